@@ -44,7 +44,7 @@ export interface SessionDependencies {
 const failedSignInLimit: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
 
 /** Maximum bytes in the body of a sign-in request. */
-const maxBodyBytes = 512;
+const maxSignInBytes = 512;
 
 /** The dependencies of the session routes. */
 interface SessionContext extends SessionDependencies {
@@ -95,7 +95,7 @@ export function sessionRoutes(
 /** Signs in. The body has `link`, and may have `insteadOf`: the ID of the present operator, if the link replaces that operator's session. */
 async function respondToSignIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
   const { engine, now, buckets, bodies } = context;
-  const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxBodyBytes));
+  const input = await bodies.withBodyTimeout(readJsonObject<SignInBody>(request, maxSignInBytes));
   const link = parseText(input, "link");
   const present = await findRequestSession(request, context);
   const { secret, ...session } = await limitFailedSignIns(buckets, now(), async () => {

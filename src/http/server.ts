@@ -31,7 +31,7 @@ interface HttpOptions
 const loadDelayMs = 250;
 
 /** Maximum size of a request body, in bytes (contract section 4). */
-const maxBodyBytes = 1024 * 1024;
+const maxPublicBodyBytes = 1024 * 1024;
 
 /** Maximum bytes that the kernel receives ahead, as many as the wire leaves unread (streams.ts). Requests are small, and there are many clients. */
 const receiveBufferBytes = 64 * 1024;
@@ -55,7 +55,10 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   const readiness = new Readiness(engine, now);
   const own = { authorizer, metrics, documentation, requestLog, longPolls, readiness };
   const handler = new HttpHandler({ ...dependencies, ...own });
-  const listener = listen({ ...options, maxBodyBytes, receiveBufferBytes, maxUnsentBytes }, handler);
+  const listener = listen(
+    { ...options, maxBodyBytes: maxPublicBodyBytes, receiveBufferBytes, maxUnsentBytes },
+    handler,
+  );
 
   const loading = loadSoon([documentation.load, metrics.load, async () => dependencies.build()], log);
 

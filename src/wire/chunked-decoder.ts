@@ -20,7 +20,7 @@ export class ChunkedDecoder {
   /** The part of the body that comes next. */
   #next: "size" | "data" | "end of data" | "trailer" | "nothing" = "size";
   /** Bytes of the current chunk that have not arrived yet. */
-  #left = 0;
+  #remainingBytes = 0;
   /** The part of the current line that has arrived. */
   #line = "";
   /** Length of the trailer section so far, in bytes. */
@@ -52,10 +52,10 @@ export class ChunkedDecoder {
   }
 
   #readData(bytes: Buffer, at: number, onData: (part: Buffer) => void): number {
-    const end = Math.min(bytes.length, at + this.#left);
+    const end = Math.min(bytes.length, at + this.#remainingBytes);
     onData(bytes.subarray(at, end));
-    this.#left -= end - at;
-    if (this.#left === 0) this.#next = "end of data";
+    this.#remainingBytes -= end - at;
+    if (this.#remainingBytes === 0) this.#next = "end of data";
     return end;
   }
 
@@ -83,8 +83,8 @@ export class ChunkedDecoder {
   #startChunk(line: string): void {
     const [, size] = sizeLine.exec(line) ?? [];
     if (size === undefined) throw malformedBodyError();
-    this.#left = Number.parseInt(size, 16);
-    this.#next = this.#left === 0 ? "trailer" : "data";
+    this.#remainingBytes = Number.parseInt(size, 16);
+    this.#next = this.#remainingBytes === 0 ? "trailer" : "data";
   }
 
   #checkTrailerLine(line: string): void {

@@ -40,7 +40,7 @@ export class RequestBody {
   /** Sends `100 Continue`; undefined if the client does not wait for that (any more). */
   #sendContinue: (() => void) | undefined;
   /** Bytes of a body of known length that have not arrived. */
-  #left: number;
+  #remainingBytes: number;
   #size = 0;
   #isDiscarded = false;
   #isTimedOut = false;
@@ -57,14 +57,14 @@ export class RequestBody {
     this.#limit = limit;
     this.#share = share;
     this.#sendContinue = sendContinue;
-    this.#left = length;
+    this.#remainingBytes = length;
     this.#chunks = isChunked ? new ChunkedDecoder() : undefined;
     this.#lowerLimit(limit);
   }
 
   /** Whether all of the body has arrived. */
   get isComplete(): boolean {
-    return this.#chunks ? this.#chunks.isComplete : this.#left === 0;
+    return this.#chunks ? this.#chunks.isComplete : this.#remainingBytes === 0;
   }
 
   /** Whether the chunked coding is malformed, so that no further request can be read from the connection. */
@@ -152,13 +152,13 @@ export class RequestBody {
   }
 
   get #missing(): string {
-    return `of the ${this.#length} bytes that Content-Length announces, ${this.#length - this.#left} came in time`;
+    return `of the ${this.#length} bytes that Content-Length announces, ${this.#length - this.#remainingBytes} came in time`;
   }
 
   #takeKnownLength(bytes: Buffer, start: number, end: number): number {
-    const used = Math.min(this.#left, end - start);
+    const used = Math.min(this.#remainingBytes, end - start);
     this.#appendPart(bytes, start, start + used);
-    this.#left -= used;
+    this.#remainingBytes -= used;
     return used;
   }
 

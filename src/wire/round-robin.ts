@@ -64,13 +64,13 @@ const maxTickBytes = 2 * 1024 * 1024;
 /** Bytes that every response may write at once, so that small responses never wait for large ones. */
 const minResponseBytes = 16 * 1024;
 
-let left = maxTickBytes;
+let remainingBytes = maxTickBytes;
 
 /** Returns how many of the `length` bytes of a new response may be written now, and subtracts them from the allowance of this tick. */
 export function takeWriteAllowance(length: number): number {
   if (length <= minResponseBytes) return length;
-  if (left === maxTickBytes) setImmediate(() => (left = maxTickBytes));
-  const bytes = Math.min(length, maxResponseBytes, Math.max(left, minResponseBytes));
-  left = Math.max(0, left - bytes);
+  if (remainingBytes === maxTickBytes) setImmediate(() => (remainingBytes = maxTickBytes));
+  const bytes = Math.min(length, maxResponseBytes, Math.max(remainingBytes, minResponseBytes));
+  remainingBytes = Math.max(0, remainingBytes - bytes);
   return bytes;
 }

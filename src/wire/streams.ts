@@ -129,31 +129,31 @@ export class Output {
   }
 
   #sendAll(pieces: readonly Uint8Array[], limit: number): void {
-    let left = limit;
+    let remainingBytes = limit;
     for (const piece of pieces) {
-      const sent = this.isEmpty ? this.#write(piece, 0, piece.length, left) : 0;
-      left -= sent;
+      const sent = this.isEmpty ? this.#write(piece, 0, piece.length, remainingBytes) : 0;
+      remainingBytes -= sent;
       if (sent < piece.length) this.#enqueue(piece, sent);
     }
   }
 
   /** Writes as many unsent bytes as the kernel accepts, at most 2 MiB. Returns the number of bytes written. */
   flush(): number {
-    let left = maxFlushBytes;
+    let remainingBytes = maxFlushBytes;
     let done = 0;
     this.#isBlocked = false;
     this.#isOfferedAgain = false;
     for (const bytes of this.#unsent) {
-      if (left === 0 || this.#isBlocked) break;
-      const written = this.#write(bytes, this.#sent, bytes.length, left);
-      left -= written;
+      if (remainingBytes === 0 || this.#isBlocked) break;
+      const written = this.#write(bytes, this.#sent, bytes.length, remainingBytes);
+      remainingBytes -= written;
       this.#sent += written;
       if (this.#sent < bytes.length) break;
       this.#sent = 0;
       done++;
     }
     for (const bytes of this.#unsent.splice(0, done)) this.#share.release(bytes);
-    return maxFlushBytes - left;
+    return maxFlushBytes - remainingBytes;
   }
 
   /** Discards all unsent bytes, and all responses from now on. */

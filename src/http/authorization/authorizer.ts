@@ -228,9 +228,9 @@ export class RequestAuthorizer {
   }
 
   #consumeToken(context: RequestContext, key: ApiKey, limit: Limit, now: number): void {
-    const left = this.#keyBuckets.consumeToken(key.id, limit, now);
-    context.rateLimit = rateLimitHeaders(limit, left ?? 0);
-    if (left !== undefined) return;
+    const remainingTokens = this.#keyBuckets.consumeToken(key.id, limit, now);
+    context.rateLimit = rateLimitHeaders(limit, remainingTokens ?? 0);
+    if (remainingTokens !== undefined) return;
     context.keyRejection = "over its rate";
     throw tooManyRequestsError(limit, `the API key may make ${limit.tokensPerSecond} requests per second`);
   }
