@@ -1,18 +1,21 @@
 // The tables, with their columns, types and order. Both engines, `backup` and `copy` derive from this file.
 //
-//   sites             per site: epoch, revision, the last ID of each resource (`counters`), the revision before the first journal entry (`floor`), the
-//                     time of the last entry (`last_at`) and the records per resource (`live`). Site 0 is the system site
-//   records           the revision of the last change, and the record as JSON. A deleted record keeps its row without a body, so no ID is used twice
-//   journal           time, actor, operation and record after the change; for an update also the record before it, for a command its run
-//   idempotency       the responses to writes with an `Idempotency-Key`, for 24 hours
-//   key_uses          the last use of each key
-//   webhook_state     the position of each webhook: its cursor, the page in delivery, its failures, its lease, and the database in which it may deliver
-//   webhook_secrets   the present secret of each webhook and, for 24 hours after a rotation, the previous secret
-//   webhook_attempts  the last 100 delivery attempts of each webhook
-//   credentials       the links and sessions of operators, as digests
+//   sites             One row per site. It has the head, the last ID of each resource (`counters`), the floor of the journal, the time of the last entry
+//                     (`last_at`), and the number of records per resource (`live`). Site 0 is the system site.
+//   records           One row per record. It has the revision of the last change, and the record as JSON (`body`). If the record is deleted, the row
+//                     stays, without a body. So each ID is used only once.
+//   journal           One row per change. It has the time, the actor, the operation, and the record after the change. The row of an update also has the
+//                     record before the change. The row of a change by an operator also has its run.
+//   idempotency       The responses to writes with an `Idempotency-Key`. Each is kept for 24 hours.
+//   key_uses          The time at which each API key was last used.
+//   webhook_state     One row per webhook. It has the cursor, the page in delivery, the failures, the lease, and the database in which the webhook may
+//                     deliver (`home`).
+//   webhook_secrets   The present secret of each webhook. After a rotation, also the previous secret, for 24 hours.
+//   webhook_attempts  The last 100 delivery attempts of each webhook.
+//   credentials       The sign-in links and sessions of operators, as digests.
 //
-// No backup, restore or copy has webhook_attempts, credentials, or two tables that are not declared here: this_database (the random name of this database)
-// and last_backup (the time of the last backup).
+// Backups, restores and copies omit webhook_attempts and credentials. They also omit two tables that are not declared here: this_database has the random
+// name of this database, and last_backup has the time of the last backup.
 
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";

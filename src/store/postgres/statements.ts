@@ -200,10 +200,12 @@ export function upsertStatement(table: TableName): string {
 }
 
 /**
- * Returns a statement that selects the rows with the keys in `$1`. Together with `byKeys`, the only possible plan is to look each key up in the
- * primary key. The limit keeps PostgreSQL from joining the tables first. The order keeps it from choosing another index that begins with the site, as it
- * may if the table has few rows, or rows that the statistics do not have: only the primary key gives this order. After `=`, PostgreSQL would ignore the
- * order, because the column is constant; after `between`, it cannot.
+ * Returns a statement that selects the rows with the keys in `$1`. Together with `byKeys`, only one plan is possible: PostgreSQL looks each key up in the
+ * primary key.
+ * - `limit 1` prevents a plan that joins the tables first.
+ * - `order by` prevents the use of another index that begins with the site. PostgreSQL may prefer such an index if the table has few rows, or if its
+ *   statistics are old. But only the primary key has this order.
+ * - `between` keeps the order necessary. With `=`, the last column would be constant, and PostgreSQL would ignore the order.
  */
 export function selectByKeys(table: TableName, columns = columnsOf(table)): string {
   const key = primaryKeyOf(table);

@@ -1,16 +1,18 @@
-// The cache of snapshots: loads a site, applies new journal entries to it, and evicts the least recently used ones to stay in the budget.
+// The cache of snapshots. It loads a site into memory, and applies new journal entries to the snapshot. If all snapshots together exceed the budget, it
+// evicts the least recently used ones.
 //
 // A snapshot that lacks few entries applies them while the request waits (`tryCatchUp`). If it lacks many, a copy catches up in the
 // background, and then replaces it. If entries were pruned, the site is reloaded. For the system site, requests wait in every case.
 // Entries after the required head are never read, because their transaction may have further entries that are not read yet.
 //
-// The calls, all for a required head. Each passes on the number of loads that had started before, for the second invariant:
+// The calls, all for a required head. Each passes on the number of loads that had started when this head was read (`loadsStartedBefore` of `getOrLoad`),
+// for the second invariant:
 //   getOrLoad            the cached snapshot if it has the head; otherwise catchUp, or #reload if no snapshot of this epoch is cached or a load is in flight
 //   catchUp              #applyNewEntries if few are missing, #replaceSnapshot with a copy if many; #loadInstead if entries were pruned
 //   tryCatchUp           as catchUp, but starts everything except #applyNewEntries in the background
 //   #loadInstead         #reload; getOrLoad if another snapshot is cached by then
 //   #reload              #replaceSnapshot with a snapshot that is read from the database
-//   #replaceSnapshot     caches what it is given to make; if a load is in flight, waits for it, and usually begins again with getOrLoad
+//   #replaceSnapshot     caches the snapshot that its parameter `make` returns; if a load is in flight, waits for it, and usually begins again with getOrLoad
 //
 // Invariants:
 // - At most one load or replacement per site is in flight. Requests share its result and its failure (single flight).
@@ -92,8 +94,11 @@ export class SnapshotCache {
 
   /**
    * Returns the snapshot of `site` at `head` or later, or of another epoch. Loads the site if it is not cached.
-   * @param loadsStartedBefore the number of loads and replacements that had started when `head` was read; by default, the number at this call. The
-   *   default may be higher: then this waits also for a load that is new enough, and asks again
+   *
+   * For example, load 7 is in flight when `head` is read, so `loadsStartedBefore` is 7. Load 7 may have read the site before `head` was committed, so the
+   * request waits for its end, and asks again. If load 8 of the site has been started by then, the request shares it: it began after `head` was read.
+   * @param loadsStartedBefore the number of loads and replacements, of all sites, that had started when `head` was read; by default, the number at this
+   *   call. The default may be higher: then this waits also for a load that is new enough, and asks again
    */
   async getOrLoad(site: number, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): Promise<Snapshot> {
     const snapshot = this.#snapshots.get(site);
