@@ -83,16 +83,8 @@ const sharedTypes: Record<string, string> = { console: "admin/api/types.ts" };
 /** Exports that no other file imports, and why. */
 const exportExceptions: Record<string, string> = {
   "admin/api/types.ts SandboxResponse": "sandboxes, until its first use",
-  "model/api-key.ts isSandboxKey": "sandboxes, until its first use",
-  "model/api-key.ts leastNamingLength": "sandboxes, until its first use",
   "operator/sandbox/make-sandbox.ts MadeSandbox": "sandboxes, until its first use",
   "operator/sandbox/make-sandbox.ts makeSandbox": "sandboxes, until its first use",
-  "operator/sites/sandboxes.ts findSandboxRecord": "sandboxes, until its first use",
-  "operator/sites/sandboxes.ts liveSiteOf": "sandboxes, until its first use",
-  "operator/sites/sandboxes.ts requireLive": "sandboxes, until its first use",
-  "operator/sites/sandboxes.ts requireSandboxName": "sandboxes, until its first use",
-  "operator/sites/sandboxes.ts sandboxName": "sandboxes, until its first use",
-  "operator/sites/sandboxes.ts suspensionOf": "sandboxes, until its first use",
 };
 
 /** Files that list the resources, and why. Everything else derives from `allResources`. */

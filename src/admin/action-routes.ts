@@ -127,7 +127,7 @@ async function runIdempotent(
       used = await call.site();
       return used;
     };
-    return { content: await toContent(await run({ ...call, site }), call), site: used?.ID };
+    return { content: await toContent(await run({ ...call, site }), call), site: used };
   });
   // Check the ID of the site that the action used, not the name in the path: the site may have been renamed, or removed by this request.
   if (site !== undefined && !canManage(operator, site)) throw new UnknownSiteError(call.parameters.site ?? "");
@@ -165,12 +165,14 @@ async function createActionContext(
 
 /** Returns the site `name`. @throws UnknownSiteError if it does not exist, or if the operator may not manage it */
 async function siteOf(engine: Engine, { operator }: Session, name: string): Promise<SiteRecord> {
-  const { siteNames } = operator;
-  // An operator of some sites must not learn that another site exists.
-  if (siteNames && !siteNames.includes(name)) throw new UnknownSiteError(name);
+  if (operator.siteNames) {
+    // An operator of some sites must not learn that another site exists.
+    const managed = managedSites(operator, await listSites(engine));
+    if (!managed.some(({ Name }) => Name === name)) throw new UnknownSiteError(name);
+  }
   const site = await getSite(engine, name);
   // Check the ID too, because another site may have just received this name.
-  if (!canManage(operator, site.ID)) throw new UnknownSiteError(name);
+  if (!canManage(operator, site)) throw new UnknownSiteError(name);
   return site;
 }
 

@@ -3,6 +3,7 @@
 // API key.
 
 import { ProblemError } from "../model/errors.ts";
+import type { SiteRecord } from "../system/system-records.ts";
 import type { AdminContent } from "./handler.ts";
 
 /** The identity of a request that the client may repeat. */
@@ -18,8 +19,8 @@ interface RepeatableRequest {
 /** The response to a request. */
 interface RepeatableResponse {
   readonly content: AdminContent;
-  /** ID of the site that the action used, if any. */
-  readonly site: number | undefined;
+  /** The site that the action used, if any. */
+  readonly site: SiteRecord | undefined;
 }
 
 interface KeptResponse extends Omit<RepeatableRequest, "key"> {

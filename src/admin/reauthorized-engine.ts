@@ -4,13 +4,12 @@
 import type { Engine, EngineCommits } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { canManage, findOperator, type ListedOperator } from "../operator/operators.ts";
+import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readCurrentSystemRecords, requireSession } from "./session.ts";
 
-/** An import or undo that an operator has started. Its members may change: they are read before each transaction. */
+/** An import or undo that an operator has started. Its member may change: it is read before each transaction. */
 interface Started {
-  /** ID of the site. */
-  readonly site: number;
   /** Whether the import or undo continues after the session in which it was started has ended. */
   readonly outlivesSession: boolean;
 }
@@ -19,15 +18,20 @@ interface Started {
  * Wraps the engine of `call` for an import or undo. Before each transaction, requires that the operator still exists, may manage the site, and
  * is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
  */
-export function withReauthorization(call: ActionContext, what: "import" | "undo", started: Started): Engine {
+export function withReauthorization(
+  call: ActionContext,
+  what: "import" | "undo",
+  site: SiteRecord,
+  started: Started,
+): Engine {
   const { engine } = call;
   const commits: EngineCommits = {
     async commit(intents, atomic) {
-      await reauthorizeOperator(call, what, started);
+      await reauthorizeOperator(call, what, site, started);
       return engine.commit(intents, atomic);
     },
     async commitAtomically(batches, onOutcomes) {
-      await reauthorizeOperator(call, what, started);
+      await reauthorizeOperator(call, what, site, started);
       return engine.commitAtomically(batches, onOutcomes);
     },
   };
@@ -35,11 +39,16 @@ export function withReauthorization(call: ActionContext, what: "import" | "undo"
 }
 
 /** Requires that the operator may still continue the import or undo. @throws ProblemError `forbidden` */
-async function reauthorizeOperator(call: ActionContext, what: string, started: Started): Promise<void> {
+async function reauthorizeOperator(
+  call: ActionContext,
+  what: string,
+  site: SiteRecord,
+  started: Started,
+): Promise<void> {
   // Read `outlivesSession` only after the session: signing out sets it before it ends the session.
   const operator =
     (await operatorOfSession(call)) ?? (started.outlivesSession ? await currentOperator(call) : undefined);
-  if (operator && canManage(operator, started.site)) return;
+  if (operator && canManage(operator, site)) return;
   const reason = operator ? "may no longer manage this shop" : "was signed out or removed";
   throw new ProblemError("forbidden", `the ${what} was stopped, because ${call.session.operator.Name} ${reason}`);
 }

@@ -1,5 +1,5 @@
 // API keys: a mark, 36 random letters and digits (214 bits), and a checksum of six letters and digits. The mark is `sfk_`, and `sfk_test_` for a key of
-// a sandbox, so that people and programs recognize it. The underscore after `test` is no character of other keys, so no key has both forms. The checksum
+// a sandbox, so that people and programs recognize it. Other keys never have the underscore after `test`, so no key has both forms. The checksum
 // lets secret scanners and clients recognize a mistyped key without a request.
 
 import { randomText, toBase62 } from "../lib/text.ts";

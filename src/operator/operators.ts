@@ -13,6 +13,7 @@ import {
   toUpdateIntent,
 } from "../system/system-changes.ts";
 import { managedSiteIds, type OperatorRecord, type SiteRecord, type SystemRecords } from "../system/system-records.ts";
+import { nameOfLiveSite } from "./sites/sandboxes.ts";
 import { requireSite } from "./sites/sites.ts";
 
 /** Maximum operators of a database. */
@@ -20,7 +21,7 @@ const maxOperators = 1000;
 
 /** An operator as `operator list` shows it. */
 export interface ListedOperator extends OperatorRecord {
-  /** Names of the sites that the operator may manage, without removed ones; undefined for all. */
+  /** Names of the live sites that the operator may manage, without removed ones; undefined for all. */
   readonly siteNames: readonly string[] | undefined;
 }
 
@@ -78,10 +79,18 @@ export async function removeOperator(
   return removed as ListedOperator;
 }
 
-/** Returns the value of `Sites` for the sites with these names; empty for none, which means all sites. @throws ProblemError `not-found` */
-function toSiteIds(names: readonly string[], system: SystemRecords): string {
-  const known = system.sites;
-  return [...new Set(names.map((name) => requireSite(known, name).ID))].join(" ");
+/**
+ * Returns the value of `Sites` for the sites with these names; empty for none, which means all sites.
+ * @throws ProblemError `not-found`, or `conflict` for a sandbox
+ */
+function toSiteIds(names: readonly string[], { sites }: SystemRecords): string {
+  const idOf = (name: string) => {
+    const site = requireSite(sites, name);
+    if (site.SandboxOf === "") return site.ID;
+    const live = nameOfLiveSite(site, sites);
+    throw new ProblemError("conflict", `an operator of \`${live}\` may also manage its sandbox: name \`${live}\``);
+  };
+  return [...new Set(names.map(idOf))].join(" ");
 }
 
 /** The error for a removal or limit after which no operator of all sites is left. */
@@ -129,9 +138,17 @@ function toListed(operator: OperatorRecord, system: Pick<SystemRecords, "sites" 
 
 // Which sites an operator may manage.
 
-/** Whether an operator may manage a site. */
-export function canManage(operator: Pick<OperatorRecord, "Sites">, site: number): boolean {
-  return managedSiteIds(operator)?.has(site) ?? true;
+/** Whether an operator may manage a site. An operator of a live site may also manage its sandbox. */
+export function canManage(
+  operator: Pick<OperatorRecord, "Sites">,
+  site: Pick<SiteRecord, "ID" | "SandboxOf">,
+): boolean {
+  return managedSiteIds(operator)?.has(liveIdOf(site)) ?? true;
+}
+
+/** Returns the ID of a live site, and for a sandbox the ID of its live site. */
+function liveIdOf({ ID, SandboxOf }: Pick<SiteRecord, "ID" | "SandboxOf">): number {
+  return Number(SandboxOf || ID);
 }
 
 /** Returns those of `sites` that an operator may manage. */
@@ -140,7 +157,7 @@ export function managedSites(
   sites: readonly SiteRecord[],
 ): readonly SiteRecord[] {
   const ids = managedSiteIds(operator);
-  return ids ? sites.filter(({ ID }) => ids.has(ID)) : sites;
+  return ids ? sites.filter((site) => ids.has(liveIdOf(site))) : sites;
 }
 
 /**

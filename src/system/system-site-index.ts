@@ -66,7 +66,7 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
     return this.#keysByDigest.get(digest);
   }
 
-  /** Returns undefined if the webhook is paused, or its site is suspended, being imported or removed. */
+  /** Returns undefined if the webhook is paused, or its site (or the live site of its sandbox) is suspended, incomplete or removed. */
   findActive(webhookId: number): ServedWebhook | undefined {
     const webhook = this.#webhooks.get(webhookId);
     return webhook && webhook.pauseReason === undefined ? this.#withSite(webhook) : undefined;
@@ -83,10 +83,18 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
     return paused.flatMap((webhook) => this.#withSite(webhook) ?? []);
   }
 
-  /** The number of served sites, of all webhooks, and of paused webhooks. */
-  get counts(): { readonly servedSites: number; readonly webhooks: number; readonly pausedWebhooks: number } {
+  /** The number of served live sites, of served sandboxes, of all webhooks, and of paused webhooks. */
+  get counts(): {
+    readonly servedSites: number;
+    readonly servedSandboxes: number;
+    readonly webhooks: number;
+    readonly pausedWebhooks: number;
+  } {
+    const served = [...this.#sites.values()].filter((site) => this.#isServed(site));
+    const servedSites = served.filter(({ sandboxOf }) => sandboxOf === undefined).length;
     return {
-      servedSites: [...this.#sites.values()].filter(({ isServed }) => isServed).length,
+      servedSites,
+      servedSandboxes: served.length - servedSites,
       webhooks: this.#webhooks.size,
       pausedWebhooks: [...this.#webhooks.values()].filter(({ pauseReason }) => pauseReason !== undefined).length,
     };
@@ -144,6 +152,11 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
 
   #withSite(webhook: Webhook): ServedWebhook | undefined {
     const site = this.#sites.get(webhook.site);
-    return site?.isServed ? { ...webhook, siteName: site.name } : undefined;
+    return site && this.#isServed(site) ? { ...webhook, siteName: site.name } : undefined;
+  }
+
+  /** Whether a site is served. A sandbox is served only while its live site is. */
+  #isServed({ isServed, sandboxOf }: Site): boolean {
+    return isServed && (sandboxOf === undefined || this.#sites.get(sandboxOf)?.isServed === true);
   }
 }

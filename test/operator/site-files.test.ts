@@ -363,6 +363,7 @@ describe.each(engines)("a site on $name", (kind) => {
       /`Suspended`: must be a time/,
     ],
     ["with an invalid prefix of a key", (rows) => editKey(rows, { Prefix: "\u001b[31m" }), /`Prefix`/],
+    ["with a key of a sandbox", (rows) => editKey(rows, { Prefix: "sfk_test_AbCd1234" }), /`Prefix`.*of a live site/],
     ["with an invalid time of a key's last use", (rows) => edit(rows, "key_uses", { at: -1 }), /not a valid time/],
     ["with a table of another version", (rows) => rows.push({ table: "webhooks", row: {} }), /does not know/],
   ];

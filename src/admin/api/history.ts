@@ -59,7 +59,7 @@ async function undoChanges(call: ActionContext, imports: OpenImports): Promise<U
   // Reject a `dryRun` that is not a boolean. Otherwise a client's dry run could become a change.
   const [dryRun, force] = [parseBoolean(input, "dryRun"), parseBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
-  const engine = withReauthorization(call, "undo", { site: site.ID, outlivesSession: false });
+  const engine = withReauthorization(call, "undo", site, { outlivesSession: false });
   const summary = await semaphore.run(() => undo(engine, site.ID, { since, until, run }, options));
   const restored = summary.deleted + summary.restored;
   if (run !== undefined && !dryRun && restored > 0)

@@ -100,9 +100,10 @@ async function run(call: ActionContext, found: OpenImport, imports: OpenImports)
     throw new ProblemError("bad-request", "`without` must be a list of row numbers");
   if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
     throw new ProblemError("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
+  const site = await call.site();
   if (!found.job.isBusy) imports.requireFreeCapacity(found);
   found.job.run(
-    withReauthorization(call, "import", found),
+    withReauthorization(call, "import", site, found),
     found.site,
     { rows: without, kinds: withoutKinds },
     call.now,

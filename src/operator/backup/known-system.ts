@@ -37,6 +37,12 @@ export class KnownSystem {
     this.#sitesById = new Map(this.sites.map((site) => [site.record.ID, site]));
   }
 
+  /** Returns a text for the site that stays the same when a sandbox is renewed, and so gets another ID. @param id the ID of the site, in digits */
+  ownerOf(id: string): string {
+    const live = this.#sitesById.get(Number(id))?.record.SandboxOf;
+    return live ? `sandbox of ${live}` : id;
+  }
+
   /** Whether a webhook was deleted together with its site, or later because the removal had left it. */
   wasRemovedWithSite({ record: { Site }, revision, deleted }: Known<WebhookRecord>): boolean {
     const site = this.#sitesById.get(Number(Site));

@@ -135,15 +135,15 @@ function restrictedOperators(replaced: KnownSystem, restored: KnownSystem, isSam
 }
 
 function restrictedWebhooks(replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, now: number): Found[] {
-  const known = latestBy(replaced.webhooks, identityOf);
-  const sites = new Map(replaced.sites.map(({ record, deleted }) => [record.ID, deleted !== undefined]));
+  const known = latestBy(replaced.webhooks, (record) => identityOf(record, replaced));
+  const owners = new Set(present(replaced.sites).map(({ ID }) => replaced.ownerOf(String(ID))));
   const siteName = siteNames(restored);
   return present(restored.webhooks).flatMap((record): Found[] => {
-    const found = known.get(identityOf(record));
+    const found = known.get(identityOf(record, restored));
     const shown = { kind: "webhook", name: record.URL, site: siteName(record.Site) } as const;
     const isRemoved = found
       ? found.deleted && !replaced.wasRemovedWithSite(found)
-      : isSameEpoch && sites.get(Number(record.Site)) === false;
+      : isSameEpoch && owners.has(restored.ownerOf(record.Site));
     if (isRemoved) {
       const webhooks = [{ key: webhookRefOf(record), secrets: [] }];
       return [{ ...shown, change: "removed", intents: [toDeleteIntent(webhookResource, record.ID, now)], webhooks }];
@@ -160,10 +160,10 @@ function restrictedWebhooks(replaced: KnownSystem, restored: KnownSystem, isSame
 function rotatedSecrets(replaced: KnownSystem, restored: KnownSystem, swap: Swap): Found[] {
   const replacedSecrets = Map.groupBy(swap.replaced.secrets, ({ webhook }) => webhook);
   const restoredSecrets = Map.groupBy(swap.restored.secrets, ({ webhook }) => webhook);
-  const known = new Map(present(replaced.webhooks).map((record) => [identityOf(record), record.ID]));
+  const known = new Map(present(replaced.webhooks).map((record) => [identityOf(record, replaced), record.ID]));
   const siteName = siteNames(restored);
   return present(restored.webhooks).flatMap((record): Found[] => {
-    const secrets = replacedSecrets.get(known.get(identityOf(record)) ?? 0) ?? [];
+    const secrets = replacedSecrets.get(known.get(identityOf(record, restored)) ?? 0) ?? [];
     const [before] = restoredSecrets.get(record.ID) ?? [];
     if (secrets.length === 0 || !before || secrets[0]?.secret === before.secret) return [];
     const webhooks = [{ key: webhookRefOf(record), secrets }];
@@ -184,8 +184,8 @@ function suspendedSites(replaced: KnownSystem, restored: KnownSystem, isSameEpoc
 }
 
 /** Identifies a webhook by site, URL and time of creation, because its ID changes in `import-site`. */
-function identityOf({ Site, URL: url, Created }: WebhookRecord): string {
-  return `${Site} ${Created} ${url}`;
+function identityOf({ Site, URL: url, Created }: WebhookRecord, system: KnownSystem): string {
+  return `${system.ownerOf(Site)} ${Created} ${url}`;
 }
 
 function siteNames(system: KnownSystem): (id: string) => string {

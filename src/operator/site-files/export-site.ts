@@ -11,7 +11,8 @@ import { isLiveEpoch } from "../../store/database/site-state.ts";
 import type { SiteRecord, WebhookRecord } from "../../system/system-records.ts";
 import { toBackupLines, writeBackupFile } from "../backup/backup-format.ts";
 import { type ListedKey, listKeys, toKeyRecord } from "../sites/keys.ts";
-import { getSite } from "../sites/sites.ts";
+import { nameOfLiveSite } from "../sites/sandboxes.ts";
+import { getSite, listSites } from "../sites/sites.ts";
 import { listWebhooks, toWebhookRecord } from "../webhooks/webhook-list.ts";
 
 /** The site and the number of its rows in the file. */
@@ -27,10 +28,11 @@ interface ExportedSite {
 /**
  * Writes all data of a site to `file` (see `writeFile`), as of one moment: its record, keys, webhooks, records, journal, and the responses for
  * idempotency keys. `importSite` reads the file. Only the owner may read it, because it contains the digests of the keys and the secrets of webhooks.
- * @throws ProblemError `not-found`, or `conflict` if the site is removed at the same time
+ * @throws ProblemError `not-found`, or `conflict` for a sandbox, or if the site is removed at the same time
  */
 export async function exportSite(engine: Engine, name: string, file: string, now: number): Promise<ExportedSite> {
   const site = await getSite(engine, name);
+  rejectSandbox(site, await listSites(engine));
   const keys = await listKeys(engine, site);
   const webhooks = await listWebhooks(engine, site);
   const counts: Record<string, number> = {};
@@ -42,6 +44,14 @@ export async function exportSite(engine: Engine, name: string, file: string, now
   const { records = 0, journal: changes = 0 } = counts;
   const owned = { keys: keys.length, webhooks: webhooks.length };
   return { site, ...owned, records: records - 1 - keys.length - webhooks.length, changes };
+}
+
+/** @throws ProblemError `conflict` for a sandbox */
+function rejectSandbox(site: SiteRecord, sites: readonly SiteRecord[]): void {
+  if (site.SandboxOf === "") return;
+  const live = nameOfLiveSite(site, sites);
+  const why = "a file never has a sandbox";
+  throw new ProblemError("conflict", `\`${site.Name}\` is the sandbox of \`${live}\`, and ${why}: export \`${live}\``);
 }
 
 /** Returns the row of `sites`, if the site was ever written to, then the records of the system site, then the other rows in the order of a dump. */

@@ -1,6 +1,6 @@
 // Validates the settings and the keys of the site in a file of `export-site`.
 
-import { isPartialKey } from "../../model/api-key.ts";
+import { isPartialKey, isSandboxKey } from "../../model/api-key.ts";
 import { invalidRecordError } from "../../model/errors.ts";
 import { parseHostname } from "../../model/hostname.ts";
 import { parseNewRecord, parseRecordChanges, type Values } from "../../model/record.ts";
@@ -40,7 +40,8 @@ export function parseSettings({ values }: SystemRecordInFile, name: string | und
 export function parseKey({ id, values }: SystemRecordInFile): ImportedKey {
   const read = parseNewRecord(keyResource, values);
   for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);
-  if (!isPartialKey(String(read.Prefix)))
-    throw invalidRecordError([{ field: "Prefix", detail: "must be that of a key" }]);
+  const prefix = String(read.Prefix);
+  if (!isPartialKey(prefix) || isSandboxKey(prefix))
+    throw invalidRecordError([{ field: "Prefix", detail: "must be that of a key of a live site" }]);
   return { id, values: read };
 }

@@ -1,6 +1,15 @@
 // Creates, lists, changes, revokes and rotates API keys. A key itself is never stored: its record contains its prefix and its digest.
 
-import { createApiKey, hashApiKey, isKey, isPartialKey, type Scope, visiblePrefix } from "../../model/api-key.ts";
+import {
+  createApiKey,
+  hashApiKey,
+  isKey,
+  isPartialKey,
+  isSandboxKey,
+  leastNamingLength,
+  type Scope,
+  visiblePrefix,
+} from "../../model/api-key.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toDeclaredJson } from "../../model/record.ts";
@@ -8,9 +17,7 @@ import { key as keyResource } from "../../resources/key.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import { type KeyRecord, type SiteRecord, type SystemRecords, toApiKey } from "../../system/system-records.ts";
-
-/** Minimum characters that name a key: `sfk_` and four more. With fewer, it would be too easy to revoke the wrong key. */
-const minPrefixLength = 8;
+import { presentSiteOf } from "./sandboxes.ts";
 
 /** A key as `key list` shows it. */
 export interface ListedKey extends KeyRecord {
@@ -63,18 +70,23 @@ export function toKeyRecord({ siteName: _, endsAt: __, lastUsed: ___, ...record 
   return record;
 }
 
-/** Creates a key for `site`. @throws ProblemError `invalid-record`, or `not-found` if the site was removed */
+/**
+ * Creates a key for `site`. A key of a sandbox that was renewed meanwhile is for the new sandbox.
+ * @throws ProblemError `invalid-record`, or `not-found` if the site was removed
+ */
 export async function createKey(
   engine: Engine,
   site: SiteRecord,
   settings: KeySettings,
   now: number,
 ): Promise<IssuedKey> {
-  const { intent, key } = createKeyIntent(site.ID, settings, now, site.SandboxOf !== "");
-  const [body] = await commitSystemChanges(engine, (system) => {
-    const exists = system.sites.some(({ ID }) => ID === site.ID);
-    if (!exists) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
-    return [intent];
+  let key = "";
+  const [body] = await commitSystemChanges(engine, ({ sites }) => {
+    const present = presentSiteOf(sites, site);
+    if (!present) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
+    const created = createKeyIntent(present.ID, settings, now, present.SandboxOf !== "");
+    key = created.key;
+    return [created.intent];
   });
   return { key, record: JSON.parse(body as string) };
 }
@@ -153,25 +165,34 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
   };
 }
 
-/** Returns the key that begins with `text`: at least eight characters, up to the whole key. */
+/** Returns the key that begins with `text`: at least 8 characters, of a sandbox key 13, up to the whole key. */
 function getKey(system: SystemRecords, text: string): KeyRecord {
-  if (text.length < minPrefixLength)
-    throw new ProblemError(
-      "bad-request",
-      `invalid key prefix: give at least the first ${minPrefixLength} characters of the key, such as sfk_AbCd`,
-    );
+  if (text.length < leastNamingLength(text)) throw shortPrefixError(text);
   const shown = visiblePrefix(text);
   const found = system.keys.filter((key) => canBeginWith(text, key));
   const [key] = found;
+  // `sfk_test` can be the beginning of a key of a live site. It is also most of the mark of all sandbox keys, and names none of them.
+  if (!key && text === "sfk_test") throw shortPrefixError("sfk_test_");
   if (!key) throw new ProblemError("not-found", `no key begins with ${shown}`);
   if (found.length > 1)
     throw new ProblemError("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
   return key;
 }
 
+/** @param text the beginning of a key */
+function shortPrefixError(text: string): ProblemError {
+  const example = isSandboxKey(text) ? "sfk_test_AbCd" : "sfk_AbCd";
+  const least = leastNamingLength(text);
+  return new ProblemError(
+    "bad-request",
+    `invalid key prefix: give at least the first ${least} characters of the key, such as ${example}`,
+  );
+}
+
 /** Whether `text` can be the beginning of the key. The characters of a key after its prefix are not stored. */
 function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
   if (isKey(text)) return Digest === hashApiKey(text);
+  if (text.length < leastNamingLength(Prefix)) return false;
   return Prefix.startsWith(text) || (text.startsWith(Prefix) && isPartialKey(text));
 }
 

@@ -6,7 +6,7 @@
 import { ProblemError } from "../../model/errors.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
 
-/** What the name of a sandbox has after the name of its live site. */
+/** The end of the name of a sandbox, after the name of its live site. */
 const ending = "-sandbox";
 /** Maximum characters of a name (resources/site.ts). */
 const maxNameLength = 64;
@@ -19,6 +19,23 @@ export function sandboxName({ Name }: Pick<SiteRecord, "Name">): string {
 /** Returns the sandbox of a live site; undefined if it has none, or its first one is still being made. */
 export function findSandboxRecord(sites: readonly SiteRecord[], live: Pick<SiteRecord, "ID">): SiteRecord | undefined {
   return sites.find(({ SandboxOf, Importing }) => SandboxOf === String(live.ID) && Importing === "");
+}
+
+/**
+ * Returns a site as it is now; undefined if it was removed. A renewed sandbox is another site than before: the sandbox of the same live site.
+ * @param site as it was read before
+ */
+export function presentSiteOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord | undefined {
+  const { ID, SandboxOf } = site;
+  return SandboxOf === "" ? sites.find((one) => one.ID === ID) : findSandboxRecord(sites, { ID: Number(SandboxOf) });
+}
+
+/** Returns the sandbox of a live site. @throws ProblemError `not-found` */
+export function requireSandbox(sites: readonly SiteRecord[], live: SiteRecord): SiteRecord {
+  const found = findSandboxRecord(sites, live);
+  if (found) return found;
+  const how = `make it with \`site sandbox ${live.Name}\``;
+  throw new ProblemError("not-found", `the site \`${live.Name}\` has no sandbox yet: ${how}`);
 }
 
 /** Returns the live site of a sandbox, and any other site itself; undefined if an older program has removed the live site. */
@@ -38,9 +55,37 @@ export function requireLive(site: SiteRecord, sites: readonly SiteRecord[]): Sit
   throw new ProblemError("conflict", `\`${site.Name}\` is a sandbox, and has none of its own: ${how}`);
 }
 
+/** The error while a sandbox is being made or renewed. @param reserved the site that is reserved for it */
+export function beingMadeError(reserved: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
+  const { Importing: end } = reserved;
+  const how = `if that was interrupted, the first command after ${end} removes what is left`;
+  const what = `the sandbox of \`${nameOfLiveSite(reserved, sites)}\` is being made`;
+  return new ProblemError("conflict", `${what}, and reserved until ${end}; ${how}`);
+}
+
 /** Returns the name of the live site of a sandbox, also if an older program has removed it. */
-function nameOfLiveSite(site: SiteRecord, sites: readonly SiteRecord[]): string {
+export function nameOfLiveSite(site: SiteRecord, sites: readonly SiteRecord[]): string {
   return liveSiteOf(sites, site)?.Name ?? site.Name.replace(/-sandbox$/, "");
+}
+
+/**
+ * Returns the sandbox whose name changes if a live site is renamed (its sandbox, or the first copy that is still being made), and its new name;
+ * undefined if the site has no sandbox.
+ * @throws ProblemError `conflict` if the name is too long, or another site has it
+ */
+export function sandboxAfterRename(
+  sites: readonly SiteRecord[],
+  live: SiteRecord,
+  to: string,
+): { readonly sandbox: SiteRecord; readonly name: string } | undefined {
+  const sandbox = findSandboxRecord(sites, live) ?? sites.find(({ SandboxOf }) => SandboxOf === String(live.ID));
+  if (!sandbox) return undefined;
+  const name = sandboxName({ Name: to });
+  const isTooLong = name.length > maxNameLength;
+  if (!isTooLong && !isTaken(name, sites, live)) return { sandbox, name };
+  const fault = isTooLong ? `is longer than ${maxNameLength} characters` : "another site has";
+  const how = `choose another name, or remove the sandbox first with \`site remove ${sandbox.Name} --yes\``;
+  throw new ProblemError("conflict", `its sandbox would be called \`${name}\`, which ${fault}: ${how}`);
 }
 
 /** Returns the name for the sandbox of `live`. @throws ProblemError `conflict` if it is too long, or another site has it */

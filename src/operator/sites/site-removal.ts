@@ -9,10 +9,12 @@ import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { toDeleteIntent } from "../../system/system-changes.ts";
 import type { KeyRecord, SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
+import { liveSiteOf, nameOfLiveSite } from "./sandboxes.ts";
 import { listSites, requireSite, updateSites } from "./sites.ts";
 
 /**
- * Removes a site with its keys, webhooks, records and journal. Its ID is never used again. As soon as its record is deleted, nobody can use the site.
+ * Removes a site with its sandbox, and with their keys, webhooks, records and journals. Their IDs are never used again. As soon as the record of the
+ * site is deleted, nobody can use the site.
  * If deleting the rest is interrupted, `completeRemovals` continues.
  * @throws ProblemError `not-found`, or `unavailable` if deleting the rest failed
  */
@@ -20,20 +22,21 @@ export function removeSite(engine: Engine, name: string, now: number): Promise<S
   return remove(engine, (sites) => requireSite(sites, name), now);
 }
 
-/** Removes a site that is still being imported. @throws ProblemError as `removeSite`; `not-found` also if the import is complete */
+/** Removes a site that is still being imported, or made as a sandbox. @throws ProblemError as `removeSite`; `not-found` also if the site is complete */
 export function removeImport(engine: Engine, id: number, now: number): Promise<SiteRecord> {
   return remove(engine, (sites) => requireImport(sites, id), now);
 }
 
 /**
- * Removes the sites whose import was interrupted, and completes removals that were interrupted. If one cannot be completed now, the next call tries
- * again. Returns a sentence about each site.
+ * Removes the sites whose import or copy was interrupted, and the sandboxes whose live site an older program has removed, and completes removals
+ * that were interrupted. If one cannot be completed now, the next call tries again. Returns a sentence about each site.
  */
 export async function completeRemovals(engine: Engine, now: number): Promise<readonly string[]> {
   const done: string[] = [];
-  for (const { ID, Name } of (await listSites(engine)).filter((site) => isReservationExpired(site, now))) {
-    const isRemoved = await removeAbandoned(engine, ID, now);
-    if (isRemoved) done.push(`removed the site ${Name}, whose import was interrupted`);
+  const sites = await listSites(engine);
+  for (const site of sites.filter((one) => isAbandoned(one, sites, now))) {
+    const isRemoved = await removeAbandoned(engine, site.ID, now);
+    if (isRemoved) done.push(describeAbandoned(site, sites));
   }
   for (const site of await engine.readSitesToDrop()) done.push(await finishRemoval(engine, site));
   return done;
@@ -50,15 +53,27 @@ async function finishRemoval(engine: Engine, site: number): Promise<string> {
   }
 }
 
-/** Whether the import of the site was interrupted: its process no longer renews the reservation. */
-function isReservationExpired({ Importing }: SiteRecord, now: number): boolean {
-  return Importing !== "" && Date.parse(Importing) <= now;
+/**
+ * Whether nobody can use or complete the site: its import or copy was interrupted, so that its process no longer renews the reservation; or it is the
+ * sandbox of a site that no longer exists.
+ */
+function isAbandoned(site: SiteRecord, sites: readonly SiteRecord[], now: number): boolean {
+  const isReservationExpired = site.Importing !== "" && Date.parse(site.Importing) <= now;
+  return isReservationExpired || !liveSiteOf(sites, site);
+}
+
+/** Returns a sentence about an abandoned site that was removed. @param sites the sites before */
+function describeAbandoned(site: SiteRecord, sites: readonly SiteRecord[]): string {
+  if (!liveSiteOf(sites, site)) return `removed the sandbox ${site.Name}, whose site was removed`;
+  if (site.SandboxOf !== "")
+    return `removed what an interrupted \`site sandbox ${nameOfLiveSite(site, sites)}\` has left`;
+  return `removed the site ${site.Name}, whose import was interrupted`;
 }
 
 async function removeAbandoned(engine: Engine, id: number, now: number): Promise<boolean> {
   const pick = (sites: readonly SiteRecord[]) => {
-    const site = requireImport(sites, id);
-    if (!isReservationExpired(site, now)) throw new ProblemError("not-found", "its import is still running");
+    const site = sites.find((one) => one.ID === id && isAbandoned(one, sites, now));
+    if (!site) throw new ProblemError("not-found", "the site was removed, or is in use");
     return site;
   };
   try {
@@ -73,8 +88,17 @@ async function removeAbandoned(engine: Engine, id: number, now: number): Promise
 
 function requireImport(sites: readonly SiteRecord[], id: number): SiteRecord {
   const site = sites.find((one) => one.ID === id && one.Importing !== "");
-  if (!site) throw new ProblemError("not-found", "the site was removed, or its import is complete");
+  if (!site) throw new ProblemError("not-found", "the site was removed, or is complete");
   return site;
+}
+
+/** Returns the sites that are removed with `site`, in the order of their removal: `site` is the last. */
+function targetsOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord[] {
+  const { ID, SandboxOf, Importing } = site;
+  // The copy that is still being made leaves the present sandbox as it is. Without the present sandbox, nobody wants the copy.
+  if (SandboxOf !== "" && Importing !== "") return [site];
+  const owner = SandboxOf || String(ID);
+  return [...sites.filter((other) => other.SandboxOf === owner && other.ID !== ID), site];
 }
 
 async function remove(
@@ -82,12 +106,16 @@ async function remove(
   pick: (sites: readonly SiteRecord[]) => SiteRecord,
   now: number,
 ): Promise<SiteRecord> {
+  let targets: readonly SiteRecord[] = [];
   const removed = await updateSites(engine, (sites, system) => {
-    const site = pick(sites);
-    return [...toDeleteOwnedRecords(system, site.ID, now), toDeleteIntent(siteResource, site.ID, now)];
+    targets = targetsOf(sites, pick(sites));
+    return targets.flatMap(({ ID }) => [
+      ...toDeleteOwnedRecords(system, ID, now),
+      toDeleteIntent(siteResource, ID, now),
+    ]);
   });
   try {
-    await engine.dropSite(removed.ID);
+    for (const { ID } of targets) await engine.dropSite(ID);
   } catch (error) {
     const why = errorMessage(error);
     throw new ProblemError(

@@ -14,6 +14,7 @@ import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "
 import { type SiteRecord, type SystemRecords, splitWords, toSite } from "../../system/system-records.ts";
 import { listWebhooks } from "../webhooks/webhook-list.ts";
 import { listKeys } from "./keys.ts";
+import { beingMadeError, nameOfLiveSite, sandboxAfterRename } from "./sandboxes.ts";
 
 interface SiteSettings {
   readonly name?: string | undefined;
@@ -38,9 +39,10 @@ export async function listSites(engine: Engine): Promise<readonly SiteRecord[]> 
   return (await readSystemRecords(engine)).sites;
 }
 
-/** Returns the site of this name. @throws ProblemError `not-found` that suggests the nearest name, or `conflict` while the site is imported */
+/** Returns the site of this name. @throws ProblemError `not-found` that suggests the nearest name, or `conflict` while the site is incomplete */
 export async function getSite(engine: Engine, name: string): Promise<SiteRecord> {
-  return requireComplete(requireSite(await listSites(engine), name));
+  const sites = await listSites(engine);
+  return requireComplete(requireSite(sites, name), sites);
 }
 
 /** Creates a site. @throws ProblemError `invalid-record`, or `conflict` if its name or a hostname is taken */
@@ -53,16 +55,19 @@ export function createSite(engine: Engine, name: string, settings: SiteSettings,
 }
 
 /**
- * Changes a site. Running servers apply the change to the next request.
- * @throws ProblemError as `createSite`, or `not-found` for an unknown site or an unknown hostname to remove
+ * Changes a site. Running servers apply the change to the next request. If its name changes, the name of its sandbox follows.
+ * @throws ProblemError as `createSite`, `not-found` for an unknown site or an unknown hostname to remove, or `conflict` for a sandbox
  */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return updateSites(engine, (sites) => {
-    const site = requireComplete(requireSite(sites, name));
+    const site = requireComplete(requireSite(sites, name), sites);
+    rejectSandbox(site, sites);
     const values = toSiteValues(settings, site, now);
     requireUnusedNames(sites, site.ID, values);
+    const renamed = settings.name === undefined ? undefined : sandboxAfterRename(sites, site, settings.name);
     return [
       ...toUnsetDefaultIntents(sites, site.ID, settings, now),
+      ...(renamed ? [toUpdateIntent(siteResource, renamed.sandbox.ID, { Name: renamed.name }, now)] : []),
       toUpdateIntent(siteResource, site.ID, values, now),
     ];
   });
@@ -77,9 +82,21 @@ export async function updateSites(
   return JSON.parse(toDeclaredJson(siteResource, bodies.at(-1) as string));
 }
 
-/** @throws ProblemError `conflict` while the site is imported */
-function requireComplete(site: SiteRecord): SiteRecord {
+/** @throws ProblemError `conflict` for a sandbox, which has no settings of its own */
+function rejectSandbox(site: SiteRecord, sites: readonly SiteRecord[]): void {
+  if (site.SandboxOf === "") return;
+  const live = nameOfLiveSite(site, sites);
+  const why = `it has no hostnames, and follows the name and the suspension of \`${live}\``;
+  throw new ProblemError(
+    "conflict",
+    `\`${site.Name}\` is the sandbox of \`${live}\`: ${why}; change \`${live}\` instead`,
+  );
+}
+
+/** @throws ProblemError `conflict` while the site is imported, or made as a sandbox */
+function requireComplete(site: SiteRecord, sites: readonly SiteRecord[]): SiteRecord {
   if (!site.Importing) return site;
+  if (site.SandboxOf !== "") throw beingMadeError(site, sites);
   const { Name, Importing: end } = site;
   const how = `if the import was interrupted, the first command after ${end} removes the site`;
   throw new ProblemError("conflict", `the site \`${Name}\` is being imported, and reserved until ${end}; ${how}`);
@@ -136,7 +153,7 @@ export function requireUnusedNames(
   const wantedHosts = splitWords(wanted.Hostnames ?? "");
   for (const other of sites) {
     if (other.ID === own) continue;
-    if (other.Name === wanted.Name) requireComplete(other);
+    if (other.Name === wanted.Name) requireComplete(other, sites);
     if (other.Name === wanted.Name) throw new ProblemError("conflict", `the site \`${other.Name}\` exists already`);
     const hosts = wantedHosts.length === 0 ? [] : toSite(other).hostnames;
     const taken = wantedHosts.find((host) => hosts.includes(host));

@@ -9,6 +9,7 @@ import type { DeliveryAttempt, WebhookRef, WebhookState } from "../../model/webh
 import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
+import { suspensionOf } from "../sites/sandboxes.ts";
 
 /** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted. */
 type WebhookStatus = "active" | "failing" | "paused" | "incomplete";
@@ -92,7 +93,8 @@ async function toListed(
     const site = sites.get(Number(record.Site)) as SiteRecord;
     const state = states.get(record.ID);
     const lag = state && lagOf(state, heads.get(site.ID) as Head);
-    return { ...record, siteName: site.Name, ...statusOf(record, state, site, home), state, lag };
+    const isSuspended = suspensionOf(site, system.sites) !== "";
+    return { ...record, siteName: site.Name, ...statusOf(record, state, isSuspended, home), state, lag };
   });
 }
 
@@ -105,13 +107,13 @@ function lagOf({ cursor, epoch }: WebhookState, head: Head): number | undefined 
 function statusOf(
   { Paused, Reason }: WebhookRecord,
   state: WebhookState | undefined,
-  site: SiteRecord,
+  isSuspended: boolean,
   home: string,
 ): Pick<ListedWebhook, "status" | "detail"> {
   if (!state) return { status: "incomplete", detail: "it has no secret: remove it, and add it again" };
   if (Paused !== "") return { status: "paused", detail: Reason };
   if (state.home !== home) return { status: "paused", detail: "it arrived from another database" };
-  if (site.Suspended !== "") return { status: "paused", detail: "the site is suspended" };
+  if (isSuspended) return { status: "paused", detail: "the site is suspended" };
   if (state.failures === 0 || state.failingSince === null) return { status: "active", detail: "" };
   return { status: "failing", detail: `since ${new Date(state.failingSince).toISOString()}` };
 }

@@ -1,0 +1,279 @@
+// The rules of a sandbox: it has the name, the suspension, the operators and the end of its live site; settings and files of its own are refused; its keys
+// are named by longer beginnings.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { ProblemError } from "../../src/model/errors.ts";
+import {
+  canManage,
+  createOperator,
+  listOperators,
+  managedSites,
+  setOperatorSites,
+} from "../../src/operator/operators.ts";
+import { exportSite } from "../../src/operator/site-files/export-site.ts";
+import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/sites/keys.ts";
+import {
+  findSandboxRecord,
+  requireLive,
+  requireSandbox,
+  requireSandboxName,
+  sandboxName,
+  suspensionOf,
+} from "../../src/operator/sites/sandboxes.ts";
+import { completeRemovals, removeImport, removeSite } from "../../src/operator/sites/site-removal.ts";
+import { createSite, getSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
+import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
+import { createWebhook } from "../../src/operator/webhooks/webhooks.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { key as keyResource } from "../../src/resources/key.ts";
+import { site as siteResource } from "../../src/resources/site.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { readSystemRecords } from "../../src/system/read-system-records.ts";
+import {
+  commitSystemChanges,
+  toCreateIntent,
+  toDeleteIntent,
+  toInstant,
+  toUpdateIntent,
+} from "../../src/system/system-changes.ts";
+import type { SiteRecord } from "../../src/system/system-records.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createIntent } from "../support/engine/intents.ts";
+
+const now = Date.parse("2026-01-31T12:00:00Z");
+const minute = 60_000;
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    ({ code, message }) => [code, message],
+  );
+
+describe.each(engines)("a sandbox on $name", (kind) => {
+  let engine: Engine;
+  let garden: SiteRecord;
+  let sandbox: SiteRecord;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    await engine?.close();
+    engine = await openEngine(await kind.newDatabase(), allResources);
+    garden = await createSite(engine, "garden", { hostnames: ["garden.example"] }, now);
+    sandbox = await store("garden-sandbox");
+  });
+  afterAll(async () => {
+    await engine.close();
+    await kind.close();
+  });
+
+  /** Stores the record of a sandbox of `garden`, as `site sandbox` does. */
+  async function store(name: string, importing = ""): Promise<SiteRecord> {
+    const values = { Name: name, Importing: importing, SandboxOf: String(garden.ID) };
+    await commitSystemChanges(engine, () => [toCreateIntent(siteResource, values, now)]);
+    return (await listSites(engine)).at(-1) as SiteRecord;
+  }
+  const names = async () => (await listSites(engine)).map(({ Name }) => Name);
+  const rename = (name: string) => failure(setSite(engine, "garden", { name }, now));
+
+  test("is called like its site, also after the site is renamed", async () => {
+    expect(sandboxName(garden)).toBe("garden-sandbox");
+    expect(await rename("park")).toBeUndefined();
+    expect(await names()).toEqual(["park", "park-sandbox"]);
+  });
+
+  test("keeps its site from a name that would be too long for its own, or that another site has", async () => {
+    await createSite(engine, "park-sandbox", {}, now);
+    const how = "choose another name, or remove the sandbox first with `site remove garden-sandbox --yes`";
+    expect(await rename("park")).toEqual([
+      "conflict",
+      `its sandbox would be called \`park-sandbox\`, which another site has: ${how}`,
+    ]);
+    const long = "x".repeat(57);
+    expect(await rename(long)).toEqual([
+      "conflict",
+      `its sandbox would be called \`${long}-sandbox\`, which is longer than 64 characters: ${how}`,
+    ]);
+    expect(await names()).toEqual(["garden", "garden-sandbox", "park-sandbox"]);
+    expect(await rename("x".repeat(56))).toBeUndefined();
+  });
+
+  test("needs a name that no other site has, and that is short enough", async () => {
+    const check = async (name: string) => {
+      const live = await createSite(engine, name, {}, now);
+      try {
+        return requireSandboxName(await listSites(engine), live);
+      } catch (error) {
+        return error instanceof ProblemError ? [error.code, error.message] : error;
+      }
+    };
+    await createSite(engine, "park-sandbox", {}, now);
+    expect(await check("park")).toEqual([
+      "conflict",
+      "the site `park-sandbox` exists already, and is not the sandbox of `park`: rename it with `site set park-sandbox --name NAME`, then try again",
+    ]);
+    const long = "y".repeat(57);
+    expect(await check(long)).toEqual([
+      "conflict",
+      `the sandbox would be called \`${long}-sandbox\`, and a name has at most 64 characters: give the site a name of at most 56 with \`site set ${long} --name NAME\`, then try again`,
+    ]);
+    expect(await check("y".repeat(56))).toBe(`${"y".repeat(56)}-sandbox`);
+    expect(requireSandboxName(await listSites(engine), garden)).toBe("garden-sandbox");
+  });
+
+  test("has no settings, no sandbox and no file of its own", async () => {
+    const change = "change `garden` instead";
+    const detail = `it has no hostnames, and follows the name and the suspension of \`garden\`; ${change}`;
+    for (const settings of [{ name: "test" }, { hostnames: ["a.example"] }, { isDefault: true }, { isSuspended: true }])
+      expect(await failure(setSite(engine, "garden-sandbox", settings, now))).toEqual([
+        "conflict",
+        `\`garden-sandbox\` is the sandbox of \`garden\`: ${detail}`,
+      ]);
+    const sites = await listSites(engine);
+    expect(() => requireLive(sandbox, sites)).toThrow(
+      "`garden-sandbox` is a sandbox, and has none of its own: to renew it, run `site sandbox garden`",
+    );
+    expect(requireLive(garden, sites)).toBe(garden);
+    expect(await failure(exportSite(engine, "garden-sandbox", "unused.site", now))).toEqual([
+      "conflict",
+      "`garden-sandbox` is the sandbox of `garden`, and a file never has a sandbox: export `garden`",
+    ]);
+  });
+
+  test("is suspended with its site, and so are its webhooks", async () => {
+    const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
+    const settings = { url: "http://127.0.0.1/", resources: [], since: { at: now } };
+    await createWebhook(engine, sandbox, settings, policy, now);
+    const state = async () => [
+      suspensionOf(sandbox, await listSites(engine)),
+      (await listWebhooks(engine)).map(({ siteName, status, detail }) => [siteName, status, detail]),
+    ];
+    expect(await state()).toEqual(["", [["garden-sandbox", "active", ""]]]);
+    await setSite(engine, "garden", { isSuspended: true }, now);
+    const suspended = [["garden-sandbox", "paused", "the site is suspended"]];
+    expect(await state()).toEqual([toInstant(now), suspended]);
+    await setSite(engine, "garden", { isSuspended: false }, now);
+    // An older program does not know sandboxes, and can suspend one alone.
+    await commitSystemChanges(engine, () => [
+      toUpdateIntent(siteResource, sandbox.ID, { Suspended: toInstant(now + 1) }, now),
+    ]);
+    sandbox = await getSite(engine, "garden-sandbox");
+    expect(await state()).toEqual([toInstant(now + 1), suspended]);
+  });
+
+  test("is managed by the operators of its site, and by nobody else", async () => {
+    await createSite(engine, "toys", {}, now);
+    const [anna, ben, all] = [
+      await createOperator(engine, "anna", ["garden"], now),
+      await createOperator(engine, "ben", ["toys"], now),
+      await createOperator(engine, "all", [], now),
+    ];
+    expect([anna, ben, all].map((operator) => canManage(operator, sandbox))).toEqual([true, false, true]);
+    const sites = await listSites(engine);
+    expect([anna, ben, all].map((operator) => managedSites(operator, sites).map(({ Name }) => Name))).toEqual([
+      ["garden", "garden-sandbox"],
+      ["toys"],
+      ["garden", "garden-sandbox", "toys"],
+    ]);
+    const refused = ["conflict", "an operator of `garden` may also manage its sandbox: name `garden`"];
+    expect(await failure(createOperator(engine, "cleo", ["garden-sandbox"], now))).toEqual(refused);
+    expect(await failure(setOperatorSites(engine, "ben", ["toys", "garden-sandbox"], now))).toEqual(refused);
+    expect((await listOperators(engine)).map(({ siteNames }) => siteNames)).toEqual([["garden"], ["toys"], undefined]);
+  });
+
+  test("is removed with its site, in one step, with its keys, records and a copy that is being made", async () => {
+    const copy = await store("sandbox-of-1-being-made", toInstant(now + minute));
+    for (const site of [garden, sandbox]) await createKey(engine, site, {}, now);
+    for (const { ID } of [garden, sandbox, copy]) await engine.commit([createIntent({ site: ID })]);
+    const [before] = await engine.readHeads([0]);
+    expect((await removeSite(engine, "garden", now)).Name).toBe("garden");
+    expect([await names(), await listKeys(engine)]).toEqual([[], []]);
+    const removals = await engine.readJournalPage(0, before?.revision as number, 100);
+    expect(new Set(removals.entries.map(({ at }) => at)).size).toBe(1);
+    for (const { ID } of [garden, sandbox, copy])
+      expect((await Array.fromAsync(engine.dump(ID))).map(({ table }) => table)).toEqual(["sites"]);
+    expect([await completeRemovals(engine, now), await engine.findInconsistencies()]).toEqual([[], []]);
+  });
+
+  test("can be removed alone; a copy that was being made is removed with it, and can be removed without it", async () => {
+    const copy = await store("sandbox-of-1-being-made", toInstant(now + minute));
+    await removeImport(engine, copy.ID, now);
+    expect(await names()).toEqual(["garden", "garden-sandbox"]);
+    expect(await failure(removeImport(engine, sandbox.ID, now))).toEqual([
+      "not-found",
+      "the site was removed, or is complete",
+    ]);
+    await store("sandbox-of-1-being-made", toInstant(now + minute));
+    await createKey(engine, garden, {}, now);
+    await createKey(engine, sandbox, {}, now);
+    expect((await removeSite(engine, "garden-sandbox", now)).Name).toBe("garden-sandbox");
+    expect(await names()).toEqual(["garden"]);
+    expect((await listKeys(engine)).map(({ siteName }) => siteName)).toEqual(["garden"]);
+  });
+
+  test("whose copying was interrupted is removed after its reservation; so is the sandbox of a site that is gone", async () => {
+    const end = toInstant(now + minute);
+    await store("sandbox-of-1-being-made", end);
+    expect(await failure(getSite(engine, "sandbox-of-1-being-made"))).toEqual([
+      "conflict",
+      `the sandbox of \`garden\` is being made, and reserved until ${end}; if that was interrupted, the first command after ${end} removes what is left`,
+    ]);
+    expect(await completeRemovals(engine, now)).toEqual([]);
+    expect(await completeRemovals(engine, now + minute)).toEqual([
+      "removed what an interrupted `site sandbox garden` has left",
+    ]);
+    expect(await names()).toEqual(["garden", "garden-sandbox"]);
+    // An older program does not know sandboxes, and leaves the sandbox of a site that it removes.
+    await createKey(engine, sandbox, {}, now);
+    await commitSystemChanges(engine, () => [toDeleteIntent(siteResource, garden.ID, now)]);
+    await engine.dropSite(garden.ID);
+    expect(await completeRemovals(engine, now)).toEqual(["removed the sandbox garden-sandbox, whose site was removed"]);
+    expect([await names(), await listKeys(engine)]).toEqual([[], []]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("has keys of its own form, also after a rotation; a key that is made during a renewal is for the new copy", async () => {
+    const { key, record } = await createKey(engine, sandbox, { label: "till" }, now);
+    expect([key.slice(0, 17), record.Site]).toEqual([record.Prefix, String(sandbox.ID)]);
+    expect(key).toStartWith("sfk_test_");
+    expect((await rotateKey(engine, record.Prefix, 0, now)).record.Prefix).toStartWith("sfk_test_");
+    expect((await createKey(engine, garden, {}, now)).key).not.toStartWith("sfk_test_");
+    await commitSystemChanges(engine, () => [toDeleteIntent(siteResource, sandbox.ID, now)]);
+    expect(await failure(createKey(engine, sandbox, {}, now))).toEqual([
+      "not-found",
+      "the site `garden-sandbox` was removed",
+    ]);
+    const next = await store("garden-sandbox");
+    expect((await createKey(engine, sandbox, {}, now)).record.Site).toBe(String(next.ID));
+  });
+
+  test("is found by its site; without one, the error says how to make it", async () => {
+    const sites = await listSites(engine);
+    expect([requireSandbox(sites, garden), findSandboxRecord(sites, garden)]).toEqual([sandbox, sandbox]);
+    await commitSystemChanges(engine, () => [
+      toUpdateIntent(siteResource, sandbox.ID, { Importing: toInstant(now + minute) }, now),
+    ]);
+    const { sites: made } = await readSystemRecords(engine);
+    expect(findSandboxRecord(made, garden)).toBeUndefined();
+    expect(() => requireSandbox(made, garden)).toThrow(
+      "the site `garden` has no sandbox yet: make it with `site sandbox garden`",
+    );
+  });
+
+  test("has keys that are named by four characters after `sfk_test_`, never by `sfk_test`", async () => {
+    const { key, record } = await createKey(engine, sandbox, {}, now);
+    const name = (prefix: string) => failure(setKey(engine, prefix, { label: "named" }, now));
+    const short = "invalid key prefix: give at least the first 13 characters of the key, such as sfk_test_AbCd";
+    for (const length of [8, 9, 12]) expect(await name(key.slice(0, length))).toEqual(["bad-request", short]);
+    for (const length of [13, 17, 30, key.length]) expect(await name(key.slice(0, length))).toBeUndefined();
+    expect(await name(key.slice(0, 7))).toEqual(["bad-request", short.replace("13", "8").replace("_test", "")]);
+    expect(await name("sfk_test_0000")).toEqual(["not-found", "no key begins with sfk_test_0000"]);
+    // A live key whose random part begins with "test" is named by eight characters, as every live key.
+    const live = await createKey(engine, garden, {}, now);
+    const prefix = "sfk_testAbCd";
+    const { Digest } = live.record;
+    await commitSystemChanges(engine, ({ keys }) => [
+      toUpdateIntent(keyResource, keys.find((one) => one.Digest === Digest)?.ID as number, { Prefix: prefix }, now),
+    ]);
+    expect((await revokeKey(engine, "sfk_test", now)).Digest).toBe(Digest);
+    expect((await listKeys(engine)).find(({ ID }) => ID === record.ID)?.Revoked).toBe("");
+  });
+});
