@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, statSync } from "node:fs";
+import { createApiKey } from "../../src/model/api-key.ts";
 import { engines } from "../support/engine/engines.ts";
 import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
 import { startReceiver } from "../support/webhooks/receiver.ts";
@@ -61,26 +62,30 @@ describe.each(engines)("on $name", (kind) => {
     const secret = await addWebhook(receiver.url);
     const server = await workspace.serve(["--log", "debug", "--slow-ms", "1"]);
     const url = `${server.url}/restapi/brands.json`;
-    await fetchWithKey(`${url}?key=${key}`, key);
-    await fetchWithKey(url, `Bearer ${key}`);
-    await fetchWithKey(`${server.url}/restapi/${key}.json`, key, { method: "POST", body: '{"Name":"Confidential"}' });
-    const misplaced = await fetch(url, { headers: { Authorization: `Bearer ${key}`, "X-Request-Id": key } });
-    expect(misplaced.headers.get("X-Request-Id")).not.toContain(key);
-    await fetch(`${server.url}/operator/${key}`);
-    const unreadable = [`${key} / HTTP/1.1\r\n`, `GET /${key} HTTP/9\r\n`, `GET / HTTP/1.1\r\n${key}\r\n`];
-    for (const bytes of [...unreadable, `GET / HTTP/1.1\r\nContent-Length: ${key}\r\n`]) {
-      const client = await openClient(Number(new URL(server.url).port));
-      client.send(`${bytes}X-API-AUTH: ${key}\r\n\r\n`);
-      await client.ended();
-      client.socket.destroy();
+    const sandboxKey = createApiKey(true).key;
+    for (const one of [key, sandboxKey]) {
+      await fetchWithKey(`${url}?key=${one}`, one);
+      await fetchWithKey(url, `Bearer ${one}`);
+      await fetchWithKey(`${server.url}/restapi/${one}.json`, one, { method: "POST", body: '{"Name":"Confidential"}' });
+      const misplaced = await fetch(url, { headers: { Authorization: `Bearer ${one}`, "X-Request-Id": one } });
+      expect(misplaced.headers.get("X-Request-Id")).not.toContain(one);
+      await fetch(`${server.url}/operator/${one}`);
+      const unreadable = [`${one} / HTTP/1.1\r\n`, `GET /${one} HTTP/9\r\n`, `GET / HTTP/1.1\r\n${one}\r\n`];
+      for (const bytes of [...unreadable, `GET / HTTP/1.1\r\nContent-Length: ${one}\r\n`]) {
+        const client = await openClient(Number(new URL(server.url).port));
+        client.send(`${bytes}X-API-AUTH: ${one}\r\n\r\n`);
+        await client.ended();
+        client.socket.destroy();
+      }
     }
     await receiver.received(1);
     server.kill();
     await server.exited;
     await receiver.stop();
     expect(server.stderr().split("\n").length).toBeGreaterThan(8);
-    expect(server.stderr()).toContain(`/restapi/${key.slice(0, 12)}...`);
-    for (const hidden of [key.slice(12, 30), secret, "whsec_", "Confidential"])
+    for (const shown of [key.slice(0, 12), sandboxKey.slice(0, 17)])
+      expect(server.stderr()).toContain(`/restapi/${shown}...`);
+    for (const hidden of [key.slice(12, 30), sandboxKey.slice(17, 35), secret, "whsec_", "Confidential"])
       expect(server.stderr()).not.toContain(hidden);
   });
 
