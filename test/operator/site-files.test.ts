@@ -388,6 +388,18 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
+  test("is imported as a live site, even if its file says that it is a sandbox", async () => {
+    const engine = await openEmpty();
+    await createSite(engine, "first", {}, now);
+    const forged = join(folder, "forged.site");
+    const rows = rowsIn(file);
+    const record = JSON.parse(String(rows[1]?.row.body));
+    edit(rows, "records", { body: JSON.stringify({ ...record, SandboxOf: "1" }) }, 1);
+    writeFileSync(forged, gzipSync(toText(rows)));
+    expect((await importFile(engine, forged)).site).toMatchObject({ Name: "shop", SandboxOf: "" });
+    await engine.close();
+  });
+
   test("is not imported from a damaged file, and no row of the file stays", async () => {
     const engine = await openEmpty();
     const bad = join(folder, "bad.site");

@@ -4,7 +4,7 @@ import { toConnectableUrl } from "../../lib/networks.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { createSites } from "../../operator/sites/site-creation.ts";
 import { removeSite } from "../../operator/sites/site-removal.ts";
-import { setSite, summarizeSite } from "../../operator/sites/sites.ts";
+import { setSite, summarizeSite, TakenNameError } from "../../operator/sites/sites.ts";
 import { type SiteRecord, splitWords } from "../../system/system-records.ts";
 import { type Action, type ActionContext, requireOperatorOfAllSites } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseText, parseTexts } from "../json-body.ts";
@@ -82,9 +82,9 @@ async function remove(call: ActionContext): Promise<SiteResponse> {
   return { site: toSiteInfo(await removeSite(call.engine, Name, call.now())), run: call.run };
 }
 
-/** Hides in a `conflict` which other site has a name or hostname, if the operator may not manage all sites. */
+/** Hides which other site has a name or hostname, if the operator may not manage all sites. */
 function hideOtherSites(error: unknown, { session }: ActionContext): unknown {
-  if (!(error instanceof ProblemError) || error.code !== "conflict" || !session.operator.siteNames) return error;
+  if (!(error instanceof TakenNameError) || !session.operator.siteNames) return error;
   return new ProblemError("conflict", "the name or a hostname is taken already");
 }
 

@@ -34,6 +34,13 @@ export class UnknownSiteError extends ProblemError {
   }
 }
 
+/** The error for a name or hostname that another site has. Its message names that site. */
+export class TakenNameError extends ProblemError {
+  constructor(message: string) {
+    super("conflict", message);
+  }
+}
+
 /** Lists all sites, including incomplete ones. */
 export async function listSites(engine: Engine): Promise<readonly SiteRecord[]> {
   return (await readSystemRecords(engine)).sites;
@@ -96,10 +103,14 @@ function rejectSandbox(site: SiteRecord, sites: readonly SiteRecord[]): void {
 /** @throws ProblemError `conflict` while the site is imported, or made as a sandbox */
 function requireComplete(site: SiteRecord, sites: readonly SiteRecord[]): SiteRecord {
   if (!site.Importing) return site;
-  if (site.SandboxOf !== "") throw beingMadeError(site, sites);
+  throw incompleteError(site, sites);
+}
+
+function incompleteError(site: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
+  if (site.SandboxOf !== "") return beingMadeError(site, sites);
   const { Name, Importing: end } = site;
   const how = `if the import was interrupted, the first command after ${end} removes the site`;
-  throw new ProblemError("conflict", `the site \`${Name}\` is being imported, and reserved until ${end}; ${how}`);
+  return new ProblemError("conflict", `the site \`${Name}\` is being imported, and reserved until ${end}; ${how}`);
 }
 
 /** @throws ProblemError `not-found` that suggests the nearest name */
@@ -144,7 +155,7 @@ function hostnamesAfter(
   return [...after].join(" ");
 }
 
-/** @param own the ID of the site that is changed @throws ProblemError `conflict` if the name or a hostname is taken */
+/** @param own the ID of the site that is changed @throws TakenNameError */
 export function requireUnusedNames(
   sites: readonly SiteRecord[],
   own: number | undefined,
@@ -153,12 +164,13 @@ export function requireUnusedNames(
   const wantedHosts = splitWords(wanted.Hostnames ?? "");
   for (const other of sites) {
     if (other.ID === own) continue;
-    if (other.Name === wanted.Name) requireComplete(other, sites);
-    if (other.Name === wanted.Name) throw new ProblemError("conflict", `the site \`${other.Name}\` exists already`);
+    if (other.Name === wanted.Name)
+      throw new TakenNameError(
+        other.Importing ? incompleteError(other, sites).message : `the site \`${other.Name}\` exists already`,
+      );
     const hosts = wantedHosts.length === 0 ? [] : toSite(other).hostnames;
     const taken = wantedHosts.find((host) => hosts.includes(host));
-    if (taken)
-      throw new ProblemError("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
+    if (taken) throw new TakenNameError(`the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
   }
 }
 
