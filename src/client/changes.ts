@@ -14,6 +14,8 @@ export type FeedResource = keyof FeedRecords;
 interface AnyChange<Name extends FeedResource> {
   /** The cursor after this change. Store it once you have processed the change. */
   readonly Cursor: string;
+  /** The number of the change. A later change of the site has a higher one. After a `StorefrontGone`, forget the numbers that you have stored. */
+  readonly Revision: number;
   /** When the change was made, such as `2026-11-21T20:15:00.123Z`. */
   readonly Time: string;
   readonly Resource: Name;
@@ -23,12 +25,15 @@ interface AnyChange<Name extends FeedResource> {
 
 interface StoredChange<Name extends FeedResource> extends AnyChange<Name> {
   readonly Operation: "create" | "update";
+  /** The `ETag` of the record after the change, for `ifMatch`. */
+  readonly ETag: string;
   /** The record after the change. */
   readonly Record: FeedRecords[Name];
 }
 
 interface DeletedChange<Name extends FeedResource> extends AnyChange<Name> {
   readonly Operation: "delete";
+  readonly ETag: null;
   readonly Record: null;
 }
 

@@ -4,7 +4,7 @@
 // form, such as a name that appears twice. The values are validated later, in the same way for all formats (model/record.ts). Decoding has limits of
 // depth and of the number of values (syntax-errors.ts), and reports malformed text by line and column (json-parser.ts, xml-parser.ts).
 
-import type { Change } from "../model/change.ts";
+import type { FeedChange } from "../model/change.ts";
 import type { Encoding } from "../model/encoding.ts";
 import type { ErrorCode, FieldError } from "../model/errors.ts";
 import type { StorefrontRecord } from "../model/record.ts";
@@ -34,8 +34,8 @@ export interface Format extends Encoding {
 /** The encoding of a feed page: `start`, then the items with `separator` between them, then `end`. */
 interface FeedEncoding {
   start(page: FeedPosition): string;
-  /** Encodes a change of a record of `resource`. @param cursor the cursor after the change */
-  item(resource: Resource, cursor: string, change: Change): string;
+  /** Encodes a change of a record of `resource`. */
+  item(resource: Resource, change: FeedChange): string;
   readonly separator: string;
   end(page: FeedPosition): string;
 }

@@ -1,6 +1,7 @@
-import type { Change } from "../model/change.ts";
+import type { FeedChange } from "../model/change.ts";
 import { storedEncoding } from "../model/encoding.ts";
 import { ProblemError } from "../model/errors.ts";
+import { recordEtag } from "../model/etag.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded, Format } from "./format.ts";
@@ -23,10 +24,19 @@ export const json: Format = {
   },
 };
 
-function changeObject(resource: Resource, cursor: string, { at, operation, id, body }: Change): string {
-  const Time = new Date(at).toISOString();
-  const members = { Cursor: cursor, Time, Operation: operation, Resource: resource.path, ID: id };
-  const record = operation === "delete" ? null : toDeclaredJson(resource, body);
+function changeObject(resource: Resource, { cursor, epoch, change }: FeedChange): string {
+  const { revision, at, operation, id, body } = change;
+  const isDeleted = operation === "delete";
+  const members = {
+    Cursor: cursor,
+    Revision: revision,
+    Time: new Date(at).toISOString(),
+    Operation: operation,
+    Resource: resource.path,
+    ID: id,
+    ETag: isDeleted ? null : recordEtag(resource, "json", epoch, revision),
+  };
+  const record = isDeleted ? null : toDeclaredJson(resource, body);
   return `${JSON.stringify(members).slice(0, -1)},"Record":${record}}`;
 }
 

@@ -1,4 +1,5 @@
-import type { Change } from "../model/change.ts";
+import type { FeedChange } from "../model/change.ts";
+import { recordEtag } from "../model/etag.ts";
 import type { Fields } from "../model/field.ts";
 import { type StorefrontRecord, toDeclaredJson, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
@@ -27,12 +28,17 @@ export const xml: Format = {
   },
 };
 
-/** Encodes a change. The attributes need no escaping, because they are a cursor, a time, names of this program, and numbers. */
-function changeElement(resource: Resource, cursor: string, { at, operation, id, body }: Change): string {
+/**
+ * Encodes a change. Of its attributes, only the double quotes of the entity tag need escaping. The others are a cursor, a time, names of this program,
+ * and numbers.
+ */
+function changeElement(resource: Resource, { cursor, epoch, change }: FeedChange): string {
+  const { revision, at, operation, id, body } = change;
   const time = new Date(at).toISOString();
-  const start = `<Change Cursor="${cursor}" Time="${time}" Operation="${operation}" Resource="${resource.path}" ID="${id}"`;
+  const start = `<Change Cursor="${cursor}" Revision="${revision}" Time="${time}" Operation="${operation}" Resource="${resource.path}" ID="${id}"`;
   if (operation === "delete") return `${start}/>`;
-  return `${start}>${element(resource, JSON.parse(toDeclaredJson(resource, body)))}</Change>`;
+  const etag = recordEtag(resource, "xml", epoch, revision).replaceAll('"', "&quot;");
+  return `${start} ETag="${etag}">${element(resource, JSON.parse(toDeclaredJson(resource, body)))}</Change>`;
 }
 
 function element(resource: Resource, record: Partial<StorefrontRecord>): string {

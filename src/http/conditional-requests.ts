@@ -1,13 +1,11 @@
-// Conditional requests (RFC 9110 section 13) with strong entity tags: `"<version>.<representation>"`.
-//
-// The version is the epoch and the revision of the record or list. It changes with the data. The representation is a digest of the resource's
-// declaration, the format and the content coding. It changes with the bytes that the same data are sent as.
+// Conditional requests (RFC 9110 section 13) with strong entity tags: `"<version>.<representation>"` (model/etag.ts).
 //
 // A read compares the whole tag (`If-None-Match`). A write compares only the version, so that a record which was read as JSON can be updated as XML,
 // also after an upgrade of the program.
 
 import { ProblemError } from "../model/errors.ts";
-import type { Resource, Shape } from "../model/resource.ts";
+import { etagEnding } from "../model/etag.ts";
+import type { Resource } from "../model/resource.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import { type HeaderParts, joinParts } from "../wire/response-header.ts";
 
@@ -19,21 +17,8 @@ type Etag = HeaderParts;
  * @param version epoch and revision, in parts
  * @param format the format and the content coding, such as `json` or `xml-gzip`
  */
-export function toEtag(version: HeaderParts, { shape }: Resource, format: string): Etag {
-  return ['"', version, endingOf(shape, format)];
-}
-
-/** The ends of the tags after the version, by format. */
-const endings = new WeakMap<Shape, Map<string, string>>();
-
-function endingOf(shape: Shape, format: string): string {
-  const ofShape = endings.get(shape) ?? new Map<string, string>();
-  let ending = ofShape.get(format);
-  if (ending === undefined) {
-    ending = `.${shape.digest}-${format}"`;
-    endings.set(shape, ofShape.set(format, ending));
-  }
-  return ending;
+export function toEtag(version: HeaderParts, resource: Resource, format: string): Etag {
+  return ['"', version, etagEnding(resource, format)];
 }
 
 /**

@@ -32,6 +32,15 @@ export interface Change extends RecordChange {
   readonly actor: string;
 }
 
+/** A change in a page of the feed. */
+export interface FeedChange {
+  /** The cursor after this change. */
+  readonly cursor: string;
+  /** The epoch of the site. The record has the version of this epoch and the change's revision (`versionOf`), until the next change to it. */
+  readonly epoch: string;
+  readonly change: Change;
+}
+
 /** One row of a site's journal. */
 export interface JournalEntry extends Change {
   /** The ID that all changes of one command or one console action share; null for the request of a client. */

@@ -17,7 +17,7 @@ export type Schemas = Record<string, Schema>;
 export type Form = "whole" | "part" | "new" | "changes";
 
 /** The largest whole number that every JSON parser reads exactly (RFC 8259 section 6). */
-const maxId = Number.MAX_SAFE_INTEGER;
+const maxNumber = Number.MAX_SAFE_INTEGER;
 
 /** Returns the schema of a record. @param groups receives the schemas of its field groups @param base the prefix of references to these schemas */
 export function recordSchema(resource: Resource, form: Form, groups: Schemas, base: string): Schema {
@@ -72,7 +72,7 @@ const idSchema: Schema = {
   type: "integer",
   description: "Identifier of the record. The server assigns it and never reuses it.",
   minimum: 1,
-  maximum: maxId,
+  maximum: maxNumber,
   examples: [1],
   xml: { attribute: true },
 };
@@ -196,6 +196,8 @@ function pageSchema(resources: readonly Resource[], base: string): Schema {
   };
 }
 
+const positive: Schema = { type: "integer", minimum: 1, maximum: maxNumber };
+
 const cursor: Schema = { type: "string", examples: ["1f0c63d9a2be.18"], xml: { attribute: true } };
 
 function changeSchema(resource: Resource, base: string): Schema {
@@ -205,17 +207,23 @@ function changeSchema(resource: Resource, base: string): Schema {
     title: `Change of ${element}`,
     description: `What happened to one ${singular}. Treat \`create\` and \`update\` alike: store this record.`,
     type: "object",
-    required: ["Cursor", "Time", "Operation", "Resource", "ID", "Record"],
+    required: ["Cursor", "Revision", "Time", "Operation", "Resource", "ID", "ETag", "Record"],
     properties: {
       Cursor: { ...cursor, description: "The cursor after this change." },
+      Revision: {
+        ...positive,
+        description: "The number of the change: a later change of the site has a higher one. Numbers from before and after a restore cannot be compared.",
+        examples: [18],
+        ...attribute,
+      },
       Time: { type: "string", format: "date-time", description: "When it happened, in UTC.", ...attribute },
       Operation: { type: "string", enum: ["create", "update", "delete"], description: "What happened.", ...attribute },
       Resource: { type: "string", enum: [path], description: "Of which resource the record is.", ...attribute },
-      ID: {
-        type: "integer",
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: "ID of the record.",
+      ID: { ...positive, description: "ID of the record.", ...attribute },
+      ETag: {
+        type: ["string", "null"],
+        description: "The `ETag` of the record after the change, as a look-up has it: send it as `If-Match`. Null when the record was deleted. In XML, an attribute, or none.",
+        examples: ['"k3f9a1Zq.18.5d8c12ab-json"'],
         ...attribute,
       },
       Record: {

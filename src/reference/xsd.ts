@@ -10,13 +10,7 @@ const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http
 export function toXsd(resources: readonly Resource[]): string {
   return `${start}>
   <xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
-  <xs:simpleType name="ID">
-    <xs:restriction base="xs:unsignedLong">
-      <xs:minInclusive value="1"/>
-      <xs:maxInclusive value="${Number.MAX_SAFE_INTEGER}"/>
-    </xs:restriction>
-  </xs:simpleType>
-${resources.map(recordType).join("")}${listElement(resources)}${feedElement(resources)}</xs:schema>
+${numberType("ID")}${numberType("Revision")}${resources.map(recordType).join("")}${listElement(resources)}${feedElement(resources)}</xs:schema>
 `;
 }
 
@@ -51,6 +45,17 @@ export function toProblemXsd(): string {
     </xs:complexType>
   </xs:element>
 </xs:schema>
+`;
+}
+
+/** Returns a type for the numbers from 1 that every program can read exactly. */
+function numberType(name: string): string {
+  return `  <xs:simpleType name="${name}">
+    <xs:restriction base="xs:unsignedLong">
+      <xs:minInclusive value="1"/>
+      <xs:maxInclusive value="${Number.MAX_SAFE_INTEGER}"/>
+    </xs:restriction>
+  </xs:simpleType>
 `;
 }
 
@@ -103,11 +108,13 @@ ${names(values)}                </xs:restriction>
             <xs:choice minOccurs="0">
 ${records.join("")}            </xs:choice>
             <xs:attribute name="Cursor" type="xs:string" use="required"/>
+            <xs:attribute name="Revision" type="Revision" use="required"/>
             <xs:attribute name="Time" type="xs:dateTime" use="required"/>
 ${operations}${choice(
   "Resource",
   resources.map(({ path }) => path),
 )}            <xs:attribute name="ID" type="ID" use="required"/>
+            <xs:attribute name="ETag" type="xs:string"/>
           </xs:complexType>
         </xs:element>
       </xs:sequence>

@@ -27,8 +27,8 @@ export function changesEvent(
   page: FeedPage,
   resources: ReadonlyMap<string, Resource>,
 ): WebhookEvent {
-  const items = page.changes.map(({ cursor, change }) =>
-    json.feed.item(resources.get(change.resource) as Resource, cursor, change),
+  const items = page.changes.map((found) =>
+    json.feed.item(resources.get(found.change.resource) as Resource, found),
   );
   const at = page.changes.at(-1)?.change.at as number;
   const [Site, Since, Next] = [site, continuedCursorOf(state), page.next].map((text) => JSON.stringify(text));

@@ -5,6 +5,7 @@ import {
   type ChangesOptions,
   type ClientOptions,
   createClient,
+  etagOf,
   type StorefrontChange,
   type StorefrontClient,
   StorefrontGone,
@@ -50,6 +51,7 @@ async function take(changes: AsyncIterable<StorefrontChange>, count: number): Pr
   return taken;
 }
 
+const tagOf = (record: object) => etagOf(record) as string;
 const thrownBy = (work: Promise<unknown>) =>
   work.then(
     () => undefined,
@@ -66,18 +68,19 @@ describe("changes()", () => {
     const status = await client.orderStatuses.create({ Name: "Sent" });
     await client.brands.delete(renamed);
     const changes = await Array.fromAsync(client.changes({ since, wait: 0, limit: 3 }));
-    const any = { Cursor: expect.any(String), Time: expect.stringMatching(/^\d{4}-.*Z$/) };
+    const first = Number(since.split(".")[1]) + 1;
+    const any = (n: number) => ({
+      Cursor: expect.any(String),
+      Revision: first + n,
+      Time: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
+    const created = { Operation: "create" as const, Resource: "brands" as const, ID: brand.ID };
+    const added = { Operation: "create" as const, Resource: "orderstatuses" as const, ID: status.ID };
     expect(changes).toEqual([
-      { ...any, Operation: "create", Resource: "brands", ID: brand.ID, Record: JSON.parse(JSON.stringify(brand)) },
-      { ...any, Operation: "update", Resource: "brands", ID: brand.ID, Record: JSON.parse(JSON.stringify(renamed)) },
-      {
-        ...any,
-        Operation: "create",
-        Resource: "orderstatuses",
-        ID: status.ID,
-        Record: { ID: status.ID, Name: "Sent" },
-      },
-      { ...any, Operation: "delete", Resource: "brands", ID: brand.ID, Record: null },
+      { ...any(0), ...created, ETag: tagOf(brand), Record: JSON.parse(JSON.stringify(brand)) },
+      { ...any(1), ...created, Operation: "update", ETag: tagOf(renamed), Record: JSON.parse(JSON.stringify(renamed)) },
+      { ...any(2), ...added, ETag: tagOf(status), Record: { ID: status.ID, Name: "Sent" } },
+      { ...any(3), ...created, Operation: "delete", ETag: null, Record: null },
     ]);
     for (const [index, { Cursor }] of changes.entries()) {
       expect(await Array.fromAsync(client.changes({ since: Cursor, wait: 0 }))).toEqual(changes.slice(index + 1));

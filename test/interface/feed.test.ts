@@ -41,7 +41,11 @@ describe.each(engines)("the feed on $name", (kind) => {
   });
 
   const get = (path: string, options: CallOptions = {}) => server.call("GET", `/restapi/changes${path}`, options);
-  const marks = (text: string) => text.replace(/\b[0-9a-f]{12}\./g, "mark.");
+  /** Replaces the parts that depend on the random epoch: the digests of cursors, and the versions in entity tags. */
+  const marks = (text: string) =>
+    text
+      .replace(/\b[0-9a-f]{12}\./g, "mark.")
+      .replace(/\b[0-9A-Za-z]+(\.[0-9]+)\.[0-9a-f]{8}(?=-(?:json|xml)\b)/g, "epoch$1.digest");
 
   test("is a document in JSON", async () => {
     const brand = (await get(".json?limit=1")).text.match(/"Record":(\{.*?\})\}\]/)?.[1];
@@ -50,10 +54,10 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
     expect([headers.get("cache-control"), headers.get("etag")]).toEqual(["no-cache, no-store, must-revalidate", null]);
     expect(marks(text)).toStartWith(
-      `{"Changes":[{"Cursor":"mark.1","Time":"${time}","Operation":"create","Resource":"brands","ID":1,"Record":${brand}},{`,
+      `{"Changes":[{"Cursor":"mark.1","Revision":1,"Time":"${time}","Operation":"create","Resource":"brands","ID":1,"ETag":"\\"epoch.1.digest-json\\"","Record":${brand}},{`,
     );
     expect(marks(text)).toEndWith(
-      `},{"Cursor":"mark.5","Time":"${time}","Operation":"delete","Resource":"brands","ID":1,"Record":null}],"Next":"mark.5","More":false}`,
+      `},{"Cursor":"mark.5","Revision":5,"Time":"${time}","Operation":"delete","Resource":"brands","ID":1,"ETag":null,"Record":null}],"Next":"mark.5","More":false}`,
     );
     expect(json.Changes.map(({ Record: record }: { Record: object | null }) => record)).toMatchObject([
       { Name: "Acme" },
@@ -68,7 +72,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const { headers, text } = await get(".xml?resource=locations,brands&collapse=1");
     expect([headers.get("content-type"), headers.get("etag")]).toEqual(["application/xml; charset=utf-8", null]);
     expect(marks(text)).toBe(
-      `<?xml version="1.0" encoding="utf-8"?>\n<Changes Next="mark.5" More="false"><Change Cursor="mark.3" Time="${time}" Operation="create" Resource="locations" ID="1">${record}</Change><Change Cursor="mark.5" Time="${time}" Operation="delete" Resource="brands" ID="1"/></Changes>`,
+      `<?xml version="1.0" encoding="utf-8"?>\n<Changes Next="mark.5" More="false"><Change Cursor="mark.3" Revision="3" Time="${time}" Operation="create" Resource="locations" ID="1" ETag="&quot;epoch.3.digest-xml&quot;">${record}</Change><Change Cursor="mark.5" Revision="5" Time="${time}" Operation="delete" Resource="brands" ID="1"/></Changes>`,
     );
     expect(record).toContain("<Name>Mill &lt;Road&gt; &amp; Son&#13;\n</Name>");
   });
@@ -94,6 +98,36 @@ describe.each(engines)("the feed on $name", (kind) => {
     const written = (await server.call("POST", "/restapi/brands.json", { body: { Name: "new" } })).json;
     expect((await get(`.json?since=${Next}`)).json.Changes).toMatchObject([{ Operation: "create", Record: written }]);
     expect((await get(`.xml?since=${Next}`)).text).toContain(`<Brand ID="${written.ID}"><Name>new</Name>`);
+  });
+
+  test("has the ETag of each record, for If-Match without a look-up, in both formats", async () => {
+    const { Next } = (await get(".json?since=now")).json;
+    const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "A" } })).json;
+    await server.call("PUT", `/restapi/brands/${ID}.json`, { body: { Name: "B" } });
+    const path = `/restapi/brands/${ID}`;
+    const page = (await get(`.json?since=${Next}`)).json;
+    const [created, updated] = page.Changes;
+    expect(updated.Revision).toBe(created.Revision + 1);
+    expect((await server.call("GET", `${path}.json`)).headers.get("etag")).toBe(updated.ETag);
+    // Unchanged, also in the page of another format, although its bytes differ.
+    const text = (await get(`.xml?since=${Next}&collapse=1`)).text;
+    const inXml = / ETag="&quot;([^"&]+)&quot;">/.exec(text)?.[1];
+    expect((await server.call("GET", `${path}.xml`)).headers.get("etag")).toBe(`"${inXml}"`);
+    expect(text).toContain(` Revision="${updated.Revision}" `);
+
+    const write = (format: string, body: string | object, etag: string) =>
+      server.call("PUT", `${path}.${format}`, { body, headers: { "If-Match": etag } });
+    expect((await write("json", { Name: "C" }, created.ETag)).status).toBe(412);
+    expect((await write("json", { Name: "C" }, updated.ETag)).status).toBe(200);
+    expect((await write("json", { Name: "D" }, updated.ETag)).status).toBe(412);
+    expect((await write("json", { Name: "D" }, `"${inXml}"`)).status).toBe(412);
+    const [third] = (await get(`.json?since=${page.Next}`)).json.Changes;
+    expect((await write("xml", "<Brand><Name>D</Name></Brand>", third.ETag)).status).toBe(200);
+    expect((await write("xml", "<Brand><Name>E</Name></Brand>", third.ETag)).status).toBe(412);
+
+    await server.call("DELETE", `${path}.json`);
+    const last = (await get(`.json?since=${page.Next}&collapse=1`)).json.Changes;
+    expect(last).toMatchObject([{ Operation: "delete", Revision: third.Revision + 2, ETag: null, Record: null }]);
   });
 
   test.each<[string, string]>([

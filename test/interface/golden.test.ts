@@ -63,8 +63,10 @@ test.each(paths)("%s has not changed", async (path) => {
 
 test.each(["json", "xml"])("the feed in %s has not changed", async (format) => {
   const { text } = await server.call("GET", `/restapi/changes.${format}`);
-  // The digests in cursors depend on the random epoch.
-  const same = text.replace(/\b[0-9a-f]{12}\.(?=[0-9])/g, "0123456789ab.");
+  // The digests in cursors, and the versions in entity tags, have the random epoch.
+  const same = text
+    .replace(/\b[0-9a-f]{12}\.(?=[0-9])/g, "0123456789ab.")
+    .replace(/\b[0-9A-Za-z]+(?=\.[0-9]+\.[0-9a-f]{8}-(?:json|xml)\b)/g, "epoch");
   const file = join(import.meta.dir, "..", "golden", `changes.${format}`);
   if (process.env.UPDATE_GOLDEN) await Bun.write(file, same);
   expect(same).toBe(await Bun.file(file).text());

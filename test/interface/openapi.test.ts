@@ -172,7 +172,9 @@ test("the JSON Schema of the feed accepts a page, and rejects other documents", 
   const page = (await server.call("GET", "/restapi/changes.json")).json;
   expect(validate(page)).toBe(true);
   const [change] = page.Changes;
-  for (const wrong of [{ Resource: "brands" }, { Resource: "keys" }, { Record: {} }, { Operation: "put" }, { ID: 0 }])
+  const wrongs = [{ Resource: "brands" }, { Resource: "keys" }, { Record: {} }, { Operation: "put" }, { ID: 0 }];
+  const wrongVersions = [{ Revision: 0 }, { Revision: "1" }, { Revision: 2 ** 53 }, { Revision: undefined }, { ETag: 1 }];
+  for (const wrong of [...wrongs, ...wrongVersions])
     expect([wrong, validate({ ...page, Changes: [{ ...change, ...wrong }] })]).toEqual([wrong, false]);
   expect(validate({ ...page, Next: undefined })).toBe(false);
 });
@@ -182,13 +184,17 @@ describe("the XSD", () => {
     const read = createXmlReader(allResources);
     const page = (change: string) =>
       `<?xml version="1.0" encoding="utf-8"?>\n<Changes Next="a.1" More="false">${change}</Changes>`;
-    const start = '<Change Cursor="a.1" Time="2026-11-21T20:15:00.123Z" Operation';
+    const start = '<Change Cursor="a.1" Revision="1" Time="2026-11-21T20:15:00.123Z" Operation';
     const rest = 'ID="1"';
-    expect(read(page(`${start}="delete" Resource="brands" ${rest}/>`))).toMatchObject({ Changes: [{ Record: null }] });
+    expect(read(page(`${start}="delete" Resource="brands" ${rest}/>`))).toMatchObject({
+      Changes: [{ Revision: 1, ETag: null, Record: null }],
+    });
     for (const wrong of [
       `${start}="put" Resource="brands" ${rest}/>`,
       `${start}="delete" Resource="keys" ${rest}/>`,
       `${start}="delete" Resource="brands"/>`,
+      `${start}="delete" Resource="brands" ${rest}/>`.replace(' Revision="1"', ""),
+      `${start}="delete" Resource="brands" ${rest}/>`.replace('"1"', '"0"'),
       '<Brand ID="1"><Name>x</Name></Brand>',
     ])
       expect(() => read(page(wrong))).toThrow();

@@ -10,6 +10,7 @@ import type { Intent } from "../../src/model/change.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { createWebhook, resumeWebhook } from "../../src/operator/webhooks/webhooks.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
@@ -170,6 +171,34 @@ describe.each(engines)("a webhook on $name", (kind) => {
     expect(namesIn(events.slice(0, 4))).toEqual(["before", "one", "two", "three"]);
     expect(dataOf(events[4]).Changes).toEqual([expect.objectContaining({ Operation: "delete", ID: 1, Record: null })]);
   });
+
+  testScene(
+    "gets the revision of each change, and the ETag to update its record, also in a page that an earlier build began",
+    async ({ receiver, site, add, create }) => {
+      await create("a", "b", "c");
+      const [head] = await server.engine.readHeads([site.ID]);
+      const { webhook } = await add({ epoch: head?.epoch ?? "", first: 1, last: 2 });
+      const [begun, next] = await receiver.received(2);
+      expect(idOf(begun)).toStartWith(`evt_${webhook}_${head?.epoch}_1_2_`);
+      const revisionsIn = (event: ReceivedEvent | undefined) =>
+        dataOf(event).Changes.map(({ Revision }: { Revision: number }) => Revision);
+      expect([revisionsIn(begun), revisionsIn(next)]).toEqual([[1, 2], [3]]);
+
+      const host = `${site.Name}.example`;
+      await setSite(server.engine, site.Name, { hostnames: [host] }, Date.now());
+      const { key } = await createKey(server.engine, site, { label: "receiver" }, Date.now());
+      const send = (method: string, etag: string, body?: object) =>
+        server.call(method, "/restapi/brands/2.json", { key, body, headers: { Host: host, "If-Match": etag } });
+      const { ETag } = dataOf(begun).Changes[1];
+      expect((await send("PUT", ETag, { Name: "B" })).status).toBe(200);
+      expect((await send("PUT", ETag, { Name: "C" })).status).toBe(412);
+      const [, , updated] = await receiver.received(3);
+      expect(dataOf(updated).Changes).toMatchObject([{ Revision: 4, ID: 2, Record: { Name: "B" } }]);
+      expect((await send("DELETE", dataOf(updated).Changes[0].ETag)).status).toBe(200);
+      const [, , , deleted] = await receiver.received(4);
+      expect(dataOf(deleted).Changes).toMatchObject([{ Revision: 5, Operation: "delete", ETag: null, Record: null }]);
+    },
+  );
 
   testScene(
     "is tried again with the same bytes, and its attempts are kept",

@@ -5,12 +5,19 @@ import { createHmac } from "node:crypto";
 import type { Sent } from "./network.ts";
 import { applyTo, type ModelChange, type ShownChange, type SiteModel, toShown } from "./site-model.ts";
 
+/** A change as an event has it. */
+interface SentChange extends ShownChange {
+  readonly Cursor: string;
+  readonly Revision: number;
+  readonly ETag: string | null;
+}
+
 interface EventBody {
   readonly type: string;
   readonly data: {
     readonly Site: string;
     readonly Since: string;
-    readonly Changes?: readonly (ShownChange & { readonly Cursor: string })[];
+    readonly Changes?: readonly SentChange[];
     readonly Next: string;
   };
 }
@@ -63,6 +70,8 @@ export class WebhookChecker {
   readonly #known = new Set<string>();
   #last: string | undefined;
   #copy = new Map<string, string>();
+  /** The highest revision that was applied to each record, deleted records included. */
+  readonly #revisions = new Map<string, number>();
   #breaks = 0;
   #breaksAllowed = 0;
 
@@ -201,9 +210,22 @@ export class WebhookChecker {
     const isFault = isBroken && type !== "storefront.gone" && ++this.#breaks > this.#breaksAllowed;
     if (isFault) this.#fault(`${id} does not continue ${this.#last}`);
     const isRead = type === "storefront.gone" || isBroken || this.#last === undefined;
-    if (isRead) this.#copy = this.#site.records(this.#names, revisionIn(data.Next));
-    else for (const change of data.Changes ?? []) applyTo(this.#copy, change);
+    if (isRead) this.#readLists(data.Next);
+    else for (const change of data.Changes ?? []) this.#apply(change);
     this.#last = data.Next;
+  }
+
+  #readLists(cursor: string): void {
+    this.#copy = this.#site.records(this.#names, revisionIn(cursor));
+    this.#revisions.clear();
+  }
+
+  /** Applies a change, unless the copy has the same or a later state of the record. */
+  #apply(change: SentChange): void {
+    const record = `${change.Resource} ${change.ID}`;
+    if (change.Revision <= (this.#revisions.get(record) ?? 0)) return;
+    applyTo(this.#copy, change);
+    this.#revisions.set(record, change.Revision);
   }
 
   /** Checks that a page has exactly the changes after the previous event, or after the rewind. */
@@ -212,6 +234,7 @@ export class WebhookChecker {
     const { Changes = [], Site, Since } = data;
     if (Site !== this.#site.name) this.#fault(`${id} names another site`);
     if (Changes.length < 1 || Changes.length > 100) this.#fault(`${id} has ${Changes.length} changes`);
+    if (!Changes.every((change) => isVersioned(change, id.split("_")[2] ?? ""))) this.#fault(`${id} has wrong versions`);
     const begins = this.#beginsOf(rewind, revisionIn(Since));
     const isRight = begins.some((from) => this.#isPageOf(this.#site.changes, event, from));
     if (isRight) this.#beginAfter(rewind);
@@ -229,7 +252,7 @@ export class WebhookChecker {
   }
 
   #isPageOf(changes: readonly ModelChange[], { data: { Changes = [], Next } }: ArrivedEvent, from: number): boolean {
-    const found = Changes.map(({ Cursor, ...rest }) => ({ revision: revisionIn(Cursor), ...rest }));
+    const found = Changes.map(({ Cursor, Revision, ETag, ...rest }) => ({ revision: Revision, ...rest }));
     const wanted = changes.filter(
       ({ revision, resource }) => revision > from && revision <= revisionIn(Next) && this.#names.has(resource),
     );
@@ -267,6 +290,12 @@ export class WebhookChecker {
   #fault(text: string): void {
     this.faults.push(text);
   }
+}
+
+/** Whether the revision and the entity tag of a change are those of its entry in `epoch`. */
+function isVersioned({ Cursor, Operation, Revision, ETag }: SentChange, epoch: string): boolean {
+  const isTagged = Operation === "delete" ? ETag === null : ETag?.startsWith(`"${epoch}.${Revision}.`) === true;
+  return isTagged && Revision === revisionIn(Cursor);
 }
 
 function read({ delivery }: Sent): { id: string; text: string; event: EventBody } {

@@ -76,14 +76,14 @@ export function difference({ language, text }: { language: string; text: string 
   return isLike(text.trim(), actual.trim()) ? undefined : actual;
 }
 
-/** `expected` with each `…` replaced by the text of `actual` at that place. */
+/** `expected` with each `…`, and each number of a change, replaced by the value of `actual` at that place. */
 function filled(expected: unknown, actual: unknown): unknown {
   if (expected === "…") return actual;
   if (Array.isArray(expected)) return expected.map((item, index) => filled(item, (actual as unknown[])?.[index]));
   if (typeof expected !== "object" || expected === null) return expected;
   const entries = Object.entries(expected).map(([name, value]) => [
     name,
-    filled(value, (actual as Record<string, unknown>)?.[name]),
+    filled(name === "Revision" && typeof value === "number" ? "…" : value, (actual as Record<string, unknown>)?.[name]),
   ]);
   return Object.fromEntries(entries);
 }

@@ -135,8 +135,9 @@ function* encode(page: FeedPage, resources: readonly Resource[], { feed }: Forma
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
   const parts: TextPart[] = [];
   let text = feed.start(page);
-  for (const [index, { cursor, change }] of page.changes.entries()) {
-    text += (index === 0 ? "" : feed.separator) + feed.item(byName.get(change.resource) as Resource, cursor, change);
+  for (const [index, found] of page.changes.entries()) {
+    const resource = byName.get(found.change.resource) as Resource;
+    text += (index === 0 ? "" : feed.separator) + feed.item(resource, found);
     if (text.length >= maxPartChars) {
       parts.push(new TextPart(Buffer.from(text)));
       text = "";

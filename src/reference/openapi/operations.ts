@@ -216,8 +216,10 @@ function examplePage([resource]: readonly Resource[], { feed }: Format): string 
     body,
   };
   const page: FeedPosition = { next: "8d41f7a0c35e.19", hasMore: false };
-  const created = feed.item(resource, "1f0c63d9a2be.18", change);
-  const deleted = feed.item(resource, page.next, { ...change, revision: 19, operation: "delete" });
+  const epoch = "k3f9a1Zq";
+  const created = feed.item(resource, { cursor: "1f0c63d9a2be.18", epoch, change });
+  const last: Change = { ...change, revision: 19, operation: "delete" };
+  const deleted = feed.item(resource, { cursor: page.next, epoch, change: last });
   return feed.start(page) + created + feed.separator + deleted + feed.end(page);
 }
 

@@ -4,7 +4,7 @@
 // entries after it, and its digest is compared. So a page never continues from an entry that was pruned, restored or lost in a failover.
 
 import { yieldToEventLoop } from "../../lib/yielding.ts";
-import type { Change, JournalPage } from "../../model/change.ts";
+import type { Change, FeedChange, JournalPage } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
@@ -36,12 +36,6 @@ export interface FeedQuery {
   readonly until?: number;
   /** The last head of the site that the caller knows. */
   readonly requiredHead?: Head;
-}
-
-interface FeedChange {
-  /** The cursor after this change. */
-  readonly cursor: string;
-  readonly change: Change;
 }
 
 export interface FeedPage {
@@ -176,9 +170,14 @@ class FeedPageBuilder {
       this.#last = entry;
       this.#revision = entry.revision;
       this.#scanned++;
-      if (resources.has(entry.resource)) this.#matching.push({ cursor: toCursor(this.#epoch, entry), change: entry });
+      if (resources.has(entry.resource)) this.#matching.push(this.#toFeedChange(entry));
     }
     return !this.#isFull(limit) && this.#revision < Math.min(until, head.revision);
+  }
+
+  #toFeedChange(change: Change): FeedChange {
+    const epoch = this.#epoch;
+    return { cursor: toCursor(epoch, change), epoch, change };
   }
 
   #isFull(limit: number): boolean {

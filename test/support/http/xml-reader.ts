@@ -46,9 +46,10 @@ function toChanges(root: XmlElement, resources: readonly Resource[]): unknown {
     Object.fromEntries(element.attrs.map(({ name, value }) => [name, value]));
   const { Next, More, ...others } = attributesOf(root);
   const changes = childrenOf(root).map((change) => {
-    const { ID, ...attributes } = attributesOf(change);
+    const { ID, Revision, ETag = null, ...attributes } = attributesOf(change);
     const [record] = childrenOf(change);
-    return { ...attributes, ID: Number(ID), Record: record ? toValue(record, resources) : null };
+    const numbers = { ID: Number(ID), Revision: Number(Revision) };
+    return { ...attributes, ...numbers, ETag, Record: record ? toValue(record, resources) : null };
   });
   return { Changes: changes, Next, More: More === "true", ...others };
 }
