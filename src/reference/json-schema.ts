@@ -212,7 +212,8 @@ function changeSchema(resource: Resource, base: string): Schema {
       Cursor: { ...cursor, description: "The cursor after this change." },
       Revision: {
         ...positive,
-        description: "The number of the change: a later change of the site has a higher one. Numbers from before and after a restore cannot be compared.",
+        description:
+          "The number of the change: a later change of the site has a higher one. Numbers from before and after a restore cannot be compared.",
         examples: [18],
         ...attribute,
       },
@@ -222,7 +223,8 @@ function changeSchema(resource: Resource, base: string): Schema {
       ID: { ...positive, description: "ID of the record.", ...attribute },
       ETag: {
         type: ["string", "null"],
-        description: "The `ETag` of the record after the change, as a look-up has it: send it as `If-Match`. Null when the record was deleted. In XML, an attribute, or none.",
+        description:
+          "The `ETag` of the record after the change, as a look-up has it: send it as `If-Match`. Null when the record was deleted. In XML, an attribute, or none.",
         examples: ['"k3f9a1Zq.18.5d8c12ab-json"'],
         ...attribute,
       },

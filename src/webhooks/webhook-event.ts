@@ -27,9 +27,7 @@ export function changesEvent(
   page: FeedPage,
   resources: ReadonlyMap<string, Resource>,
 ): WebhookEvent {
-  const items = page.changes.map((found) =>
-    json.feed.item(resources.get(found.change.resource) as Resource, found),
-  );
+  const items = page.changes.map((found) => json.feed.item(resources.get(found.change.resource) as Resource, found));
   const at = page.changes.at(-1)?.change.at as number;
   const [Site, Since, Next] = [site, continuedCursorOf(state), page.next].map((text) => JSON.stringify(text));
   const data = `{"Site":${Site},"Since":${Since},"Changes":[${items.join(json.feed.separator)}],"Next":${Next}}`;

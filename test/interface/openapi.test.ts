@@ -173,7 +173,13 @@ test("the JSON Schema of the feed accepts a page, and rejects other documents", 
   expect(validate(page)).toBe(true);
   const [change] = page.Changes;
   const wrongs = [{ Resource: "brands" }, { Resource: "keys" }, { Record: {} }, { Operation: "put" }, { ID: 0 }];
-  const wrongVersions = [{ Revision: 0 }, { Revision: "1" }, { Revision: 2 ** 53 }, { Revision: undefined }, { ETag: 1 }];
+  const wrongVersions = [
+    { Revision: 0 },
+    { Revision: "1" },
+    { Revision: 2 ** 53 },
+    { Revision: undefined },
+    { ETag: 1 },
+  ];
   for (const wrong of [...wrongs, ...wrongVersions])
     expect([wrong, validate({ ...page, Changes: [{ ...change, ...wrong }] })]).toEqual([wrong, false]);
   expect(validate({ ...page, Next: undefined })).toBe(false);

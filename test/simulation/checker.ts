@@ -234,7 +234,8 @@ export class WebhookChecker {
     const { Changes = [], Site, Since } = data;
     if (Site !== this.#site.name) this.#fault(`${id} names another site`);
     if (Changes.length < 1 || Changes.length > 100) this.#fault(`${id} has ${Changes.length} changes`);
-    if (!Changes.every((change) => isVersioned(change, id.split("_")[2] ?? ""))) this.#fault(`${id} has wrong versions`);
+    if (!Changes.every((change) => isVersioned(change, id.split("_")[2] ?? "")))
+      this.#fault(`${id} has wrong versions`);
     const begins = this.#beginsOf(rewind, revisionIn(Since));
     const isRight = begins.some((from) => this.#isPageOf(this.#site.changes, event, from));
     if (isRight) this.#beginAfter(rewind);
