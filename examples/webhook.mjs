@@ -4,27 +4,38 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 
-if (!process.env.SECRET) throw new Error("set SECRET to the secret of the webhook");
-const key = Buffer.from(process.env.SECRET.replace("whsec_", ""), "base64");
+/** The keys of one or more secrets, which are separated by spaces. */
+const keys = (process.env.SECRET ?? "").split(" ").map((secret) => Buffer.from(secret.replace("whsec_", ""), "base64"));
+if (keys.some((key) => key.length === 0)) throw new Error("set SECRET to the secret of the webhook");
 
 /** Whether the request was sent by the server, in the last five minutes. `body` must be the bytes as they arrived. */
 function isGenuine(headers, body) {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures = "" } = headers;
   const age = Math.abs(Date.now() / 1000 - Number(timestamp));
   if (!(age <= 300)) return false;
-  const digest = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64");
-  const expected = Buffer.from(`v1,${digest}`);
   // There are several signatures while the secret is being changed. One that matches is enough.
-  return signatures.split(" ").some((signature) => {
-    const given = Buffer.from(signature);
-    return given.length === expected.length && timingSafeEqual(given, expected);
+  const given = signatures.split(" ").map((signature) => Buffer.from(signature));
+  return keys.some((key) => {
+    const digest = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64");
+    const expected = Buffer.from(`v1,${digest}`);
+    return given.some((each) => each.length === expected.length && timingSafeEqual(each, expected));
   });
 }
 
-/** The `Next` of the last event. A program that stores the records keeps it with them. */
+// A program that stores the records keeps these two with them.
+/** The `Next` of the last event. */
 let last;
+/** The last 1000 values of `webhook-id`, the oldest first. */
+const handled = new Set();
 
-/** Must do no harm if it gets the same changes twice. */
+/** Handles an event, unless it is a repetition. If this fails, the event is not remembered, and the server sends it again. */
+function handleOnce(id, event) {
+  if (handled.has(id)) return;
+  handle(event);
+  handled.add(id);
+  if (handled.size > 1000) handled.delete(handled.values().next().value);
+}
+
 function handle({ type, data: { Since, Next, Changes = [] } }) {
   const isNext = last === undefined || Since === undefined || [Since, Next].includes(last);
   if (Since !== undefined) last = Next;
@@ -39,7 +50,7 @@ async function receive(request) {
   if (!(Number(request.headers["content-length"]) <= 5_000_000)) return 413;
   const body = await buffer(request);
   if (!isGenuine(request.headers, body)) return 401;
-  handle(JSON.parse(body));
+  handleOnce(request.headers["webhook-id"], JSON.parse(body));
   return 204;
 }
 

@@ -2,38 +2,61 @@
 // Receives webhooks, verifies their signatures, and prints the changes. Needs PHP 8 or newer, and no library.
 
 const MAX_BODY_BYTES = 5_000_000;
-/** A file with the Next of the last event. A program that stores the records keeps it with them. */
-const LAST_FILE = __DIR__ . '/webhook.last';
+/** A file with the Next of the last event, and the last 1000 values of webhook-id. A program that stores the records keeps both with them. */
+const STATE_FILE = __DIR__ . '/webhook.state';
 
 /** Whether the request was sent by the server, in the last five minutes. $body must be the bytes as they arrived. */
 function isGenuine(string $body): bool
 {
-    $secret = getenv('SECRET') ?: throw new RuntimeException('set SECRET to the secret of the webhook');
-    $key = base64_decode(str_replace('whsec_', '', $secret));
     $id = $_SERVER['HTTP_WEBHOOK_ID'] ?? '';
     $timestamp = $_SERVER['HTTP_WEBHOOK_TIMESTAMP'] ?? '';
     if (!preg_match('/^\d{1,15}$/D', $timestamp) || abs(time() - (int) $timestamp) > 300) {
         return false;
     }
-    $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
-    // There are several signatures while the secret is being changed. One that matches is enough.
-    foreach (explode(' ', $_SERVER['HTTP_WEBHOOK_SIGNATURE'] ?? '') as $given) {
-        if (hash_equals($expected, $given)) {
-            return true;
+    foreach (keys() as $key) {
+        $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
+        // There are several signatures while the secret is being changed. One that matches is enough.
+        foreach (explode(' ', $_SERVER['HTTP_WEBHOOK_SIGNATURE'] ?? '') as $given) {
+            if (hash_equals($expected, $given)) {
+                return true;
+            }
         }
     }
     return false;
 }
 
-/** Must do no harm if it gets the same changes twice. */
-function handle(array $event): void
+/** The keys of one or more secrets, which are separated by spaces. */
+function keys(): array
+{
+    $secrets = explode(' ', getenv('SECRET') ?: '');
+    $keys = array_map(fn ($secret) => base64_decode(str_replace('whsec_', '', $secret)), $secrets);
+    return in_array('', $keys, true) ? throw new RuntimeException('set SECRET to the secret of the webhook') : $keys;
+}
+
+/** Handles an event, unless it is a repetition. If this fails, the event is not remembered, and the server sends it again. */
+function handleOnce(string $id, array $event): void
+{
+    $file = fopen(STATE_FILE, 'c+');
+    flock($file, LOCK_EX);
+    $state = json_decode(stream_get_contents($file), true) ?? ['last' => null, 'handled' => []];
+    if (in_array($id, $state['handled'], true)) {
+        return;
+    }
+    handle($event, $state);
+    $state['handled'] = array_slice([...$state['handled'], $id], -1000);
+    ftruncate($file, 0);
+    rewind($file);
+    fwrite($file, json_encode($state));
+}
+
+function handle(array $event, array &$state): void
 {
     $output = fopen('php://stdout', 'w');
     $data = $event['data'];
-    $last = is_file(LAST_FILE) ? file_get_contents(LAST_FILE) : null;
+    $last = $state['last'];
     $isNext = $last === null || !isset($data['Since']) || in_array($last, [$data['Since'], $data['Next']], true);
     if (isset($data['Since'])) {
-        file_put_contents(LAST_FILE, $data['Next']);
+        $state['last'] = $data['Next'];
     }
     if ($event['type'] === 'storefront.gone' || !$isNext) {
         fwrite($output, "some changes are missing: read the lists again\n");
@@ -57,7 +80,7 @@ function receive(): int
     if (!isGenuine($body)) {
         return 401;
     }
-    handle(json_decode($body, true, flags: JSON_THROW_ON_ERROR));
+    handleOnce($_SERVER['HTTP_WEBHOOK_ID'], json_decode($body, true, flags: JSON_THROW_ON_ERROR));
     return 204;
 }
 

@@ -1,11 +1,12 @@
 """Receives webhooks, verifies their signatures, and prints the changes. Needs Python 3.8 or newer, and no library."""
 
-import base64, hashlib, hmac, json, os, sys, time
+import base64, hashlib, hmac, json, os, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-if not os.environ.get("SECRET"):
+# The keys of one or more secrets, which are separated by spaces.
+keys = [base64.b64decode(secret.replace("whsec_", "")) for secret in os.environ.get("SECRET", "").split(" ")]
+if not all(keys):
     sys.exit("set SECRET to the secret of the webhook")
-key = base64.b64decode(os.environ["SECRET"].replace("whsec_", ""))
 
 
 def is_genuine(headers, body):
@@ -13,19 +14,31 @@ def is_genuine(headers, body):
     id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not (timestamp.isascii() and timestamp.isdigit() and abs(time.time() - int(timestamp[:15])) <= 300):
         return False
-    digest = hmac.new(key, f"{id}.{timestamp}.".encode("latin-1") + body, hashlib.sha256).digest()
-    expected = b"v1," + base64.b64encode(digest)
+    content = f"{id}.{timestamp}.".encode("latin-1") + body
     # There are several signatures while the secret is being changed. One that matches is enough.
     given = headers.get("webhook-signature", "").encode("latin-1").split(b" ")
-    return any([hmac.compare_digest(signature, expected) for signature in given])
+    expected = [b"v1," + base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()) for key in keys]
+    return any([hmac.compare_digest(one, other) for one in given for other in expected])
 
 
-# The Next of the last event. A program that stores the records keeps it with them.
-last = None
+# A program that stores the records keeps these two with them.
+last = None  # the Next of the last event
+handled = {}  # the last 1000 values of webhook-id, the oldest first
+lock = threading.Lock()
+
+
+def handle_once(id, event):
+    """Handles an event, unless it is a repetition. If this fails, the event is not remembered, and the server sends it again."""
+    with lock:
+        if id in handled:
+            return
+        handle(event)
+        handled[id] = True
+        if len(handled) > 1000:
+            del handled[next(iter(handled))]
 
 
 def handle(event):
-    """Must do no harm if it gets the same changes twice."""
     global last
     data = event["data"]
     is_next = last is None or "Since" not in data or last in (data["Since"], data["Next"])
@@ -48,7 +61,7 @@ class Receiver(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length))
         if not is_genuine(self.headers, body):
             return self.respond(401)
-        handle(json.loads(body))
+        handle_once(self.headers["webhook-id"], json.loads(body))
         self.respond(204)
 
     def respond(self, status):

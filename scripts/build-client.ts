@@ -1,4 +1,7 @@
 // Builds the client package in the folder dist/client, and as the archive dist/client.tgz. With an argument, builds it only in that folder.
+//
+// The version of a released client is that of the program. Every other build has a version that ends in a digest of its contents, so that a version
+// always means the same bytes: `/docs/client-<version>.tgz` can be cached and pinned.
 
 import {
   chmodSync,
@@ -39,9 +42,25 @@ for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts")))
 }
 cpSync(`${source}/README.md`, `${target}/README.md`);
 const manifest = await Bun.file(`${source}/package.json`).json();
-await Bun.write(`${target}/package.json`, `${JSON.stringify({ ...manifest, version }, null, 2)}\n`);
+await writeManifest(version);
+if (!isRelease()) await writeManifest(`${version}-dev-${digestOf(archiveOf(target))}`);
 
 if (isOwn) await install();
+
+function writeManifest(itsVersion: string): Promise<number> {
+  return Bun.write(`${target}/package.json`, `${JSON.stringify({ ...manifest, version: itsVersion }, null, 2)}\n`);
+}
+
+/** Whether this is the checkout of a release: `npm run release` writes its version into dist/released. */
+function isRelease(): boolean {
+  const file = fileURLToPath(new URL("../dist/released", import.meta.url));
+  return existsSync(file) && readFileSync(file, "utf8").trim() === version;
+}
+
+/** Returns the first 12 hexadecimal digits of a SHA-256 digest. */
+function digestOf(bytes: Uint8Array<ArrayBuffer>): string {
+  return Bun.SHA256.hash(bytes, "hex").slice(0, 12);
+}
 
 /** Moves the build to dist/. If dist/ has the same build, keeps that one, because other processes may be reading it. */
 async function install(): Promise<void> {

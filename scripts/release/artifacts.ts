@@ -31,6 +31,8 @@ export async function makeArtifacts(
 ): Promise<string> {
   const target = join(folder, "dist/release");
   mkdirSync(target, { recursive: true });
+  // The client of a release has no digest in its version (`scripts/build-client.ts`).
+  writeFileSync(join(folder, "dist/released"), `${version}\n`);
   const commit = await runIn(folder, ["git", "rev-parse", "HEAD"]);
   const seconds = Number(await runIn(folder, ["git", "show", "--no-patch", "--format=%ct", commit]));
   log("packages");

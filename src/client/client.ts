@@ -1,6 +1,7 @@
 // The typed client of the storefront interface, for browsers, Node, Bun and Deno, without dependencies. `createClient` checks the options, and
 // returns an object with a collection for each resource (record-collection.ts; record-types.ts has the generated types of the records). Each
-// method creates a `ClientRequest`. `createSend` (send.ts) sends it by HTTP, with header fields, time limit, retries (wait.ts) and errors.
+// method creates a `ClientRequest`. `createSend` (send.ts) sends it by HTTP, with header fields, time limit, retries (wait.ts) and errors. All
+// requests wait in one queue for the rate limit of the key (request-queue.ts).
 // changes.ts follows the feed, and mirror.ts uses it to keep a copy.
 
 import { followChanges } from "./changes.ts";
@@ -8,6 +9,7 @@ import { mirrorResource } from "./mirror.ts";
 import { type ClientOptions, toSettings } from "./options.ts";
 import { WriteCollection } from "./record-collection.ts";
 import { type Collections, paths } from "./record-types.ts";
+import { RequestQueue } from "./request-queue.ts";
 import { createSend } from "./send.ts";
 import type { StorefrontClient } from "./storefront-client.ts";
 
@@ -18,11 +20,13 @@ export type { MirrorOptions } from "./mirror.ts";
 export type { ClientOptions, RateLimit, ResponseInfo, RetryInfo } from "./options.ts";
 export type {
   AllOptions,
+  FieldList,
   IfNoneMatch,
   PartialRecord,
   ReadCollection,
   RecordList,
   RecordOrId,
+  SelectedRecord,
   UpdateOptions,
   WriteCollection,
   WriteOptions,
@@ -32,17 +36,30 @@ export type { CallOptions } from "./send.ts";
 export type { StorefrontClient } from "./storefront-client.ts";
 export {
   type FailureReason,
-  type ProblemFault,
+  type FieldError,
   StorefrontFailure,
   StorefrontGone,
   StorefrontProblem,
 } from "./storefront-errors.ts";
+export {
+  StorefrontWebhookError,
+  verifyWebhook,
+  type WebhookChanges,
+  type WebhookErrorReason,
+  type WebhookEvent,
+  type WebhookGone,
+  type WebhookOptions,
+  type WebhookRequest,
+  type WebhookTest,
+} from "./webhook.ts";
 
 /** Creates a client of one site. Throws a TypeError for invalid options, such as a `url` that is not a URL. */
 export function createClient(options: ClientOptions): StorefrontClient {
   const settings = toSettings(options);
-  const send = createSend(settings);
-  const follow = createSend({ ...settings, retries: Number.POSITIVE_INFINITY });
+  const queue = new RequestQueue();
+  const send = createSend(settings, queue);
+  const maxRateLimitWait = settings.maxRateLimitWait && Number.POSITIVE_INFINITY;
+  const follow = createSend({ ...settings, retries: Number.POSITIVE_INFINITY, maxRateLimitWait }, queue);
   const collections = Object.entries(paths).map(([name, path]) => [name, new WriteCollection(send, path)]);
   return {
     ...(Object.fromEntries(collections) as Collections),

@@ -12,6 +12,11 @@ export interface ClientOptions {
   readonly retries?: number;
   /** Maximum `Retry-After` to wait for, in milliseconds. If it is longer, the call throws the problem. Default: 60,000. */
   readonly maxRetryAfter?: number;
+  /**
+   * Maximum milliseconds after the beginning of a call for which it waits for the rate limit of the key. If it would wait for longer, the call throws
+   * a StorefrontFailure with the reason `rate-limit`. 0: requests are sent at once, and 429 is retried like other temporary failures. Default: 300,000.
+   */
+  readonly maxRateLimitWait?: number;
   /** Sends PUT and DELETE as POST with `X-HTTP-Method-Override`, for proxies that allow only GET and POST. */
   readonly methodOverride?: boolean;
   /** Replaces the global `fetch`. */
@@ -35,7 +40,7 @@ export interface ResponseInfo extends AttemptInfo {
   readonly status: number;
   /** The ID of the request in the server's log. */
   readonly requestId: string | undefined;
-  /** The remaining requests of the key's rate limit. Undefined if the key has no limit. */
+  /** The rate limit of the key. Undefined if the key has no limit. */
   readonly rateLimit: RateLimit | undefined;
 }
 
@@ -47,11 +52,15 @@ export interface RetryInfo extends AttemptInfo {
   readonly wait: number;
 }
 
-/** The `RateLimit` header field. */
+/** The header fields `RateLimit-Policy` and `RateLimit`: a bucket of tokens, from which each request takes one. */
 export interface RateLimit {
+  /** Maximum number of requests that you can send at once. */
+  readonly limit: number;
+  /** Milliseconds in which an empty bucket fills. */
+  readonly window: number;
   /** Number of requests that you can send now. */
   readonly remaining: number;
-  /** Milliseconds until you can send more. */
+  /** Milliseconds until the bucket is full. */
   readonly reset: number;
 }
 
@@ -69,6 +78,7 @@ export const maxDelayMs = 2 ** 31 - 1;
 /** Checks the options. @throws TypeError for an invalid option, so that a mistake is found before the first request */
 export function toSettings(options: ClientOptions): ClientSettings {
   const { key, timeout = 10_000, retries = 3, maxRetryAfter = 60_000, methodOverride = false } = options;
+  const { maxRateLimitWait = 300_000 } = options;
   if (typeof key !== "string" || key.trim() === "") throw new TypeError("`key` must be an API key of the site");
   // Throws if the key cannot be sent as a header field.
   new Headers({ "X-API-AUTH": key });
@@ -78,6 +88,7 @@ export function toSettings(options: ClientOptions): ClientSettings {
     timeout: checkedInteger("timeout", timeout, 1, maxDelayMs),
     retries: checkedInteger("retries", retries, 0, 20),
     maxRetryAfter: checkedInteger("maxRetryAfter", maxRetryAfter, 0, maxDelayMs),
+    maxRateLimitWait: checkedInteger("maxRateLimitWait", maxRateLimitWait, 0, maxDelayMs),
     methodOverride,
     fetch: toFetch(options.fetch),
     onResponse: options.onResponse,

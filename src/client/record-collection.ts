@@ -10,11 +10,45 @@ import { StorefrontFailure } from "./storefront-errors.ts";
  */
 export type RecordList<Item> = Item[] & { readonly total: number | undefined };
 
-/** A record with the requested fields only. */
-export type PartialRecord<Item extends { readonly ID: number }> = Pick<Item, "ID"> & Partial<Item>;
+/** The `fields` of a list: paths of fields, such as `Address.Town`, or names of groups, such as `Address`. */
+export type FieldList<Item, Path extends string> = readonly (Path | (keyof Item & string))[];
 
-/** Selects the fields that the records of a list have. */
-type FieldSelection<Item, Path extends string> = { readonly fields: readonly (Path | keyof Item)[] };
+/**
+ * A record with the ID and the fields in `Fields` only. If the compiler does not know them, because the program computes them, each field may be
+ * missing. An empty list selects all fields.
+ */
+export type SelectedRecord<
+  Item extends { readonly ID: number },
+  Fields extends readonly string[],
+> = Fields extends readonly []
+  ? Item
+  : AreLiterals<Fields> extends true
+    ? Selected<Item, Fields[number] | "ID">
+    : PartialRecord<Item>;
+
+/** A record with the ID and some of its fields. */
+export type PartialRecord<Item extends { readonly ID: number }> = Pick<Item, "ID"> & {
+  [Name in keyof Item]?: Item[Name] extends object ? Partial<Item[Name]> : Item[Name];
+};
+
+type Selected<Value, Path> = {
+  [Name in keyof Value as Name extends FirstName<Path> ? Name : never]: Name extends Path
+    ? Value[Name]
+    : Selected<Value[Name], PathBelow<Path, Name>>;
+};
+
+type FirstName<Path> = Path extends `${infer Name}.${string}` ? Name : Path;
+
+type PathBelow<Path, Name> = Name extends string ? (Path extends `${Name}.${infer Rest}` ? Rest : never) : never;
+
+/** Whether the compiler knows the length of the list, and a single value for each element. */
+type AreLiterals<List extends readonly string[]> = number extends List["length"]
+  ? false
+  : true extends { [Index in keyof List]: IsUnion<List[Index]> }[number]
+    ? false
+    : true;
+
+type IsUnion<Type, Whole = Type> = Type extends unknown ? ([Whole] extends [Type] ? false : true) : never;
 
 /** The `ETag` of the record or list that you already have (see `etagOf`). The call returns undefined if it is still current. */
 export type IfNoneMatch = { readonly ifNoneMatch: string | undefined };
@@ -54,23 +88,23 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
   }
 
   /**
-   * Returns all records, or the records that match `query`. With `fields`, the records have only these fields. With `ifNoneMatch`, returns
+   * Returns all records, or the records that match `query`. With `fields`, the records have only the ID and these fields. With `ifNoneMatch`, returns
    * undefined if the list has not changed.
    */
-  list(
-    query: Query<Path> & FieldSelection<Item, Path>,
+  list<Fields extends FieldList<Item, Path>>(
+    query: Query<Path> & { readonly fields: readonly [...Fields] },
     options: CallOptions & IfNoneMatch,
-  ): Promise<RecordList<PartialRecord<Item>> | undefined>;
-  list(
-    query: Query<Path> & FieldSelection<Item, Path>,
+  ): Promise<RecordList<SelectedRecord<Item, Fields>> | undefined>;
+  list<Fields extends FieldList<Item, Path>>(
+    query: Query<Path> & { readonly fields: readonly [...Fields] },
     options?: CallOptions,
-  ): Promise<RecordList<PartialRecord<Item>>>;
+  ): Promise<RecordList<SelectedRecord<Item, Fields>>>;
   list(query: Query<Path>, options: CallOptions & IfNoneMatch): Promise<RecordList<Item> | undefined>;
   list(query?: Query<Path>, options?: CallOptions): Promise<RecordList<Item>>;
   async list(
-    query: Query<Path> & Partial<FieldSelection<Item, Path>> = {},
+    query: Query<Path> & { readonly fields?: readonly string[] } = {},
     options: CallOptions = {},
-  ): Promise<RecordList<Item | PartialRecord<Item>> | undefined> {
+  ): Promise<RecordList<unknown> | undefined> {
     const response = await this.send({ ...options, method: "GET", path: `${this.path}.json${toSearch(query)}` });
     return response && this.#toList(response, query);
   }

@@ -1,4 +1,6 @@
-import { type AttemptInfo, type ClientSettings, checkedInteger, maxDelayMs, type RateLimit } from "./options.ts";
+import { type AttemptInfo, type ClientSettings, checkedInteger, maxDelayMs } from "./options.ts";
+import { parseRateLimit } from "./rate-limit.ts";
+import type { RequestQueue } from "./request-queue.ts";
 import { StorefrontFailure, StorefrontProblem, toProblem, tryParseJson } from "./storefront-errors.ts";
 import { pause, waitAfter, withTimeLimit } from "./wait.ts";
 
@@ -43,22 +45,32 @@ interface PreparedRequest {
 /**
  * Creates a function that sends requests, and retries them after temporary failures. Retrying a write is safe, because the server executes
  * writes with the same `Idempotency-Key` only once.
+ * @param queue the queue of all requests with the same key
  */
-export function createSend(settings: ClientSettings): Send {
+export function createSend(settings: ClientSettings, queue: RequestQueue): Send {
   return async (request) => {
     // This throws for mistakes in the request itself. They are not retried.
     const prepared = prepare(request, settings);
-    for (let attempt = 1; ; attempt++) {
+    const { signal } = prepared;
+    const call = queue.createCall(signal, settings.maxRateLimitWait, (request.serverWaitMs ?? 0) > 0);
+    let failure: unknown;
+    for (let attempt = 1, retries = 0; ; attempt++) {
       const info = { method: prepared.init.method, url: prepared.url, attempt };
+      const permit = await queue.acquire(call, failure);
       try {
-        return await sendOnce(prepared, info, settings);
+        return await sendOnce(prepared, info, settings, (response) => queue.release(permit, response));
       } catch (error) {
         const isOurs = error instanceof StorefrontProblem || error instanceof StorefrontFailure;
-        if (!isOurs || prepared.signal?.aborted) throw error;
-        const wait = attempt > settings.retries ? undefined : waitAfter(error, attempt, settings.maxRetryAfter);
-        if (wait === undefined) throw error;
+        if (!isOurs || signal?.aborted) throw error;
+        // The server has rejected the request without doing anything, so this is not a retry: the call waits in the queue again.
+        const isQueued = permit.isOverLimit && call.maxWaitMs > 0;
+        const isLast = !isQueued && retries++ >= settings.retries;
+        const retryWait = isLast ? undefined : waitAfter(error, retries, settings.maxRetryAfter);
+        if (retryWait === undefined) throw error;
+        const wait = isQueued ? queue.waitFor(call) : retryWait;
         settings.onRetry?.({ ...info, error, wait });
-        await pause(wait, prepared.signal);
+        if (!isQueued) await pause(wait, signal);
+        failure = error;
       }
     }
   };
@@ -100,10 +112,12 @@ function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** @param release called when the response begins, or when the attempt ends without a response */
 async function sendOnce(
   prepared: PreparedRequest,
   info: AttemptInfo,
   settings: ClientSettings,
+  release: (response?: Response) => void,
 ): Promise<ParsedResponse | undefined> {
   const { url, init, timeout, signal } = prepared;
   // Call `fetch` as a function, not as a method, because the `fetch` of browsers throws if `this` is another object.
@@ -113,14 +127,15 @@ async function sendOnce(
       throw toThrown(error, signal, limited);
     };
     const response = await fetch(url, { ...init, signal: limited }).catch(rethrow);
+    release(response);
     onResponse?.({
       ...info,
       status: response.status,
       requestId: response.headers.get("X-Request-Id") ?? undefined,
-      rateLimit: toRateLimit(response.headers.get("RateLimit")),
+      rateLimit: parseRateLimit(response.headers),
     });
     return toParsed(response, await response.text().catch(rethrow), url, settings.base);
-  });
+  }).finally(release);
 }
 
 /** Returns the error that the call throws if the platform threw `error` instead of returning a response. */
@@ -153,10 +168,4 @@ function toParsed(response: Response, text: string, url: string, base: string): 
   const body = tryParseJson(text);
   if (typeof body === "object" && body !== null) return { headers, body };
   throw new StorefrontFailure("unreadable", `the response is not JSON: ${text.slice(0, 80)}`);
-}
-
-/** Parses the `RateLimit` header field, such as `"key";r=99;t=1`. */
-function toRateLimit(header: string | null): RateLimit | undefined {
-  const [, remaining, seconds] = /;r=(\d+);t=(\d+)/.exec(header ?? "") ?? [];
-  return seconds === undefined ? undefined : { remaining: Number(remaining), reset: Number(seconds) * 1000 };
 }

@@ -1,7 +1,7 @@
 import type { ProblemCode } from "./record-types.ts";
 
 /** One field error of a rejected record: its field (a dotted path such as `Address.Town`) and a message. */
-export interface ProblemFault {
+export interface FieldError {
   readonly field: string;
   readonly detail: string;
   /** The position of the error if the body could not be parsed. Line and column count from 1. */
@@ -9,20 +9,25 @@ export interface ProblemFault {
   readonly column?: number;
 }
 
-/** Thrown if the server responds with a problem document (RFC 9457) or another error. `message` is the `detail` of the problem. */
+/**
+ * Thrown if the server responds with a problem document (RFC 9457) or another error. The members `type`, `title`, `status`, `detail`, `instance` and
+ * `errors` are those of the document.
+ */
 export class StorefrontProblem extends Error {
   override readonly name: string = "StorefrontProblem";
-  readonly status: number;
-  /** The kind of problem. Undefined if the response came from an intermediary, such as a proxy. */
+  /** The URL of the page about this kind of problem. */
+  readonly type: string;
+  /** The last segment of `type`. Undefined if the response came from an intermediary, such as a proxy. */
   readonly code: ProblemCode | undefined;
   /** The kind of problem in words. */
   readonly title: string;
-  /** The URL of the page about this kind of problem. */
-  readonly type: string;
+  readonly status: number;
+  /** The explanation in a sentence, the same as `message`. */
+  readonly detail: string;
   /** The ID of the request in the server's log. */
-  readonly requestId: string | undefined;
+  readonly instance: string | undefined;
   /** All field errors of a rejected record. Empty for other problems. */
-  readonly faults: readonly ProblemFault[];
+  readonly errors: readonly FieldError[];
   /** `Retry-After` in milliseconds. */
   readonly retryAfter: number | undefined;
 
@@ -34,8 +39,9 @@ export class StorefrontProblem extends Error {
     this.code = path?.[2] as ProblemCode | undefined;
     this.title = String(body.title ?? response.statusText);
     this.type = path ? base + path[1] : type;
-    this.requestId = response.headers.get("X-Request-Id") ?? undefined;
-    this.faults = Array.isArray(body.errors) ? body.errors : [];
+    this.detail = this.message;
+    this.instance = String(body.instance ?? response.headers.get("X-Request-Id") ?? "") || undefined;
+    this.errors = Array.isArray(body.errors) ? body.errors : [];
     this.retryAfter = toMilliseconds(response.headers.get("Retry-After"));
   }
 }
@@ -54,6 +60,8 @@ export type FailureReason =
   | "network"
   /** There was no complete response within `timeout`. */
   | "timeout"
+  /** The call would wait for the rate limit of the key for longer than `maxRateLimitWait`. Its `cause` is the last problem, if any. */
+  | "rate-limit"
   /** The URL redirects. The client does not follow redirects: that could send the API key to another host, or turn a POST into a GET. */
   | "redirect"
   /** The response did not come from this interface. */
@@ -93,7 +101,7 @@ export function tryParseJson(text: string): unknown {
 }
 
 /** Converts a `Retry-After` field, a number of seconds or a date (RFC 9110 section 10.2.3), to milliseconds from now. */
-function toMilliseconds(header: string | null): number | undefined {
+export function toMilliseconds(header: string | null): number | undefined {
   if (header === null) return undefined;
   const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);

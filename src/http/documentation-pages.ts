@@ -4,7 +4,14 @@ import { statusOf } from "../formats/format.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { type ProblemError, problemTitles } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { type Download, requestFiles, type ServedFile, servedFiles } from "../reference/documents.ts";
+import { readClientPackage, unversionedClientPath } from "../reference/client-package.ts";
+import {
+  type Download,
+  missingPathDetail,
+  requestFiles,
+  type ServedFile,
+  servedFiles,
+} from "../reference/documents.ts";
 import { homePage, problemPage } from "../reference/pages/home.ts";
 import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import { TextInParts, TextPart } from "../store/memory/text-in-parts.ts";
@@ -17,21 +24,28 @@ import { toCacheableResponse, toResponse } from "./responses.ts";
 
 type Respond = (context: RequestContext) => MaybePromise<WireResponse>;
 
-/**
- * Creates the functions that respond, by path. If a query chooses between documents, there is a function for each path with its query too.
- * @param addressOf returns the URL by which the client reached the server
- */
-export function createPages(
+/** The documentation by path. */
+interface Pages {
+  /** The functions that respond. If a query chooses between documents, there is a function for each path with its query too. */
+  readonly responders: ReadonlyMap<string, Respond>;
+  /** Returns the detail of the problem for a path that is not there. */
+  readonly missingDetail: (path: string) => string;
+}
+
+/** Creates the documentation. @param addressOf returns the URL by which the client reached the server */
+export async function createPages(
   resources: readonly Resource[],
   addressOf: (context: RequestContext) => string,
-): ReadonlyMap<string, Respond> {
-  const files = [...servedFiles(resources)].map(([path, file]): [string, Respond] => [path, serveFile(file)]);
-  const home = (address: string) => ({ type: htmlType, text: homePage(resources, address) });
+): Promise<Pages> {
+  const client = await readClientPackage();
+  const files = [...servedFiles(resources, client)].map(([path, file]): [string, Respond] => [path, serveFile(file)]);
+  const clientPath = client?.path ?? unversionedClientPath;
+  const home = (address: string) => ({ type: htmlType, text: homePage(resources, address, clientPath) });
   const made = [["/", home] as const, ...requestFiles].map(([path, make]): [string, Respond] => [
     path,
     (context) => serveMade(context, make(addressOf(context)), "X-Forwarded-Proto"),
   ]);
-  return new Map([...made, ...files]);
+  return { responders: new Map([...made, ...files]), missingDetail: (path) => missingPathDetail(path, client) };
 }
 
 /** Makes a response with a problem as an HTML page, for browsers. */

@@ -34,8 +34,9 @@ export function createDocumentation(
   const code = once(() => import("./documentation-pages.ts"));
   const pages = once(async () => (await code()).createPages(resources, (context) => addressOf(context, options)));
   const [, route] = publicRoute("documentation", async (context) => {
-    const respond = responderFor(context, await pages());
-    if (!respond) throw new ProblemError("not-found", "there is no such page; `/docs/guide` lists the pages");
+    const { responders, missingDetail } = await pages();
+    const respond = responderFor(context, responders);
+    if (!respond) throw new ProblemError("not-found", missingDetail(context.target.path));
     return respond(context);
   });
   return {

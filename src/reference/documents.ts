@@ -28,6 +28,7 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Steps, slices } from "../lib/slices.ts";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
+import { type ClientPackage, unversionedClientPath } from "./client-package.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
 import { documentInFormat, type OpenapiDocument } from "./openapi/document-reader.ts";
@@ -56,11 +57,12 @@ const xml = "application/xml; charset=utf-8";
 /**
  * Returns the pages, their scripts and the documents, by path. If a query selects a document, the key is path and query. The start page and the
  * request files (`requestFiles`) are not included, because their content depends on the request.
+ * @param client undefined if it was not built
  */
-export function servedFiles(resources: readonly Resource[]): Map<string, ServedFile> {
+export function servedFiles(resources: readonly Resource[], client?: ClientPackage): Map<string, ServedFile> {
   const served = publicResources(resources);
-  const linked = ["/docs", "/docs/client.tgz", ...requestFiles.keys(), ...staticFiles.keys()];
-  const pages = [...renderPages(linked)].map(([path, make]): [string, ServedFile] => [
+  const linked = ["/docs", unversionedClientPath, ...requestFiles.keys(), ...staticFiles.keys()];
+  const pages = [...renderPages(linked, client)].map(([path, make]): [string, ServedFile] => [
     path,
     { type: htmlType, make: () => slices.runOthers(make()), policy: pagePolicy },
   ]);
@@ -72,7 +74,7 @@ export function servedFiles(resources: readonly Resource[]): Map<string, ServedF
     ...pages,
     ...assets.map(({ path, type, content }) => [path, { type, make: () => content, isVersioned: true }] as const),
     ...[...staticFiles].map(([path, { type, text }]) => [path, { type, make: () => text }] as const),
-    ["/docs/client.tgz", { type: "application/gzip", make: clientPackage, isCompressed: true }],
+    ...clientFiles(client),
   ]);
 }
 
@@ -170,14 +172,28 @@ export const requestFiles: ReadonlyMap<string, (address: string) => Download> = 
   ["/docs/storefront.http", toRequests("text/plain; charset=utf-8", httpFile)],
 ]);
 
-/**
- * Reads the npm package of the client. `npm run client` builds it; the package and the single executable of the server contain it.
- * @throws ProblemError `not-found` in a checkout in which the client was not built
- */
-async function clientPackage(): Promise<Uint8Array> {
-  const file = await import("../../dist/client.tgz", { with: { type: "file" } }).catch(() => undefined);
-  if (file) return Bun.file(file.default).bytes();
-  throw new ProblemError("not-found", "this checkout has not built the client; its operator can run `npm run client`");
+/** Returns the package of the client, at the path with its version, and at the path without one. */
+function clientFiles(client: ClientPackage | undefined): [string, ServedFile][] {
+  const type = "application/gzip";
+  if (!client) return [[unversionedClientPath, { type, make: throwClientMissing }]];
+  const file = { type, make: () => client.bytes, isCompressed: true };
+  return [
+    [unversionedClientPath, file],
+    [client.path, { ...file, isVersioned: true }],
+  ];
+}
+
+function throwClientMissing(): never {
+  throw new ProblemError("not-found", clientMissing);
+}
+
+const clientMissing = "this checkout has not built the client; its operator can run `npm run client`";
+
+/** Returns the detail of the problem for a path that this server does not have. */
+export function missingPathDetail(path: string, client: ClientPackage | undefined): string {
+  if (!/^\/docs\/client-[^/]+\.tgz$/.test(path)) return "there is no such page; `/docs/guide` lists the pages";
+  if (!client) return clientMissing;
+  return `this server has another version of the client, ${client.version}, at \`${client.path}\``;
 }
 
 function toRequests(type: string, text: unknown) {

@@ -68,7 +68,7 @@ test("creates, updates with an ETag, pages, deletes and follows records, and rep
         operations,
         names,
         rejected.code,
-        wrong.faults,
+        wrong.errors,
         String(unchanged),
         failed,
         (await client.brands.list()).length,

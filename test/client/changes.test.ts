@@ -197,10 +197,12 @@ describe("changes()", () => {
     // More than it may read in one second, and in the two for which a busy machine may stop.
     for (let n = 1; n <= 8; n++) await client.brands.create({ Name: `Brand ${n}` });
     const statuses: number[] = [];
-    const key = await server.issueKey({ rate: 2 });
+    const key = await server.issueKey({ rate: 5 });
     const limited = createClient({ url: server.url, key, onResponse: ({ status }) => void statuses.push(status) });
+    const started = performance.now();
     expect(await Array.fromAsync(limited.changes({ since, wait: 0, limit: 1 }))).toHaveLength(8);
-    expect(statuses).toContain(429);
+    expect(performance.now() - started).toBeGreaterThan(590);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(8);
   });
 
   test("continues after the server was stopped and started again", async () => {
@@ -315,7 +317,7 @@ describe("requests", () => {
     );
     const stop = new AbortController();
     void thrownBy(any.changes({ since: "now", signal: stop.signal }).next());
-    await waitUntil(() => urls.length === 3, "the request");
+    await waitUntil(() => urls.length >= 3, "the request");
     stop.abort();
     expect(urls[0]?.search).toBe("");
     expect(Object.fromEntries(urls[1]?.searchParams ?? [])).toEqual({

@@ -66,10 +66,11 @@ describe("the client", () => {
     expect((await client.brands.list({ filter: { ID: third.ID, Name: { contains: "two" } } })).total).toBe(1);
   });
 
-  test("throws a problem with its code, its faults and the ID of the request", async () => {
+  test("throws a problem with the members of its document", async () => {
     const problem = await problemOf(client.brands.create({ Name: "", Address: { Country: "Britain" } }));
-    expect(problem).toMatchObject({ status: 400, code: "invalid-record", requestId: expect.any(String) });
-    expect(problem.faults.map(({ field }) => field)).toEqual(["Name", "Address.Country"]);
+    expect(problem).toMatchObject({ status: 400, code: "invalid-record", instance: expect.any(String) });
+    expect(problem.errors.map(({ field }) => field)).toEqual(["Name", "Address.Country"]);
+    expect([problem.title, problem.detail]).toEqual(["The record is not acceptable", problem.message]);
     expect(problem.type).toBe(`${server.url}/docs/problems/invalid-record`);
     expect((await problemOf(client.brands.get(999_999))).code).toBe("not-found");
     const stranger = createClient({ url: server.url, key: "wrong" });

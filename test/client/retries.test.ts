@@ -153,7 +153,7 @@ describe("an error response", () => {
     const { client, urls } = scripted([() => new Response("no", { status })], { retries: 1 });
     const problem = await thrownBy(client.brands.get(1));
     expect(problem).toBeInstanceOf(StorefrontProblem);
-    expect(problem).toMatchObject({ status, code: undefined, faults: [], type: "about:blank" });
+    expect(problem).toMatchObject({ status, code: undefined, errors: [], type: "about:blank" });
     expect(urls).toHaveLength(isRetried ? 2 : 1);
   });
 
@@ -382,6 +382,7 @@ describe("a mistake in the program is thrown unchanged, and not retried", () => 
     ["retries without end", { retries: Number.POSITIVE_INFINITY }],
     ["21 retries", { retries: 21 }],
     ["a negative maxRetryAfter", { maxRetryAfter: -1 }],
+    ["a maxRateLimitWait without end", { maxRateLimitWait: Number.POSITIVE_INFINITY }],
     ["a fetch that is none", { fetch: "fetch" }],
   ];
   test.each(options)("of its options: %s", (_, change) => {
@@ -390,8 +391,8 @@ describe("a mistake in the program is thrown unchanged, and not retried", () => 
 
   test("but takes the least and the greatest value of each option", () => {
     for (const change of [
-      { timeout: 1, retries: 0, maxRetryAfter: 0 },
-      { timeout: 2 ** 31 - 1, retries: 20, maxRetryAfter: 2 ** 31 - 1 },
+      { timeout: 1, retries: 0, maxRetryAfter: 0, maxRateLimitWait: 0 },
+      { timeout: 2 ** 31 - 1, retries: 20, maxRetryAfter: 2 ** 31 - 1, maxRateLimitWait: 2 ** 31 - 1 },
     ])
       expect(() => createClient({ url: "http://shop.example", key: "k", ...change })).not.toThrow();
   });
@@ -413,9 +414,9 @@ describe("hooks", () => {
         attempt: 1,
         status: 201,
         requestId: expect.any(String),
-        rateLimit: { remaining: 49 },
+        rateLimit: { limit: 50, window: 1000, remaining: 49 },
       },
-      { method: "GET", url: `${path}/999999.json`, attempt: 1, status: 404, requestId: problem.requestId },
+      { method: "GET", url: `${path}/999999.json`, attempt: 1, status: 404, requestId: problem.instance },
       { method: "DELETE", url: `${path}/${ID}.json`, attempt: 1, status: 200 },
     ]);
     expect(seen[0]?.rateLimit?.reset).toBeGreaterThanOrEqual(1000);

@@ -38,6 +38,46 @@ test.each([
   expect(again.status).toBe(304);
 });
 
+describe("the client", () => {
+  const read = async (path: string) => {
+    const response = await fetch(server.url + path);
+    const { status, headers } = response;
+    return { status, cacheControl: headers.get("Cache-Control"), bytes: Buffer.from(await response.arrayBuffer()) };
+  };
+  const versionedPaths = async (page: string) =>
+    new Set((await read(page)).bytes.toString().match(/\/docs\/client-[^\s"<]+?\.tgz/g));
+
+  test("has its version in its path, and can be cached for ever", async () => {
+    const [path = ""] = await versionedPaths("/");
+    const { status, cacheControl, bytes } = await read(path);
+    expect([status, cacheControl]).toEqual([200, "public, max-age=31536000, immutable"]);
+    const manifest = /\{\s*"name": "@storefront-server\/client"[^\0]*?\n\}/.exec(
+      Buffer.from(Bun.gunzipSync(bytes)).toString(),
+    )?.[0];
+    const { version } = JSON.parse(manifest ?? "");
+    expect(version).toMatch(/^[0-9]+\.[0-9]+\.[0-9]+(-dev-[0-9a-f]{12})?$/);
+    expect(path).toBe(`/docs/client-${version}.tgz`);
+    const unversioned = await read("/docs/client.tgz");
+    expect(unversioned).toEqual({ status, cacheControl: "public, no-cache", bytes });
+  });
+
+  test("is named with its version by the pages", async () => {
+    const [path = ""] = await versionedPaths("/");
+    for (const page of ["/docs/clients", "/docs/getting-started"])
+      expect([...(await versionedPaths(page))]).toEqual([path]);
+    expect((await read("/docs/clients")).bytes.toString()).not.toContain("client-&lt;version");
+  });
+
+  test("of a version that this server does not have is 404, with the version that it has", async () => {
+    const [path = ""] = await versionedPaths("/");
+    for (const version of ["0.0.1", "0.1.0-dev-000000000000", "<version>"]) {
+      const { status, cacheControl, bytes } = await read(`/docs/client-${encodeURIComponent(version)}.tgz`);
+      expect([status, cacheControl]).toEqual([404, "no-cache, no-store, must-revalidate"]);
+      expect(JSON.parse(bytes.toString()).detail).toEndWith(`at \`${path}\``);
+    }
+  });
+});
+
 describe("/openapi.json?format=", () => {
   const read = async (query: string) =>
     (await (await fetch(`${server.url}/openapi.json${query}`)).json()) as {

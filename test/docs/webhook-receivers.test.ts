@@ -15,7 +15,7 @@ cpSync(join(import.meta.dir, "../../examples"), folder, { recursive: true });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const guide = readFileSync(join(import.meta.dir, "../../docs/webhooks.md"), "utf8");
 const secretOf = (fill: string) => `whsec_${btoa(fill.repeat(32))}`;
-const [secret, oldSecret] = [secretOf("n"), secretOf("o")];
+const [secret, secondSecret, oldSecret] = [secretOf("n"), secretOf("s"), secretOf("o")];
 
 const changes = {
   type: "storefront.changes",
@@ -40,8 +40,15 @@ interface Delivery {
   readonly headers: Record<string, string>;
 }
 
-/** A delivery signed with each of `secrets`. */
-function signed(text: string, secrets: readonly string[], ageInSeconds = 0, id = "evt_1_a_18_19"): Delivery {
+let deliveries = 1000;
+
+/** A delivery signed with each of `secrets`. By default, each has another ID. */
+function signed(
+  text: string,
+  secrets: readonly string[],
+  ageInSeconds = 0,
+  id = `evt_1_a_18_${++deliveries}`,
+): Delivery {
   const at = new Date(Date.now() - ageInSeconds * 1000);
   return {
     body: text,
@@ -73,15 +80,18 @@ const signature = valid.headers["webhook-signature"] as string;
 
 /** A request, the status of its response and the output. */
 const cases: [string, () => Delivery, number, string][] = [
-  ["changes", () => signed(body, [secret]), 204, changesOutput],
+  ["changes", () => signed(body, [secret], 0, "evt_1_a_18_19"), 204, changesOutput],
+  ["the same again, and does nothing", () => signed(body, [secret], 0, "evt_1_a_18_19"), 204, ""],
   ["a test", () => signed(test_, [secret]), 204, ""],
-  ["the same again", () => signed(body, [secret]), 204, changesOutput],
+  ["the same changes in a new event", () => signed(body, [secret]), 204, changesOutput],
   ["that changes are gone", () => signed(gone, [secret]), 204, goneOutput],
+  ["a late repetition, and does nothing", () => signed(body, [secret], 0, "evt_1_a_18_19"), 204, ""],
   ["what continues that", () => signed(after("b.25", "b.27"), [secret]), 204, changesOutput],
   ["what does not continue that", () => signed(after("c.26", "c.28"), [secret]), 204, goneOutput],
   ["a test after that", () => signed(test_, [secret]), 204, ""],
   ["what was to come", () => signed(after("c.28", "a.19"), [secret]), 204, changesOutput],
   ["signatures of two secrets", () => signed(body, [secret, oldSecret]), 204, changesOutput],
+  ["a signature of the second secret", () => signed(body, [secondSecret]), 204, changesOutput],
   ["the same in the other order", () => signed(body, [oldSecret, secret]), 204, changesOutput],
   [
     "a signature of a later version",
@@ -182,7 +192,7 @@ for (const [file, usual, command] of programs) {
   describe(file, () => {
     let receiver: Receiver;
     beforeAll(async () => {
-      receiver = await startReceiver(command, secret);
+      receiver = await startReceiver(command, `${secret} ${secondSecret}`);
     });
     afterAll(() => receiver.stop());
 
@@ -220,6 +230,19 @@ for (const [file, usual, command] of programs) {
       const response = await fetch(receiver.url, { method: "POST", ...again });
       expect([response.status, await receiver.printed(goneOutput.length)]).toEqual([204, goneOutput]);
     });
+
+    test("remembers the last 1000 events, and handles an event again that failed", async () => {
+      const send = async (id: string, text = test_) =>
+        (await fetch(receiver.url, { method: "POST", ...signed(text, [secret], 0, id) })).status;
+      // Python closes the connection without a response.
+      expect(await send("evt_failed", "1").catch(() => 500)).toBe(500);
+      expect([await send("evt_failed", gone), await receiver.printed(goneOutput.length)]).toEqual([204, goneOutput]);
+      // Few at once, because Python accepts five connections that wait.
+      for (let first = 1; first <= 1000; first += 4)
+        await Promise.all([0, 1, 2, 3].map((index) => send(`evt_${first + index}`)));
+      expect([await send("evt_1", gone), await receiver.printed(0)]).toEqual([204, ""]);
+      expect([await send("evt_failed", gone), await receiver.printed(goneOutput.length)]).toEqual([204, goneOutput]);
+    }, 60_000);
 
     test("accepts nothing without a secret, because any client could sign then", async () => {
       if (file === "webhook.php") {

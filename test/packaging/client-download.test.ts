@@ -23,15 +23,25 @@ function run(command: string[], cwd: string, env: Record<string, string> = {}) {
   return { exitCode, output: `${stdout}${stderr}` };
 }
 
-describe("/docs/client.tgz", () => {
+/** Runs npm in another process, so that this process can respond to it. */
+async function npm(...parameters: string[]) {
+  const running = Bun.spawn(["npm", ...parameters, "--no-audit", "--no-fund", "--cache", join(folder, ".npm")], {
+    cwd: folder,
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  return { exitCode: await running.exited, stderr: await running.stderr.text() };
+}
+
+/** The path of the client with its version, as the start page names it. */
+async function clientPath(): Promise<string> {
+  return /\/docs\/client-[^"]+\.tgz/.exec(await (await fetch(server.url)).text())?.[0] ?? "";
+}
+
+describe("the client of a server", () => {
   test("is installed by npm in an empty folder, runs, and has types", async () => {
-    // In other processes, so that this process can respond.
-    const install = Bun.spawn(["npm", "install", "--no-audit", "--no-fund", `${server.url}/docs/client.tgz`], {
-      cwd: folder,
-      stdout: "ignore",
-      stderr: "pipe",
-    });
-    expect([await install.exited, await install.stderr.text()]).toEqual([0, expect.any(String)]);
+    const path = await clientPath();
+    expect(await npm("install", server.url + path)).toMatchObject({ exitCode: 0 });
     const program = `import { createClient } from "@storefront-server/client";
 const client = createClient({ url: process.argv[2] as string, key: process.argv[3] as string });
 const name: string = (await client.orderStatuses.get(3)).Name;
@@ -41,14 +51,30 @@ console.log(name);
     await Bun.write(join(folder, "program.mjs"), program.replaceAll(/ as string|: string/g, ""));
     const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--types", ""];
     const tsc = join(root, "node_modules/typescript/bin/tsc");
-    await Bun.write(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+    const manifest = await Bun.file(join(folder, "package.json")).json();
+    await Bun.write(join(folder, "package.json"), JSON.stringify({ ...manifest, type: "module" }));
     expect(run(["node", tsc, ...options, "program.ts"], folder)).toEqual({ exitCode: 0, output: "" });
     const running = Bun.spawn(["node", "program.mjs", server.url, server.key], { cwd: folder, stdout: "pipe" });
     expect(await running.stdout.text()).toBe("Dispatched\n");
+    const lock = await Bun.file(join(folder, "package-lock.json")).json();
+    const locked = lock.packages["node_modules/@storefront-server/client"];
+    expect([locked.resolved, `/docs/client-${locked.version}.tgz`]).toEqual([server.url + path, path]);
+    expect(await npm("ci")).toMatchObject({ exitCode: 0 });
+  }, 120_000);
+
+  test("is installed from a committed file, also when the server no longer has this version", async () => {
+    const path = await clientPath();
+    const name = path.replace("/docs/", "");
+    await Bun.write(join(folder, name), await fetch(server.url + path));
+    expect(await npm("install", `./${name}`)).toMatchObject({ exitCode: 0 });
+    for (const cache of [".npm", "node_modules"]) rmSync(join(folder, cache), { recursive: true, force: true });
+    expect(await npm("ci", "--offline")).toMatchObject({ exitCode: 0 });
+    expect(await Bun.file(join(folder, "node_modules/@storefront-server/client/client.js")).exists()).toBe(true);
   }, 120_000);
 
   test("is the same for every build, and is not compressed twice", async () => {
-    const response = await fetch(`${server.url}/docs/client.tgz`, { headers: { "Accept-Encoding": "gzip, zstd" } });
+    const path = await clientPath();
+    const response = await fetch(server.url + path, { headers: { "Accept-Encoding": "gzip, zstd" } });
     expect([response.headers.get("Content-Type"), response.headers.get("Content-Encoding")]).toEqual([
       "application/gzip",
       null,

@@ -50,6 +50,7 @@ import examples from "../../../examples/README.md" with { type: "text" };
 import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import type { ErrorCode } from "../../model/errors.ts";
+import { type ClientPackage, withClientVersion } from "../client-package.ts";
 import { type Link, type LinkGroup, toPage } from "./layout.ts";
 import { renderMarkdown } from "./markdown.ts";
 
@@ -145,12 +146,18 @@ const problemLists: readonly LinkGroup[] = [{ title: "Errors", links: problemPag
 /**
  * Returns the pages of the guide, the manual and the problems, by path, each with the function that renders it.
  * @param files further paths of this server to which pages may link. Links to other files of the repository become plain text
+ * @param client its version is in the pages; undefined if it was not built
  */
-export function renderPages(files: readonly string[]): Map<string, () => Steps<string>> {
+export function renderPages(
+  files: readonly string[],
+  client: ClientPackage | undefined,
+): Map<string, () => Steps<string>> {
   const listed = { path: "/docs/problems", text: guide.errors, folder: "", section: "/docs/problems" };
   const pages = [...chapters, ...operatorPages, ...problemPages, listed];
   const served = new Set([...files, ...pages.map(({ path }) => path)]);
-  return new Map(pages.map((page) => [page.path, () => render(page, served)]));
+  return new Map(
+    pages.map((page) => [page.path, () => render({ ...page, text: withClientVersion(page.text, client) }, served)]),
+  );
 }
 
 function* render({ path, text, folder, section }: GuidePage, served: ReadonlySet<string>): Steps<string> {

@@ -10,8 +10,12 @@ const cards = [
   ["/docs/errors", "Errors", "What an error response contains, and what to do about each."],
 ] as const;
 
-/** Returns the page at `/`. @param address the URL of the server, such as `https://shop.example` */
-export function homePage(resources: readonly Resource[], address: string): string {
+/**
+ * Returns the page at `/`.
+ * @param address the URL of the server, such as `https://shop.example`
+ * @param clientPath the path of the package of the client
+ */
+export function homePage(resources: readonly Resource[], address: string, clientPath: string): string {
   const served = publicResources(resources);
   const first = served[0]?.path;
   const items = served.map(
@@ -30,7 +34,7 @@ ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}${basePath}${first}.js
 <li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a></li>
 <li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")} and <a href="/schemas/changes.json">changes</a>, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
 <li>Requests for <a href="/docs/postman.json">Postman</a> and for <a href="/docs/storefront.http">editors</a></li>
-<li><a href="/docs/client.tgz">The JavaScript client</a> as an npm package</li>
+<li><a href="${clientPath}">The JavaScript client</a> as an npm package</li>
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
 </ul>`;
   return toPage({ title: "Storefront", content, path: "/" });

@@ -1,12 +1,13 @@
 // Whether a program that was installed has every document of this checkout.
 
+import { readClientPackage } from "../../../src/reference/client-package.ts";
 import { servedFiles } from "../../../src/reference/documents.ts";
 import { allResources } from "../../../src/resources/all.ts";
 
 /** The paths of the documents for which the server at `url` has another response than this checkout. */
 export async function documentsThatDiffer(url: string): Promise<string[]> {
   const differing: string[] = [];
-  const files = servedFiles(allResources);
+  const files = servedFiles(allResources, await readClientPackage());
   if (files.size === 0) throw new Error("there are no documents");
   for (const [path, { make }] of files) {
     const response = await fetch(`${url}${path}`, { headers: { Connection: "close" } });

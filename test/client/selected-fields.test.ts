@@ -1,0 +1,78 @@
+// The types of lists with `fields`: the compiler knows the fields that the records have.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import {
+  type Address,
+  type Brand,
+  type BrandPath,
+  createClient,
+  type PartialRecord,
+  type StorefrontClient,
+} from "../../src/client/client.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+
+let server: TestServer;
+let client: StorefrontClient;
+beforeAll(async () => {
+  server = await startTestServer();
+  client = createClient({ url: server.url, key: server.key });
+  await client.brands.create({ Name: "Acme", Address: { Town: "Leeds", Country: "GB" } });
+});
+afterAll(() => server.stop());
+
+type Same<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
+
+/** Fails in the type check if the type of `value` is not exactly `Expected`. */
+function expectRecord<Expected>() {
+  return <Value>(value: Value, _isSame: Same<Value, Expected>) => expect(value as unknown);
+}
+
+test("names of fields, paths in groups, and whole groups", async () => {
+  const [name] = await client.brands.list({ fields: ["Name"] });
+  expectRecord<{ readonly ID: number; Name: string } | undefined>()(name, true).toEqual({ ID: 1, Name: "Acme" });
+  const fields = ["Address.Town", "Address.Country", "ID"] as const;
+  const [town] = await client.brands.list({ fields, limit: 1 });
+  expectRecord<{ readonly ID: number; Address: { Town: string; Country: string } } | undefined>()(town, true).toEqual({
+    ID: 1,
+    Address: { Town: "Leeds", Country: "GB" },
+  });
+  const [whole] = await client.brands.list({ fields: ["Address", "Address.Town", "Telephone.Mobile"] });
+  expectRecord<{ readonly ID: number; Telephone: { Mobile: string }; Address: Address } | undefined>()(
+    whole,
+    true,
+  ).toMatchObject({ Telephone: { Mobile: "" }, Address: { Title: "", Town: "Leeds" } });
+  // @ts-expect-error: the response does not have the field
+  expect(name?.AccountNumber).toBeUndefined();
+  // @ts-expect-error: nor this one
+  expect(town?.Address.Title).toBeUndefined();
+});
+
+test("all fields for an empty list, and without a list", async () => {
+  const [all] = await client.brands.list({ fields: [] });
+  expectRecord<Brand | undefined>()(all, true).toMatchObject({ AccountNumber: "" });
+  const [plain] = await client.brands.list({ sort: "Name" });
+  expectRecord<Brand | undefined>()(plain, true).toEqual(all);
+});
+
+test("perhaps each field, if the program computes the list", async () => {
+  const computed: BrandPath[] = ["Name"];
+  const [some] = await client.brands.list({ fields: computed });
+  expectRecord<PartialRecord<Brand> | undefined>()(some, true).toEqual({ ID: 1, Name: "Acme" });
+  const [first] = computed as [BrandPath];
+  const [one] = await client.brands.list({ fields: [first] });
+  expectRecord<PartialRecord<Brand> | undefined>()(one, true).toEqual({ ID: 1, Name: "Acme" });
+  const town: string | undefined = some?.Address?.Town;
+  expect(town).toBeUndefined();
+});
+
+test("a field that does not exist is an error of the compiler, and of the server", async () => {
+  // @ts-expect-error: no such field
+  await expect(client.brands.list({ fields: ["Town"] })).rejects.toMatchObject({ code: "bad-request" });
+  // @ts-expect-error: no such field of a status
+  await expect(client.orderStatuses.list({ fields: ["Address"] })).rejects.toMatchObject({ status: 400 });
+});
+
+test("also with ifNoneMatch", async () => {
+  const list = await client.brands.list({ fields: ["Name"] }, { ifNoneMatch: undefined });
+  expectRecord<{ readonly ID: number; Name: string } | undefined>()(list?.[0], true).toEqual({ ID: 1, Name: "Acme" });
+});
