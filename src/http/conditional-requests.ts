@@ -76,7 +76,7 @@ function requireTags(name: string, header: string): void {
   let end = 0;
   while (end < header.length && nextTag.test(header)) end = nextTag.lastIndex;
   if (end === header.length && end > 0) return;
-  const example = '`"x1.7.json"`';
+  const example = '`"mhZb3kQx.7.1c9e04ab-json"`';
   throw new ProblemError(
     "bad-request",
     `${name} must be \`*\` or the unchanged \`ETag\` of a response, with its double quotes, such as ${example}; not \`${header.slice(0, 80)}\``,

@@ -190,7 +190,7 @@ interface EngineMaintenance {
   /** Reads the sites whose record in the system site is deleted, but whose rows `dropSite` has not deleted completely. */
   readSitesToDrop(): Promise<readonly number[]>;
 
-  /** Reads all rows of all tables, or the rows of `site`, as of one moment. */
+  /** Reads the rows of all tables that belong in a backup (`tablesWith` in store/database/tables.ts), or those of `site`, as of one moment. */
   dump(site?: number): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
 
   /**

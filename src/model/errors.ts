@@ -4,7 +4,7 @@ import { errorMessageWithoutPath } from "../lib/errors-for-log.ts";
 export const problemTitles = {
   "bad-request": "The request is malformed",
   "invalid-record": "The record is not acceptable",
-  "ambiguous-id": "The record is not named, or named twice",
+  "ambiguous-id": "The record is not named, or named in different ways",
   unauthorized: "A valid API key is needed",
   forbidden: "The API key does not allow this",
   "site-suspended": "The site is suspended",

@@ -1,7 +1,8 @@
 // Entity tags of records and lists: `"<version>.<representation>"` (RFC 9110 section 8.8.3).
 //
-// The version is the epoch and the revision of the record or list. It changes with the data. The representation is a digest of the resource's
-// declaration, the format and the content coding. It changes with the bytes that the same data are sent as.
+// The version is the epoch and the revision of the record or list. It changes with the data. The representation is the digest of the
+// resource's shape (`Shape.digest`), the format and, if the body is compressed, the content coding. It changes with the bytes that the same data are
+// sent as. An example is `"mhZb3kQx.7.1c9e04ab-json"`.
 
 import { versionOf } from "./change.ts";
 import type { Resource, Shape } from "./resource.ts";

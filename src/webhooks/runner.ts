@@ -2,11 +2,12 @@
 //
 // A webhook becomes due in two ways: a scan of all states every two to four seconds, which also takes over webhooks of dead processes, and a
 // notification that its site has changed. Due webhooks wait in the delivery queue (delivery-queue.ts). A delivery makes at most one attempt
-// (deliver-next.ts) and returns when the next one may start: `more` at once, `done` after the next change, `later` after the next scan.
+// (deliver-next.ts) and returns when the next one may start: `more` at once, `done` after the next change, `later` after the next scan, or after
+// a change once the cool-down is over.
 //
 // Invariants:
 // - This process makes one delivery per webhook at a time, and at most 64 in all. At most 32 of them are to failing or slow receivers.
-// - After `done`, changes are debounced. After `later`, changes start nothing for two seconds. So a busy site costs a few requests per second.
+// - After `done`, changes are debounced. After `later`, changes start nothing during the cool-down of two seconds. So a busy site costs a few requests per second.
 // - `stop` aborts the requests in flight and releases the leases, so that another process continues at once.
 
 import type { Logger } from "pino";

@@ -11,7 +11,7 @@ import { undo } from "../../src/operator/journal/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readFeedPage } from "../../src/store/changes/feed.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engines, firstTestSite, useEngine } from "../support/engine/engines.ts";
+import { engines, maxCreatedSite, useEngine } from "../support/engine/engines.ts";
 import { readHeadCursor } from "../support/engine/head-cursor.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
@@ -49,7 +49,7 @@ const reader = fc.record({
 
 describe.each(engines)("a copy that follows the feed on $name", (kind) => {
   let engine: Engine;
-  let site = firstTestSite;
+  let site = maxCreatedSite;
   useEngine(kind, (opened) => {
     engine = opened;
   });

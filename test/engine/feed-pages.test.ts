@@ -11,7 +11,7 @@ import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { type FeedPage, type FeedQuery, readCursorAt, readFeedPage } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { engines, firstTestSite, useEngine } from "../support/engine/engines.ts";
+import { engines, maxCreatedSite, useEngine } from "../support/engine/engines.ts";
 import { readHeadCursor } from "../support/engine/head-cursor.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
@@ -21,7 +21,7 @@ const defaults: FeedQuery = { since: undefined, limit: 100, resources: every, is
 describe.each(engines)("the feed on $name", (kind) => {
   let engine: Engine;
   let url = "";
-  let site = firstTestSite;
+  let site = maxCreatedSite;
   useEngine({ ...kind, newDatabase: async () => (url = await kind.newDatabase()) }, (opened) => {
     engine = opened;
   });

@@ -8,14 +8,14 @@ import type { ImportOptions } from "../../src/operator/import/import-context.ts"
 import { importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engines, firstTestSite, useTwoEngines } from "../support/engine/engines.ts";
+import { engines, maxCreatedSite, useTwoEngines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
 type Engines = readonly [Engine, Engine];
 
 describe.each(engines)("an import by a field on $name", (kind) => {
   let both: Engines;
-  let site = firstTestSite;
+  let site = maxCreatedSite;
   useTwoEngines(kind, (first, second) => {
     both = [first, second];
   });

@@ -6,12 +6,12 @@ import { readRows } from "../../src/operator/import/file-rows.ts";
 import type { ImportOptions } from "../../src/operator/import/import-context.ts";
 import { importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { engines, firstTestSite, useEngine } from "../support/engine/engines.ts";
+import { engines, maxCreatedSite, useEngine } from "../support/engine/engines.ts";
 import { retainedBytesOutsideCells } from "../support/memory.ts";
 
 const [kind] = engines;
 let engine: Engine;
-let sites = firstTestSite;
+let sites = maxCreatedSite;
 useEngine(kind as (typeof engines)[number], (opened) => {
   engine = opened;
 });

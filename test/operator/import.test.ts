@@ -16,7 +16,7 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engines, firstTestSite, useEngine } from "../support/engine/engines.ts";
+import { engines, maxCreatedSite, useEngine } from "../support/engine/engines.ts";
 import { createBrand, deleteBrand } from "../support/engine/intents.ts";
 
 /** Rows per batch, unless all rows or none are stored (`atomic`). */
@@ -25,7 +25,7 @@ const times = (count: number, row: (n: number) => string) => Array.from({ length
 
 describe.each(engines)("an import on $name", (kind) => {
   let engine: Engine;
-  let sites = firstTestSite;
+  let sites = maxCreatedSite;
   useEngine(kind, (opened) => {
     engine = opened;
   });

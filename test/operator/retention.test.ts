@@ -20,7 +20,7 @@ import { startRetention } from "../../src/store/changes/retention.ts";
 import { readRevisionBefore } from "../../src/store/changes/revision-before.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { SiteViews } from "../../src/store/reads/site-views.ts";
-import { engines, firstTestSite, useEngine } from "../support/engine/engines.ts";
+import { engines, maxCreatedSite, useEngine } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { loadUpToDate } from "../support/engine/snapshots.ts";
 import { waitUntil } from "../support/time.ts";
@@ -29,7 +29,7 @@ import { webhookSecret, webhookState } from "../support/webhooks/states.ts";
 describe.each(engines)("a journal without its old entries on $name", (kind) => {
   let engine: Engine;
   let url = "";
-  let site = firstTestSite;
+  let site = maxCreatedSite;
   useEngine({ ...kind, newDatabase: async () => (url = await kind.newDatabase()) }, (opened) => {
     engine = opened;
   });

@@ -5,13 +5,13 @@ import type { Engine } from "../../src/model/engine.ts";
 import { type UndoOptions, undo } from "../../src/operator/journal/undo.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { withActor } from "../../src/system/with-actor.ts";
-import { engines, firstTestSite, testIf, useEngine } from "../support/engine/engines.ts";
+import { engines, maxCreatedSite, testIf, useEngine } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
 describe.each(engines)("undo on $name", (kind) => {
   let engine: Engine;
   let url = "";
-  let site = firstTestSite;
+  let site = maxCreatedSite;
   useEngine({ ...kind, newDatabase: async () => (url = await kind.newDatabase()) }, (opened) => {
     engine = opened;
   });

@@ -31,7 +31,10 @@ export function markUnreachable(): void {
   void untilBack();
 }
 
-/** Resolves when the server responds and the operator of this page is signed in. */
+/**
+ * Resolves when the access is `open`. If the server could not be reached before, this only shows that any operator is signed in: the next request
+ * shows whether it is the operator of this page.
+ */
 export function whenOpen(): Promise<void> {
   if (access === "open") return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// The search over all sites: its button in the bar, its dialog, and its requests.
+// The search over all sites: its button in the bar, and its dialog.
 
 import SearchIcon from "@mui/icons-material/Search";
 import {
@@ -15,18 +15,17 @@ import {
   TextField,
   Typography,
 } from "@mui/material";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
-import type { FindResponse, FoundRecordInfo } from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
+import type { FoundRecordInfo } from "../../admin/api/types.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { useFind } from "./find.ts";
 
 /** A button that opens the search over all sites. */
 export function FindButton() {
@@ -157,36 +156,4 @@ function useSettled<T>(value: T, milliseconds: number): T {
     return () => clearTimeout(timer);
   }, [value, milliseconds]);
   return settled;
-}
-
-// Calls the search over all sites.
-
-/**
- * Returns the records found so far. `further` continues a search that has stopped before the last site.
- * @param text the exact value to find; the empty text starts no search
- */
-function useFind(text: string) {
-  const query = useInfiniteQuery({
-    queryKey: ["find", text],
-    enabled: text !== "",
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
-      callApi<FindResponse>(
-        "GET",
-        `/find?${new URLSearchParams({ text, after: String(pageParam) })}`,
-        undefined,
-        {},
-        signal,
-      ),
-    getNextPageParam: ({ next }) => next,
-    gcTime: 0,
-    retry: false,
-  });
-  return {
-    found: query.data?.pages.flatMap(({ found }) => found) ?? [],
-    isSearching: query.isFetching,
-    error: query.error,
-    retry: query.data ? query.fetchNextPage : query.refetch,
-    further: query.hasNextPage ? () => void query.fetchNextPage() : undefined,
-  };
 }

@@ -81,7 +81,8 @@ function toIntent(
 
 /**
  * Reads the ID and the changes of an update or delete. The path, the query and the body may each have the ID; they must agree (contract section 2).
- * @throws ProblemError `bad-request` without an ID or with different ones; the errors of the body
+ * @throws ProblemError `ambiguous-id` without an ID or with different IDs; `not-found` for an invalid ID in the path; `bad-request` for an invalid ID
+ *   in the query; the errors of the body
  */
 function parseChange(
   context: RequestContext,

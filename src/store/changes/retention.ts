@@ -1,7 +1,7 @@
 // Deletes old journal entries in small transactions with pauses, so that other writes do not wait long.
 //
 // - `pruneChunk`: prunes a journal through a revision. `storefront journal prune` uses it too.
-// - `startRetention`: prunes the journals of all sites once a day (`serve --journal-days`).
+// - `startRetention`: prunes the journals of all sites but the system site once a day (`serve --journal-days`).
 
 import type { Logger } from "pino";
 import { type Background, startBackground, withJitter } from "../../lib/background.ts";
@@ -80,7 +80,7 @@ export async function readTimeAtAge(engine: AgeEngine, age: number, now: number)
   return Math.min(now, (await readNewestEntryTime(engine)) ?? now) - age;
 }
 
-// `--journal-days`: prunes the old entries of all journals once a day.
+// `--journal-days`: prunes the old entries of all journals but that of the system site once a day.
 //
 // If more than half of a journal is old, the clock may be wrong, and the times of the latest entries too. The first round that finds such a journal
 // prunes nothing of it. Each further round, a day later, prunes half of the rest. So an operator has a day to read the log or the metric before the
@@ -119,7 +119,7 @@ interface ThrottledJournal {
 /** By site ID. */
 type ThrottledJournals = ReadonlyMap<number, ThrottledJournal>;
 
-/** Prunes the old entries of all sites once a day, until it is stopped. Any number of processes may do this on one database. */
+/** Prunes the old entries of all sites but the system site once a day, until it is stopped. Any number of processes may do this on one database. */
 export function startRetention(engine: Engine, { days, ...options }: RetentionOptions): Retention {
   if (days !== undefined) return startRounds(engine, { ...options, days });
   return { stop: async () => {}, families: () => [throttledFamily(0)] };

@@ -57,7 +57,8 @@ function toStateRow(state: WebhookState): TableRow<"webhook_state"> {
 }
 
 function fromStateRow(row: Row): WebhookState {
-  // The values have the types of the columns. The names are checked: a member of a state that no column has does not compile.
+  // The type check does not compare the types of the values, which are those of the columns. It does compare the names: a member of WebhookState that
+  // no column has does not compile here, and a column without a member does not compile in `stateMembers`.
   const state = Object.fromEntries(stateEntries.map(([column, name]) => [name, row[column]])) as Record<
     StateMember,
     never

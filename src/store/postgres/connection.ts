@@ -55,7 +55,7 @@ export class PostgresConnection {
   #onNotify: ((payload: string) => void) | undefined;
   readonly #onUse: (() => void) | undefined;
 
-  /** Nothing is sent before `begin`. */
+  /** Does not connect yet: nothing is sent before `connect`. */
   constructor(host: Host, address: DatabaseAddress, { mayBeStandby = false, onUse }: ConnectionOptions = {}) {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.host = nameOf(host);

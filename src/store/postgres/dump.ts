@@ -7,7 +7,7 @@ import { sql } from "./statements.ts";
 /** Rows that one step of a dump reads. */
 const pageSize = 1000;
 
-/** Reads every row of every table as of one moment, on a separate connection. */
+/** Reads the rows of a dump (`tablesWith`) as of one moment, on a separate connection. */
 export async function* dumpRows(
   primary: Primary,
   { nameOf = (table) => table, present, site }: DumpOptions = {},

@@ -1,5 +1,6 @@
-// The statements of the engine. Their columns come from the declaration of the tables (store/database/tables.ts). Whole numbers are written into a
-// statement, texts are always parameters. Rows are one parameter: a JSON array of objects that have the columns as members.
+// The statements of the engine. Their columns come from the declaration of the tables (store/database/tables.ts). A text from outside the program is
+// always a parameter. A whole number is a parameter too, or `list` checks it and writes it into the statement. Rows are one parameter: a JSON array of
+// objects that have the columns as members.
 //
 // The statements use only features that Citus, CockroachDB and YugabyteDB have too: no advisory locks, no sequences, and every statement about a
 // site names the site. LISTEN and NOTIFY are the exception: if they do not work, other processes find changes a little later.

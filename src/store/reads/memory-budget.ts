@@ -63,7 +63,7 @@ export class MemoryBudget {
     return this.#bytes > this.#budget ? this.#selectEvictions(snapshot) : none;
   }
 
-  /** Whether the budget has room for `bytes`, in addition to the snapshots that are not idle. */
+  /** Whether the budget has room for `bytes`, in addition to the snapshot of the system site and the snapshots that are not idle. */
   hasRoomFor(bytes: number): boolean {
     this.#measure();
     const recent = performance.now() - idleAfterMs;

@@ -1,4 +1,4 @@
-// The embedded engine: puts together its read side on this thread (reads.ts) and its write side in a worker (writer-thread.ts).
+// The embedded engine: puts together its read side on this thread (reads.ts) and its write side in the writer thread (writer-thread.ts).
 
 import type { Database } from "bun:sqlite";
 import type { Intent } from "../../model/change.ts";

@@ -235,7 +235,7 @@ function journalStatements(database: Database) {
 
 type Cell = string | number | null;
 
-/** Reads every row of every table as of one moment, on a separate connection. Opens it with `open`, and closes it at the end. */
+/** Reads the rows of a dump (`tablesWith`) as of one moment, on a separate connection. Opens it with `open`, and closes it at the end. */
 export function* dumpRows(
   open: () => Database,
   { nameOf = (table) => table, present, site }: DumpOptions = {},

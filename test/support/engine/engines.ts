@@ -11,10 +11,10 @@ import { openEngine } from "../../../src/store/open.ts";
 import { type OpenedDatabases, openDatabases } from "../postgres/databases.ts";
 
 /**
- * The first ID for tests that count up to get a site without changes for each test. Nobody creates these sites: an engine stores the records of any site,
- * and IDs of created sites, which begin with 1, stay below.
+ * The maximum ID of a site that a test creates. To get a site without changes, a test counts up from here: an engine stores the records of any site,
+ * also of a site that nobody created.
  */
-export const firstTestSite = 100;
+export const maxCreatedSite = 100;
 
 export interface EngineKind {
   readonly name: string;
