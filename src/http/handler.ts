@@ -124,7 +124,8 @@ export class HttpHandler implements Handler {
   }
 
   #toErrorResponse(context: RequestContext, error: unknown): WireResponse {
-    const { log } = this.#dependencies;
+    const { log, authorizer } = this.#dependencies;
+    authorizer.identifySandbox(context);
     return toProblemResponse(context, logAndConvertError(error, context, { log, logLimit: this.#logLimit }));
   }
 

@@ -50,11 +50,12 @@ export class RequestLog {
   }
 
   #toLine(context: RequestContext, { status, body }: WireResponse, milliseconds: number) {
-    const { id, site, request, target, keyRejection } = context;
+    const { id, site, sandbox, request, target, keyRejection } = context;
     return {
       request: id,
       ...traceIn(request.headers),
       site: site?.name,
+      sandbox,
       key: prefixOf(context),
       refused: keyRejection,
       client: clientAddress(request, this.#options.trustProxy),

@@ -19,7 +19,7 @@ import type { Endpoint, KeyRejection, RequestContext } from "./request-context.t
 export interface Metrics {
   /** Counts a response. @param milliseconds the time from the request's header section to the response */
   countResponse(
-    context: Pick<RequestContext, "endpoint" | "method" | "keyRejection">,
+    context: Pick<RequestContext, "endpoint" | "method" | "sandbox" | "keyRejection">,
     status: number,
     milliseconds: number,
   ): void;
@@ -42,12 +42,18 @@ type Counts = Map<Endpoint | undefined, Map<string, RequestCounts>>;
 /** Creates the metrics. @param others returns the metrics that are not counted here */
 export function createMetrics(others: (checksReadiness: boolean) => Promise<readonly MetricFamily[]>): Metrics {
   const counts: Counts = new Map();
+  const sandboxCounts: Counts = new Map();
   const durations = new Map<string, Histogram>();
   const keyRejections = new Map<KeyRejection, number>();
   const registry = once(createRegistry);
   return {
-    countResponse({ endpoint, method, keyRejection }, status, milliseconds) {
-      const ofMethod = countsOf(counts, durations, endpoint, methodLabel(method));
+    countResponse({ endpoint, method, sandbox, keyRejection }, status, milliseconds) {
+      const ofMethod = countsOf(
+        sandbox === undefined ? counts : sandboxCounts,
+        durations,
+        endpoint,
+        methodLabel(method),
+      );
       ofMethod.statuses[status] = (ofMethod.statuses[status] ?? 0) + 1;
       ofMethod.durations.add(milliseconds);
       if (keyRejection) keyRejections.set(keyRejection, (keyRejections.get(keyRejection) ?? 0) + 1);
@@ -55,7 +61,11 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
     load: metricsLibrary,
     collectSample: async (checksReadiness = true) => [
       ...(await readSample(await registry())),
-      ...requestFamilies(counts, durations, keyRejections),
+      ...requestFamilies(
+        [...requestValues(counts), ...requestValues(sandboxCounts, sandboxLabel)],
+        durations,
+        keyRejections,
+      ),
       ...(await others(checksReadiness)),
     ],
   };
@@ -74,16 +84,19 @@ async function createRegistry(): Promise<Registry> {
   return registry;
 }
 
+/** The label of requests with the key of a sandbox. Requests to live sites have no such label, so that their series are the same with and without sandboxes. */
+const sandboxLabel = { sandbox: "yes" };
+
 function requestFamilies(
-  counts: Counts,
+  requests: [labels: Record<string, string>, count: number][],
   durations: ReadonlyMap<string, Histogram>,
   keyRejections: ReadonlyMap<KeyRejection, number>,
 ): MetricFamily[] {
   return [
     counter(
       "storefront_http_requests_total",
-      "Requests by route, method and status. The route is empty for unknown paths and unreadable requests.",
-      requestValues(counts),
+      "Requests by route, method and status. The route is empty for unknown paths and unreadable requests. Requests with a sandbox key have the label sandbox.",
+      requests,
     ),
     histogram(
       "storefront_http_request_duration_seconds",
@@ -99,11 +112,15 @@ function requestFamilies(
   ];
 }
 
-function* requestValues(counts: Counts): Generator<[Record<string, string>, number]> {
+/** @param labels further labels of each value */
+function* requestValues(
+  counts: Counts,
+  labels: Record<string, string> = {},
+): Generator<[Record<string, string>, number]> {
   for (const [endpoint, methods] of counts) {
     for (const [method, { statuses }] of methods) {
       for (const [status, count] of Object.entries(statuses))
-        yield [{ route: endpoint?.label ?? "", method, status }, count];
+        yield [{ route: endpoint?.label ?? "", method, status, ...labels }, count];
     }
   }
 }

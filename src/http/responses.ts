@@ -24,6 +24,7 @@ const exposedHeaders = [
   "RateLimit-Policy",
   "Retry-After",
   "X-Request-Id",
+  "X-Sandbox",
   "X-Total-Count",
 ].join(", ");
 const exposeHeaders = toHeaderLines({ "Access-Control-Expose-Headers": exposedHeaders });
@@ -46,13 +47,14 @@ const beginnings = new Map<string | undefined, string>();
 
 /** Makes a response. @param headers fields in addition to those of every response */
 export function toResponse(
-  { id, request, rateLimit }: RequestContext,
+  { id, request, rateLimit, sandbox }: RequestContext,
   status: number,
   content: ResponseContent | null,
   headers: HeaderValues = {},
 ): WireResponse {
   let lines: HeaderParts = [responseHeaderStart(content?.type), id.parts, "\r\n", toHeaderLines(headers)];
   if (rateLimit) lines = [lines, toHeaderLines(rateLimit)];
+  if (sandbox !== undefined) lines = [lines, toHeaderLines({ "X-Sandbox": sandbox })];
   if (request.headers.has("origin")) lines = [lines, exposeHeaders];
   return { status, headers: lines, body: content?.body ?? null };
 }

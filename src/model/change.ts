@@ -92,7 +92,7 @@ export interface Intent {
    * written to and so has no epoch for `ifEpoch`.
    */
   readonly ifSystemEpoch?: string | undefined;
-  /** Rejects the write if the key or the record of the site has changed since the writer was authorized, so that the writer is authorized again. */
+  /** Rejects the write if the key or the record of a site has changed since the writer was authorized, so that the writer is authorized again. */
   readonly authorizedBy?: Authorization | undefined;
   readonly actor: string;
   /** The ID that all changes of one command or one console action share. */
@@ -120,7 +120,9 @@ export interface FoundBy {
 interface Authorization {
   /** ID of the API key. */
   readonly keyId: number;
-  /** The revision of the system site as of which the key and the site were authorized. */
+  /** ID of the host's site, if the key has selected the sandbox of that site. Otherwise the host's site is the site of the write. */
+  readonly hostSite?: number | undefined;
+  /** The revision of the system site as of which the key and the sites were authorized. */
   readonly revision: number;
 }
 

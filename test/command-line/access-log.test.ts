@@ -1,6 +1,9 @@
 // The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { getSite } from "../../src/operator/sites/sites.ts";
+import { publishSandbox } from "../support/engine/sandboxes.ts";
 import { fetchWithKey, openWorkspace, quote, type Served, type Workspace } from "../support/programs/command.ts";
 import { letPass, waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
@@ -58,6 +61,25 @@ describe("--access-log", () => {
     expect(second).toMatchObject({ request: head.headers.get("X-Request-Id"), method: "HEAD", status: 200, bytes: 0 });
     expect(third).toMatchObject({ method: "GET", path: "/restapi/brands/2.xml", status: 404 });
     for (const secret of [key, "x=secret"]) expect(server.stderr()).not.toContain(secret);
+  });
+
+  test("has the name of the sandbox in the lines of requests with its key, and not the key", async () => {
+    const sandboxKey = await workspace.data.use(async (engine) => {
+      const sandbox = await publishSandbox(engine, await getSite(engine, "garden"), Date.now());
+      return (await createKey(engine, sandbox, {}, Date.now())).key;
+    });
+    const server = await workspace.serve(["--access-log"]);
+    for (const path of ["brands.json", "nothing.json", `${sandboxKey}.json`])
+      await fetchWithKey(`${server.url}/restapi/${path}`, sandboxKey);
+    await end(server);
+    const key = sandboxKey.slice(0, 17);
+    const line = { site: "garden", sandbox: "garden-sandbox", key };
+    expect(logged(server, "request")).toMatchObject([
+      { ...line, status: 200 },
+      { ...line, status: 404 },
+      { ...line, path: `/restapi/${key}....json` },
+    ]);
+    expect(server.stderr()).not.toContain(sandboxKey.slice(0, 18));
   });
 
   test("is off by default", async () => {

@@ -257,6 +257,36 @@ describe.each(engines)("on $name", (kind) => {
     });
   });
 
+  test("a write to a sandbox is rejected if its key, its site or the site of the host has changed since the authorization", async () => {
+    const [host, sandbox] = [newSite(), newSite()];
+    const change = async (resource: string, id?: number, operation: Intent["operation"] = "create") =>
+      commit(
+        createIntent({ site: 0, resource, operation, id, values: operation === "delete" ? {} : { Name: operation } }),
+      );
+    await change("site", host);
+    await change("site", sandbox);
+    const { id: keyId, revision: first } = await change("key");
+    const write = async (authorizedBy: Intent["authorizedBy"]) => {
+      const [outcome] = await engine.commit([createIntent({ site: sandbox, authorizedBy })]);
+      return outcome?.kind === "rejected" ? outcome.rejectionReason : outcome?.kind;
+    };
+    const outcomesAt = async (revision: number) => [
+      await write({ keyId, hostSite: host, revision }),
+      await write({ keyId, revision }),
+    ];
+    const changed = "authorization-changed";
+    expect(await outcomesAt(first)).toEqual(["done", "done"]);
+    const { revision: second } = await change("site", host, "update");
+    expect(await outcomesAt(first)).toEqual([changed, "done"]);
+    expect(await outcomesAt(second)).toEqual(["done", "done"]);
+    const { revision: third } = await change("site", sandbox, "update");
+    expect(await outcomesAt(second)).toEqual([changed, changed]);
+    const { revision: fourth } = await change("key", keyId, "update");
+    expect(await outcomesAt(third)).toEqual([changed, changed]);
+    await change("site", host, "delete");
+    expect(await outcomesAt(fourth)).toEqual([changed, "done"]);
+  });
+
   test("of a removed site only the row in `sites` stays, and other sites keep their rows", async () => {
     const [gone, kept] = [newSite(), newSite()];
     for (const number of [gone, kept]) {

@@ -207,7 +207,7 @@ update records set revision = 4, body = '{"ID":1,"Name":"A2"}' where site_id = $
     expect(await errorOf(read({ since: lost }))).toMatch("lies ahead");
     await engine.commit([update(1, "another")]);
     expect(await errorOf(read({ since: lost }))).toMatch(
-      "does not name a change of this site: the site was restored, or lost",
+      "does not name a change of this site: it belongs to another site or sandbox, or the site was restored",
     );
     rmSync(folder, { recursive: true, force: true });
   });

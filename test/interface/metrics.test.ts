@@ -16,6 +16,7 @@ import { start } from "../../src/start.ts";
 import { measureEngine } from "../../src/store/measured-engine.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
+import { publishSandbox } from "../support/engine/sandboxes.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
@@ -93,6 +94,22 @@ describe.each(engines)("on $name", (kind) => {
     expect(counted("/restapi/brands/{id}.xml", "POST", 200)).toBeUndefined();
     expect(counted("documentation", "GET", 200)).toBe(2);
     expect(counted("", "GET", 404)).toBe(2);
+  });
+
+  test("requests with the key of a sandbox have a label, without the name of a site; those of live keys have none", async () => {
+    const sandbox = await publishSandbox(server.engine, server.site, Date.now());
+    const { key } = await createKey(server.engine, sandbox, {}, Date.now());
+    const name = (labels: string) => `storefront_http_requests_total{route="/restapi/brands.json",${labels}}`;
+    const grown = await growth(async () => {
+      await server.call("GET", "/restapi/brands.json");
+      for (let i = 0; i < 2; i++) await server.call("GET", "/restapi/brands.json", { key });
+      await server.call("DELETE", "/restapi/nothing.json", { key });
+    });
+    expect(grown(name('method="GET",status="200"'))).toBe(1);
+    expect(grown(name('method="GET",status="200",sandbox="yes"'))).toBe(2);
+    expect(grown('storefront_http_requests_total{route="",method="DELETE",status="404",sandbox="yes"}')).toBe(1);
+    expect(grown('storefront_http_request_duration_seconds_count{operation="list"}')).toBe(3);
+    expect(await server.metrics()).not.toContain(sandbox.Name);
   });
 
   test("durations are in a histogram for each kind of operation, in seconds", async () => {

@@ -206,6 +206,7 @@ describe("the headers of a read", () => {
       "RateLimit-Policy",
       "Retry-After",
       "X-Request-Id",
+      "X-Sandbox",
       "X-Total-Count",
     ]);
     const own = await server.call("GET", "/restapi/locations.json");

@@ -4,9 +4,10 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
 import { nextImmediate } from "../../src/lib/yielding.ts";
-import { revokeKey, setKey } from "../../src/operator/sites/keys.ts";
+import { createKey, revokeKey, setKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { engines } from "../support/engine/engines.ts";
+import { publishSandbox } from "../support/engine/sandboxes.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 
@@ -24,9 +25,17 @@ async function blockWrites(url: string, site: number): Promise<() => Promise<voi
   return () => connection.end();
 }
 
-const changes: readonly [what: string, change: (server: TestServer) => Promise<unknown>, status: number][] = [
+const suspend = ({ engine, site }: TestServer) => setSite(engine, site.Name, { isSuspended: true }, Date.now());
+
+const changes: readonly [
+  what: string,
+  change: (server: TestServer) => Promise<unknown>,
+  status: number,
+  isForSandbox?: boolean,
+][] = [
   ["its key is revoked", ({ engine, key }) => revokeKey(engine, key.slice(0, 12), Date.now()), 401],
-  ["its site is suspended", ({ engine, site }) => setSite(engine, site.Name, { isSuspended: true }, Date.now()), 403],
+  ["its site is suspended", suspend, 403],
+  ["the live site of its sandbox is suspended", suspend, 403, true],
   [
     "its key gets another label",
     ({ engine, key }) => setKey(engine, key.slice(0, 12), { label: "x" }, Date.now()),
@@ -38,12 +47,15 @@ describe.each(engines)("on $name", (kind) => {
   beforeAll(() => kind.open());
   afterAll(() => kind.close());
 
-  test.each(changes)("a write waits while %s: it is checked again", async (_, change, status) => {
+  test.each(changes)("a write waits while %s: it is checked again", async (_, change, status, isForSandbox = false) => {
     const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    const { engine } = server;
+    const site = isForSandbox ? await publishSandbox(engine, server.site, Date.now()) : server.site;
+    const { key } = isForSandbox ? await createKey(engine, site, {}, Date.now()) : server;
     const create = (name: string) =>
-      server.call("POST", "/restapi/brands.json", { body: { Name: name }, headers: { "Idempotency-Key": name } });
+      server.call("POST", "/restapi/brands.json", { key, body: { Name: name }, headers: { "Idempotency-Key": name } });
     expect((await create("before")).status).toBe(201);
-    const release = await blockWrites(server.database, server.site.ID);
+    const release = await blockWrites(server.database, site.ID);
     const shows = (metric: string) =>
       waitUntil(async () => (await server.metrics()).includes(`storefront_write_${metric}\n`), metric);
     const first = create("first");
@@ -56,7 +68,7 @@ describe.each(engines)("on $name", (kind) => {
     await release();
     await changed;
     expect((await Promise.all(late)).map((response) => response.status)).toEqual([status, status]);
-    const stored = (await server.engine.readChangesSince(server.site.ID, 0)) ?? [];
+    const stored = (await server.engine.readChangesSince(site.ID, 0)) ?? [];
     const names = stored.map(({ body }) => JSON.parse(body).Name);
     const isFirstStored = (await first).status === 201;
     // A write that is authorized again may come after others.

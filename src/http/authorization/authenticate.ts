@@ -1,6 +1,6 @@
 // Checks the API key of a request: whether it is valid for the site of the request, and whether it may write.
 
-import { hashApiKey, isKey } from "../../model/api-key.ts";
+import { hashApiKey, isKey, isSandboxKey } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
@@ -8,10 +8,12 @@ import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { KeyRejection, RequestContext } from "../request-context.ts";
 
 /**
- * Returns the request's key if it is valid for `site` now. Sets the key and the reason of a rejection in the request context, for the log.
+ * Returns the request's key if it is valid for `site` or its sandbox now. Sets in the request context the key, and the reason of a rejection for the
+ * log; with the key of a sandbox, also the name of the sandbox.
+ * @param site the site of the host
  * @param now milliseconds since 1970
  * @throws ProblemError `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without telling the client which;
- *   `forbidden` for the key of another site
+ *   `forbidden` for the key of another site, also of the sandbox of another site; `site-suspended` if only the sandbox is suspended
  */
 export function authenticate(context: RequestContext, site: Site, index: SystemSiteIndex, now: number): ApiKey {
   const sent = context.request.headers.get("x-api-auth");
@@ -22,8 +24,23 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
     throw unauthorizedError(site);
   }
   if (key.siteId === site.id) return key;
-  context.keyRejection = "of another site";
-  throw new ProblemError("forbidden", "the API key belongs to another site");
+  const sandbox = index.findSandbox(key.siteId, site.id);
+  if (!sandbox) {
+    context.keyRejection = "of another site";
+    throw new ProblemError("forbidden", "the API key belongs to another site");
+  }
+  context.sandbox = sandbox.name;
+  if (sandbox.isSuspended) throw new ProblemError("site-suspended", "this site is suspended");
+  return key;
+}
+
+/**
+ * Returns the key of a request if it begins as the key of a sandbox; undefined for any other key, which is not even looked up, and for an unknown key.
+ * Checks nothing else: the key may have expired or been revoked.
+ */
+export function findSandboxKey(headers: HeaderFields, index: SystemSiteIndex): ApiKey | undefined {
+  const sent = headers.get("x-api-auth");
+  return sent !== null && isSandboxKey(sent) ? index.findKeyByDigest(cachedKeyDigest(headers, sent)) : undefined;
 }
 
 /**

@@ -1,10 +1,12 @@
-// Authorizes requests: resolves the site by host, authenticates the API key, and applies the rate limits (contract sections 1 and 9).
+// Authorizes requests: resolves the site by host, authenticates the API key, and applies the rate limits (contract sections 1 and 9). The key selects
+// either the site of the host or the sandbox of that site.
 //
 //   resolveSite            the site of the host, up to date           before the route is checked; views no site
 //   authorize              key, rate limit and site view together     before the route responds; counts the request
 //   reauthorize            key and site again, up to date             after a wait: slow body, long poll, list
 //   reauthorizeInMemory    key and site again, without a query        after a read that also returned the head of the system site
 //   repeatIfOutdated       all of it again, with the work             when the epoch, the key or the site changed meanwhile
+//   identifySandbox        the sandbox of the key, for `X-Sandbox`    before an error that may have come before the check of the key
 //
 // The order of checks is that of contract section 1: method, host (421, 403 if the site is suspended), route (404, 405), key (401, 403, 429), and only
 // then the site that host and key select. handler.ts checks the route between `resolveSite` and `authorize`.
@@ -29,7 +31,7 @@ import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { WireRequest } from "../../wire/request.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, findSandboxKey } from "./authenticate.ts";
 import { clientNetwork } from "./client-network.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
 import { rateLimitHeaders, tooManyRequestsError } from "./rate-limits.ts";
@@ -91,7 +93,8 @@ export class RequestAuthorizer {
    * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database does not respond
    */
   async resolveSite(context: RequestContext): Promise<void> {
-    const provisionalSite = this.#index.findSiteByHost(toHostname(this.#hostOf(context)));
+    const hostSite = this.#findHostSite(context);
+    const provisionalSite = (hostSite && this.#findSandbox(context, hostSite)) ?? hostSite;
     context.heads = await this.#dependencies.siteViews.catchUpSystemSite(provisionalSite?.id ?? systemSite);
     this.#resolveHost(context);
   }
@@ -167,6 +170,18 @@ export class RequestAuthorizer {
     }
   }
 
+  /**
+   * Sets in the request context the sandbox that host and key select, if an error was thrown before the key was checked, so that the response to the
+   * error says it too. Looks in memory only, does not throw, and counts nothing.
+   */
+  identifySandbox(context: RequestContext): void {
+    const { endpoint, sandbox } = context;
+    // An endpoint without `readOperation` needs no key, so it belongs to no site.
+    if (sandbox !== undefined || (endpoint && endpoint.readOperation === undefined)) return;
+    const hostSite = this.#findHostSite(context);
+    if (hostSite) context.sandbox = this.#findSandbox(context, hostSite)?.name;
+  }
+
   /** Saves the times at which keys were last used. */
   stop(): Promise<void> {
     return this.#keyUses.stop();
@@ -196,8 +211,22 @@ export class RequestAuthorizer {
     return requestedHost(context, this.#options.trustForwardedHost);
   }
 
-  /** Resolves the host of the request, and sets the site in the request context. @throws ProblemError `wrong-site` or `site-suspended` */
+  #findHostSite(context: RequestContext): Site | undefined {
+    return this.#index.findSiteByHost(toHostname(this.#hostOf(context)));
+  }
+
+  /** Returns the sandbox of `hostSite` that the key of a request selects in memory, before its authorization; undefined for a live or invalid key. */
+  #findSandbox({ request }: RequestContext, hostSite: Site): Site | undefined {
+    const key = findSandboxKey(request.headers, this.#index);
+    return key && this.#dependencies.now() < key.endsAt ? this.#index.findSandbox(key.siteId, hostSite.id) : undefined;
+  }
+
+  /**
+   * Resolves the host of the request, and sets the site in the request context. The sandbox of an earlier check is not valid any more.
+   * @throws ProblemError `wrong-site` or `site-suspended`
+   */
   #resolveHost(context: RequestContext): void {
+    context.sandbox = undefined;
     const host = this.#hostOf(context);
     const site = this.#index.findSiteByHost(toHostname(host));
     if (!site) throw unknownHostError(host);
@@ -240,6 +269,15 @@ export class RequestAuthorizer {
     if (this.#failureBuckets.consumeToken(clientNetwork(request, trustProxy), failureLimit, now) !== undefined) return;
     throw tooManyRequestsError(failureLimit, "too many requests with an invalid API key came from this address");
   }
+}
+
+/**
+ * Requires that host and key select the site that a request has read. They select another site when the sandbox of the key was renewed meanwhile.
+ * @param siteId the site that was read
+ * @throws OutdatedError if it is another site
+ */
+export function requireSameSite({ siteView }: AuthorizedView, siteId: number): void {
+  if (siteView.siteId !== siteId) throw new OutdatedError("key");
 }
 
 /** Returns the site of the host, which `resolveSite` or `resolveSiteInMemory` has set. */

@@ -9,7 +9,7 @@ import { readCursorAt } from "../../store/changes/feed.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import type { WireResponse } from "../../wire/response.ts";
-import type { RequestAuthorizer } from "../authorization/authorizer.ts";
+import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import { chooseCoding } from "../compression.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
@@ -57,10 +57,14 @@ class FeedEndpoint {
     this.#pages = new FeedPageCache(dependencies.engine);
   }
 
-  async respond(context: RequestContext, format: Format, { key, siteView }: AuthorizedView): Promise<WireResponse> {
+  async respond(context: RequestContext, format: Format, authorized: AuthorizedView): Promise<WireResponse> {
     const query = parseFeedParameters(this.#served, context.target.query);
-    const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, format, query, siteView));
-    const { page } = await this.#longPollIfEmpty(context, key, format, query, first);
+    const { authorizer } = this.#dependencies;
+    // If the sandbox of the key is renewed during a long poll, this begins again with the cursor of the request, which belongs to another epoch then.
+    const { page } = await authorizer.repeatIfOutdated(context, authorized, async ({ key, siteView }) => {
+      const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, format, query, siteView));
+      return this.#longPollIfEmpty(context, key, format, query, first);
+    });
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
     return respondEncoded(context, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });
   }
@@ -80,15 +84,16 @@ class FeedEndpoint {
       try {
         return await this.#read(context, format, { ...query, since: page.next }, { siteId, ...head });
       } catch (error) {
-        // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client.
-        await authorizer.reauthorize(context, () => {});
+        // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client,
+        // and if the site was replaced by the renewal of a sandbox, an error after which the request begins again.
+        await authorizer.reauthorize(context, (authorized) => requireSameSite(authorized, siteId));
         throw error;
       }
     };
     return longPolls.waitForContent(context, { key, waitMs, first, read });
   }
 
-  /** Reads a page and then authorizes again. If the epoch has changed, repeats both. */
+  /** Reads a page and then authorizes again. If the epoch or the site of the key has changed, repeats both. */
   #read(context: RequestContext, format: Format, query: FeedParameters, siteHead: SiteHead): Promise<PageReading> {
     return this.#dependencies.authorizer.repeatIfOutdated(context, { siteView: siteHead }, (current) =>
       this.#readAndReauthorize(context, format, query, current.siteView),
@@ -102,14 +107,12 @@ class FeedEndpoint {
     { siteId, revision, epoch, timeline }: SiteHead,
   ): Promise<PageReading> {
     const page = await this.#readPage(siteId, { revision, epoch, timeline }, query, format);
-    // Authorize again, because the key may have been revoked or the site removed while the page was read.
-    return this.#dependencies.authorizer.reauthorize(context, ({ systemHead }) => ({
-      page,
-      siteId,
-      head: page.head,
-      system: systemHead,
-      hasContent: !page.isEmpty || page.hasMore,
-    }));
+    // Authorize again, because the key may have been revoked, the site removed or the sandbox renewed while the page was read.
+    return this.#dependencies.authorizer.reauthorize(context, (authorized) => {
+      requireSameSite(authorized, siteId);
+      const hasContent = !page.isEmpty || page.hasMore;
+      return { page, siteId, head: page.head, system: authorized.systemHead, hasContent };
+    });
   }
 
   async #readPage(siteId: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {

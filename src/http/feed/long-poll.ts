@@ -14,7 +14,7 @@ import { type Head, isSameHead } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
 import type { ApiKey } from "../../system/system-records.ts";
-import type { RequestAuthorizer } from "../authorization/authorizer.ts";
+import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import type { RequestContext } from "../request-context.ts";
 import { PollPlaces } from "./poll-places.ts";
 
@@ -78,7 +78,8 @@ export class LongPolls {
   /**
    * Waits until a read has content, the timeout passes, the client closes its side, another poll needs the place, or the server stops. Returns the
    * result of the last read.
-   * @throws ProblemError `too-many-requests` if too many requests wait already; the errors of `reauthorize`, and of `read`
+   * @throws ProblemError `too-many-requests` if too many requests wait already; OutdatedError if host and key select another site now; the errors
+   *   of `reauthorize`, and of `read`
    */
   async waitForContent<R extends PollRead>(context: RequestContext, options: LongPollOptions<R>): Promise<R> {
     const { key, waitMs, first } = options;
@@ -186,7 +187,8 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
   }
 
   async #reauthorizeOrRead(): Promise<void> {
-    if (isSameHead(this.#head, this.#lastRead.head)) await this.#authorizer.reauthorize(this.#context, () => {});
+    if (isSameHead(this.#head, this.#lastRead.head))
+      await this.#authorizer.reauthorize(this.#context, (authorized) => requireSameSite(authorized, this.siteId));
     else this.#lastRead = await this.#read(this.#lastRead, this.#head);
   }
 

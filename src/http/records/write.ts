@@ -72,11 +72,16 @@ function toIntent(
     ifVersion: isNew ? undefined : versionsInIfMatch(headers.get("if-match")),
     ifNotVersion: isNew ? undefined : versionsInIfNoneMatch(headers.get("if-none-match")),
     ifSystemEpoch: system.epoch,
-    authorizedBy: { keyId: key.id, revision: system.revision },
+    authorizedBy: { keyId: key.id, hostSite: hostSiteOfSandbox(context, key), revision: system.revision },
     actor: key.prefix,
     at,
     idempotency: parseIdempotency(context, key, body),
   };
+}
+
+/** Returns the ID of the host's site if the key selects its sandbox; undefined for the key of a live site. */
+function hostSiteOfSandbox({ site }: RequestContext, { siteId }: ApiKey): number | undefined {
+  return site?.id === siteId ? undefined : site?.id;
 }
 
 /**

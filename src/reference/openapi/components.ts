@@ -260,6 +260,10 @@ const headers: Readonly<Record<string, Header>> = {
   "Retry-After": ["Seconds to wait before you try again.", seconds, true],
   RateLimit: ["The rest of the key's rate limit, if it has one.", text('"key";r=99;t=1')],
   "RateLimit-Policy": ["The key's rate limit, if it has one.", text('"key";q=100;w=2')],
+  "X-Sandbox": [
+    "The name of the sandbox. Only if the API key is the key of a sandbox (`sfk_test_...`).",
+    text("demo-sandbox"),
+  ],
   "WWW-Authenticate": [
     "How to authenticate.",
     { type: "string", pattern: '^ApiKey realm="[^"]*", header="X-API-AUTH"$' },
@@ -292,20 +296,21 @@ const common = [
   "Content-Length",
 ];
 
-const rates = ["RateLimit", "RateLimit-Policy"];
+/** The header fields of every response to an API key. */
+const ofKey = ["RateLimit", "RateLimit-Policy", "X-Sandbox"];
 
 /** The names of the header fields of each kind of response, in addition to the common header fields. `?` marks an optional header field. */
 export const headersOf = {
-  list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...rates],
-  feed: ["Vary", "Content-Encoding", ...rates],
-  record: ["ETag", ...rates],
-  created: ["ETag", "Location", "Idempotency-Replayed", ...rates],
-  updated: ["ETag", "Idempotency-Replayed", ...rates],
-  overridden: ["ETag?", "Idempotency-Replayed", ...rates],
-  deleted: ["Idempotency-Replayed", ...rates],
-  notModified: ["ETag", ...rates],
+  list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...ofKey],
+  feed: ["Vary", "Content-Encoding", ...ofKey],
+  record: ["ETag", ...ofKey],
+  created: ["ETag", "Location", "Idempotency-Replayed", ...ofKey],
+  updated: ["ETag", "Idempotency-Replayed", ...ofKey],
+  overridden: ["ETag?", "Idempotency-Replayed", ...ofKey],
+  deleted: ["Idempotency-Replayed", ...ofKey],
+  notModified: ["ETag", ...ofKey],
   options: ["Allow", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Max-Age"],
-  problem: rates,
+  problem: ofKey,
 } as const;
 
 /** Returns the `headers` of a response: the common header fields, and `names`. */

@@ -99,7 +99,7 @@ export function requireCursorInJournal(
   const [entry] = entries;
   if (entry?.revision === revision && shown === toCursor(head.epoch, entry)) return;
   throw cursorGoneError(
-    `the cursor \`${shown}\` does not name a change of this site: the site was restored, or lost its last changes, after the cursor was made`,
+    `the cursor \`${shown}\` does not name a change of this site: it belongs to another site or sandbox, or the site was restored, its sandbox renewed or its last changes lost after the cursor was made`,
   );
 }
 

@@ -2,7 +2,8 @@
 // transaction. `decideBatch` has no clock and no database: the same rows and intents give the same outcomes with every engine.
 //
 // An intent is checked in this order, and rejected by the first check that fails:
-// 1. Since the writer read the database, `restore` has not replaced it, and the key and the site that authorized the write have not changed.
+// 1. Since the writer read the database, `restore` has not replaced it, and the key and the sites that authorized the write have not changed. A write to a
+//    sandbox is also authorized by the site of the host.
 // 2. The site is live: neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
@@ -299,13 +300,14 @@ function authorizationKeys(intents: readonly Intent[]): SystemRecordKey[] {
     if (!authorizedBy) continue;
     keys.add(authorizedBy.keyId);
     sites.add(site);
+    if (authorizedBy.hostSite !== undefined) sites.add(authorizedBy.hostSite);
   }
   const rowsOf = (resource: string, ids: Set<number>) => Array.from(ids, (id) => ({ resource, id }));
   return [...rowsOf(keyResourceName, keys), ...rowsOf(siteResourceName, sites)];
 }
 
 /**
- * Rejects a write if `restore` has replaced the database since the writer read it, or if the key or site has changed since the write was authorized.
+ * Rejects a write if `restore` has replaced the database since the writer read it, or if the key or a site has changed since the write was authorized.
  * After `restore`, equal IDs and revisions mean nothing.
  */
 function rejectIfAuthorizationChanged(
@@ -316,9 +318,11 @@ function rejectIfAuthorizationChanged(
   if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch)
     return { kind: "rejected", rejectionReason: "other-epoch" };
   if (!authorizedBy) return undefined;
-  const { keyId, revision } = authorizedBy;
+  const { keyId, hostSite = site, revision } = authorizedBy;
   const keyRow = rows.find(systemSite, keyResourceName, keyId);
   const siteRow = rows.find(systemSite, siteResourceName, site);
-  if (keyRow && siteRow && Math.max(keyRow.revision, siteRow.revision) <= revision) return undefined;
+  const hostSiteRow = hostSite === site ? siteRow : rows.find(systemSite, siteResourceName, hostSite);
+  const isComplete = keyRow && siteRow && hostSiteRow;
+  if (isComplete && Math.max(keyRow.revision, siteRow.revision, hostSiteRow.revision) <= revision) return undefined;
   return { kind: "rejected", rejectionReason: "authorization-changed" };
 }

@@ -27,7 +27,9 @@ import { BodyBytes, emptyBody } from "../../../src/wire/request-body.ts";
 import type { WireResponse } from "../../../src/wire/response.ts";
 import { joinParts } from "../../../src/wire/response-header.ts";
 import { type EngineKind, engines } from "../../support/engine/engines.ts";
+import { readHeadCursor } from "../../support/engine/head-cursor.ts";
 import { createIntent } from "../../support/engine/intents.ts";
+import { publishSandbox } from "../../support/engine/sandboxes.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 
@@ -54,10 +56,19 @@ async function openHandler(kind: EngineKind) {
   await createSite(engine, "closed", { hostnames: ["closed.example"], isSuspended: true }, now);
   const keyOf = async (site: typeof shop, rate?: number) =>
     (await createKey(engine, site, rate === undefined ? {} : { rate }, now)).key;
-  const keys = { valid: await keyOf(shop), limited: await keyOf(shop, 5), other: await keyOf(other) };
+  const sandbox = await publishSandbox(engine, shop, now, ["a"]);
+  const otherSandbox = await publishSandbox(engine, other, now);
+  const keys = {
+    ...{ valid: await keyOf(shop), limited: await keyOf(shop, 5), other: await keyOf(other) },
+    ...{ sandbox: await keyOf(sandbox), otherSandbox: await keyOf(otherSandbox) },
+  };
   const calls = { commit: 0, readHeads: 0 };
+  /** The sites whose heads were read. */
+  const headsRead = new Set<number>();
   /** Called once, before the next read of changes of a site other than the system site. */
   let beforeChanges: (() => Promise<unknown>) | undefined;
+  /** Called once, after the next read of a page of the feed. */
+  let afterPage: (() => Promise<unknown>) | undefined;
   const observed: Engine = {
     ...engine,
     commit: (...args) => {
@@ -66,6 +77,7 @@ async function openHandler(kind: EngineKind) {
     },
     readHeads: (sites) => {
       calls.readHeads++;
+      for (const site of sites) headsRead.add(site);
       return engine.readHeads(sites);
     },
     readChangesSince: async (...args) => {
@@ -74,6 +86,13 @@ async function openHandler(kind: EngineKind) {
       if (meanwhile) beforeChanges = undefined;
       await meanwhile?.();
       return engine.readChangesSince(...args);
+    },
+    readJournalPage: async (...args) => {
+      const page = await engine.readJournalPage(...args);
+      const meanwhile = afterPage;
+      afterPage = undefined;
+      await meanwhile?.();
+      return page;
     },
   };
   const siteViews = new ListedViews(observed, allResources, 1 << 24);
@@ -85,7 +104,8 @@ async function openHandler(kind: EngineKind) {
   };
   const changeNotifier = new SiteChangeNotifier(engine);
   const dependencies = {
-    ...{ engine, engineCalls: new Map(), lastBackup: new LastBackup(engine), resources: allResources, siteViews },
+    ...{ engine: observed, engineCalls: new Map(), lastBackup: new LastBackup(engine), siteViews },
+    ...{ resources: allResources },
     ...{ writeQueue: new WriteQueue(observed, siteViews), changeNotifier, log: pino({ level: "silent" }) },
     ...{ systemSiteIndex, build: () => ({ version: "", commit: "" }), accessLog: undefined, now: () => now },
   };
@@ -118,7 +138,11 @@ async function openHandler(kind: EngineKind) {
   const whileChangesAreRead = (meanwhile: () => Promise<unknown>) => {
     beforeChanges = meanwhile;
   };
-  return { respond, keys, shop, engine, siteViews, close, whileChangesAreRead, calls };
+  const afterPageIsRead = (meanwhile: () => Promise<unknown>) => {
+    afterPage = meanwhile;
+  };
+  const hooks = { whileChangesAreRead, afterPageIsRead };
+  return { respond, keys, shop, sandbox, engine, siteViews, close, ...hooks, calls, headsRead };
 }
 
 interface Sent {
@@ -158,6 +182,8 @@ describe.each(engines)("on $name", (kind) => {
       [401, "GET /restapi/brands.json", { key: "" }],
       [401, "GET /restapi/brands/1.json", { key: `${keys.valid.slice(0, -1)}x` }],
       [403, "GET /restapi/brands.json", { key: keys.other }],
+      [403, "GET /restapi/brands.json", { key: keys.otherSandbox }],
+      [404, "GET /restapi/nothing.json", { key: keys.sandbox }],
       [401, "POST /restapi/brands.json", { key: "", body: "{" }],
     ];
     // The first round begins when nothing is in memory, the second when the system site and the site are.
@@ -170,6 +196,43 @@ describe.each(engines)("on $name", (kind) => {
       expect([...new Set(siteViews.viewed)]).toEqual([shop.ID]);
       siteViews.viewed.length = 0;
     }
+  });
+
+  test("a request with the key of a sandbox views only the sandbox: not even the head of the live site is read", async () => {
+    const { respond, keys, shop, sandbox, siteViews, headsRead, calls } = opened;
+    const key = keys.sandbox;
+    // The first request loads the system site, without which the key is not known. Its heads are those of the host's site.
+    await respond("GET /restapi/nothing.json", { key });
+    headsRead.clear();
+    const queries = async (sent: Sent) => {
+      const counts: number[] = [];
+      for (const line of ["GET /restapi/brands.json", "GET /restapi/brands/1.json", "POST /restapi/brands.json"]) {
+        calls.readHeads = 0;
+        const { status } = await respond(line, { ...sent, ...(line.startsWith("POST") ? create("b") : {}) });
+        expect([line, status]).toEqual([line, line.startsWith("POST") ? 201 : 200]);
+        counts.push(calls.readHeads);
+      }
+      return counts;
+    };
+    const ofSandbox = await queries({ key });
+    expect([...new Set(siteViews.viewed)].filter((site) => site !== systemSite)).toEqual([sandbox.ID]);
+    expect(headsRead.has(shop.ID)).toBe(false);
+    await respond("POST /restapi/brands.json", create("a"));
+    siteViews.viewed.length = 0;
+    headsRead.clear();
+    expect(await queries({})).toEqual(ofSandbox);
+    expect([...new Set(siteViews.viewed)].filter((site) => site !== systemSite)).toEqual([shop.ID]);
+    expect(headsRead.has(sandbox.ID)).toBe(false);
+  });
+
+  test("a page of the feed is not that of a sandbox that was renewed while the page was read", async () => {
+    const { respond, keys, shop, sandbox, engine, afterPageIsRead } = opened;
+    const line = `GET /restapi/changes.json?since=${await readHeadCursor(engine, sandbox.ID)}`;
+    const status = async (query: string) => (await respond(line + query, { key: keys.sandbox })).status;
+    expect(await status("&limit=1")).toBe(200);
+    // The limit is another one, so that the page is not taken from the cache.
+    afterPageIsRead(() => publishSandbox(engine, shop, now));
+    expect(await status("&limit=2")).toBe(410);
   });
 
   test("a key that is revoked while its site catches up is not shown what came after", async () => {
@@ -242,6 +305,16 @@ describe("a request that finds its site in memory", () => {
     const headers = { "if-none-match": headerOf(response, "ETag") ?? "" };
     expect([response.status, atOnce(respond(`GET /restapi/${path}`, { headers })).status]).toEqual([200, 304]);
     expect(atOnce(respond(`HEAD /restapi/${path}`)).status).toBe(200);
+  });
+
+  test("gets it without a promise with the key of a sandbox too, and each key gets its own site", async () => {
+    const { respond, keys } = opened;
+    const [key, line] = [keys.sandbox, "GET /restapi/brands/1.json"];
+    await respond("GET /restapi/brands.json", { key });
+    const [ofSandbox, ofLive] = [atOnce(respond(line, { key })), atOnce(respond(line))];
+    expect([headerOf(ofSandbox, "X-Sandbox"), headerOf(ofLive, "X-Sandbox")]).toEqual(["shop-sandbox", undefined]);
+    expect(headerOf(ofSandbox, "ETag")).not.toBe(headerOf(ofLive, "ETag"));
+    expect(atOnce(respond("GET /restapi/brands/9.json", { key })).status).toBe(404);
   });
 
   test("gets an error without a promise", () => {

@@ -2,8 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { LongPolls } from "../../../../src/http/feed/long-poll.ts";
-import type { RequestContext } from "../../../../src/http/request-context.ts";
+import type { AuthorizedView, RequestContext } from "../../../../src/http/request-context.ts";
 import { nextImmediate } from "../../../../src/lib/yielding.ts";
+import { OutdatedError } from "../../../../src/model/errors.ts";
 import type { Head } from "../../../../src/model/head.ts";
 import { systemSite } from "../../../../src/model/system-site.ts";
 
@@ -77,6 +78,36 @@ test("a change that arrives while an empty page is read is read after that page"
   expect(reads.map((one) => one.head.revision)).toEqual([2, 3]);
   reads[1]?.end(true);
   expect((await ended).head.revision).toBe(3);
+});
+
+test.each([
+  ["ends if host and key select another site after a change of the system site, as when a sandbox is renewed", 2, true],
+  ["continues after a change of the system site that does not affect it", 1, false],
+])("%s", async (_, selected, isOutdated) => {
+  const changes: (() => unknown)[] = [];
+  const polls = new LongPolls(2, {
+    changeNotifier: {
+      subscribe: (site, _, onChange) => {
+        if (site === systemSite) changes.push(() => onChange(head));
+        return () => {};
+      },
+    },
+    authorizer: {
+      reauthorizeInMemory: () => {},
+      reauthorize: async (_, use) => use({ siteView: { siteId: selected } } as unknown as AuthorizedView),
+    },
+  });
+  const first = { siteId: 1, head, system: head, hasContent: false };
+  const read = () => Promise.reject(new Error("the head of its site is the same"));
+  const leave: (() => void)[] = [];
+  const request = { onClientEnd: (callback: () => void) => void leave.push(callback), discardBody: () => {} };
+  const context = { request, longPollMs: 0 } as unknown as RequestContext;
+  const ended = polls.waitForContent(context, { key, waitMs: 60_000, first, read }).catch((error) => error);
+  changes[0]?.();
+  await nextImmediate();
+  expect(polls.size).toBe(isOutdated ? 0 : 1);
+  leave[0]?.();
+  expect(await ended).toEqual(isOutdated ? new OutdatedError("key") : first);
 });
 
 test("the time of a long poll is counted, because a request is slow only if it takes long besides", async () => {
