@@ -84,7 +84,6 @@ const sharedTypes: Record<string, string> = { console: "admin/api/types.ts" };
 const exportExceptions: Record<string, string> = {
   "admin/api/types.ts SandboxResponse": "sandboxes, until its first use",
   "operator/sandbox/make-sandbox.ts MadeSandbox": "sandboxes, until its first use",
-  "operator/sandbox/make-sandbox.ts makeSandbox": "sandboxes, until its first use",
 };
 
 /** Files that list the resources, and why. Everything else derives from `allResources`. */

@@ -66,6 +66,8 @@ async function acquireOrRenewLease(
   leaseRef: LeaseRef,
   { engine: store, holder, clock }: DeliveryDependencies,
 ): Promise<WebhookLease | undefined> {
+  // The renewal of a sandbox has moved the webhook to another site, where it has another state.
+  if (leaseRef.lease && leaseRef.lease.state.site !== webhook.site) await abandonLease(leaseRef);
   const { lease } = leaseRef;
   const isRenewed = lease !== undefined && lease.usableMs > 0 && (await lease.renew());
   leaseRef.lease = isRenewed ? lease : await acquireLease(webhook, { store, holder, clock });

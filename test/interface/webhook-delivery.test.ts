@@ -10,6 +10,7 @@ import type { Intent } from "../../src/model/change.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { createWebhook, resumeWebhook } from "../../src/operator/webhooks/webhooks.ts";
@@ -35,7 +36,7 @@ const namesIn = (events: readonly ReceivedEvent[]) =>
 interface Scene {
   readonly receiver: TestReceiver;
   readonly site: SiteRecord;
-  /** Adds a webhook of the site to the receiver. */
+  /** Adds a webhook of the site, or of another one, to the receiver. */
   add(values?: Partial<WebhookState> & { resources?: string }): Promise<TestWebhook>;
   /** Creates brands of the site with these names. */
   create(...names: string[]): Promise<void>;
@@ -69,7 +70,7 @@ async function withScene(server: TestServer, work: (scene: Scene) => Promise<voi
     receiver,
     site,
     async add(values = {}) {
-      const webhook = await createTestWebhook(server.engine, site.ID, receiver.url, values);
+      const webhook = await createTestWebhook(server.engine, values.site ?? site.ID, receiver.url, values);
       added.push(webhook);
       return webhook;
     },
@@ -325,6 +326,31 @@ describe.each(engines)("a webhook on $name", (kind) => {
     });
     await server.stop();
   });
+
+  testScene(
+    "of a sandbox gets `storefront.gone` after a renewal, and then its changes, signed as before and with the name of the sandbox",
+    async ({ receiver, site, add, create }) => {
+      const renew = () => makeSandbox(server.engine, site.Name, { now: Date.now });
+      await create("a", "b");
+      const { site: sandbox } = await renew();
+      const { secret } = await add({ site: sandbox.ID });
+      const [copied] = await receiver.received(1);
+      expect(namesIn([copied as ReceivedEvent])).toEqual(["a", "b"]);
+      await create("live only");
+      const { site: renewed } = await renew();
+      const gone = (await receiver.received(2))[1];
+      expect([typeOf(gone), dataOf(gone)]).toEqual([
+        "storefront.gone",
+        { Site: `${site.Name}-sandbox`, Since: dataOf(copied).Next, Next: expect.stringMatching(/\.3$/) },
+      ]);
+      const brand = { resource: "brand", operation: "create", actor: "sfk_test_x", at: Date.now() } as const;
+      await server.engine.commit([{ ...brand, site: renewed.ID, valuesJson: '{"Name":"in the sandbox"}' }]);
+      const last = (await receiver.received(3))[2] as ReceivedEvent;
+      expect(namesIn([last])).toEqual(["in the sandbox"]);
+      expect([dataOf(last).Site, dataOf(last).Since]).toEqual([`${site.Name}-sandbox`, dataOf(gone).Next]);
+      new Webhook(secret).verify(last.body, { ...last.headers });
+    },
+  );
 
   testScene(
     "sends `storefront.gone` when the database has lost delivered changes, and continues from there",

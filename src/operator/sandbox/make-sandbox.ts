@@ -1,8 +1,24 @@
-// Makes and renews the sandbox of a site.
+// Makes and renews the sandbox of a site: a copy of its records, as a site of its own.
+//
+// 1. A site is reserved (sandbox-copy.ts): its record has `SandboxOf`, and the time until which this process may fill it, as during `import-site`.
+// 2. The records are copied to it (copy-records.ts), and the states of the webhooks of the former sandbox (sandbox-webhooks.ts). Until the publication,
+//    the former sandbox is served without a change.
+// 3. One commit publishes the site (publish-sandbox.ts): it completes its record, moves the keys and webhooks of the former sandbox to it, and deletes
+//    the record of the former sandbox. So a request sees the renewal completely or not at all, and the sandbox has a new epoch.
+// 4. The rows of the former sandbox are deleted.
+//
+// If step 1 or 2 is interrupted, the first command after the reservation removes the reserved site. If step 4 is interrupted, the next command
+// continues (`completeRemovals`).
 
 import type { Engine } from "../../model/engine.ts";
-import { ProblemError } from "../../model/errors.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
+import { runWhileReserved } from "../site-files/site-reservation.ts";
+import { requireLive } from "../sites/sandboxes.ts";
+import { completeRemovals, removeImport } from "../sites/site-removal.ts";
+import { getSite, listSites } from "../sites/sites.ts";
+import { copyRecords } from "./copy-records.ts";
+import { publishCopy } from "./publish-sandbox.ts";
+import { lostCopyError, readCopyHeads, reserveCopy, type SandboxCopy, stoppedCopyError } from "./sandbox-copy.ts";
 
 /** A sandbox that was made or renewed. */
 export interface MadeSandbox {
@@ -27,7 +43,34 @@ interface MakeSandboxOptions {
   readonly onRecords?: (count: number) => void;
 }
 
-/** Makes or renews the sandbox of the site `name`. Not built yet: package B of the sandbox replaces this function. */
-export async function makeSandbox(_engine: Engine, _name: string, _options: MakeSandboxOptions): Promise<MadeSandbox> {
-  throw new ProblemError("unavailable", "sandboxes cannot be made yet");
+/**
+ * Makes the sandbox of the live site `name`, or renews it: replaces it by a new copy of the records, as of one moment, with another ID and a new epoch.
+ * Its keys and webhooks stay. Servers may run meanwhile.
+ * @throws ProblemError `not-found` for an unknown site; `conflict` if the site is a sandbox or incomplete, its sandbox is being made, the name of the
+ * sandbox is taken or too long, the site or its sandbox was removed meanwhile, or `signal` has stopped the work. Then the former sandbox is as before
+ */
+export async function makeSandbox(engine: Engine, name: string, options: MakeSandboxOptions): Promise<MadeSandbox> {
+  const { now } = options;
+  // Commands do this when they open the database. A server does it here.
+  await completeRemovals(engine, now());
+  const live = requireLive(await getSite(engine, name), await listSites(engine));
+  const copy = await reserveCopy(engine, live, now());
+  try {
+    return await runWhileReserved(engine, copy.id, now, () => fillAndPublish(engine, copy, options));
+  } catch (error) {
+    // A published site is not reserved, so it stays. If the reserved site cannot be removed now, `completeRemovals` does so later.
+    await removeImport(engine, copy.id, now()).catch(() => {});
+    throw error;
+  }
+}
+
+async function fillAndPublish(engine: Engine, copy: SandboxCopy, options: MakeSandboxOptions): Promise<MadeSandbox> {
+  const { signal, now, onRecords } = options;
+  const before = await readCopyHeads(engine, copy);
+  const target = { from: copy.live.ID, to: copy.id, epoch: before.own.epoch };
+  const { end, count: records } = await copyRecords(engine, { ...target, signal, now, onRecords });
+  if (end === "stopped") throw stoppedCopyError(copy);
+  if (end === "removed") throw await lostCopyError(engine, copy);
+  const published = await publishCopy(engine, copy, { before, records, now: now() });
+  return { ...published, isNew: copy.former === undefined, records };
 }

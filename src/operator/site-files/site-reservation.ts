@@ -1,4 +1,4 @@
-// Reserves a site while it is imported, and completes it.
+// Reserves a site while it is imported, and completes it. The copy that becomes a sandbox is reserved in the same way (operator/sandbox).
 //
 // The record of the site is created first, so that its name is taken. The record contains the time until which this process has reserved the site;
 // the process extends it. Until the import is complete, the site has no hostname and commands reject it. If the import is interrupted, the first
@@ -18,10 +18,15 @@ import { requireWebhookRoom } from "../webhooks/webhooks.ts";
 import type { ImportedKey, ImportedSettings } from "./site-file-settings.ts";
 import type { ImportedWebhook } from "./site-file-webhooks.ts";
 
-/** Milliseconds for which an import reserves its site. */
+/** Milliseconds for which an import or a copy reserves its site. */
 const reservationMs = 60_000;
 /** Milliseconds between two renewals of the reservation. */
 const renewIntervalMs = 15_000;
+
+/** Returns the value of `Importing` with which a site is reserved from `now` on. */
+export function reservedUntil(now: number): string {
+  return toInstant(now + reservationMs);
+}
 
 /** A site that only this process may write until its import is complete. */
 export interface ReservedSite {
@@ -44,7 +49,7 @@ export async function reserveSite(
   { keys, webhooks }: { readonly keys: readonly ImportedKey[]; readonly webhooks: readonly ImportedWebhook[] },
   now: number,
 ): Promise<ReservedSite> {
-  const values = { Name: name, Importing: toInstant(now + reservationMs) };
+  const values = { Name: name, Importing: reservedUntil(now) };
   let free: ImportedKey[] = [];
   let taken: ImportedKey[] = [];
   const bodies = await commitSystemChanges(engine, (system) => {
@@ -84,7 +89,7 @@ export async function runWhileReserved<T>(
   const renew = () =>
     updateSites(engine, (sites) => {
       requireImporting(sites, id);
-      return [toUpdateIntent(siteResource, id, { Importing: toInstant(now() + reservationMs) }, now())];
+      return [toUpdateIntent(siteResource, id, { Importing: reservedUntil(now()) }, now())];
     });
   // If a renewal fails, the next one repeats it. If the site was removed, storing its next rows fails.
   const timer = setInterval(() => void renew().catch(() => {}), renewIntervalMs);

@@ -7,7 +7,7 @@
 import type { IpNetwork } from "../../lib/networks.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
-import type { Values } from "../../model/record.ts";
+import { toDeclaredJson, type Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import {
   createWebhookSecret,
@@ -15,6 +15,7 @@ import {
   noFailures,
   nothingInProgress,
   type WebhookRef,
+  type WebhookSecret,
   type WebhookState,
   type WebhookStateUpdate,
 } from "../../model/webhooks.ts";
@@ -32,6 +33,7 @@ import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/syst
 import { type AddressPolicy, resolveAllowedUrl } from "../../webhooks/address-policy.ts";
 import { deliverTest } from "../../webhooks/test-delivery.ts";
 import { continuedCursorOf } from "../../webhooks/webhook-event.ts";
+import { presentSiteOf } from "../sites/sandboxes.ts";
 import { type DeliveryStart, resolveDeliveryStart, type WebhookPosition } from "./delivery-start.ts";
 import { getWebhook, type ListedWebhook, requireWebhook, webhookRefOf } from "./webhook-list.ts";
 
@@ -79,10 +81,14 @@ export async function rotateWebhook(
   id: number,
   now: number,
 ): Promise<{ webhook: ListedWebhook; secret: string; until: number }> {
-  const webhook = await getWebhook(engine, id);
   const secret = createWebhookSecret();
   const until = now + secretOverlapMs;
-  if (!(await engine.rotateWebhookSecret(webhookRefOf(webhook), secret, now, until))) throw incompleteError(id);
+  const webhook = await changeAtItsSite(engine, id, async (ref) => {
+    // The renewal of a sandbox may have carried the new secret already.
+    const secrets = await engine.readWebhookSecrets(ref);
+    if (secrets.some((one) => one.secret === secret)) return true;
+    return engine.rotateWebhookSecret(ref, secret, now, until);
+  });
   return { webhook, secret, until };
 }
 
@@ -130,8 +136,13 @@ export async function testWebhook(
 export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
   const record = requireWebhook(await readSystemRecords(engine), id);
   await engine.deleteWebhook(webhookRefOf(record));
-  await commitSystemChanges(engine, (system) => [toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now)]);
-  return record;
+  const [body] = await commitSystemChanges(engine, (system) => [
+    toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now),
+  ]);
+  const deleted: WebhookRecord = JSON.parse(toDeclaredJson(webhookResource, body as string));
+  // The renewal of a sandbox may have moved the webhook meanwhile, with a state that was carried.
+  if (deleted.Site !== record.Site) await engine.deleteWebhook(webhookRefOf(deleted));
+  return deleted;
 }
 
 async function changeRecord(
@@ -154,12 +165,36 @@ async function updateState(
   id: number,
   change: (state: WebhookState) => WebhookStateUpdate,
 ): Promise<void> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { state } = requireComplete(await getWebhook(engine, id));
-    const { cursor, rewinds, resumes } = state;
-    if (await engine.compareAndSetWebhook(state, { cursor, rewinds, resumes }, change(state))) return;
+  await changeAtItsSite(engine, id, async (ref) => {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const [state] = await engine.readWebhookStates([ref]);
+      if (!state) return false;
+      const { cursor, rewinds, resumes } = state;
+      if (await engine.compareAndSetWebhook(ref, { cursor, rewinds, resumes }, change(state))) return true;
+    }
+    throw new ProblemError("conflict", `deliveries change the state of webhook ${id} all the time; try again`);
+  });
+}
+
+/**
+ * Changes the state or the secrets of a webhook, which belong to its site. The renewal of a sandbox moves the webhook to another site: then the
+ * change is made there, too.
+ * @param change returns whether the webhook has a state at this site
+ * @returns the webhook after the change
+ * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
+ */
+async function changeAtItsSite(
+  engine: Engine,
+  id: number,
+  change: (ref: WebhookRef) => Promise<boolean>,
+): Promise<ListedWebhook> {
+  for (let webhook = await getWebhook(engine, id); ; ) {
+    const isDone = await change(webhookRefOf(webhook));
+    const present = await getWebhook(engine, id);
+    if (present.Site === webhook.Site && !isDone) throw incompleteError(id);
+    if (present.Site === webhook.Site) return present;
+    webhook = present;
   }
-  throw new ProblemError("conflict", `deliveries change the state of webhook ${id} all the time; try again`);
 }
 
 function requireComplete(webhook: ListedWebhook): ListedWebhook & { readonly state: WebhookState } {
@@ -206,38 +241,50 @@ export async function createWebhook(
   const { href, isResolved } = await checkWebhookUrl(url, policy);
   const position = await resolveDeliveryStart(engine, site.ID, since);
   const values = {
-    Site: String(site.ID),
     URL: href,
     Resources: [...new Set(resources.map(({ path }) => path))].join(" "),
     Created: toInstant(now),
   };
   const [body] = await commitSystemChanges(engine, (system) => {
-    requireRoom(system, site);
-    return [toCreateIntent(webhookResource, values, now)];
+    const Site = String(requireRoom(system, site).ID);
+    return [toCreateIntent(webhookResource, { ...values, Site }, now)];
   });
   const record: WebhookRecord = JSON.parse(body as string);
   const secret = createWebhookSecret();
-  const state = newWebhookState(webhookRefOf(record), { ...position, home: await engine.readDatabaseId() });
   try {
-    await engine.saveWebhook(state, [{ secret, createdAt: now, until: null }]);
+    const isSameSite = Number(record.Site) === site.ID;
+    const start = isSameSite ? position : await resolveDeliveryStart(engine, Number(record.Site), since);
+    const webhook = await saveNewWebhook(engine, record.ID, start, { secret, createdAt: now, until: null });
+    return { webhook, secret, isResolved };
   } catch (error) {
     // If the record cannot be deleted now either, the webhook is listed as incomplete.
     await removeWebhook(engine, record.ID, now).catch(() => {});
     throw error;
   }
-  return { webhook: await getWebhook(engine, record.ID), secret, isResolved };
 }
 
-/** @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks */
-function requireRoom(system: SystemRecords, site: SiteRecord): void {
-  if (!system.sites.some(({ ID }) => ID === site.ID))
-    throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
+async function saveNewWebhook(engine: Engine, id: number, start: WebhookPosition, secret: WebhookSecret) {
+  const home = await engine.readDatabaseId();
+  return changeAtItsSite(engine, id, async (ref) => {
+    await engine.saveWebhook(newWebhookState(ref, { ...start, home }), [secret]);
+    return true;
+  });
+}
+
+/**
+ * Returns the site as it is now: of a sandbox that was renewed meanwhile, the new one.
+ * @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks
+ */
+function requireRoom(system: SystemRecords, site: SiteRecord): SiteRecord {
+  const present = presentSiteOf(system.sites, site);
+  if (!present) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
   requireWebhookRoom(system, 1);
-  if (system.webhooks.filter(({ Site }) => Number(Site) === site.ID).length >= maxWebhooksOfSite)
+  if (system.webhooks.filter(({ Site }) => Number(Site) === present.ID).length >= maxWebhooksOfSite)
     throw new ProblemError(
       "conflict",
       `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`,
     );
+  return present;
 }
 
 /** @throws ProblemError `conflict` if the database cannot have `added` more webhooks */

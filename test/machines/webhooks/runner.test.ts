@@ -8,7 +8,8 @@ import { join } from "node:path";
 import type { Engine } from "../../../src/model/engine.ts";
 import { ProblemError } from "../../../src/model/errors.ts";
 import { systemSite } from "../../../src/model/system-site.ts";
-import { createSite } from "../../../src/operator/sites/sites.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
 import { getWebhook } from "../../../src/operator/webhooks/webhook-list.ts";
 import { resumeWebhook } from "../../../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../../../src/resources/all.ts";
@@ -283,4 +284,37 @@ test("a pause that arrives after a resume is undone", async () => {
   await runner.stop();
   expect(await getWebhook(engine, key.webhook)).toMatchObject({ Paused: "", Reason: "", status: "active" });
   expect(reported).toBe(0);
+});
+
+test("a lease that a process keeps is not used any more after the sandbox of its webhook was renewed", async () => {
+  clock = new TestClock();
+  const live = await createSite(engine, "garden", {}, clock.at);
+  await change(...Array.from({ length: 250 }, () => live.ID));
+  // The rows of the former sandbox stay, so that the lease could still be used.
+  const keeping: Engine = { ...engine, dropSite: async () => {} };
+  const renew = () => makeSandbox(keeping, "garden", { now: () => clock.at });
+  const { site: former } = await renew();
+  const key = await createTestWebhook(engine, former.ID, "https://erp.example/");
+  let requests = 0;
+  const runner = startRunner({
+    received: async () => {
+      requests++;
+      return { status: 200, retryAfter: undefined, fault: null };
+    },
+    // The first page has been delivered, and the lease is kept for the second one.
+    async onRefresh() {
+      if (requests === 1 && (await getSite(engine, "garden-sandbox")).ID === former.ID) await renew();
+    },
+  });
+  clock.end();
+  const renewedKey = { ...key, site: former.ID + 1 };
+  await waitUntil(async () => {
+    const [state] = await engine.readWebhookStates([renewedKey]);
+    return state?.since?.startsWith("250.") || state?.cursor.endsWith(".250");
+  }, "the event that changes are gone");
+  await runner.stop();
+  expect(requests).toBe(2);
+  const [before, after] = await engine.readWebhookStates([key, renewedKey]);
+  expect(before).toMatchObject({ cursor: expect.stringMatching(/\.100$/), holder: null });
+  expect(after).toMatchObject({ isGone: 0, holder: null });
 });
