@@ -2,6 +2,7 @@
 
 import { Command, Option } from "commander";
 import { type Scope, scopes } from "../model/api-key.ts";
+import type { Engine } from "../model/engine.ts";
 import {
   createKey,
   type IssuedKey,
@@ -12,7 +13,9 @@ import {
   rotateKey,
   setKey,
 } from "../operator/sites/keys.ts";
-import { getSite } from "../operator/sites/sites.ts";
+import { requireSandbox } from "../operator/sites/sandboxes.ts";
+import { getSite, listSites, requireSite } from "../operator/sites/sites.ts";
+import type { SiteRecord } from "../system/system-records.ts";
 import { withEngine } from "./shared/database.ts";
 import {
   type CommonOptions,
@@ -25,6 +28,7 @@ import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts
 import { UsageError } from "./shared/usage-error.ts";
 
 interface CreateOptions extends SiteOptions {
+  readonly sandbox?: true;
   readonly label?: string;
   readonly scope: Scope;
   readonly expires?: string;
@@ -47,6 +51,7 @@ export function keyCommand(): Command {
 function createCommand(): Command {
   return withSiteOption(new Command("create"))
     .description("create a key and print it; it cannot be shown again")
+    .option("--sandbox", "a key for the sandbox of the site, which begins with sfk_test_; see `site sandbox`")
     .option("--label <text>", "purpose of the key (default: none)")
     .addOption(new Option("--scope <scope>", "permission; write includes read").choices(scopes).default("write"))
     .option("--expires <duration>", "time until the key expires, such as 90d, 12h, 30m or 10s (default: never)")
@@ -56,10 +61,17 @@ function createCommand(): Command {
       const expiresAt = options.expires === undefined ? undefined : now + parseDuration(options.expires);
       const settings = { label: options.label, scope: options.scope, expiresAt, rate: parseRate(options.rate) };
       const issued = await withEngine(options, async (engine) =>
-        createKey(engine, await getSite(engine, options.site), settings, now),
+        createKey(engine, await siteOfKey(engine, options), settings, now),
       );
       printIssued(options, issued);
     });
+}
+
+/** Returns the site of `--site`, or with `--sandbox` its sandbox. @throws ProblemError `not-found` */
+async function siteOfKey(engine: Engine, options: SiteOptions & { sandbox?: true }): Promise<SiteRecord> {
+  const sites = await listSites(engine);
+  const site = requireSite(sites, options.site);
+  return options.sandbox && site.SandboxOf === "" ? requireSandbox(sites, site) : site;
 }
 
 function listCommand(): Command {
@@ -91,7 +103,7 @@ function listCommand(): Command {
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
     .description("change the label, rate or expiry of a key; running servers apply the change at once")
-    .argument("<prefix>", "at least the first 8 characters of the key, see `key list`")
+    .argument("<prefix>", "at least the first 8 characters of the key, of a sandbox key 13; see `key list`")
     .option("--label <text>", "purpose of the key")
     .option("--rate <number>", "requests per second, 1 to 999999, or `default` for --rate of the server")
     .option("--expires <duration>", "time until the key expires, such as 90d, 12h, 30m or 10s, or `never`")
@@ -114,7 +126,7 @@ function setCommand(): Command {
 function revokeCommand(): Command {
   return withCommonOptions(new Command("revoke"))
     .description("revoke a key; the next request with it is rejected")
-    .argument("<prefix>", "at least the first 8 characters of the key, see `key list`")
+    .argument("<prefix>", "at least the first 8 characters of the key, of a sandbox key 13; see `key list`")
     .action(async (prefix: string, options: CommonOptions) => {
       const key = await withEngine(options, (engine) => revokeKey(engine, prefix, Date.now()));
       printResult(options, withoutDigest(key), []);
@@ -125,7 +137,7 @@ function revokeCommand(): Command {
 function rotateCommand(): Command {
   return withCommonOptions(new Command("rotate"))
     .description("replace a key with a new one of the same settings")
-    .argument("<prefix>", "at least the first 8 characters of the old key, see `key list`")
+    .argument("<prefix>", "at least the first 8 characters of the old key, of a sandbox key 13; see `key list`")
     .option("--overlap <duration>", "time until the old key is rejected, such as 24h (default: at once)")
     .action(async (prefix: string, options: CommonOptions & { overlap?: string }) => {
       const overlap = options.overlap === undefined ? 0 : parseDuration(options.overlap);

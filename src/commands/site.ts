@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
 import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
+import { findSandboxRecord, nameOfLiveSite, suspensionOf } from "../operator/sites/sandboxes.ts";
 import { removeSite } from "../operator/sites/site-removal.ts";
 import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
@@ -14,6 +15,7 @@ import { type CommonOptions, collectValue, withCommonOptions } from "./shared/op
 import { formatCount, printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { commandLine } from "./shared/shell-words.ts";
 import { UsageError } from "./shared/usage-error.ts";
+import { sandboxCommand } from "./site-sandbox.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;
@@ -38,8 +40,8 @@ const header = ["ID", "NAME", "HOSTNAMES", "DEFAULT", "STATE"];
 
 export function siteCommand(): Command {
   const site = new Command("site").description("manage sites: each has its own hostnames, keys and records");
-  for (const command of [addCommand(), listCommand(), showSiteCommand(), setCommand(), removeCommand()])
-    site.addCommand(command);
+  const commands = [addCommand(), listCommand(), showSiteCommand(), setCommand(), sandboxCommand(), removeCommand()];
+  for (const command of commands) site.addCommand(command);
   return site;
 }
 
@@ -99,11 +101,18 @@ function printList(added: readonly CreatedSite[], options: AddOptions): boolean 
 
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
-    .description("list the sites")
+    .description("list the sites, each with its sandbox")
     .action(async (options: CommonOptions) => {
-      const sites = await withEngine(options, listSites);
-      printResult(options, sites, toTable(header, sites.map(toRow)));
+      const sites = withSandboxesBelow(await withEngine(options, listSites));
+      const rows = sites.map((site) => toRow(site, sites));
+      printResult(options, sites, toTable(header, rows));
     });
+}
+
+/** Returns the sites in their order, but each sandbox directly below its live site. */
+function withSandboxesBelow(sites: readonly SiteRecord[]): SiteRecord[] {
+  const rankOf = ({ ID, SandboxOf }: SiteRecord) => Number(SandboxOf || ID);
+  return sites.toSorted((a, b) => rankOf(a) - rankOf(b) || a.ID - b.ID);
 }
 
 function setCommand(): Command {
@@ -128,7 +137,7 @@ function setCommand(): Command {
         throw new UsageError("nothing to change: see `site set --help` for what can be changed");
       }
       const site = await withEngine(options, (engine) => setSite(engine, name, settings, Date.now()));
-      printResult(options, site, toTable(header, [toRow(site)]));
+      printResult(options, site, toTable(header, [toRow(site, [site])]));
     });
 }
 
@@ -145,26 +154,32 @@ function toSettings({ name, hostname, addHostname, removeHostname, default: isDe
 
 function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
-    .description("remove a site with its keys, webhooks, records and history; this cannot be undone")
+    .description("remove a site and its sandbox with their keys, webhooks, records and history; this cannot be undone")
     .argument("<name>", "name of the site, see `site list`")
     .option("--yes", "confirm the removal")
     .action(async (name: string, options: SiteOptions) => {
-      const removed = await withEngine(options, async (engine) => {
-        requireSite(await listSites(engine), name);
-        if (!options.yes)
-          throw new ProblemError(
-            "bad-request",
-            `this removes the site \`${name}\` with its keys, webhooks, records and history for good; add --yes to confirm`,
-          );
-        return removeSite(engine, name, Date.now());
+      const { removed, sandbox } = await withEngine(options, async (engine) => {
+        const sites = await listSites(engine);
+        const sandbox = findSandboxRecord(sites, requireSite(sites, name));
+        if (!options.yes) throw unconfirmedError(name, sandbox);
+        return { removed: await removeSite(engine, name, Date.now()), sandbox };
       });
       printResult(options, removed, []);
-      printMessage(`removed the site ${removed.Name}`);
+      printMessage(`removed the site ${removed.Name}${sandbox ? ` and its sandbox ${sandbox.Name}` : ""}`);
     });
 }
 
-function toRow(site: SiteRecord): string[] {
-  return [String(site.ID), site.Name, site.Hostnames, site.Default, stateOf(site)];
+function unconfirmedError(name: string, sandbox: SiteRecord | undefined): ProblemError {
+  const what = sandbox ? `\`${name}\` and its sandbox \`${sandbox.Name}\` with their` : `\`${name}\` with its`;
+  return new ProblemError(
+    "bad-request",
+    `this removes the site ${what} keys, webhooks, records and history for good; add --yes to confirm`,
+  );
+}
+
+/** @param sites all sites, or at least the live site of a sandbox */
+function toRow(site: SiteRecord, sites: readonly SiteRecord[]): string[] {
+  return [String(site.ID), site.Name, site.Hostnames, site.Default, stateOf(site, sites)];
 }
 
 function showSiteCommand(): Command {
@@ -172,9 +187,10 @@ function showSiteCommand(): Command {
     .description("show a site: its hostnames, state, keys, webhooks, records and last change")
     .argument("<name>", "name of the site, see `site list`")
     .action(async (name: string, options: CommonOptions) => {
-      const { site, changed, ...summary } = await withEngine(options, (engine) =>
-        summarizeSite(engine, name, Date.now()),
-      );
+      const { sites, site, changed, ...summary } = await withEngine(options, async (engine) => ({
+        sites: await listSites(engine),
+        ...(await summarizeSite(engine, name, Date.now())),
+      }));
       const { records, keys, validKeys, webhooks, revision } = summary;
       const counts = publicResources(allResources).map(({ path, singular, plural }) =>
         formatCount(records[path] ?? 0, singular, plural),
@@ -184,7 +200,8 @@ function showSiteCommand(): Command {
         ["ID", String(site.ID)],
         ["Hostnames", site.Hostnames || "none"],
         ["Default", site.Default || "no"],
-        ["State", stateOf(site)],
+        ["State", stateOf(site, sites)],
+        ...(site.SandboxOf === "" ? [["Sandbox", findSandboxRecord(sites, site)?.Name ?? "none"]] : []),
         ["Keys", `${keys}, of which ${validKeys} ${validKeys === 1 ? "is" : "are"} valid`],
         ["Webhooks", String(webhooks)],
         ["Records", counts.join(", ")],
@@ -194,8 +211,13 @@ function showSiteCommand(): Command {
     });
 }
 
-/** Returns the state of a site in words: served, suspended or being imported. */
-function stateOf({ Suspended, Importing }: SiteRecord): string {
-  if (Importing) return "being imported";
-  return Suspended ? `suspended since ${toMinute(Suspended)} UTC` : "served";
+/** Returns the state of a site in words: served, suspended or being imported; for a sandbox also of which site. */
+function stateOf(site: SiteRecord, sites: readonly SiteRecord[]): string {
+  const { SandboxOf, Importing } = site;
+  const suspended = suspensionOf(site, sites);
+  const state = suspended ? `suspended since ${toMinute(suspended)} UTC` : "served";
+  if (SandboxOf === "") return Importing ? "being imported" : state;
+  const sandbox = `sandbox of ${nameOfLiveSite(site, sites)}`;
+  if (Importing) return `${sandbox}, being made`;
+  return suspended ? `${sandbox}, ${state}` : sandbox;
 }

@@ -12,6 +12,7 @@ const synonyms: readonly (readonly string[])[] = [
   ["set", "edit", "update", "change", "rename"],
   ["serve", "start", "run", "server"],
   ["site", "shop", "website", "tenant"],
+  ["sandbox", "test", "staging", "playground"],
   ["key", "token", "apikey"],
   ["operator", "user", "admin", "account", "console"],
   ["link", "login", "signin", "invite"],

@@ -157,6 +157,16 @@ export const texts = {
     resume: "Resume",
     resume_title: "Resume the shop “%{name}”?",
     resume_explain: "Its keys and webhooks work again from the next request on.",
+    sandbox: "Sandbox",
+    sandbox_title: "The sandbox of “%{name}”",
+    sandbox_make: "Make the sandbox",
+    sandbox_make_explain:
+      "A sandbox is a copy of the shop’s records for tests. A program opens it with a key of the sandbox, at the hostnames of the shop.",
+    sandbox_renew: "Renew the sandbox",
+    sandbox_renew_explain:
+      "Its records and their history are replaced by a new copy of the shop’s records. Its keys and webhooks stay.",
+    sandbox_of: "Sandbox of %{name}",
+    sandbox_notice: "This is the sandbox of %{name}. Nothing here changes the shop.",
     remove: "Remove",
     remove_title: "Remove the shop “%{name}”?",
     remove_explain: "This deletes for good, with their history:",

@@ -1,4 +1,4 @@
-// Finds records in all sites that the operator may manage.
+// Finds records in all sites that the operator may manage, but not in sandboxes, which would show most records twice.
 
 import { parseNumber } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
@@ -26,7 +26,9 @@ async function find(call: ActionContext): Promise<FindResponse> {
   if (text === "" || text.length > maxSearchLength)
     throw new ProblemError("bad-request", `\`text\` must have 1 to ${maxSearchLength} characters`);
   const after = parseNumber(query, "after", { min: 0, byDefault: 0 });
-  const sites = (await call.sites()).filter(({ ID, Importing }) => ID > after && !Importing);
+  const sites = (await call.sites()).filter(
+    ({ ID, Importing, SandboxOf }) => ID > after && !Importing && SandboxOf === "",
+  );
   const limits = { results: 50, durationMs: maxSearchMs, isWanted: () => !request.isAbandoned };
   const search = () =>
     request.isAbandoned ? { found: [], next: undefined } : findInSites(engine, sites, text, limits);

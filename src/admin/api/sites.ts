@@ -1,7 +1,10 @@
 // Lists and changes the sites that an operator may manage. Only operators of all sites may add and remove sites.
 
+import { Semaphore } from "../../lib/concurrency.ts";
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { makeSandbox } from "../../operator/sandbox/make-sandbox.ts";
+import { suspensionOf } from "../../operator/sites/sandboxes.ts";
 import { createSites } from "../../operator/sites/site-creation.ts";
 import { removeSite } from "../../operator/sites/site-removal.ts";
 import { setSite, summarizeSite, TakenNameError } from "../../operator/sites/sites.ts";
@@ -11,6 +14,7 @@ import { parseBoolean, parseOptionalText, parseText, parseTexts } from "../json-
 import type {
   NewSiteBody,
   NewSiteResponse,
+  SandboxResponse,
   SiteBody,
   SiteInfo,
   SiteResponse,
@@ -27,10 +31,15 @@ export const siteActions: readonly Action[] = [
   ["GET", one, show],
   ["PATCH", one, change],
   ["DELETE", one, remove, "operators of all sites"],
+  ["POST", `${one}/sandbox`, renewSandbox],
 ];
 
+/** Limits the sandboxes that are made at once to two, because each reads a site in one transaction, which has a connection of its own. */
+const sandboxes = new Semaphore(2);
+
 async function listOwnSites(call: ActionContext): Promise<SitesResponse> {
-  return { sites: (await call.sites()).map(toSiteInfo), publicUrl: toConnectableUrl(call.publicUrl) };
+  const sites = await call.sites();
+  return { sites: sites.map((site) => toSiteInfo(site, sites)), publicUrl: toConnectableUrl(call.publicUrl) };
 }
 
 /** Adds a site. The key is only in this response. */
@@ -82,19 +91,29 @@ async function remove(call: ActionContext): Promise<SiteResponse> {
   return { site: toSiteInfo(await removeSite(call.engine, Name, call.now())), run: call.run };
 }
 
+/** Makes the sandbox of a site, or renews it. The response comes when the copy is complete: for a million records after a minute. */
+async function renewSandbox(call: ActionContext): Promise<SandboxResponse> {
+  const { Name } = await call.site();
+  const made = await sandboxes.run(() => makeSandbox(call.engine, Name, { now: call.now }));
+  const { site, live, leftover: _, ...counts } = made;
+  return { ...counts, site: toSiteInfo(site, [live]), run: call.run };
+}
+
 /** Hides which other site has a name or hostname, if the operator may not manage all sites. */
 function hideOtherSites(error: unknown, { session }: ActionContext): unknown {
   if (!(error instanceof TakenNameError) || !session.operator.siteNames) return error;
   return new ProblemError("conflict", "the name or a hostname is taken already");
 }
 
-function toSiteInfo({ ID, Name, Hostnames, Default, Suspended, Importing, SandboxOf }: SiteRecord): SiteInfo {
+/** @param sites among them the live site of a sandbox */
+function toSiteInfo(site: SiteRecord, sites: readonly SiteRecord[] = []): SiteInfo {
+  const { ID, Name, Hostnames, Default, Importing, SandboxOf } = site;
   return {
     id: ID,
     name: Name,
     hostnames: splitWords(Hostnames),
     isDefault: Default === "yes",
-    suspended: Suspended || null,
+    suspended: suspensionOf(site, sites) || null,
     importing: Importing || null,
     sandboxOf: SandboxOf === "" ? null : Number(SandboxOf),
   };

@@ -1,10 +1,19 @@
 // The layout of every page of a site: the bar, the menu, and the parts that can appear over every page.
 
-import { Box, Divider, Portal } from "@mui/material";
-import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
+import { Alert, Box, Divider, Portal } from "@mui/material";
+import {
+  AppBar,
+  Layout,
+  type LayoutProps,
+  LoadingIndicator,
+  Menu,
+  Notification,
+  TitlePortal,
+  useTranslate,
+} from "react-admin";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
 import { TitleAnnouncer } from "../shell/page-title.tsx";
-import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
+import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { texts } from "../texts.ts";
 import { AccessNotices } from "./access-notices.tsx";
 import { pagesOf } from "./pages.tsx";
@@ -24,6 +33,7 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
       appBar={ConsoleAppBar}
       menu={ConsoleMenu}
     >
+      <SandboxNotice />
       {children}
       <Portal>
         <TitleAnnouncer />
@@ -34,6 +44,20 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
       <Shortcuts />
       <UnsavedGuard />
     </Layout>
+  );
+}
+
+/** Says on every page of a sandbox that it is one. */
+function SandboxNotice() {
+  const translate = useTranslate();
+  const { sandboxOf } = useSiteInfo();
+  const { sites } = useDeclared();
+  const live = sites.find(({ id }) => id === sandboxOf);
+  if (!live) return null;
+  return (
+    <Alert severity="info" variant="outlined" sx={{ mt: 2 }}>
+      {translate("sites.sandbox_notice", { name: live.name })}
+    </Alert>
   );
 }
 

@@ -58,7 +58,9 @@ function OpenDialog({
 }) {
   const translate = useTranslate();
   const site = useSiteInfo();
-  const { publicUrl } = useDeclared();
+  const { publicUrl, sites } = useDeclared();
+  // A key of a sandbox opens it at the hostnames of its live site.
+  const liveSite = sites.find(({ id }) => id === site.sandboxOf) ?? site;
   const actions = useKeyActions();
   const close = () => onOpen(undefined);
   const show = async (issued: Promise<{ readonly key: string }>) => {
@@ -71,7 +73,7 @@ function OpenDialog({
   if (open.kind === "secret") {
     const secrets = {
       [translate("keys.key")]: open.secret,
-      [translate("keys.try_it")]: curlLine(site, publicUrl, open.secret),
+      [translate("keys.try_it")]: curlLine(liveSite, publicUrl, open.secret),
     };
     return (
       <NewSecret

@@ -16,7 +16,7 @@ import { useSiteActions, useSiteContents } from "./sites.ts";
 /** The dialog that is open over the list of sites. */
 export type OpenSite =
   | { readonly kind: "new" }
-  | { readonly kind: "edit" | "suspend" | "resume" | "remove"; readonly site: SiteInfo }
+  | { readonly kind: "edit" | "suspend" | "resume" | "sandbox" | "remove"; readonly site: SiteInfo }
   | { readonly kind: "secret"; readonly name: string; readonly secret: string };
 
 interface SiteDialogsProps {
@@ -27,7 +27,7 @@ interface SiteDialogsProps {
 
 export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   const translate = useTranslate();
-  const { add, change, remove } = useActionsWithNavigation();
+  const { add, change, remove, renewSandbox } = useActionsWithNavigation();
   const close = () => onOpen(undefined);
   if (!open) return null;
   if (open.kind === "new") {
@@ -54,6 +54,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
     return (
       <ChangeSite site={site} hasDefault={isForAll} onSubmit={(values) => change(site.name, values)} onClose={close} />
     );
+  if (kind === "sandbox") return <SandboxOfSite site={site} onConfirm={renewSandbox} onClose={close} />;
   if (kind === "remove") return <RemoveSite name={site.name} onRemove={() => remove(site.name)} onClose={close} />;
   return (
     <Confirm
@@ -70,7 +71,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
 
 /** Returns the functions that change sites. If the shown site is renamed or removed, they also change the address to an existing site. */
 function useActionsWithNavigation() {
-  const { add, change, remove } = useSiteActions();
+  const { add, change, remove, renewSandbox } = useSiteActions();
   const shown = useSiteName();
   const { sites } = useDeclared();
   const navigate = useNavigate();
@@ -80,12 +81,43 @@ function useActionsWithNavigation() {
       await change(name, values);
       if (name === shown && values.name && values.name !== name) navigate(`/${values.name}/sites`, { replace: true });
     },
+    /** Makes or renews the sandbox of a site, and shows its keys: a program needs one. */
+    async renewSandbox(name: string) {
+      const { site } = await renewSandbox(name);
+      navigate(`/${site.name}/keys`);
+    },
     async remove(name: string) {
       await remove(name);
       const other = sites.find((site) => site.name !== name);
       if (name === shown) navigate(other ? `/${other.name}/sites` : "/", { replace: true });
     },
   };
+}
+
+interface SandboxOfSiteProps {
+  /** The live site, or its sandbox. */
+  readonly site: SiteInfo;
+  /** @param name of the live site */
+  readonly onConfirm: (name: string) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** The dialog that makes the sandbox of a site, or renews it. */
+function SandboxOfSite({ site, onConfirm, onClose }: SandboxOfSiteProps) {
+  const translate = useTranslate();
+  const { sites } = useDeclared();
+  const live = sites.find(({ id }) => id === site.sandboxOf) ?? site;
+  const action = sites.some(({ sandboxOf }) => sandboxOf === live.id) ? "sandbox_renew" : "sandbox_make";
+  return (
+    <Confirm
+      title={translate("sites.sandbox_title", { name: live.name })}
+      action={translate(`sites.${action}`)}
+      onConfirm={() => onConfirm(live.name)}
+      onClose={onClose}
+    >
+      <Typography>{translate(`sites.${action}_explain`)}</Typography>
+    </Confirm>
+  );
 }
 
 interface RemoveSiteProps {

@@ -19,6 +19,7 @@ import {
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { SiteInfo } from "../../admin/api/types.ts";
+import { useDeclared } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import type { OpenSite } from "./site-dialogs.tsx";
 
@@ -123,10 +124,8 @@ function Hostnames({ site: { hostnames } }: SiteProps) {
 
 function SiteButtons({ site, isForAll, onOpen }: Omit<SiteListProps, "sites"> & SiteProps) {
   const translate = useTranslate();
-  const { name, suspended, importing } = site;
-  const toggle = suspended ? "resume" : "suspend";
-  const actions = importing ? [] : (["edit", toggle, ...(isForAll ? (["remove"] as const) : [])] as const);
-  return actions.map((kind) => (
+  const { name } = site;
+  return actionsOf(site, isForAll).map((kind) => (
     <Button
       key={kind}
       size="small"
@@ -139,13 +138,25 @@ function SiteButtons({ site, isForAll, onOpen }: Omit<SiteListProps, "sites"> & 
   ));
 }
 
-function SiteState({ site: { isDefault, suspended, importing } }: SiteProps) {
+type SiteAction = Extract<OpenSite, { readonly site: SiteInfo }>["kind"];
+
+/** What can be done with a site. A sandbox has no settings of its own. */
+function actionsOf({ suspended, importing, sandboxOf }: SiteInfo, isForAll: boolean): SiteAction[] {
+  if (importing) return [];
+  const settings: SiteAction[] = sandboxOf === null ? ["edit", suspended ? "resume" : "suspend"] : [];
+  return [...settings, "sandbox", ...(isForAll ? (["remove"] as const) : [])];
+}
+
+function SiteState({ site: { isDefault, suspended, importing, sandboxOf } }: SiteProps) {
   const translate = useTranslate();
+  const { sites } = useDeclared();
+  const live = sites.find(({ id }) => id === sandboxOf);
   const state = importing ? "importing" : suspended ? "suspended" : "served";
   const color = state === "served" ? "success" : "warning";
   return (
     <Stack direction="row" useFlexGap sx={{ gap: 1, flexShrink: 0 }}>
       <Chip size="small" variant="outlined" color={color} label={translate(`sites.${state}`)} />
+      {live && <Chip size="small" variant="outlined" label={translate("sites.sandbox_of", { name: live.name })} />}
       {isDefault && <Chip size="small" variant="outlined" label={translate("sites.default")} />}
     </Stack>
   );

@@ -1,7 +1,14 @@
 // Adds, changes and removes sites.
 
 import { useQuery } from "@tanstack/react-query";
-import type { NewSiteBody, NewSiteResponse, SiteBody, SiteInfo, SiteSummaryResponse } from "../../admin/api/types.ts";
+import type {
+  NewSiteBody,
+  NewSiteResponse,
+  SandboxResponse,
+  SiteBody,
+  SiteInfo,
+  SiteSummaryResponse,
+} from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
 import { sitePath } from "../api/site-path.ts";
 import { useReload } from "../shell/site-context.ts";
@@ -21,6 +28,7 @@ export function useSiteActions() {
   return {
     add: (site: NewSiteBody) => done(addSite(site)),
     change: (name: string, change: SiteBody) => done(callApi("PATCH", sitePath(name), change)),
+    renewSandbox: (name: string) => done(callApi<SandboxResponse>("POST", `${sitePath(name)}/sandbox`, {})),
     remove: (name: string) => done(callApi("DELETE", sitePath(name), { name } satisfies Pick<SiteInfo, "name">)),
   };
 }
