@@ -1,9 +1,8 @@
 // The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
-import { getSite } from "../../src/operator/sites/sites.ts";
-import { publishSandbox } from "../support/engine/sandboxes.ts";
 import { fetchWithKey, openWorkspace, quote, type Served, type Workspace } from "../support/programs/command.ts";
 import { letPass, waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
@@ -65,8 +64,8 @@ describe("--access-log", () => {
 
   test("has the name of the sandbox in the lines of requests with its key, and not the key", async () => {
     const sandboxKey = await workspace.data.use(async (engine) => {
-      const sandbox = await publishSandbox(engine, await getSite(engine, "garden"), Date.now());
-      return (await createKey(engine, sandbox, {}, Date.now())).key;
+      const { site } = await makeSandbox(engine, "garden", { now: Date.now });
+      return (await createKey(engine, site, {}, Date.now())).key;
     });
     const server = await workspace.serve(["--access-log"]);
     for (const path of ["brands.json", "nothing.json", `${sandboxKey}.json`])

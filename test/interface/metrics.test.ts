@@ -10,13 +10,13 @@ import { processFamilies } from "../../src/commands/processes/workers.ts";
 import { readConfig } from "../../src/config.ts";
 import { Histogram, histogram, toMetricsText } from "../../src/lib/metrics.ts";
 import type { Engine } from "../../src/model/engine.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { start } from "../../src/start.ts";
 import { measureEngine } from "../../src/store/measured-engine.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
-import { publishSandbox } from "../support/engine/sandboxes.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
@@ -97,7 +97,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("requests with the key of a sandbox have a label, without the name of a site; those of live keys have none", async () => {
-    const sandbox = await publishSandbox(server.engine, server.site, Date.now());
+    const { site: sandbox } = await makeSandbox(server.engine, server.site.Name, { now: Date.now });
     const { key } = await createKey(server.engine, sandbox, {}, Date.now());
     const name = (labels: string) => `storefront_http_requests_total{route="/restapi/brands.json",${labels}}`;
     const grown = await growth(async () => {

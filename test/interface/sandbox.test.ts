@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaul
 import { renameSync } from "node:fs";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -11,7 +12,6 @@ import { openEngine } from "../../src/store/open.ts";
 import { readSystemRecords } from "../../src/system/read-system-records.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
-import { publishSandbox } from "../support/engine/sandboxes.ts";
 import { createBrokenResource, fail } from "../support/http/broken-resource.ts";
 import { type CallOptions, call, startTestServer, type TestServer, waitForPolls } from "../support/http/server.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
@@ -35,8 +35,9 @@ describe.each(engines)("on $name", (kind) => {
     server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, now: () => now });
     other = await openEngine(server.database, allResources);
     await server.call("POST", brands, { body: { Name: "live" } });
-    const sandbox = await publishSandbox(other, server.site, now, ["copy"]);
-    key = (await createKey(other, sandbox, {}, now)).key;
+    const { site } = await renew();
+    key = (await createKey(other, site, {}, now)).key;
+    await server.call("PUT", "/restapi/brands/1.json", { key, body: { Name: "copy" } });
   });
   afterEach(async () => {
     await other.close();
@@ -45,7 +46,12 @@ describe.each(engines)("on $name", (kind) => {
 
   const send = (method: string, path: string, options: CallOptions = {}) =>
     server.call(method, path, { key, ...options });
-  const renew = (names: readonly string[] = ["copied again"]) => publishSandbox(other, server.site, now, names);
+  const renew = async () => {
+    const { sites } = await readSystemRecords(other);
+    const { Name } = sites.find(({ ID }) => ID === server.site.ID) ?? server.site;
+    return makeSandbox(other, Name, { now: () => now });
+  };
+  const emptyLiveSite = () => server.call("DELETE", "/restapi/brands/1.json");
   const names = async (options: CallOptions = {}) =>
     (await send("GET", brands, options)).json.map(({ Name }: { Name: string }) => Name);
   const live = () => ({ key: server.key });
@@ -177,8 +183,10 @@ describe.each(engines)("on $name", (kind) => {
   test("a key follows its sandbox through a renewal: the next request reads the new copy", async () => {
     expect(await names()).toEqual(["copy"]);
     await renew();
-    expect([await names(), await names(live())]).toEqual([["copied again"], ["live"]]);
-    expect((await send("GET", "/restapi/brands/1.json")).json.Name).toBe("copied again");
+    expect([await names(), await names(live())]).toEqual([["live"], ["live"]]);
+    expect((await send("GET", "/restapi/brands/1.json")).json.Name).toBe("live");
+    await send("PUT", "/restapi/brands/1.json", { body: { Name: "changed" } });
+    expect(await names(live())).toEqual(["live"]);
   });
 
   test("cursors and ETags of the live site, of the sandbox, and of before a renewal are not valid for each other", async () => {
@@ -215,7 +223,8 @@ describe.each(engines)("on $name", (kind) => {
       [201, null, 2],
       [201, "true", 2],
     ]);
-    await renew([]);
+    await emptyLiveSite();
+    await renew();
     expect([await create(), await names()]).toEqual([[201, null, 1], ["once"]]);
   });
 
@@ -234,11 +243,13 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("a request that waits for the first change of an empty sandbox gets the records of its renewal", async () => {
-    await renew([]);
+    await emptyLiveSite();
+    await renew();
     const poll = send("GET", `${feed}?since=0.0&wait=50`);
     await waitForPolls(server, 1);
-    await renew(["first"]);
-    expect((await poll).json.Changes).toMatchObject([{ Operation: "create", ID: 1, Record: { Name: "first" } }]);
+    await server.call("POST", brands, { body: { Name: "first" } });
+    await renew();
+    expect((await poll).json.Changes).toMatchObject([{ Operation: "create", ID: 2, Record: { Name: "first" } }]);
   });
 
   test("a write whose body comes slowly is stored in the new sandbox if the sandbox is renewed meanwhile", async () => {
@@ -253,7 +264,7 @@ describe.each(engines)("on $name", (kind) => {
     const [, created] = await client.responses(2);
     client.socket.destroy();
     expect([created?.status, created?.headers["x-sandbox"]]).toEqual([201, "shop-sandbox"]);
-    expect([await names(), await names(live())]).toEqual([["copied again", "late"], ["live"]]);
+    expect([await names(), await names(live())]).toEqual([["live", "late"], ["live"]]);
   });
 });
 
@@ -269,7 +280,9 @@ describe("an error of the server has X-Sandbox too", () => {
   test("500, and 503 while the database is lost", async () => {
     const broken = createBrokenResource();
     const server = await startTestServer({ resources: broken.resources });
-    const { key } = await createKey(server.engine, await publishSandbox(server.engine, server.site, 0, ["a"]), {}, 0);
+    await server.engine.commit([createIntent({ site: server.site.ID })]);
+    const { site } = await makeSandbox(server.engine, "shop", { now: Date.now });
+    const { key } = await createKey(server.engine, site, {}, Date.now());
     const send = async (method: string) => {
       const response = await call(`${server.url}/restapi/brands/1.xml`, method, { key });
       return [response.status, sandboxIn(response)];

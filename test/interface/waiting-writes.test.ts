@@ -4,10 +4,10 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
 import { nextImmediate } from "../../src/lib/yielding.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey, setKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { engines } from "../support/engine/engines.ts";
-import { publishSandbox } from "../support/engine/sandboxes.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 
@@ -50,7 +50,7 @@ describe.each(engines)("on $name", (kind) => {
   test.each(changes)("a write waits while %s: it is checked again", async (_, change, status, isForSandbox = false) => {
     const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     const { engine } = server;
-    const site = isForSandbox ? await publishSandbox(engine, server.site, Date.now()) : server.site;
+    const site = isForSandbox ? (await makeSandbox(engine, server.site.Name, { now: Date.now })).site : server.site;
     const { key } = isForSandbox ? await createKey(engine, site, {}, Date.now()) : server;
     const create = (name: string) =>
       server.call("POST", "/restapi/brands.json", { key, body: { Name: name }, headers: { "Idempotency-Key": name } });

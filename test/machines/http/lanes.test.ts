@@ -13,6 +13,7 @@ import { createMetrics } from "../../../src/http/request-metrics.ts";
 import type { MaybePromise } from "../../../src/lib/maybe-promise.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import { systemSite } from "../../../src/model/system-site.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
@@ -29,7 +30,6 @@ import { joinParts } from "../../../src/wire/response-header.ts";
 import { type EngineKind, engines } from "../../support/engine/engines.ts";
 import { readHeadCursor } from "../../support/engine/head-cursor.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { publishSandbox } from "../../support/engine/sandboxes.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 
@@ -56,8 +56,9 @@ async function openHandler(kind: EngineKind) {
   await createSite(engine, "closed", { hostnames: ["closed.example"], isSuspended: true }, now);
   const keyOf = async (site: typeof shop, rate?: number) =>
     (await createKey(engine, site, rate === undefined ? {} : { rate }, now)).key;
-  const sandbox = await publishSandbox(engine, shop, now, ["a"]);
-  const otherSandbox = await publishSandbox(engine, other, now);
+  const { site: sandbox } = await makeSandbox(engine, "shop", { now: () => now });
+  await engine.commit([createIntent({ site: sandbox.ID })]);
+  const { site: otherSandbox } = await makeSandbox(engine, "other", { now: () => now });
   const keys = {
     ...{ valid: await keyOf(shop), limited: await keyOf(shop, 5), other: await keyOf(other) },
     ...{ sandbox: await keyOf(sandbox), otherSandbox: await keyOf(otherSandbox) },
@@ -226,12 +227,12 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("a page of the feed is not that of a sandbox that was renewed while the page was read", async () => {
-    const { respond, keys, shop, sandbox, engine, afterPageIsRead } = opened;
+    const { respond, keys, sandbox, engine, afterPageIsRead } = opened;
     const line = `GET /restapi/changes.json?since=${await readHeadCursor(engine, sandbox.ID)}`;
     const status = async (query: string) => (await respond(line + query, { key: keys.sandbox })).status;
     expect(await status("&limit=1")).toBe(200);
     // The limit is another one, so that the page is not taken from the cache.
-    afterPageIsRead(() => publishSandbox(engine, shop, now));
+    afterPageIsRead(() => makeSandbox(engine, "shop", { now: () => now }));
     expect(await status("&limit=2")).toBe(410);
   });
 
