@@ -21,7 +21,8 @@ export function sandboxCommand(): Command {
       const made = await withEngine(options, (engine) =>
         withProgress(({ show }) =>
           runInterruptible(
-            (signal) => makeSandbox(engine, name, { signal, now: Date.now, onRecords: (count) => show("copying", count) }),
+            (signal) =>
+              makeSandbox(engine, name, { signal, now: Date.now, onRecords: (count) => show("copying", count) }),
             () => printMessage("a command that runs in a minute or later removes what is left of the copy"),
           ),
         ),

@@ -3,8 +3,8 @@
 import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
-import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
 import { findSandboxRecord, nameOfLiveSite, suspensionOf } from "../operator/sites/sandboxes.ts";
+import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
 import { removeSite } from "../operator/sites/site-removal.ts";
 import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";

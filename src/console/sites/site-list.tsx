@@ -140,7 +140,7 @@ function SiteButtons({ site, isForAll, onOpen }: Omit<SiteListProps, "sites"> & 
 
 type SiteAction = Extract<OpenSite, { readonly site: SiteInfo }>["kind"];
 
-/** What can be done with a site. A sandbox has no settings of its own. */
+/** Returns the actions that a site has. A sandbox has no settings of its own. */
 function actionsOf({ suspended, importing, sandboxOf }: SiteInfo, isForAll: boolean): SiteAction[] {
   if (importing) return [];
   const settings: SiteAction[] = sandboxOf === null ? ["edit", suspended ? "resume" : "suspend"] : [];
