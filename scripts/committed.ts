@@ -14,8 +14,9 @@ export async function committedDocuments(): Promise<Map<string, string>> {
   const requests = exampleRequests(await slices.run(toOpenapi(served)));
   return new Map([
     ["docs/openapi.json", String(await servedFiles(allResources).get("/openapi.json")?.make())],
-    ["docs/postman.json", toPostman(requests, "Set the variables `url` and `key` of this collection first.")],
-    ["docs/storefront.http", toHttpFile(requests)],
+    ["docs/postman.json", toPostman(requests)],
+    ["docs/storefront.http", toHttpFile(requests, "rest-client")],
+    ["docs/storefront-jetbrains.http", toHttpFile(requests, "jetbrains")],
     ["src/client/record-types.ts", toRecordTypes(served)],
   ]);
 }

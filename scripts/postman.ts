@@ -1,8 +1,12 @@
 import type { ExampleRequest } from "./requests.ts";
 
+const description =
+  "First set the variables `url` and `key` of this collection. Then send the requests of a folder from top to bottom: the first ones create a record, and the others use the ID that came back, in a variable of the collection.";
+
 /** Formats `requests` as a Postman collection (format v2.1). Other tools read this format too. */
-export function toPostman(requests: readonly ExampleRequest[], description: string): string {
+export function toPostman(requests: readonly ExampleRequest[]): string {
   const tags = [...new Set(requests.map(({ tag }) => tag))];
+  const variables = new Set(requests.flatMap(({ isIdSource, variable }) => (isIdSource ? [variable] : [])));
   const collection = {
     info: {
       name: "Storefront",
@@ -20,23 +24,29 @@ export function toPostman(requests: readonly ExampleRequest[], description: stri
     variable: [
       { key: "url", value: "http://127.0.0.1:8080" },
       { key: "key", value: "" },
-      { key: "id", value: "1" },
+      ...[...variables].map((key) => ({ key, value: "" })),
     ],
     item: tags.map((tag) => ({ name: tag, item: requests.filter((request) => request.tag === tag).map(toItem) })),
   };
   return `${JSON.stringify(collection, null, 2)}\n`;
 }
 
-function toItem({ name, method, path, query, headers, body }: ExampleRequest) {
+function toItem(request: ExampleRequest) {
+  const { name, method, path, query, headers, variable } = request;
+  const fill = (text: string) => text.replaceAll("{{id}}", `{{${variable}}}`);
+  const body = request.body === undefined ? undefined : fill(request.body);
   return {
     name,
+    ...(request.isIdSource
+      ? { event: [{ listen: "test", script: { type: "text/javascript", exec: script(request) } }] }
+      : {}),
     request: {
       method,
       header: Object.entries(headers).map(([key, value]) => ({ key, value })),
       url: {
-        raw: `{{url}}${path}`,
+        raw: `{{url}}${fill(path)}`,
         host: ["{{url}}"],
-        path: path.slice(1).split("/"),
+        path: fill(path).slice(1).split("/"),
         query: query.map((parameter) => ({
           key: parameter.name,
           value: "",
@@ -49,6 +59,13 @@ function toItem({ name, method, path, query, headers, body }: ExampleRequest) {
         : { body: { mode: "raw", raw: body, options: { raw: { language: languageOf(path) } } } }),
     },
   };
+}
+
+/** Returns the lines of the script that keeps the ID of the new record, or of the first record of a list. */
+function script({ path, method, variable }: ExampleRequest): string[] {
+  const record = method === "POST" ? "pm.response.json()" : "pm.response.json()[0]";
+  const id = path.endsWith(".xml") ? 'pm.response.text().match(/ ID="(\\d+)"/)[1]' : `${record}.ID`;
+  return [`if (pm.response.code < 300) pm.collectionVariables.set("${variable}", ${id});`];
 }
 
 function languageOf(path: string): string {

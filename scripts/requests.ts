@@ -1,4 +1,5 @@
-// Derives example requests for tools from the OpenAPI document.
+// Derives example requests for tools from the OpenAPI document. Sent in their order, they create records, use the IDs that come back, and delete
+// these records again. They name no other record.
 
 import type { Schema } from "../src/reference/json-schema.ts";
 
@@ -6,12 +7,29 @@ export interface ExampleRequest {
   /** The heading of the request in the tool. */
   readonly tag: string;
   readonly name: string;
+  /** A name for programs, such as `createBrand`. No two requests have the same. */
+  readonly id: string;
   readonly method: string;
   /** The path. For the ID of a record, it contains `{{id}}`. */
   readonly path: string;
   readonly query: readonly { readonly name: string; readonly description: string }[];
   readonly headers: Readonly<Record<string, string>>;
+  /** For the ID of a record, it contains `{{id}}`. */
   readonly body: string | undefined;
+  /** The variable for the ID of a record of this resource, such as `brandId`. */
+  readonly variable: string;
+  /** The earlier request whose response has the ID for `{{id}}`; undefined if the request has no `{{id}}`. */
+  readonly idSource: IdSource | undefined;
+  /** Whether a later request gets its ID from the response to this one. */
+  readonly isIdSource: boolean;
+}
+
+export interface IdSource {
+  readonly id: string;
+  /** A new record, or the first record of a list. */
+  readonly kind: "record" | "list";
+  /** The name of the record's element in XML; undefined for JSON. */
+  readonly element: string | undefined;
 }
 
 /** The members of the document that this file reads. */
@@ -23,6 +41,7 @@ interface OpenapiDocument {
 interface Operation {
   readonly tags: readonly [string];
   readonly summary: string;
+  readonly operationId: string;
   readonly parameters?: readonly { readonly $ref: string }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
 }
@@ -35,28 +54,89 @@ interface Parameter {
   readonly schema: { readonly enum?: readonly string[] };
 }
 
-/** Returns a request for each operation of the document, except HEAD and OPTIONS. */
+/** A request before its source is known. */
+type Draft = Omit<ExampleRequest, "variable" | "idSource" | "isIdSource">;
+
+/** Returns a request for each operation of the document, except HEAD and OPTIONS, and further creates, so that each delete has a record. */
 export function exampleRequests(document: Schema): ExampleRequest[] {
   const { components, paths } = document as unknown as OpenapiDocument;
-  return Object.entries(paths).flatMap(([path, operations]) =>
+  const drafts = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
       .filter(([method]) => method !== "head" && method !== "options")
-      .map(([method, operation]) => {
-        const names = new Set(operation.parameters?.map(({ $ref }) => $ref.replace(/.*\//, "")));
-        const parameters = Object.entries(components.parameters).flatMap(([name, one]) =>
-          names.has(name) ? [one] : [],
-        );
-        return {
-          tag: operation.tags[0],
-          name: operation.summary,
-          method: method.toUpperCase(),
-          path: path.replace("{id}", "{{id}}"),
-          query: parameters.filter((parameter) => parameter.in === "query"),
-          headers: requiredHeaders(parameters),
-          body: bodyOf(operation),
-        };
-      }),
+      .map(([method, operation]) => toDraft(path, method, operation, components.parameters)),
   );
+  const tags = [...new Set(drafts.map(({ tag }) => tag))];
+  return tags.flatMap((tag) => withSources(withCreates(drafts.filter((draft) => draft.tag === tag).sort(byRank))));
+}
+
+function toDraft(path: string, method: string, operation: Operation, all: Readonly<Record<string, Parameter>>): Draft {
+  const names = new Set(operation.parameters?.map(({ $ref }) => $ref.replace(/.*\//, "")));
+  const parameters = Object.entries(all).flatMap(([name, one]) => (names.has(name) ? [one] : []));
+  return {
+    tag: operation.tags[0],
+    name: operation.summary,
+    id: operation.operationId,
+    method: method.toUpperCase(),
+    path: path.replace("{id}", "{{id}}"),
+    query: parameters.filter((parameter) => parameter.in === "query"),
+    headers: requiredHeaders(parameters),
+    body: bodyOf(operation),
+  };
+}
+
+/** The order of the requests of a tag: the method, and whether the path names the record. */
+const ranks = ["GET", "POST", "GET id", "PUT id", "PATCH id", "PUT", "PATCH", "POST id", "DELETE id", "DELETE"];
+
+function byRank(a: Draft, b: Draft): number {
+  return rankOf(a) - rankOf(b);
+}
+
+function rankOf({ method, path }: Draft): number {
+  return ranks.indexOf(method + (path.includes("{{id}}") ? " id" : ""));
+}
+
+/** Inserts a create before each delete but the first, which deletes the record of the first create. */
+function withCreates(drafts: readonly Draft[]): Draft[] {
+  const create = drafts.find(isCreate);
+  let deletes = 0;
+  return drafts.flatMap((draft) => {
+    if (!create || draft.method !== "DELETE" || deletes++ === 0) return [draft];
+    return [{ ...create, name: `${create.name} again`, id: `${create.id}Again` }, draft];
+  });
+}
+
+function isCreate({ method, path }: Draft): boolean {
+  return method === "POST" && !path.includes("{{id}}");
+}
+
+/** Connects each request that names a record with the last create before it; if there is none, with the list. */
+function withSources(drafts: readonly Draft[]): ExampleRequest[] {
+  const used = new Set<string>();
+  const requests = drafts.map((draft, index) => {
+    const source = drafts.slice(0, index).findLast(isCreate) ?? drafts[0];
+    const needsId = `${draft.path}${draft.body ?? ""}`.includes("{{id}}");
+    if (!needsId || !source) return { ...draft, idSource: undefined };
+    used.add(source.id);
+    return { ...draft, idSource: toSource(source, drafts) };
+  });
+  const variable = variableOf(drafts);
+  return requests.map((request) => ({ ...request, variable, isIdSource: used.has(request.id) }));
+}
+
+function toSource(source: Draft, drafts: readonly Draft[]): IdSource {
+  const element = source.path.endsWith(".xml") ? elementOf(drafts) : undefined;
+  return { id: source.id, kind: isCreate(source) ? "record" : "list", element };
+}
+
+/** Returns the name of the resource's element: `Brand` for `getBrand` and `getBrandXml`. */
+function elementOf(drafts: readonly Draft[]): string {
+  const lookUp = drafts.find(({ method, path }) => method === "GET" && path.includes("{{id}}"));
+  return (lookUp?.id ?? "").replace(/^get|Xml$/g, "");
+}
+
+function variableOf(drafts: readonly Draft[]): string {
+  const element = elementOf(drafts);
+  return `${element.charAt(0).toLowerCase()}${element.slice(1)}Id`;
 }
 
 function requiredHeaders(parameters: readonly Parameter[]): Record<string, string> {

@@ -65,6 +65,11 @@ declare module "*/page.js" {
   export default text;
 }
 
+declare module "*/key.js" {
+  const text: string;
+  export default text;
+}
+
 declare module "*/try.js" {
   const text: string;
   export default text;

@@ -7,8 +7,8 @@ import type { Resource } from "../model/resource.ts";
 import { readClientPackage, unversionedClientPath } from "../reference/client-package.ts";
 import {
   type Download,
+  filesWithAddress,
   missingPathDetail,
-  requestFiles,
   type ServedFile,
   servedFiles,
 } from "../reference/documents.ts";
@@ -41,7 +41,7 @@ export async function createPages(
   const files = [...servedFiles(resources, client)].map(([path, file]): [string, Respond] => [path, serveFile(file)]);
   const clientPath = client?.path ?? unversionedClientPath;
   const home = (address: string) => ({ type: htmlType, text: homePage(resources, address, clientPath) });
-  const made = [["/", home] as const, ...requestFiles].map(([path, make]): [string, Respond] => [
+  const made = [["/", home] as const, ...filesWithAddress(resources, client)].map(([path, make]): [string, Respond] => [
     path,
     (context) => serveMade(context, make(addressOf(context)), "X-Forwarded-Proto"),
   ]);

@@ -8,7 +8,8 @@ import { requestedHost } from "./authorization/requested-host.ts";
 import { acceptsHtml } from "./common/content-negotiation.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
-import { type PublicRoute, publicRoute } from "./route.ts";
+import { toResponse } from "./responses.ts";
+import { publicRoute, type Route, siteRoute } from "./route.ts";
 
 interface DocumentationOptions {
   readonly tls?: object | undefined;
@@ -20,12 +21,22 @@ export interface Documentation {
   /** Loads the code of the pages. */
   load(): Promise<unknown>;
   /** Returns the route of a path that can be documentation; undefined for other paths. */
-  routeOf(path: string): PublicRoute | undefined;
+  routeOf(path: string): Route | undefined;
   /** Returns an HTML page with the error if a browser has opened an unknown page (contract section 8); undefined for other clients and errors. */
   problemPage(context: RequestContext, error: unknown): Promise<WireResponse> | undefined;
 }
 
-const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
+const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/|llms\.txt$)/;
+
+/** The name of the site that the key opens, for the pages: they say what an example would change. */
+const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
+  readOperation: "look-up",
+  methods: ["GET", "HEAD"],
+  respond: (context) => {
+    const body = JSON.stringify({ Site: context.site?.name });
+    return toResponse(context, 200, { type: "application/json", body: Buffer.from(body) });
+  },
+});
 
 export function createDocumentation(
   options: DocumentationOptions,
@@ -41,7 +52,10 @@ export function createDocumentation(
   });
   return {
     load: pages,
-    routeOf: (path) => (documented.test(path) ? route : undefined),
+    routeOf: (path) => {
+      if (path === sitePath) return siteNameRoute;
+      return documented.test(path) ? route : undefined;
+    },
     problemPage(context, error) {
       if (!(error instanceof ProblemError) || !wantsPage(context, error)) return undefined;
       return code().then(({ toProblemPage }) => toProblemPage(context, error));

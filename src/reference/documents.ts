@@ -14,6 +14,7 @@ import spreadsheetLocations from "../../docs/mappings/spreadsheet-locations.json
 import woocommerceBrands from "../../docs/mappings/woocommerce-brands.json" with { type: "text" };
 import postman from "../../docs/postman.json" with { type: "text" };
 import httpFile from "../../docs/storefront.http" with { type: "text" };
+import jetbrainsHttpFile from "../../docs/storefront-jetbrains.http" with { type: "text" };
 import curlExample from "../../examples/curl.sh" with { type: "text" };
 import javascriptExample from "../../examples/javascript.mjs" with { type: "text" };
 import phpExample from "../../examples/php.php" with { type: "text" };
@@ -32,9 +33,10 @@ import { type ClientPackage, unversionedClientPath } from "./client-package.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
 import { documentInFormat, type OpenapiDocument } from "./openapi/document-reader.ts";
-import { renderPages } from "./pages/guide.ts";
-import { assets, formsPolicy, htmlType, pagePolicy } from "./pages/layout.ts";
+import { guidePages, renderPages } from "./pages/guide.ts";
+import { assets, formsPolicy, htmlType } from "./pages/layout.ts";
 import { exampleAddress } from "./pages/markdown.ts";
+import { llmsText, markdownPages } from "./pages/markdown-pages.ts";
 import { referencePage } from "./pages/reference.ts";
 import { toProblemXsd, toXsd } from "./xsd.ts";
 
@@ -56,15 +58,14 @@ const xml = "application/xml; charset=utf-8";
 
 /**
  * Returns the pages, their scripts and the documents, by path. If a query selects a document, the key is path and query. The start page and the
- * request files (`requestFiles`) are not included, because their content depends on the request.
+ * files of `filesWithAddress` are not included, because their content depends on the request.
  * @param client undefined if it was not built
  */
 export function servedFiles(resources: readonly Resource[], client?: ClientPackage): Map<string, ServedFile> {
   const served = publicResources(resources);
-  const linked = ["/docs", unversionedClientPath, ...requestFiles.keys(), ...staticFiles.keys()];
-  const pages = [...renderPages(linked, client)].map(([path, make]): [string, ServedFile] => [
+  const pages = [...renderPages(isServed, client)].map(([path, { render, policy }]): [string, ServedFile] => [
     path,
-    { type: htmlType, make: () => slices.runOthers(make()), policy: pagePolicy },
+    { type: htmlType, make: () => slices.runOthers(render()), policy },
   ]);
   const reference = () => slices.runOthers(referenceOf(served));
   return new Map<string, ServedFile>([
@@ -167,10 +168,41 @@ const staticFiles: ReadonlyMap<string, Download> = new Map(
 );
 
 /** Request files for tools, by path. Each function replaces the example URL by the URL of this server. */
-export const requestFiles: ReadonlyMap<string, (address: string) => Download> = new Map([
+const requestFiles: ReadonlyMap<string, (address: string) => Download> = new Map([
   ["/docs/postman.json", toRequests(json, postman)],
   ["/docs/storefront.http", toRequests("text/plain; charset=utf-8", httpFile)],
+  ["/docs/storefront-jetbrains.http", toRequests("text/plain; charset=utf-8", jetbrainsHttpFile)],
 ]);
+
+const servedPaths: ReadonlySet<string> = new Set([
+  "/docs",
+  unversionedClientPath,
+  ...requestFiles.keys(),
+  ...staticFiles.keys(),
+  ...guidePages.map(({ path }) => path),
+]);
+
+/** Returns whether a path under /docs is a page or a download, to which pages can link. */
+function isServed(path: string): boolean {
+  return servedPaths.has(path);
+}
+
+/**
+ * Returns the files that contain the URL of the server, by path: request files, the pages as Markdown, `/llms.txt`. Each function takes the URL.
+ * @param client undefined if it was not built
+ */
+export function filesWithAddress(
+  resources: readonly Resource[],
+  client?: ClientPackage,
+): Map<string, (address: string) => Download> {
+  const served = publicResources(resources);
+  const pages = [...markdownPages(isServed, client)].map(([path, make]): [string, (address: string) => Download] => [
+    path,
+    (address) => ({ type: "text/markdown; charset=utf-8", text: make(address) }),
+  ]);
+  const llms = (address: string) => ({ type: "text/plain; charset=utf-8", text: llmsText(served, address) });
+  return new Map([...requestFiles, ...pages, ["/llms.txt", llms]]);
+}
 
 /** Returns the package of the client, at the path with its version, and at the path without one. */
 function clientFiles(client: ClientPackage | undefined): [string, ServedFile][] {

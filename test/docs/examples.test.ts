@@ -1,16 +1,20 @@
-// Runs every example on every page of the guide, in order, and compares its output with the page.
+// Runs every example of the guide, and compares its output with the page: each page alone, and the whole guide as a reader runs it, from its first
+// page to its last.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { publicResources, type Resource } from "../../src/model/resource.ts";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
+import { allResources } from "../../src/resources/all.ts";
 import { difference, type Example, examplesIn, languagesIn } from "../support/markdown-examples.ts";
-import { startDemo } from "../support/programs/demo-server.ts";
+import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
 
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-examples-"));
 const mark = "-----next-example-----";
+const languages = ["sh", "js", "python"] as const;
 
 beforeAll(() => {
   const target = join(project, "node_modules/@storefront-server/client");
@@ -29,8 +33,7 @@ describe("every example has the output on its page", () => {
       test(`${name} (${examples.length}) in ${language}`, async () => {
         const server = await startDemo();
         try {
-          const outputs = await run(examples, server.url, server.key);
-          for (const [index, example] of examples.entries()) expectOutput(example, outputs[index] ?? "");
+          await expectOutputs(examples, server);
         } finally {
           await server.stop();
         }
@@ -40,10 +43,48 @@ describe("every example has the output on its page", () => {
 
   test("a page that lets its readers choose has curl, JavaScript and Python at every choice", () => {
     const offered = Object.values(guide).map((text) => languagesIn(text));
-    expect(offered.filter((languages) => languages.length > 1).length).toBeGreaterThan(2);
-    for (const languages of offered) if (languages.length > 1) expect(languages).toEqual(["sh", "js", "python"]);
+    expect(offered.filter((choice) => choice.length > 1).length).toBeGreaterThan(2);
+    for (const choice of offered) if (choice.length > 1) expect(choice).toEqual([...languages]);
   });
 });
+
+describe("the whole guide, in the order of its pages, on one server", () => {
+  let server: DemoServer;
+  beforeAll(async () => {
+    server = await startDemo();
+  });
+  afterAll(() => server.stop());
+
+  for (const language of languages) {
+    test(`in ${language}, every example has its output, and the records are as before`, async () => {
+      const before = await readLists(server);
+      const examples = Object.values(guide).flatMap((text) => examplesIn(text, language));
+      expect(examples.filter((example) => example.language === language).length).toBeGreaterThan(9);
+      await expectOutputs(examples, server);
+      expect(await readLists(server)).toEqual(before);
+    }, 60_000);
+  }
+
+  test("the pages of the problems have their outputs, too, and the records are as before", async () => {
+    const before = await readLists(server);
+    await expectOutputs(
+      Object.values(problems).flatMap((text) => examplesIn(text)),
+      server,
+    );
+    expect(await readLists(server)).toEqual(before);
+  });
+});
+
+function readLists({ url, key }: DemoServer): Promise<string[]> {
+  const read = async ({ path }: Resource) =>
+    (await fetch(`${url}/restapi/${path}.json`, { headers: { "X-API-AUTH": key } })).text();
+  return Promise.all(publicResources(allResources).map(read));
+}
+
+async function expectOutputs(examples: readonly Example[], { url, key }: DemoServer): Promise<void> {
+  const outputs = await run(examples, url, key);
+  for (const [index, example] of examples.entries()) expectOutput(example, outputs[index] ?? "");
+}
 
 function expectOutput({ code, expected }: Example, output: string): void {
   if (!expected) throw new Error(`the page has no output for\n${code}`);

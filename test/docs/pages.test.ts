@@ -243,12 +243,56 @@ test("a choice of languages offers curl, JavaScript and Python, and shows them o
   }
 });
 
-test("the style and the scripts of all pages have less than 20 kB", async () => {
+test("the style and the scripts of all pages have less than 24 kB", async () => {
   const { text } = await server.call("GET", "/docs");
   const paths = [...text.matchAll(/\/docs\/assets\/[^"]+/g)].map(([path]) => path);
-  expect(paths.length).toBe(3);
+  expect(paths.length).toBe(4);
   const sizes = await Promise.all(paths.map(async (path) => (await server.call("GET", path)).text.length));
-  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(20_000);
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(24_000);
+});
+
+describe("an example that changes records", () => {
+  /** The beginnings of the examples of a page that have a note. */
+  const noted = async (path: string) => {
+    const { text } = await server.call("GET", path);
+    const blocks = text.split('<div class="code').slice(1);
+    return blocks.filter((block) => block.includes('<p class="writes">')).map((block) => textOf(block));
+  };
+
+  test("says so in each language, and the page asks for a key", async () => {
+    const examples = await noted("/docs/getting-started");
+    expect(examples.length).toBe(9);
+    expect(examples.filter((example) => example.includes("CREATED=$(curl")).length).toBe(1);
+    expect((await server.call("GET", "/docs/getting-started")).text).toContain('<input id="key" type="password"');
+  });
+
+  test("says so only if it writes, and if the server does not reject it", async () => {
+    for (const path of ["/docs/errors", "/docs/authentication", "/docs/problems/ambiguous-id"])
+      expect(await noted(path)).toEqual([]);
+    const retries = await noted("/docs/safe-retries");
+    expect(retries.filter((example) => example.includes("If-Match: $ETAG")).length).toBe(2);
+    expect(retries.join()).not.toContain("Parked&quot;}' &quot;$URL");
+    expect((await server.call("GET", "/docs/paging-and-filtering")).text).not.toContain('id="key"');
+  });
+
+  test("changes nothing but its own records: no page names the ID of a record that it changes", () => {
+    for (const [name, text] of Object.entries(guide)) {
+      const code = [...text.matchAll(/^```(?:sh|js|python)\n([\s\S]*?)^```/gm)].map(([, block]) => block).join("\n");
+      const named = code.match(/-X (?:PUT|PATCH|DELETE)(?:[^\n]|\\\n)*s\/\d+\.(?:json|xml)|\.(?:update|delete)\(\d/g);
+      expect([name, named]).toEqual([name, null]);
+    }
+  });
+});
+
+describe("/docs/site.json", () => {
+  test("is the name of the site, for a valid key", async () => {
+    const { status, headers, json } = await server.call("GET", "/docs/site.json", { key: server.key });
+    expect([status, headers.get("Content-Type"), json]).toEqual([200, "application/json", { Site: server.site.Name }]);
+    expect(headers.get("Cache-Control")).toBe("no-cache, no-store, must-revalidate");
+    expect((await server.call("GET", "/docs/site.json", { key: "" })).status).toBe(401);
+    expect((await server.call("GET", "/docs/site.json", { key: "wrong" })).status).toBe(401);
+    expect((await server.call("POST", "/docs/site.json", { key: server.key })).status).toBe(405);
+  });
 });
 
 describe("the reference", () => {
@@ -265,6 +309,14 @@ describe("the reference", () => {
     expect(operations.length).toBeGreaterThan(20);
     const shown = [...text.matchAll(/<section class="operation" id="(\w+)"/g)].map(([, id]) => id as string);
     expect(shown.sort()).toEqual(operations.sort());
+  });
+
+  test("fills no ID into a form that writes", async () => {
+    const forms = (await reference()).match(/<form data-method="(?!GET)[\s\S]*?<\/form>/g) ?? [];
+    expect(forms.length).toBeGreaterThan(10);
+    const named = forms.filter((form) => /name="id"[^>]* value=|&quot;ID&quot;: \d|ID=&quot;\d/.test(form));
+    expect(named).toEqual([]);
+    expect(forms.filter((form) => !form.includes('<p class="writes">'))).toEqual([]);
   });
 
   test("folds operations that name their record in the body, and those by POST, at its end", async () => {

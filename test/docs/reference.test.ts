@@ -1,7 +1,7 @@
 // The pages in a real browser.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Dialog, Page } from "playwright-core";
 import { openBrowser, openPage, type Watched } from "../support/console/browser.ts";
 import { type DemoServer, startDemoServer } from "../support/programs/demo-server.ts";
 
@@ -94,6 +94,63 @@ test("the form of an operation in XML sends XML, and shows the response: the rec
   const pasted = Bun.spawnSync(["bash", "-c", line], { env: { ...process.env, KEY: server.key } });
   expect(pasted.stdout.toString()).toContain(`<Name>It's &amp; "on" $KEY</Name>`);
   expect(watched.foreignRequests).toEqual([]);
+}, 120_000);
+
+test("a form escapes each character of a filter once", async () => {
+  const { page } = await openPage(browser, server.url, 1280, 900);
+  await page.goto(`${server.url}/docs`);
+  const names = ["R&D #1", "50% + 1 = x", "a%20b&c", "[Ünï] '\\\"?/", "é&filter", "a,b;c"];
+  const create = async (Name: string) => {
+    const headers = { "X-API-AUTH": server.key };
+    const response = await fetch(`${server.url}/restapi/brands.json`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ Name }),
+    });
+    return ((await response.json()) as { ID: number }).ID;
+  };
+  const form = await openForm(page, "listBrands");
+  for (const name of names) {
+    const id = await create(name);
+    await form.getByLabel("filter").fill(`filter[Name]=${name}&filter[ID][in]=${id},${id + 1}`);
+    const line = (await form.locator(".line").textContent()) as string;
+    const pasted = Bun.spawnSync(["bash", "-c", line], { env: { ...process.env, KEY: server.key } });
+    expect(JSON.parse(pasted.stdout.toString()).map(({ Name }: { Name: string }) => Name)).toEqual([name]);
+  }
+  await page.context().close();
+}, 120_000);
+
+test("with a live key, every page says which site its examples change, and a delete asks first", async () => {
+  const watched = await openPage(browser, server.url, 1280, 900);
+  const { page } = watched;
+  await page.goto(`${server.url}/docs`);
+  const form = await openForm(page, "deleteBrand");
+  const id = form.getByLabel("id", { exact: true });
+  expect(await id.inputValue()).toBe("");
+  expect(await form.locator(".writes").textContent()).toBe("This changes records of the site that your key opens.");
+  await page.locator("#key").fill(server.key);
+  await page.locator("#key-meaning").getByText("It changes the live site demo.").waitFor();
+  expect(await form.locator(".writes").textContent()).toBe("This changes the live site demo.");
+
+  await id.fill("3");
+  page.once("dialog", (dialog) => dialog.dismiss());
+  await form.getByRole("button", { name: "Send" }).click();
+  await form.locator(".result").getByText("Nothing was deleted.").waitFor();
+  const [dialog] = await Promise.all([
+    new Promise<Dialog>((resolve) => page.once("dialog", resolve)).then(async (shown) => {
+      await shown.accept();
+      return shown;
+    }),
+    form.getByRole("button", { name: "Send" }).click(),
+  ]);
+  expect(dialog.message()).toBe("This deletes a record of the live site demo. Delete it?");
+  await form.locator(".result").getByText("Café Étoile").waitFor();
+
+  await page.goto(`${server.url}/docs/getting-started`);
+  expect(await page.locator(".writes").first().textContent()).toBe("This changes the live site demo.");
+  expect(await page.locator("#key").inputValue()).toBe("");
+  expect(await page.evaluate<string>("JSON.stringify({ ...sessionStorage, ...localStorage })")).not.toContain("sfk_");
+  await expectQuiet(watched);
 }, 120_000);
 
 test("a chosen language and format hold on every page, and copying gives the example of this server", async () => {

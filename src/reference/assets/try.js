@@ -3,6 +3,19 @@ document.addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement;
   const shown = /^(content-type|etag|link|location|retry-after|x-total-count|x-request-id|idempotency-replayed)$/;
 
+  const encode = (text) => encodeURIComponent(text.toWellFormed());
+
+  /** Escapes typed filters. Their brackets and `=`, and `&` before another filter, have their meaning in a query; all else is part of a value. */
+  const encodeFilters = (typed) =>
+    typed
+      .split(/&(?=filter\[)/)
+      .map((filter) => {
+        const end = filter.includes("=") ? filter.indexOf("=") : filter.length;
+        const name = encode(filter.slice(0, end)).replaceAll("%5B", "[").replaceAll("%5D", "]");
+        return name + encode(filter.slice(end)).replace("%3D", "=").replaceAll("%2C", ",");
+      })
+      .join("&");
+
   const requestOf = (form) => {
     const format = root.dataset.format;
     let path = form.dataset[format] ?? form.dataset.json;
@@ -10,12 +23,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const headers = {};
     for (const { name, value, dataset } of form.querySelectorAll("input")) {
       if (value === "") continue;
-      const encoded = encodeURIComponent(value).replaceAll("%2C", ",");
+      const encoded = encode(value).replaceAll("%2C", ",");
       if (dataset.in === "path") path = path.replace(`{${name}}`, encoded);
       if (dataset.in === "query") query.push(`${name}=${encoded}`);
-      // Do not escape it: the brackets, `=` and `&` that a person types have their meaning in a query.
-      if (dataset.in === "typed")
-        query.push(encodeURI(value).replace(/%5B/g, "[").replace(/%5D/g, "]").replace("#", "%23"));
+      if (dataset.in === "typed") query.push(encodeFilters(value));
       if (dataset.in === "header") headers[name] = value;
     }
     const body = form.querySelector(`[data-body="${format}"]`)?.value || undefined;
@@ -63,9 +74,17 @@ document.addEventListener("DOMContentLoaded", () => {
     result.querySelector("code").textContent = text;
   };
 
+  /** Asks before a delete in a live site. Only a key of a sandbox begins with `sfk_test_`. */
+  const mayDelete = (key) =>
+    key === "" ||
+    key.startsWith("sfk_test_") ||
+    confirm(`This deletes a record of the live site${root.dataset.site ? ` ${root.dataset.site}` : ""}. Delete it?`);
+
   const send = async (form) => {
     const { method, path, headers, body } = requestOf(form);
     const key = document.querySelector("#key").value.trim();
+    const isDelete = method === "DELETE" || /^delete$/i.test(headers["X-HTTP-Method-Override"]);
+    if (isDelete && !mayDelete(key)) return show(form, "Not sent", "Nothing was deleted.");
     const all = { ...headers, ...(key ? { "X-API-AUTH": key } : {}) };
     const response = await fetch(path, { method, headers: all, body, cache: "no-store" });
     const lines = [...response.headers]

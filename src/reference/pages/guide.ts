@@ -51,7 +51,8 @@ import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { type ClientPackage, withClientVersion } from "../client-package.ts";
-import { type Link, type LinkGroup, toPage } from "./layout.ts";
+import { asksForKey, keyBox } from "./key-box.ts";
+import { formsPolicy, keyScript, type Link, type LinkGroup, pagePolicy, toPage } from "./layout.ts";
 import { renderMarkdown } from "./markdown.ts";
 
 // The Markdown files of the guide. They are imported, so that a single executable contains them.
@@ -116,7 +117,8 @@ export const problems: Readonly<Record<ErrorCode, string>> = {
   unavailable: unavailableProblem,
 };
 
-interface GuidePage {
+/** A page that is made from a Markdown file. */
+export interface GuidePage {
   readonly path: string;
   readonly text: string;
   /** The folder of the text within docs/. The links in the text are relative to it. */
@@ -125,16 +127,22 @@ interface GuidePage {
 }
 
 /** The pages of the guide in reading order. */
-const chapters: readonly GuidePage[] = [...Object.entries(guide).map(toChapter), otherPage("examples")];
+export const chapters: readonly GuidePage[] = [...Object.entries(guide).map(toChapter), otherPage("examples")];
 
-const operatorPages: readonly GuidePage[] = [...Object.entries(manual).map(toChapter), otherPage("changelog")];
+export const operatorPages: readonly GuidePage[] = [...Object.entries(manual).map(toChapter), otherPage("changelog")];
 
-const problemPages: readonly GuidePage[] = (Object.keys(problems) as ErrorCode[]).map((code) => ({
+export const problemPages: readonly GuidePage[] = (Object.keys(problems) as ErrorCode[]).map((code) => ({
   path: `/docs/problems/${code}`,
   text: problems[code],
   folder: "problems/",
   section: "/docs/problems",
 }));
+
+/** The page that lists the problems: the same text as the chapter about errors, beside the list of problems. */
+const problemList: GuidePage = { path: "/docs/problems", text: guide.errors, folder: "", section: "/docs/problems" };
+
+/** All pages that are made from Markdown files. */
+export const guidePages: readonly GuidePage[] = [...chapters, ...operatorPages, ...problemPages, problemList];
 
 const guideLists: readonly LinkGroup[] = [
   { title: "Guide", links: chapters.map(toLink) },
@@ -143,33 +151,45 @@ const guideLists: readonly LinkGroup[] = [
 
 const problemLists: readonly LinkGroup[] = [{ title: "Errors", links: problemPages.map(toLink) }];
 
+/** A page as HTML. */
+interface HtmlPage {
+  readonly render: () => Steps<string>;
+  /** `Content-Security-Policy`. */
+  readonly policy: string;
+}
+
 /**
- * Returns the pages of the guide, the manual and the problems, by path, each with the function that renders it.
- * @param files further paths of this server to which pages may link. Links to other files of the repository become plain text
+ * Returns the pages of the guide, the manual and the problems, by path.
+ * @param isServed whether this server has a path under /docs. Links to other files of the repository become plain text
  * @param client its version is in the pages; undefined if it was not built
  */
 export function renderPages(
-  files: readonly string[],
+  isServed: (path: string) => boolean,
   client: ClientPackage | undefined,
-): Map<string, () => Steps<string>> {
-  const listed = { path: "/docs/problems", text: guide.errors, folder: "", section: "/docs/problems" };
-  const pages = [...chapters, ...operatorPages, ...problemPages, listed];
-  const served = new Set([...files, ...pages.map(({ path }) => path)]);
+): Map<string, HtmlPage> {
   return new Map(
-    pages.map((page) => [page.path, () => render({ ...page, text: withClientVersion(page.text, client) }, served)]),
+    guidePages.map((page) => {
+      const withVersion = { ...page, text: withClientVersion(page.text, client) };
+      const policy = asksForKey(page) ? formsPolicy : pagePolicy;
+      return [page.path, { render: () => render(withVersion, isServed), policy }];
+    }),
   );
 }
 
-function* render({ path, text, folder, section }: GuidePage, served: ReadonlySet<string>): Steps<string> {
-  const { html, headings } = yield* renderMarkdown(text, folder, (linked) => served.has(linked));
-  const place = chapters.findIndex((page) => page.path === path);
+function* render(page: GuidePage, isServed: (path: string) => boolean): Steps<string> {
+  const { path, text, folder, section } = page;
+  const { html, headings } = yield* renderMarkdown(text, folder, isServed);
+  const place = chapters.findIndex((chapter) => chapter.path === path);
+  const body = asksForKey(page) ? html.replace("</h1>\n", (title) => `${title}${keyBox("Your API key")}\n`) : html;
   return toPage({
     title: titleOf(text),
-    content: html + (place === -1 ? "" : pageLinks(chapters[place - 1], chapters[place + 1])),
+    content: body + (place === -1 ? "" : pageLinks(chapters[place - 1], chapters[place + 1])),
     path,
     section,
     side: section === "/docs/problems" ? problemLists : guideLists,
     contents: headings.map(({ id, title }) => ({ path: `#${id}`, title })),
+    markdown: `${path}.md`,
+    extraScripts: asksForKey(page) ? [keyScript.path] : [],
   });
 }
 
@@ -196,6 +216,7 @@ function toLink({ path, text }: GuidePage): Link {
   return { path, title: escapeHtml(titleOf(text)) };
 }
 
-function titleOf(text: string): string {
+/** Returns the heading of level 1. */
+export function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? "";
 }

@@ -1,6 +1,7 @@
 // The frame of every documentation page: head, header, list of pages, contents.
 
 import { escapeHtml } from "../../lib/text.ts";
+import keyText from "../assets/key.js" with { type: "text" };
 import pageStyle from "../assets/page.css" with { type: "text" };
 import pageScript from "../assets/page.js" with { type: "text" };
 import tryScript from "../assets/try.js" with { type: "text" };
@@ -46,8 +47,10 @@ interface PageContent {
   readonly side?: readonly LinkGroup[];
   /** The headings of the page, with links to them. */
   readonly contents?: readonly Link[];
-  /** The path of a second script, in addition to the script of every page. */
-  readonly extraScript?: string;
+  /** The path of the same page as Markdown. */
+  readonly markdown?: string;
+  /** The paths of further scripts, in addition to the script of every page. */
+  readonly extraScripts?: readonly string[];
 }
 
 const sections: readonly Link[] = [
@@ -57,9 +60,9 @@ const sections: readonly Link[] = [
 ];
 
 /** Returns a whole page as HTML. */
-export function toPage({ title, content, path, section, side, contents, extraScript }: PageContent): string {
+export function toPage({ title, content, path, section, side, contents, markdown, extraScripts }: PageContent): string {
   const fullTitle = title === "Storefront" ? title : `${title} · Storefront`;
-  const scripts = [script.path, ...(extraScript ? [extraScript] : [])];
+  const scripts = [script.path, ...(extraScripts ?? [])];
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -68,7 +71,7 @@ export function toPage({ title, content, path, section, side, contents, extraScr
 <link rel="icon" href="data:,">
 <title>${escapeHtml(fullTitle)}</title>
 <link rel="stylesheet" href="${style.path}">
-${scripts.map((source) => `<script src="${source}"></script>`).join("\n")}
+${markdown ? `<link rel="alternate" type="text/markdown" href="${markdown}">\n` : ""}${scripts.map((source) => `<script src="${source}"></script>`).join("\n")}
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -119,10 +122,12 @@ const javascript = "text/javascript; charset=utf-8";
 
 const style = toAsset("page", "css", "text/css; charset=utf-8", pageStyle);
 const script = toAsset("page", "js", javascript, pageScript);
+/** The field for the API key. */
+export const keyScript = toAsset("key", "js", javascript, keyText);
 /** The forms of the reference. */
 export const forms = toAsset("try", "js", javascript, tryScript);
 
-export const assets: readonly Asset[] = [style, script, forms];
+export const assets: readonly Asset[] = [style, script, keyScript, forms];
 
 function toAsset(name: string, extension: string, type: string, content: string): Asset {
   const digest = Bun.SHA256.hash(content, "hex").slice(0, 12);

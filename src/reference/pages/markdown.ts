@@ -5,6 +5,7 @@ import { Lexer, Marked, type Token, type Tokens } from "marked";
 import { once } from "../../lib/concurrency.ts";
 import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
+import { changesRecords, writeWarning } from "./key-box.ts";
 import { toAnchor } from "./layout.ts";
 
 interface Heading {
@@ -26,7 +27,7 @@ interface RenderedMarkdown {
  */
 export function* renderMarkdown(text: string, folder = "", isServed = (_: string) => true): Steps<RenderedMarkdown> {
   const marked = createMarked(folder, isServed);
-  const tokens = yield* tokensOf(text.replaceAll(inRepository, ""), marked);
+  const tokens = yield* tokensOf(asServed(text), marked);
   const titles = tokens.filter((token): token is HeadingToken => token.type === "heading");
   addIds(titles);
   const headings = titles
@@ -66,8 +67,10 @@ function sectionsOf(text: string): string[] {
   return sections;
 }
 
-/** Matches the parts of a page about files that servers do not have, such as pictures. */
-const inRepository = /<!-- only in the repository -->[\s\S]*?<!-- end -->\n/g;
+/** Returns a Markdown text without its parts about files that servers do not have, such as pictures. */
+export function asServed(text: string): string {
+  return text.replaceAll(/<!-- only in the repository -->[\s\S]*?<!-- end -->\n/g, "");
+}
 
 /** A heading with its ID. */
 interface HeadingToken extends Tokens.Heading {
@@ -114,7 +117,8 @@ function createMarked(folder: string, isServed: (path: string) => boolean): Mark
       },
       code(token) {
         const { blocks } = token as Partial<CodeGroup>;
-        return blocks ? languageTabs(blocks) : codeBlock(toBlock(token));
+        if (blocks && blocks.length > 1) return languageTabs(blocks);
+        return codeBlock(blocks?.[0] ?? toBlock(token));
       },
       codespan({ text }) {
         return `<code>${withAddress(escapeHtml(text))}</code>`;
@@ -141,23 +145,37 @@ function scrolledTable(content: string): string {
 
 /** Blocks of code with the same example in several languages, as one token. */
 interface CodeGroup extends Tokens.Code {
-  readonly blocks: readonly CodeBlock[];
+  readonly blocks: CodeBlock[];
 }
 
-/** Joins neighbouring code blocks in the languages that a reader can choose, and labels the code block after them as their output. */
+/**
+ * Joins neighbouring code blocks in the languages that a reader can choose, and labels the code block after them as their output. Blocks that change
+ * records are marked.
+ */
 function withGroups(tokens: readonly Token[]): Token[] {
   const joined: Token[] = [];
-  for (const token of tokens.filter(({ type }) => type !== "space")) {
+  const shown = tokens.filter(({ type }) => type !== "space");
+  for (const [index, token] of shown.entries()) {
     const last = joined.at(-1) as CodeGroup | undefined;
-    if (token.type !== "code" || last?.type !== "code") joined.push(token);
-    else if (!isSpoken(last)) joined.push(token);
-    else if (!isSpoken(token)) joined.push({ ...token, lang: `${token.lang} output` });
+    if (token.type !== "code") joined.push(token);
+    else if (!isSpoken(token)) joined.push(isExample(last) ? { ...token, lang: `${token.lang} output` } : token);
     else {
-      const blocks = last.blocks ?? [toBlock(last)];
-      joined.splice(-1, 1, { ...last, blocks: [...blocks, toBlock(token as Tokens.Code)] } as CodeGroup);
+      const block = { ...toBlock(token as Tokens.Code), output: outputAfter(shown.slice(index + 1)) };
+      if (isExample(last)) last.blocks.push(block);
+      else joined.push({ ...token, blocks: [block] } as CodeGroup);
     }
   }
   return joined;
+}
+
+function isExample(token: Token | undefined): token is CodeGroup {
+  return token?.type === "code" && "blocks" in token;
+}
+
+/** Returns the text of the next block of code that is not an example; empty if another token comes first. */
+function outputAfter(tokens: readonly Token[]): string {
+  const next = tokens.find((token) => token.type !== "code" || !isSpoken(token));
+  return next?.type === "code" ? next.text : "";
 }
 
 function isSpoken({ lang }: Token & { lang?: string }): boolean {
@@ -172,8 +190,8 @@ function toBlock({ text, lang = "" }: Tokens.Code): CodeBlock {
   return { text, language, ...(role === "output" ? { label: output } : {}) };
 }
 
-/** Returns the path on the server for a link in the repository: `/docs/formats#xml` for `../formats.md#xml` in problems/. */
-function toPath(href: string, folder: string): string {
+/** Returns the path on this server for a link in the repository: `/docs/formats#xml` for `../formats.md#xml` in problems/. */
+export function toPath(href: string, folder: string): string {
   if (/^(?:[a-z]+:|\/|#)/.test(href)) return href;
   const { pathname, hash } = new URL(href, `file:///docs/${folder}`);
   const path = pathname.startsWith("/docs/") ? pathname : `/docs${pathname}`;
@@ -208,13 +226,19 @@ interface CodeBlock {
   readonly label?: string;
   /** The URL of the server in `text`. */
   readonly address?: string;
+  /** If the block is an example that a reader can run: the text of the block after it, with its output. May be empty. */
+  readonly output?: string;
 }
 
 /** Returns a block of code that the keyboard can scroll, with a button that copies the code. */
-export function codeBlock({ text, language, label, address = exampleAddress }: CodeBlock, className = ""): string {
+export function codeBlock(
+  { text, language, label, address = exampleAddress, output }: CodeBlock,
+  className = "",
+): string {
   const name = label ?? labelOf(text, language);
   const html = withAddress(highlight(text, language), address);
-  return `<div class="code${className && ` ${className}`}"><div class="bar"><span>${escapeHtml(name)}</span><button type="button" class="copy">Copy</button></div><pre tabindex="0" role="group" aria-label="${escapeHtml(name)} example"><code class="language-${escapeHtml(language)}">${html}</code></pre></div>\n`;
+  const warning = output !== undefined && changesRecords(text, language, output) ? writeWarning : "";
+  return `<div class="code${className && ` ${className}`}"><div class="bar"><span>${escapeHtml(name)}</span><button type="button" class="copy">Copy</button></div>${warning}<pre tabindex="0" role="group" aria-label="${escapeHtml(name)} example"><code class="language-${escapeHtml(language)}">${html}</code></pre></div>\n`;
 }
 
 /** Marks the URL of the server in `html`, so that the script of the page can replace it by the URL of the page's server. */

@@ -12,7 +12,8 @@ import {
   operationPairs,
   resolve,
 } from "../openapi/document-reader.ts";
-import { forms, type LinkGroup, toAnchor, toPage } from "./layout.ts";
+import { keyBox, writeWarning } from "./key-box.ts";
+import { forms, keyScript, type LinkGroup, toAnchor, toPage } from "./layout.ts";
 import { codeBlock, formatChoice, renderMarkdown, renderSentence } from "./markdown.ts";
 
 interface ReferenceGroup {
@@ -31,7 +32,7 @@ export function* referencePage(openapi: Schema): Steps<string> {
   const content = `<h1>Reference</h1>
 ${introduction.html}
 <p>Programs read the same from <a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a> or <a href="/openapi.yaml">as YAML</a>.</p>
-<div class="key js"><label for="key">API key for the forms on this page</label><input id="key" type="password" autocomplete="off" spellcheck="false" placeholder="Paste your key here"><p class="quiet">The page keeps it until you leave.</p></div>
+${keyBox("API key for the forms on this page")}
 ${sections.join("\n")}
 ${yield* otherForms(document, groups)}`;
   return toPage({
@@ -40,7 +41,7 @@ ${yield* otherForms(document, groups)}`;
     path: "/docs",
     section: "/docs",
     side: [...groups.map(toLinks), { title: "More", links: [{ path: "#other-forms", title: "Other forms" }] }],
-    extraScript: forms.path,
+    extraScripts: [keyScript.path, forms.path],
   });
 }
 
@@ -299,28 +300,46 @@ function firstTextField(value: unknown, path: readonly string[] = []): [readonly
 /** @param parameters the parameters of the operation */
 function tryForm({ method, formats, operation }: OperationPair, parameters: readonly DocumentedParameter[]): string {
   const id = operation.operationId;
+  const isWriting = method !== "get";
+  const hasIdInPath = parameters.some(isIdInPath);
   const paths = Object.entries(formats).map(([name, { path }]) => ` data-${name}="${escapeHtml(path)}"`);
-  const bodies = Object.entries(formats).map(([name, one]) =>
-    bodyField(id, name, exampleOf(one.operation.requestBody?.content)),
-  );
+  const bodies = Object.entries(formats).map(([name, one]) => {
+    const example = exampleOf(one.operation.requestBody?.content);
+    return bodyField(id, name, isWriting ? withoutId(example, hasIdInPath) : example);
+  });
   return `<details class="try"><summary>Try it</summary>
 <form data-method="${method.toUpperCase()}"${paths.join("")}>
-<div class="grid">${parameters.map((parameter) => inputFor(id, parameter)).join("")}</div>
+<div class="grid">${parameters.map((parameter) => inputFor(id, parameter, !(isWriting && isIdInPath(parameter)))).join("")}</div>
 ${bodies.join("")}
 <div class="code"><div class="bar"><span>curl</span><button type="button" class="copy">Copy</button></div><pre tabindex="0" role="group" aria-label="The request as curl"><code class="language-sh line"></code></pre></div>
-<button type="submit" class="send">Send</button>
+${isWriting ? writeWarning : ""}<button type="submit" class="send">Send</button>
 <div class="result" role="status"></div>
 </form></details>`;
 }
 
-function inputFor(operation: string, parameter: DocumentedParameter): string {
+function isIdInPath({ name, in: place }: DocumentedParameter): boolean {
+  return name === "id" && place === "path";
+}
+
+/**
+ * Returns the example of a body without the ID of an example record, so that a form names no record that its reader did not choose.
+ * @param hasIdInPath whether the path names the record. Otherwise the body keeps the member `ID`, empty
+ */
+function withoutId(example: string | undefined, hasIdInPath: boolean): string | undefined {
+  return example
+    ?.replace(/"ID": 1(,\s*)?/, (_, comma = "") => (hasIdInPath ? "" : `"ID": null${comma}`))
+    .replace(/ ID="1"/, hasIdInPath ? "" : ' ID=""');
+}
+
+/** @param isFilledIn whether a required parameter has its example as its value */
+function inputFor(operation: string, parameter: DocumentedParameter, isFilledIn: boolean): string {
   const { name, in: place, required, style } = parameter;
   const id = `${operation}-${name}`;
   const typed = typedForm(parameter);
   const [label, kind] = style === "deepObject" ? [name, "typed"] : [name, place];
   const hint = typed === name ? "" : ` placeholder="${escapeHtml(typed)}"`;
-  const value = required ? ` value="${escapeHtml(String(exampleValue(parameter)))}" required` : "";
-  return `<div><label for="${id}">${escapeHtml(label)}</label><input id="${id}" name="${escapeHtml(name)}" data-in="${kind}"${hint}${value} autocomplete="off" spellcheck="false"></div>`;
+  const value = isFilledIn && required ? ` value="${escapeHtml(String(exampleValue(parameter)))}"` : "";
+  return `<div><label for="${id}">${escapeHtml(label)}</label><input id="${id}" name="${escapeHtml(name)}" data-in="${kind}"${hint}${value}${required ? " required" : ""} autocomplete="off" spellcheck="false"></div>`;
 }
 
 function exampleValue({ example, schema }: DocumentedParameter): unknown {

@@ -1,0 +1,62 @@
+// The field for the API key. Asks the server which site the key opens, and says at each example and form that changes records what it would change.
+// The tab remembers the name of the site, never the key.
+document.addEventListener("DOMContentLoaded", () => {
+  const root = document.documentElement;
+  const field = document.querySelector("#key");
+  const meaning = document.querySelector("#key-meaning");
+  if (!field) return;
+  const unknown = meaning.textContent;
+  const notes = [...document.querySelectorAll(".writes")];
+  const general = notes[0]?.textContent;
+
+  const remember = (site) => {
+    try {
+      if (site) sessionStorage.setItem("storefront-site", JSON.stringify(site));
+      else sessionStorage.removeItem("storefront-site");
+    } catch {}
+  };
+  const recall = () => {
+    try {
+      return JSON.parse(sessionStorage.getItem("storefront-site"));
+    } catch {
+      return null;
+    }
+  };
+
+  /** @param site the site that the key opens, and whether it is a sandbox; null if it is not known. @param start the beginning of the sentence about the key */
+  const show = (site, start) => {
+    if (site) Object.assign(root.dataset, { site: site.name, kind: site.isSandbox ? "sandbox" : "live" });
+    else for (const name of ["site", "kind"]) delete root.dataset[name];
+    const changed = site && (site.isSandbox ? `only the sandbox ${site.name}` : `the live site ${site.name}`);
+    for (const note of notes) note.textContent = site ? `This changes ${changed}.` : general;
+    if (site) meaning.textContent = `${start} a ${site.isSandbox ? "sandbox" : "live"} key. It changes ${changed}.`;
+  };
+
+  const forget = (text) => {
+    remember(null);
+    show(null);
+    meaning.textContent = text;
+  };
+
+  const check = async (key) => {
+    const response = await fetch("/docs/site.json", { headers: { "X-API-AUTH": key }, cache: "no-store" });
+    const content = await response.json();
+    if (field.value.trim() !== key) return;
+    if (!response.ok) return forget(`The server does not accept this key (${response.status}): ${content.detail}.`);
+    const sandbox = response.headers.get("X-Sandbox");
+    const site = { name: sandbox ?? content.Site, isSandbox: sandbox !== null };
+    remember(site);
+    show(site, "This is");
+  };
+
+  let timer;
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    const key = field.value.trim();
+    forget(key === "" ? unknown : "A key is sfk_ and letters and digits, without spaces.");
+    if (!/^sfk_\w{42,}$/.test(key)) return;
+    meaning.textContent = "Asking the server what this key opens …";
+    timer = setTimeout(() => check(key).catch((error) => forget(`The server does not respond: ${error.message}`)), 300);
+  });
+  show(recall(), "Your last key was");
+});

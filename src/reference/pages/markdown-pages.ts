@@ -1,0 +1,115 @@
+// The pages of the guide as Markdown, at their paths with `.md`, and `/llms.txt`, which lists them (llmstxt.org). Both are for programs that read text, such
+// as agents. They contain the URL of this server wherever the HTML has it, and as the beginning of every link.
+
+import { statusOf } from "../../formats/format.ts";
+import { once } from "../../lib/concurrency.ts";
+import type { ErrorCode } from "../../model/errors.ts";
+import { formatResourceList, type Resource } from "../../model/resource.ts";
+import { type ClientPackage, withClientVersion } from "../client-package.ts";
+import { chapters, type GuidePage, guide, guidePages, manual, operatorPages, problemPages, titleOf } from "./guide.ts";
+import { asServed, exampleAddress, toPath } from "./markdown.ts";
+
+/** Stands for the URL of the server in a text that was made for all servers. No page contains it. */
+const address = "\0";
+
+const markdownPaths: ReadonlySet<string> = new Set(guidePages.map(({ path }) => path));
+
+/**
+ * Returns the pages as Markdown, by path. Each function takes the URL of the server.
+ * @param isServed whether this server has a path under /docs. Links to other files of the repository become plain text
+ * @param client its version is in the pages; undefined if it was not built
+ */
+export function markdownPages(
+  isServed: (path: string) => boolean,
+  client: ClientPackage | undefined,
+): Map<string, (url: string) => string> {
+  return new Map(
+    guidePages.map((page) => {
+      const text = once(() => withClientVersion(toMarkdown(page, isServed), client));
+      return [`${page.path}.md`, (url: string) => text().replaceAll(address, url)];
+    }),
+  );
+}
+
+/** Matches code (a fenced block, an indented line, a span) or a link with its text and target. */
+const codeOrLink = /^```[\s\S]*?^```|^ {4}.*$|`[^`\n]*`|\[((?:[^[\]`]|`[^`\n]*`)*)\]\(([^()\s]+)\)/gm;
+
+function toMarkdown({ text, folder }: GuidePage, isServed: (path: string) => boolean): string {
+  return asServed(text).replaceAll(codeOrLink, (whole, label?: string, target?: string) => {
+    if (label === undefined || target === undefined) return whole.replaceAll(exampleAddress, address);
+    const path = toPath(target, folder);
+    if (!path.startsWith("/")) return whole;
+    if (path.startsWith("/docs/") && !isServed(path.replace(/#.*/, ""))) return label;
+    return `[${label}](${address}${toMarkdownPath(path)})`;
+  });
+}
+
+/** Returns the path of the page as Markdown; any other path unchanged. */
+function toMarkdownPath(path: string): string {
+  const [page = "", anchor] = path.split("#");
+  if (!markdownPaths.has(page)) return path;
+  return `${page}.md${anchor === undefined ? "" : `#${anchor}`}`;
+}
+
+/** Returns `/llms.txt`. @param url the URL of the server. @param resources the resources with public endpoints */
+export function llmsText(resources: readonly Resource[], url: string): string {
+  const schemas = resources.map(({ name, plural }) => entry(`JSON Schema of ${plural}`, `/schemas/${name}.json`, ""));
+  const sections: readonly (readonly [title: string, entries: readonly string[]])[] = [
+    ["Guide", chapters.map(pageEntry)],
+    ["Descriptions for programs", [...documents, ...schemas]],
+    ["Errors", problemPages.map(problemEntry)],
+    ["Optional", operatorPages.map(pageEntry)],
+  ];
+  const lists = sections.map(([title, entries]) => `## ${title}\n\n${entries.join("\n")}\n`);
+  return `${introduction(resources)}\n${lists.join("\n")}`.replaceAll(address, url);
+}
+
+function introduction(resources: readonly Resource[]): string {
+  return `# Storefront
+
+> A REST interface to the ${formatResourceList(resources)} of online shops, in JSON and XML, with an API key per site. This server is at ${address}.
+
+- Send the API key in the header \`X-API-AUTH\` with every request. A shop's operator creates keys.
+- The ending of a path (\`.json\` or \`.xml\`) chooses the format.
+- Every page of this list is Markdown. Without \`.md\`, the same page is HTML. The last section is for operators of a server.
+`;
+}
+
+const documents: readonly string[] = [
+  entry("OpenAPI 3.1", "/openapi.json", "Every operation, with its parameters, bodies and errors"),
+  entry("OpenAPI 3.1, JSON only", "/openapi.json?format=json", "The same without the operations on XML"),
+  entry("XML Schema", "/schemas/storefront.xsd", "Records, lists and changes in XML"),
+  entry("JSON Schema of changes", "/schemas/changes.json", "A page of the feed of changes"),
+];
+
+function entry(title: string, path: string, description: string): string {
+  return `- [${title}](${address}${path})${description && `: ${description}`}`;
+}
+
+function pageEntry({ path, text }: GuidePage): string {
+  return entry(titleOf(text), `${path}.md`, descriptions().get(path) ?? firstSentence(text));
+}
+
+function problemEntry({ path, text }: GuidePage): string {
+  const code = path.replace(/.*\//, "") as ErrorCode;
+  return entry(code, `${path}.md`, `${statusOf(code)}, ${titleOf(text)}`);
+}
+
+/** The descriptions of pages, by path: the other cell of their row in the tables of the guide and the manual. */
+const descriptions = once(() => {
+  const rows = `${guide.guide}\n${manual.operating}`.matchAll(/^\| (.+) \| (.+) \|$/gm);
+  return new Map(
+    [...rows].flatMap(([, first = "", second = ""]): [string, string][] => {
+      const [cell, other] = /^\[/.test(first) ? [first, second] : [second, first];
+      const target = /^\[[^\]]*\]\(([^()\s]+)\)$/.exec(cell)?.[1];
+      return target === undefined ? [] : [[toPath(target, ""), other.charAt(0).toUpperCase() + other.slice(1)]];
+    }),
+  );
+});
+
+/** Returns the first sentence of a page, without its links and its full stop. */
+function firstSentence(text: string): string {
+  const [, paragraph = ""] = /^(?![#`|>\s-])(.+(?:\n.+)*)/m.exec(text) ?? [];
+  const [sentence = ""] = paragraph.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").split(/[.:](?:\s|$)/);
+  return sentence.replaceAll("\n", " ");
+}

@@ -1,0 +1,96 @@
+// The pages as Markdown, and `/llms.txt`, which lists them.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { guide } from "../../src/reference/pages/guide.ts";
+import { pagePaths } from "../support/http/page-paths.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+
+const markdownPaths = pagePaths.filter((path) => path !== "/" && path !== "/docs").map((path) => `${path}.md`);
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.stop());
+
+const fenced = /^```[^\n]*\n[\s\S]*?^```$/gm;
+
+/** Returns the targets of the links of a Markdown text. Code is not searched. */
+function linksOf(text: string): string[] {
+  const prose = text.replaceAll(fenced, "").replaceAll(/`[^`\n]*`/g, "code");
+  return [...prose.matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = ""]) => target);
+}
+
+const checked = new Map<string, number>();
+
+/** Returns the status of a URL, which is requested once. */
+async function statusOf(url: string): Promise<number> {
+  const known = checked.get(url) ?? (await fetch(url, { method: "HEAD" })).status;
+  checked.set(url, known);
+  return known;
+}
+
+test.each(markdownPaths)("%s is Markdown, can be revalidated, and every link in it works", async (path) => {
+  const response = await server.call("GET", path);
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "text/markdown; charset=utf-8"]);
+  expect(response.headers.get("Cache-Control")).toBe("public, no-cache");
+  expect(response.text).toMatch(/^# .+\n/);
+  const etag = response.headers.get("ETag") as string;
+  expect((await server.call("GET", path, { headers: { "If-None-Match": etag } })).status).toBe(304);
+  const head = await server.call("HEAD", path);
+  expect([head.status, head.headers.get("ETag"), head.text]).toEqual([200, etag, ""]);
+
+  const own = linksOf(response.text).filter((link) => !link.startsWith("#"));
+  expect(own.filter((link) => !/^https?:/.test(link))).toEqual([]);
+  for (const link of own.filter((each) => each.startsWith(server.url))) {
+    expect([link, await statusOf(link.replace(/#.*/, ""))]).toEqual([link, 200]);
+    if (pagePaths.includes(new URL(link).pathname)) expect(["/", "/docs"]).toContain(new URL(link).pathname);
+  }
+  const html = (await server.call("GET", path.replace(/\.md$/, ""))).text;
+  expect(html).toContain(`<link rel="alternate" type="text/markdown" href="${path}">`);
+});
+
+test("the code of a page is that of its file, with the URL of the server", async () => {
+  for (const [name, text] of Object.entries(guide)) {
+    const source = text.replaceAll("http://127.0.0.1:8080", server.url).match(fenced);
+    expect((await server.call("GET", `/docs/${name}.md`)).text.match(fenced)).toEqual(source);
+  }
+  const text = (await server.call("GET", "/docs/getting-started.md")).text;
+  expect(text).toContain("The server listens on http://127.0.0.1:8080 and prints a key.");
+});
+
+test("a link to a file that servers do not have is text", async () => {
+  expect(readFileSync(join(import.meta.dir, "../../docs/deploying.md"), "utf8")).toContain("](../deploy/nginx.conf)");
+  expect((await server.call("GET", "/docs/deploying.md")).text).toContain("| nginx.conf, Caddyfile |");
+});
+
+test("/llms.txt has a title, a summary, and lists of links, each with a line about it", async () => {
+  const response = await server.call("GET", "/llms.txt");
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "text/plain; charset=utf-8"]);
+  expect((await server.call("HEAD", "/llms.txt")).status).toBe(200);
+  const [start = "", ...sections] = response.text.split(/^## /m);
+  expect(start).toMatch(/^# Storefront\n\n> .+\n\n(?:- .+\n)+\n$/);
+  expect(sections.map((section) => section.split("\n")[0])).toEqual([
+    "Guide",
+    "Descriptions for programs",
+    "Errors",
+    "Optional",
+  ]);
+  const entries = sections.flatMap((section) => section.trim().split("\n").slice(2));
+  const links = entries.map((entry) => /^- \[[^\]]+\]\(([^()\s]+)\)(?:: \S.*)?$/.exec(entry)?.[1] ?? entry);
+  for (const link of links) expect([link, await statusOf(link)]).toEqual([link, 200]);
+  const listed = markdownPaths.filter((path) => path !== "/docs/problems.md").map((path) => server.url + path);
+  expect(links.filter((link) => link.endsWith(".md")).sort()).toEqual(listed.sort());
+  expect(entries.filter((entry) => entry.includes(".md)") && !entry.includes(".md): "))).toEqual([]);
+});
+
+test("a proxy's address is that of the links", async () => {
+  const headers = { Host: "shop.example", "X-Forwarded-Proto": "https" };
+  for (const path of ["/llms.txt", "/docs/guide.md"]) {
+    const { text } = await server.call("GET", path, { headers });
+    expect(text).toContain("](https://shop.example/docs/authentication.md)");
+    expect(text).not.toContain(server.url);
+  }
+});
