@@ -61,20 +61,27 @@ function consequences({ kept, discarded, unrelatedSites }: Restored): string[] {
 
 // Messages of `restore` about keys, operators, webhooks and sites that were restricted since the backup.
 
-/** Maximum number of lines for restrictions that stay, and maximum for restrictions that end. `--json` lists all. */
+/** Maximum lines about restrictions that stay. The lines about restrictions that end have the same maximum. `--json` lists all. */
 const maxLines = 100;
 
-/** For each kind of restriction, the end of two sentences: one for a restriction that stays, one for a restriction that the restore ends. */
-const meanings: Record<Restriction["change"], readonly [stays: string, revived: string]> = {
-  revoked: ["stays revoked", "is valid again: it was revoked since the backup"],
-  narrowed: ["keeps the narrower rights that it has had since the backup", "has its wider rights again"],
-  rotated: [
-    "stays rotated: what replaced it since the backup is valid",
-    "is valid again: it was rotated since the backup",
-  ],
-  removed: ["stays removed", "is there again: it was removed since the backup"],
-  paused: ["stays paused", "delivers again: it was paused since the backup"],
-  suspended: ["stays suspended", "is served again: it was suspended since the backup"],
+/** How a sentence about a restriction that stays ends: "the key sfk_12345678 stays revoked". */
+const stayingEnds: Record<Restriction["change"], string> = {
+  revoked: "stays revoked",
+  narrowed: "keeps the narrower rights that it has had since the backup",
+  rotated: "stays rotated: what replaced it since the backup is valid",
+  removed: "stays removed",
+  paused: "stays paused",
+  suspended: "stays suspended",
+};
+
+/** How a sentence about a restriction that the restore has ended ends: "the key sfk_12345678 is valid again: it was revoked since the backup". */
+const revivedEnds: Record<Restriction["change"], string> = {
+  revoked: "is valid again: it was revoked since the backup",
+  narrowed: "has its wider rights again",
+  rotated: "is valid again: it was rotated since the backup",
+  removed: "is there again: it was removed since the backup",
+  paused: "delivers again: it was paused since the backup",
+  suspended: "is served again: it was suspended since the backup",
 };
 
 function restrictionLines({ stays, revived, isUnknown }: Restored): string[] {
@@ -84,14 +91,14 @@ function restrictionLines({ stays, revived, isUnknown }: Restored): string[] {
       `the target did not have these sites, keys and operators, so ${detail}; check \`key list\` and \`operator list\``,
     ];
   }
-  return [...shown(stays, 0), ...shown(revived, 1)];
+  return [...linesAbout(stays, stayingEnds), ...linesAbout(revived, revivedEnds)];
 }
 
-function shown(restrictions: readonly Restriction[], meaning: 0 | 1): string[] {
+function linesAbout(restrictions: readonly Restriction[], ends: Record<Restriction["change"], string>): string[] {
   const lines = restrictions.slice(0, maxLines).map(({ kind, name, site, change }) => {
     const subject =
       change === "rotated" && kind === "webhook" ? `the secret of the webhook ${name}` : `the ${kind} ${name}`;
-    return `${subject}${site ? ` of ${site}` : ""} ${meanings[change][meaning]}`;
+    return `${subject}${site ? ` of ${site}` : ""} ${ends[change]}`;
   });
   const more = restrictions.length - lines.length;
   return more > 0 ? [...lines, `and ${formatCount(more, "more line")}: \`--json\` has them all`] : lines;

@@ -6,7 +6,10 @@ import { type Steps, slices } from "./slices.ts";
 
 /** Maximum computations of a limiter that run at once. Each can take much memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;
-/** Milliseconds of the first slice while the limit is reached. It is short because the steps of a computation that is longer are discarded: it waits, and starts again from the beginning. */
+/**
+ * Milliseconds of the first slice while the limit is reached. A computation that needs more time waits, and later starts again from the beginning. The slice
+ * is short because its work is then lost.
+ */
 const sliceWhenFullMs = 0.2;
 /** Number of requests that have to wait, after which waiting computations are searched for abandoned ones. */
 const requestsBetweenSearches = 256;

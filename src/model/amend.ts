@@ -48,7 +48,7 @@ export interface Amendment {
 export interface Swap {
   readonly replaced: StoredSystem;
   readonly restored: StoredSystem;
-  /** The entries about keys in the replaced journal, after the revision that `keyChangesAfter` has returned, in order. */
+  /** The changes of keys in the journal of the replaced system site, in order. They begin after the revision that `Amend.keyChangesAfter` returns. */
   readonly keyChanges: readonly KeyChange[];
 }
 

@@ -11,11 +11,11 @@ export interface CanonicalPatterns {
   readonly newRecord: RegExp;
   /** Matches changes of a record: any of its members. Captures the ID, and the value of each of `patternFields`. */
   readonly changed: RegExp;
-  /** The fields with a pattern. */
+  /** The text fields whose declaration has a `pattern`, in order. Their values are captured, because the regular expressions do not check them. */
   readonly patternFields: readonly TextField[];
 }
 
-/** A resource. */
+/** The member of a `Resource` that this file uses. (resource.ts imports this file.) */
 interface WithPatterns {
   readonly canonicalPatterns: CanonicalPatterns;
 }

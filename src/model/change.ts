@@ -26,7 +26,7 @@ export interface RecordChange {
 
 /** One numbered change to one record, as clients see it in the feed. */
 export interface Change extends RecordChange {
-  /** Milliseconds since 1970 (UTC). Not before the time of the previous entry, except in entries of programs older than commit 271c903. */
+  /** Milliseconds since 1970 (UTC). The times in a journal never decrease, except in entries that a program older than the base version wrote. */
   readonly at: number;
   /** The prefix of an API key, `operator`, `operator:<name>`, `console:<name>` or `webhook`. */
   readonly actor: string;
@@ -46,8 +46,8 @@ export interface JournalEntry extends Change {
   /** The ID that all changes of one command or one console action share; null for the request of a client. */
   readonly run: string | null;
   /**
-   * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record. Null also in entries of
-   * programs older than commit 271c903.
+   * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record. Null also in entries
+   * that a program older than the base version wrote.
    */
   readonly before: string | null;
 }
@@ -103,10 +103,11 @@ export interface Intent {
 }
 
 /**
- * The condition under which a writer found the record to write, by a value of a field. For an update, only that record has the value. For a create,
- * no record has it. The condition is checked again when the intent is decided, with the changes since `revision`. If the intent is rejected because
- * of them, the writer has to find the record again. `revision` is not comparable after a restore, so `ifSystemEpoch`, `ifEpoch` or `authorizedBy`
- * must reject the write then.
+ * A match condition: a writer has searched for the record to write by a value of a field, and the result is still the same. For an update, only the
+ * record with the ID of the intent has the value. For a create, no record has it.
+ *
+ * The condition is checked when the intent is decided, with the changes since `revision`. If they make it false, the intent is rejected, and the writer
+ * has to search again. After a restore, `revision` cannot be compared, so the intent also needs `ifSystemEpoch`, `ifEpoch` or `authorizedBy`.
  */
 export interface FoundBy {
   /** The member names that lead to the field, such as `Address` and `Town`. */

@@ -1,8 +1,12 @@
 // The interface to a database, which both engines implement (store/sqlite, store/postgres), and the types of its calls. All other code
 // reaches the database only through it.
 //
-// `Engine` has the reads and writes of requests. It includes the commits of intents (`EngineCommits`), the calls of commands (`EngineMaintenance`), the commits and usage of the database
-// (`EngineMonitoring`), webhooks (`WebhookStore` in webhooks.ts) and credentials (`CredentialStore`).
+// `Engine` has the reads and writes of requests, and extends five interfaces:
+// - `EngineCommits`: commits of intents
+// - `EngineMaintenance`: operations of commands, on a whole site or on all data
+// - `EngineMonitoring`: notifications of commits, and the state of the database
+// - `WebhookStore` (webhooks.ts): the states, secrets and delivery attempts of webhooks
+// - `CredentialStore`: the sign-in links and sessions of operators
 //
 // An engine is an object whose methods do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`. A wrapper through which the
 // records of the system site are read must share the cache of its engine (system/read-system-records.ts).

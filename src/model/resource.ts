@@ -5,7 +5,7 @@ import type { Field, Fields, TextField } from "./field.ts";
 export const basePath = "/restapi/";
 
 export interface Declaration {
-  /** The name in the database, the journal and the documentation: `order-status`. With underscores, it is the name of a view. */
+  /** The name in the database, the journal and the documentation: `order-status`. The reporting view has the same name with underscores: `order_status`. */
   readonly name: string;
   /** The path below `/restapi/`, and the name on the command line: `orderstatuses`. Letters only, because a webhook lists paths separated by spaces. */
   readonly path: string;

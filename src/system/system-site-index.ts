@@ -53,8 +53,8 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
   }
 
   /**
-   * Returns the site `id` if it is the sandbox of the site `live`, also if it is suspended itself; undefined if it is another site, or is still being made.
-   * Whether the live site is suspended is not its part.
+   * Returns the site `id` if it is the sandbox of the site `live`, also if the sandbox itself is suspended. Returns undefined for any other site, and for a
+   * sandbox that is still being made. The caller checks whether the live site is suspended.
    */
   findSandbox(id: number, live: number): Site | undefined {
     const site = this.#sites.get(id);

@@ -1,7 +1,8 @@
 // Limits the number of connections of a listener. At the limit, another connection must end for each new one. The first rule that applies decides:
 //
-// 1. The connection that has been idle longest ends. A connection that was opened in the last 2 s ends only if at least half of all connections
-//    are idle. So a client that opens many connections does not end the requests of others: its connections end like other idle ones.
+// 1. The connection that has been idle longest ends. Until half of all connections are idle, this does not apply to a connection that was opened in
+//    the last 2 s, because its request may be about to arrive. If a client opens many connections without requests, half of all are soon idle. Then
+//    its own connections end, and not the requests of others.
 // 2. The slowest client's connection ends. Slow clients do not read a response or do not send a body, and the server has waited for them for
 //    more than 2 s.
 // 3. The handler ends a request that waits for something else than its client, such as a long poll (`Handler.makeRoom`).

@@ -1,6 +1,6 @@
-// Commit 271c903, whose tables are the base: its databases and its backups, in the folder `base-version`, are opened, checked, backed up and restored.
-// It had itself opened a database of an older commit (c58fcee), with the sites shop and garden; it added the sites market and empty, and removed one.
-// A database that only the older commit has opened is rejected.
+// The base version (commit 271c903): its databases and its backups, in the folder `base-version`, are opened, checked, backed up and restored.
+// An older commit (c58fcee) made these databases, with the sites shop and garden. The base version then opened them, added the sites market and empty,
+// and added and removed a fifth site. A database that only the older commit has opened is rejected.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -103,7 +103,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await server.engine.findInconsistencies()).toEqual([]);
   }
 
-  describe("a database of commit 271c903", () => {
+  describe("a database of the base version", () => {
     let url: string;
     beforeEach(async () => {
       url = await baseDatabase(kind);
@@ -177,7 +177,7 @@ describe.each(engines)("on $name", (kind) => {
       expect(await server.engine.findInconsistencies()).toEqual([]);
     });
 
-    test("is backed up, with all that commit 271c903 requires of a backup", async () => {
+    test("is backed up, with all that the base version requires of a backup", async () => {
       const made = join(folder, `${kind.name}.backup`);
       await backUp(server.engine, made, Date.now());
       const [earlier, present] = [contentsOf(backupOf(kind)), contentsOf(made)];
@@ -192,7 +192,7 @@ describe.each(engines)("on $name", (kind) => {
     });
   });
 
-  test("a backup of commit 271c903 is checked and restored, and complete then", async () => {
+  test("a backup of the base version is checked and restored, and complete then", async () => {
     const file = backupOf(kind);
     expect(await checkBackup(file, () => {})).toEqual([]);
     await startOn(await kind.newEmptyDatabase());
@@ -239,7 +239,7 @@ describe.each(engines)("on $name", (kind) => {
 
 const backupOf = (kind: EngineKind) => fileOf(`${kind.name.toLowerCase()}.backup`);
 
-/** A new database with the tables and rows of commit 271c903. Its responses for idempotency keys are of this moment, not expired. */
+/** A new database with the tables and rows of the base version. Its responses for idempotency keys are of this moment, not expired. */
 async function baseDatabase(kind: EngineKind): Promise<string> {
   const url = await kind.newEmptyDatabase();
   await kind.run(url, textOf(`${kind.name.toLowerCase()}.sql`));

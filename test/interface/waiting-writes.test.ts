@@ -63,7 +63,7 @@ describe.each(engines)("on $name", (kind) => {
     const late = [create("late"), create("before")];
     await shows("queue_length 2");
     const changed = change(server);
-    // On SQLite, it is sent to the thread of the writer at once, after the first write and before the writes in the queue.
+    // On SQLite, the engine sends the change to the writer thread at once. There it comes after the first write, and before the writes in the queue.
     await (kind.name === "SQLite" ? nextImmediate() : changed);
     await release();
     await changed;

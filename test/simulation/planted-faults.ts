@@ -32,7 +32,7 @@ function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
   }));
 }
 
-/** Replaces the changes of a state; if `change` returns undefined, nothing is stored. */
+/** Replaces each update of a state by the result of `change`. If the result is undefined, nothing is stored, but the caller learns that it was. */
 function inChanges(
   change: (
     changes: WebhookStateUpdate,

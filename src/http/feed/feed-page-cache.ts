@@ -1,8 +1,8 @@
 // Caches encoded feed pages for 100 ms. After a change, all followers of a site ask for the same page, which is then read and encoded once.
 //
 // Invariants:
-// - A page is served only to requests whose head it has reached, in the same epoch. A read that started before the request is checked like
-//   a cached page; after two of them, the request starts its own.
+// - A request gets a cached page only if the page has reached the head of the request, in the same epoch. If a read of the page is in flight, the
+//   request waits for it, and checks its result in the same way. After two results that are too old, the request starts its own read.
 // - At most four pages are read and encoded at once, because each can have 1,000 records in memory.
 // - The estimated memory of the cache stays below 16 MiB. Pages are evicted oldest first.
 

@@ -78,7 +78,10 @@ class ResourceEndpoint {
     );
   }
 
-  /** Reads from a site. Authorizes again if that took a wait, or if the database may have returned a record that is newer than the check of the key. */
+  /**
+   * Reads from a site. Then authorizes the request again if the read had to wait, or if it read from the database: then the record may be newer than the
+   * check of the key.
+   */
   #read(context: RequestContext, route: ResourceRoute, siteView: SiteView): MaybePromise<WireResponse> {
     const response = respondToRead(context, route, siteView);
     return siteView instanceof Snapshot && !(response instanceof Promise)

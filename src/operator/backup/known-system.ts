@@ -37,7 +37,10 @@ export class KnownSystem {
     this.#sitesById = new Map(this.sites.map((site) => [site.record.ID, site]));
   }
 
-  /** Returns a text for the site that stays the same when a sandbox is renewed, and so gets another ID. @param id the ID of the site, in digits */
+  /**
+   * Returns a text that identifies a site. A sandbox gets another ID when it is renewed, but keeps this text.
+   * @param id the ID of the site, in digits
+   */
   ownerOf(id: string): string {
     const live = this.#sitesById.get(Number(id))?.record.SandboxOf;
     return live ? `sandbox of ${live}` : id;

@@ -106,7 +106,7 @@ export function entriesPrunedError(floor: number): ProblemError {
 
 /**
  * Returns the record before the update or delete of an entry.
- * @throws ProblemError `not-found` if the entry lacks it, because a program older than commit 271c903 wrote the entry
+ * @throws ProblemError `not-found` if the entry lacks it, because a program older than the base version wrote the entry
  */
 export function requireBefore({ revision, operation, body, before }: JournalEntry): string {
   if (operation === "delete") return body;

@@ -25,7 +25,7 @@ export interface ListedKey extends KeyRecord {
   readonly siteName: string;
   /** When the key expires or was revoked, in milliseconds since 1970; infinite if neither. */
   readonly endsAt: number;
-  /** When the key was last used, at most half a minute too early; undefined if never. */
+  /** The time of the last use that was saved; undefined if the key was never used. Servers save the times every half minute. */
   readonly lastUsed: Date | undefined;
 }
 

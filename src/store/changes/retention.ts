@@ -164,8 +164,9 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
 /**
  * Finds the entries to prune in this round.
  * @param before entries are old if they were made before this time, in milliseconds since 1970
- * @param last the throttled journals of the last round. Half of a journal is pruned only if it was throttled at least `minThrottleMs` milliseconds ago,
- *   because a round that fails is soon repeated
+ * @param last.throttled the throttled journals of the last round
+ * @param last.minThrottleMs minimum milliseconds between the time when a journal is throttled and the time when half of it is pruned. Otherwise a round
+ *   that is repeated soon after a failure would prune the half too early
  */
 async function findPrunableRanges(
   engine: Engine,

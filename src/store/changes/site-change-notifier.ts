@@ -62,8 +62,8 @@ export class SiteChangeNotifier {
   }
 
   /**
-   * Calls `onChange` soon after the head of `site` differs from the last head that it was notified of, first `head`. Another epoch or a lower
-   * revision is also a difference. Calls do not overlap.
+   * Calls `onChange` soon after the head of `site` has become different from `head`, and then soon after it has become different from the head at the
+   * previous call. Another epoch or a lower revision is also a difference. Calls do not overlap.
    * @param head the last head that the caller knows
    * @returns a function that unsubscribes; it may be called more than once
    */

@@ -1,9 +1,9 @@
-// Programs older than commit 271c903 have written incomplete rows (`incompleteSites`). That commit opens such databases and restores such backups, but
-// does not complete the rows. So each start, restore and import completes them, and no other code has to know such rows.
+// Programs older than the base version have written incomplete rows (`incompleteSites`). The base version opens such databases and restores such backups,
+// but does not complete the rows. So each start, restore and import completes them, and no other code has to know such rows.
 
 import type { TableName } from "./tables.ts";
 
-/** A condition for every engine: a program older than commit 271c903 has written this row of `sites`. */
+/** A condition for every engine: a program older than the base version has written this row of `sites`. */
 export const incompleteSites =
   "floor is null or last_at is null or live is null or live_revision is distinct from revision";
 

@@ -2,6 +2,7 @@
 
 import type { RecordCounts } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { baseVersion } from "./tables.ts";
 
 /** The columns of a site's row for its counts. */
 export interface StoredCounts {
@@ -11,11 +12,11 @@ export interface StoredCounts {
   readonly live_revision: number | null;
 }
 
-/** Returns the counts of a site's records. @throws ProblemError `unavailable` if a program older than commit 271c903 has written the site */
+/** Returns the counts of a site's records. @throws ProblemError `unavailable` if a program older than the base version has written the site */
 export function parseCounts({ revision, live, live_revision }: StoredCounts): RecordCounts {
   if (revision === 0) return {};
   if (live !== null && live_revision === revision) return JSON.parse(live);
-  const detail = "a program older than commit 271c903 has written this site: stop that program, then restart this one";
+  const detail = `a program older than commit ${baseVersion} has written this site: stop that program, then restart this one`;
   throw new ProblemError("unavailable", detail);
 }
 

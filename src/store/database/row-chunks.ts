@@ -32,8 +32,8 @@ export async function* toChunksWithNewEpochs(rows: AsyncIterable<DumpedRow>): As
 }
 
 /**
- * Whether a row gets a new epoch: a live site, and a webhook without an epoch, as older program versions stored it for a site that had none. Without
- * a new epoch, such a webhook would accept every epoch of its site.
+ * Whether a row gets a new epoch. The row of a site does, unless the site was removed or was being imported. The state of a webhook does if it has no
+ * epoch: older program versions stored it so for a site that had none, and the webhook would accept every epoch of its site.
  */
 function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
   return (table === "sites" && isLiveEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");

@@ -4,8 +4,8 @@
 // - `revision`: the revision of the last journal entry. `counters`: the last ID of each resource.
 // - `floor`: the revision before the first entry that the journal still has.
 // - `last_at`: the time of the last entry. Times never decrease from entry to entry.
-// - `live`: the number of records by resource. `live_revision`: the revision for which `live` is valid. Every program since commit 271c903 stores
-//   both with each change, so `live_revision` equals `revision`.
+// - `live`: the number of records by resource. `live_revision`: the revision for which `live` is valid. The base version and later programs
+//   store both with each change, so `live_revision` equals `revision`.
 
 import { randomText } from "../../lib/text.ts";
 import type { RecordCounts } from "../../model/engine.ts";

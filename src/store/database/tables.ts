@@ -266,7 +266,10 @@ interface LastAdded {
   readonly column: string;
 }
 
-/** The base is the tables of commit 271c903. An older database lacks one of these columns, the last columns of each migration before that commit. */
+/** The commit of the base version (docs/glossary.md). */
+export const baseVersion = "271c903";
+
+/** An older database than the base lacks one of these columns: the last columns of each migration before the base version. */
 export const lastOfBase: readonly LastAdded[] = [
   { table: "sites", column: "live_revision" },
   { table: "webhook_attempts", column: "fault" },
@@ -309,6 +312,6 @@ export function schemaTooNewError(found: number, known: number): ProblemError {
 export function schemaTooOldError(name: string, { table, column }: LastAdded): ProblemError {
   return new ProblemError(
     "unavailable",
-    `the database at ${name} was made by a version of Storefront before its first release (${table}.${column} is missing): open it once with commit 271c903, then start this version`,
+    `the database at ${name} was made by a version of Storefront before its first release (${table}.${column} is missing): open it once with commit ${baseVersion}, then start this version`,
   );
 }

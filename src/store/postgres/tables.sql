@@ -1,11 +1,11 @@
--- The tables of schema version 1, as commit 271c903 has them. Later columns and tables are added by files of their own, never here (`lastAdded` in
+-- The tables of schema version 1, as the base version has them. Later columns and tables are added by files of their own, never here (`lastAdded` in
 -- store/database/tables.ts, which also says what each table has).
 -- The primary key of each table with rows of a site begins with the site, so that a database on several machines can distribute the sites.
 -- A deleted record keeps its row, with null as its body, so that its ID is never used again.
 --
 -- sites.floor: the journal is pruned through this revision. last_at: the latest time of a journal entry.
 -- sites.live: the number of records of each resource and the revision of their last change, as JSON. live_revision: the revision of the site.
---   These four columns are null only if a program older than commit 271c903 wrote the row (`incompleteSites` in store/database/incomplete-sites.ts).
+--   These four columns are null only if a program older than the base version wrote the row (`incompleteSites` in store/database/incomplete-sites.ts).
 -- journal.run: the run ID of the command, or null if a client made the change. before: the record before an update, otherwise null.
 -- webhook_state.home: the name of the database that may deliver the webhook (this_database).
 -- webhook_attempts: the last delivery attempts, numbered per webhook.

@@ -25,7 +25,7 @@ export interface CacheUsage {
 interface Measurement {
   /** Estimated memory. */
   readonly bytes: number;
-  /** When the snapshot was measured after its last use: milliseconds of `performance.now()`. */
+  /** The time of the first measurement after the last use of the snapshot: milliseconds of `performance.now()`. */
   readonly usedAt: number;
 }
 
@@ -51,8 +51,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Marks `snapshot` as used now. Returns the snapshots to evict: never `snapshot` itself or that of the system site; and if `snapshot` is that of
-   * the system site, only idle ones.
+   * Marks `snapshot` as used now. Returns the snapshots to evict. They do not include `snapshot` itself or the snapshot of the system site. If
+   * `snapshot` is the snapshot of the system site, they include only idle snapshots.
    */
   touch(snapshot: Snapshot): readonly Snapshot[] {
     const isNew = !this.#measurements.has(snapshot);

@@ -30,7 +30,7 @@ import type { CacheUsage } from "./memory-budget.ts";
 import { type OnLostCommits, SnapshotCache, type SystemSiteSubscriber } from "./snapshot-cache.ts";
 import { SiteLoadPolicy, type UncachedRead, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
 
-/** Maximum head queries per call. The epoch in the head and the epoch of the rows can differ while a site is being restored. */
+/** Maximum head queries per call. While a site is being restored, the epoch in its head and the epoch of its rows can differ. Then the heads are read again. */
 const maxHeadQueries = 3;
 
 /** Maximum number of uncached sites in `#checkedUncachedSites`. */

@@ -5,14 +5,17 @@
 // background, and then replaces it. If entries were pruned, the site is reloaded. For the system site, requests wait in every case.
 // Entries after the required head are never read, because their transaction may have further entries that are not read yet.
 //
-// The calls, all for a required head. Each passes on the number of loads that had started when this head was read (`loadsStartedBefore` of `getOrLoad`),
-// for the second invariant:
-//   getOrLoad            the cached snapshot if it has the head; otherwise catchUp, or #reload if no snapshot of this epoch is cached or a load is in flight
-//   catchUp              #applyNewEntries if few are missing, #replaceSnapshot with a copy if many; #loadInstead if entries were pruned
-//   tryCatchUp           as catchUp, but starts everything except #applyNewEntries in the background
-//   #loadInstead         #reload; getOrLoad if another snapshot is cached by then
-//   #reload              #replaceSnapshot with a snapshot that is read from the database
-//   #replaceSnapshot     caches the snapshot that its parameter `make` returns; if a load is in flight, waits for it, and usually begins again with getOrLoad
+// The following functions return a snapshot that has reached a required head, or make the cache have one:
+//   getOrLoad            returns the cached snapshot if it has reached the head; otherwise calls catchUp, or #reload if no snapshot of this epoch is cached
+//                        or a load is in flight
+//   catchUp              calls #applyNewEntries if few entries are missing, #replaceSnapshot with a copy if many are, #loadInstead if some were pruned
+//   tryCatchUp           does the same, but starts everything except #applyNewEntries in the background
+//   #loadInstead         calls #reload, or getOrLoad if another snapshot is cached by then
+//   #reload              calls #replaceSnapshot with a snapshot that is read from the database
+//   #replaceSnapshot     caches the snapshot that its parameter `make` returns. If a load is in flight, waits for it first, and then usually begins again
+//                        with getOrLoad
+//
+// They pass on `loadsStartedBefore`: the number of loads that had started when the required head was read. The second invariant needs this number.
 //
 // Invariants:
 // - At most one load or replacement per site is in flight. Requests share its result and its failure (single flight).
@@ -97,8 +100,8 @@ export class SnapshotCache {
    *
    * For example, load 7 is in flight when `head` is read, so `loadsStartedBefore` is 7. Load 7 may have read the site before `head` was committed, so the
    * request waits for its end, and asks again. If load 8 of the site has been started by then, the request shares it: it began after `head` was read.
-   * @param loadsStartedBefore the number of loads and replacements, of all sites, that had started when `head` was read; by default, the number at this
-   *   call. The default may be higher: then this waits also for a load that is new enough, and asks again
+   * @param loadsStartedBefore the number of loads and replacements, of all sites, that had started when `head` was read. The default is the number at
+   *   this call. It may be higher, and then the call may wait for a load whose result it could have used, and read again
    */
   async getOrLoad(site: number, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): Promise<Snapshot> {
     const snapshot = this.#snapshots.get(site);

@@ -21,8 +21,8 @@ export function runInTransaction<T>(database: Database, work: () => T): T {
 
 /**
  * Executes the statements of a transaction that the caller has begun, from the first to the last without a pause. Returns the result of the generator.
- * @param now the time of the call, in milliseconds since 1970. So a lease may be shorter than requested if the call had to wait, but the lease of
- *   another process is never acquired before its end
+ * @param now the time of the call, in milliseconds since 1970. If the call then had to wait, a lease that it acquires ends earlier than requested. It
+ *   never acquires the lease of another process before the end of that lease, because this time is not later than the clock
  */
 export function runStatements<R>(database: Database, transaction: Transaction<R>, now = Date.now()): R {
   let step = transaction.next([]);

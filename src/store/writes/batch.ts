@@ -2,8 +2,8 @@
 // transaction. `decideBatch` has no clock and no database: the same rows and intents give the same outcomes with every engine.
 //
 // An intent is checked in this order, and rejected by the first check that fails:
-// 1. Since the writer read the database, `restore` has not replaced it, and the key and the sites that authorized the write have not changed. A write to a
-//    sandbox is also authorized by the site of the host.
+// 1. `restore` has not replaced the database since the writer read it. The key and the sites that authorized the write have not changed since. (A write to a
+//    sandbox is also authorized by the site of the host.)
 // 2. The site is live: neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
