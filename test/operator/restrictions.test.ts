@@ -8,6 +8,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { createOperator, listOperators, removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/sites/keys.ts";
@@ -55,11 +56,11 @@ describe.each(engines)("$name", (kind) => {
   const restoreIt = (options = {}) => restore(engine, file, `${file}.kept-${now}`, next(), options);
   const addKey = async (label: string, settings = {}, site = "garden") =>
     (await createKey(engine, await getSite(engine, site), { label, ...settings }, next())).key;
-  const hook = async (path: string) =>
+  const hook = async (path: string, site = "garden") =>
     (
       await createWebhook(
         engine,
-        await getSite(engine, "garden"),
+        await getSite(engine, site),
         { url: `http://localhost/${path}`, resources: [], since: { at: next() } },
         policy,
         now,
@@ -190,6 +191,48 @@ describe.each(engines)("$name", (kind) => {
     expect((await getSite(engine, "toys")).Suspended).not.toBe("");
     expect(await engine.findInconsistencies()).toEqual([]);
     expect((await restoreIt()).stays).toHaveLength(4);
+  });
+
+  test("keys and webhooks of a sandbox stay restricted if it was renewed after the backup, also if the journal was pruned", async () => {
+    const make = () => makeSandbox(engine, "garden", { now: next });
+    await make();
+    const add = (path: string) => hook(path, "garden-sandbox");
+    const [pruned, gone] = [await add("pruned"), await add("gone")];
+    const [paused, rotated] = [await add("paused"), await add("rotated")];
+    const key = await addKey("till", {}, "garden-sandbox");
+    await backUpNow();
+    await removeWebhook(engine, pruned, next());
+    await make();
+    await pruneJournals(engine, [0], { revision: 1000 });
+    await removeWebhook(engine, gone, next());
+    await make();
+    await pauseWebhook(engine, paused, next());
+    const { secret } = await rotateWebhook(engine, rotated, next());
+    await revokeKey(engine, key, next());
+    const { stays } = await restoreIt();
+    expect(stays.map(({ name, change, site }) => [name, change, site])).toEqual([
+      [key.slice(0, 17), "revoked", "garden-sandbox"],
+      ["http://localhost/pruned", "removed", "garden-sandbox"],
+      ["http://localhost/gone", "removed", "garden-sandbox"],
+      ["http://localhost/paused", "paused", "garden-sandbox"],
+      ["http://localhost/rotated", "rotated", "garden-sandbox"],
+    ]);
+    const sandbox = await getSite(engine, "garden-sandbox");
+    expect((await engine.readWebhookSecrets({ site: sandbox.ID, webhook: rotated }))[0]?.secret).toBe(secret);
+    expect(await webhooks()).toEqual([
+      ["http://localhost/paused", "paused"],
+      ["http://localhost/rotated", "active"],
+    ]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("the webhooks of a sandbox that was removed alone are restored with it", async () => {
+    await makeSandbox(engine, "garden", { now: next });
+    await hook("kept", "garden-sandbox");
+    await backUpNow();
+    await removeSite(engine, "garden-sandbox", next());
+    expect((await restoreIt()).stays).toEqual([]);
+    expect(await webhooks()).toEqual([["http://localhost/kept", "active"]]);
   });
 
   test("a restore as of the backup keeps no restriction, and lists the restrictions that it lifts", async () => {
