@@ -23,7 +23,8 @@ interface AnyChange<Name extends FeedResource> {
   readonly ID: number;
 }
 
-interface StoredChange<Name extends FeedResource> extends AnyChange<Name> {
+/** A change after which the record exists. */
+export interface StoredChange<Name extends FeedResource> extends AnyChange<Name> {
   readonly Operation: "create" | "update";
   /** The `ETag` of the record after the change, for `ifMatch`. */
   readonly ETag: string;

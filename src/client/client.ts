@@ -16,7 +16,7 @@ import type { StorefrontClient } from "./storefront-client.ts";
 export type { ChangesOptions, FeedResource, FollowOptions, StorefrontChange } from "./changes.ts";
 export { etagOf } from "./etag.ts";
 export type { Filter, FilterValue, Query } from "./list-query.ts";
-export type { MirrorOptions } from "./mirror.ts";
+export type { MirrorOptions, RecordVersion } from "./mirror.ts";
 export type { ClientOptions, RateLimit, ResponseInfo, RetryInfo } from "./options.ts";
 export type {
   AllOptions,

@@ -1,7 +1,7 @@
 // Keeps a copy of a resource: reads its list, then follows its changes. It reads the cursor before the list, so that it misses no change in
 // between.
 
-import { type FeedResource, type FollowOptions, followChanges, readCursor } from "./changes.ts";
+import { type FeedResource, type FollowOptions, followChanges, readCursor, type StoredChange } from "./changes.ts";
 import { checkedId, checkedMembers } from "./list-query.ts";
 import { shown } from "./options.ts";
 import { ReadCollection } from "./record-collection.ts";
@@ -10,14 +10,17 @@ import type { Send } from "./send.ts";
 import { StorefrontGone } from "./storefront-errors.ts";
 import { backOff, pause } from "./wait.ts";
 
+/** The members of a change that say which version of the record it has. */
+export type RecordVersion = Pick<StoredChange<FeedResource>, "Revision" | "ETag">;
+
 /** Your functions that read and change your copy. `mirror` calls one function at a time, and waits for its promise. */
 export interface MirrorOptions<Item> extends FollowOptions {
   /** The cursor that you stored last. Null or undefined: reads the list first. */
   readonly since?: string | null | undefined;
   /** Returns the IDs of the records in your copy. Called after the list was read, to find the records that were deleted on the server. */
   readonly ids: () => Iterable<number> | AsyncIterable<number> | Promise<Iterable<number>>;
-  /** Stores a record, whether or not the copy has one with its ID. `cursor` is undefined while the list is read. */
-  readonly store: (record: Item, cursor: string | undefined) => unknown;
+  /** Stores a record, whether or not the copy has one with its ID. `cursor` and `version` are undefined while the list is read. */
+  readonly store: (record: Item, cursor: string | undefined, version?: RecordVersion) => unknown;
   /** Removes a record, which the copy may not have. `cursor` is as for `store`. */
   readonly remove: (id: number, cursor: string | undefined) => unknown;
 }
@@ -107,7 +110,8 @@ async function follow(mirror: Mirror, since: string): Promise<End> {
   };
   try {
     for await (const change of changesAfter(mirror, since, saved)) {
-      await (change.Operation === "delete" ? remove(change.ID, change.Cursor) : store(change.Record, change.Cursor));
+      if (change.Operation === "delete") await remove(change.ID, change.Cursor);
+      else await store(change.Record, change.Cursor, change);
     }
     return "caught up";
   } catch (error) {

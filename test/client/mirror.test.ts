@@ -4,7 +4,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Brand, createClient, type MirrorOptions, type StorefrontClient } from "../../src/client/client.ts";
+import {
+  type Brand,
+  createClient,
+  type MirrorOptions,
+  type RecordVersion,
+  type StorefrontClient,
+} from "../../src/client/client.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { engines } from "../support/engine/engines.ts";
@@ -130,6 +136,22 @@ describe("mirror()", () => {
     expect(seen[2]).toBe(copy.cursor() as string);
     await client.mirror("brands", { ...copy.options, wait: 0, since: second });
     expect(copy.calls.at(-2)).toBe("store 3 Three");
+  });
+
+  test("passes the version of each change, so that a copy can be written back without overwriting", async () => {
+    const versions = new Map<string, RecordVersion | undefined>();
+    const copy = createCopy();
+    const store: MirrorOptions<Brand>["store"] = ({ Name }, _, version) => versions.set(Name, version);
+    await client.brands.create({ Name: "Listed" });
+    await client.mirror("brands", { ...copy.options, store, wait: 0 });
+    const { ID } = await client.brands.create({ Name: "Followed" });
+    await client.mirror("brands", { ...copy.options, store, wait: 0, since: copy.cursor() });
+    expect(versions.get("Listed")).toBeUndefined();
+    const { ETag = "", Revision } = versions.get("Followed") ?? {};
+    expect(Revision).toBe(Number(copy.cursor()?.split(".")[1]));
+    expect(await client.brands.update(ID, { Name: "Mine" }, { ifMatch: ETag })).toMatchObject({ Name: "Mine" });
+    const late = client.brands.update(ID, { Name: "Late" }, { ifMatch: ETag });
+    expect(await thrownBy(late)).toMatchObject({ code: "precondition-failed" });
   });
 
   test("ends with the exception of a function, and repeats that record when it is started again", async () => {
