@@ -22,11 +22,13 @@ function isGenuine(headers, body) {
   });
 }
 
-// A program that stores the records keeps these two with them.
+// A program that stores the records keeps these three with them.
 /** The `Next` of the last event. */
 let last;
 /** The last 1000 values of `webhook-id`, the oldest first. */
 const handled = new Set();
+/** The highest `Revision` of each record, such as `brands 12`, deleted records included. */
+const revisions = new Map();
 
 /** Handles an event, unless it is a repetition. If this fails, the event is not remembered, and the server sends it again. */
 function handleOnce(id, event) {
@@ -39,9 +41,17 @@ function handleOnce(id, event) {
 function handle({ type, data: { Since, Next, Changes = [] } }) {
   const isNext = last === undefined || Since === undefined || [Since, Next].includes(last);
   if (Since !== undefined) last = Next;
-  if (type === "storefront.gone" || !isNext) return console.log("some changes are missing: read the lists again");
-  for (const { Operation, Resource, ID, Record } of Changes) {
-    console.log(Operation, Resource, ID, Record ? Record.Name : "");
+  if (type === "storefront.gone" || !isNext) {
+    // The numbers of a restored site can be lower.
+    revisions.clear();
+    return console.log("some changes are missing: read the lists again");
+  }
+  for (const { Operation, Resource, ID, Revision, Record } of Changes) {
+    const record = `${Resource} ${ID}`;
+    // If the change arrives late, a later state of the record is stored.
+    if (Revision <= revisions.get(record)) continue;
+    console.log(Operation, record, Record ? Record.Name : "");
+    revisions.set(record, Revision);
   }
 }
 

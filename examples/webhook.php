@@ -2,7 +2,10 @@
 // Receives webhooks, verifies their signatures, and prints the changes. Needs PHP 8 or newer, and no library.
 
 const MAX_BODY_BYTES = 5_000_000;
-/** A file with the Next of the last event, and the last 1000 values of webhook-id. A program that stores the records keeps both with them. */
+/**
+ * A file with the Next of the last event, the last 1000 values of webhook-id, and the highest Revision of each record, deleted records included. A
+ * program that stores the records keeps these three with them.
+ */
 const STATE_FILE = __DIR__ . '/webhook.state';
 
 /** Whether the request was sent by the server, in the last five minutes. $body must be the bytes as they arrived. */
@@ -38,7 +41,7 @@ function handleOnce(string $id, array $event): void
 {
     $file = fopen(STATE_FILE, 'c+');
     flock($file, LOCK_EX);
-    $state = json_decode(stream_get_contents($file), true) ?? ['last' => null, 'handled' => []];
+    $state = json_decode(stream_get_contents($file), true) ?? ['last' => null, 'handled' => [], 'revisions' => []];
     if (in_array($id, $state['handled'], true)) {
         return;
     }
@@ -59,12 +62,20 @@ function handle(array $event, array &$state): void
         $state['last'] = $data['Next'];
     }
     if ($event['type'] === 'storefront.gone' || !$isNext) {
+        // The numbers of a restored site can be lower.
+        $state['revisions'] = [];
         fwrite($output, "some changes are missing: read the lists again\n");
         return;
     }
     foreach ($data['Changes'] ?? [] as $change) {
+        $record = "{$change['Resource']} {$change['ID']}";
+        // If the change arrives late, a later state of the record is stored.
+        if ($change['Revision'] <= ($state['revisions'][$record] ?? 0)) {
+            continue;
+        }
         $name = $change['Record']['Name'] ?? '';
-        fwrite($output, "{$change['Operation']} {$change['Resource']} {$change['ID']} $name\n");
+        fwrite($output, "{$change['Operation']} $record $name\n");
+        $state['revisions'][$record] = $change['Revision'];
     }
 }
 

@@ -21,9 +21,10 @@ def is_genuine(headers, body):
     return any([hmac.compare_digest(one, other) for one in given for other in expected])
 
 
-# A program that stores the records keeps these two with them.
+# A program that stores the records keeps these three with them.
 last = None  # the Next of the last event
 handled = {}  # the last 1000 values of webhook-id, the oldest first
+revisions = {}  # the highest Revision of each record, such as "brands 12", deleted records included
 lock = threading.Lock()
 
 
@@ -45,10 +46,17 @@ def handle(event):
     if "Since" in data:
         last = data["Next"]
     if event["type"] == "storefront.gone" or not is_next:
+        # The numbers of a restored site can be lower.
+        revisions.clear()
         return print("some changes are missing: read the lists again", flush=True)
     for change in data.get("Changes", []):
+        record = f"{change['Resource']} {change['ID']}"
+        # If the change arrives late, a later state of the record is stored.
+        if change["Revision"] <= revisions.get(record, 0):
+            continue
         name = change["Record"]["Name"] if change["Record"] else ""
-        print(change["Operation"], change["Resource"], change["ID"], name, flush=True)
+        print(change["Operation"], record, name, flush=True)
+        revisions[record] = change["Revision"]
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -17,23 +17,42 @@ const guide = readFileSync(join(import.meta.dir, "../../docs/webhooks.md"), "utf
 const secretOf = (fill: string) => `whsec_${btoa(fill.repeat(32))}`;
 const [secret, secondSecret, oldSecret] = [secretOf("n"), secretOf("s"), secretOf("o")];
 
-const changes = {
+let revision = 0;
+
+/** An event of changes that are later than all before. */
+const nextChanges = (Since = "a.17", Next = "a.19") => ({
   type: "storefront.changes",
   timestamp: "2026-11-21T20:15:00.123Z",
   data: {
     Site: "shop",
-    Since: "a.17",
+    Since,
     Changes: [
-      { Cursor: "a.18", Operation: "update", Resource: "brands", ID: 12, Record: { ID: 12, Name: "Blåbær & 山" } },
-      { Cursor: "a.19", Operation: "delete", Resource: "orderstatuses", ID: 7, Record: null },
+      {
+        Revision: ++revision,
+        Operation: "update",
+        Resource: "brands",
+        ID: 12,
+        Record: { ID: 12, Name: "Blåbær & 山" },
+      },
+      { Revision: ++revision, Operation: "delete", Resource: "orderstatuses", ID: 7, Record: null },
     ],
-    Next: "a.19",
+    Next,
   },
-};
-const changesOutput = "update brands 12 Blåbær & 山\ndelete orderstatuses 7 \n";
+});
+const [updateOutput, deleteOutput] = ["update brands 12 Blåbær & 山\n", "delete orderstatuses 7 \n"];
+const changesOutput = updateOutput + deleteOutput;
 const goneOutput = "some changes are missing: read the lists again\n";
 // Not as any program would write it again: a signature is over these bytes.
-const body = JSON.stringify(changes, null, 1).replace("å", "\\u00e5");
+const toBody = (event: object) => JSON.stringify(event, null, 1).replace("å", "\\u00e5");
+const nextBody = () => toBody(nextChanges());
+const changes = nextChanges();
+const body = toBody(changes);
+/** An event with a change that is older than the last one of its record, and another change. */
+const mixed = () => {
+  const event = nextChanges();
+  const Changes = [changes.data.Changes[0], event.data.Changes[1]];
+  return toBody({ ...event, data: { ...event.data, Changes } });
+};
 
 interface Delivery {
   readonly body: string;
@@ -75,7 +94,9 @@ const gone = JSON.stringify({
   timestamp: "…",
   data: { Site: "shop", Since: "a.19", Next: "b.25" },
 });
-const after = (Since: string, Next: string) => JSON.stringify({ ...changes, data: { ...changes.data, Since, Next } });
+const after = (Since: string, Next: string) => JSON.stringify(nextChanges(Since, Next));
+/** The changes of the first event, in the history after a restore. */
+const restored = JSON.stringify({ ...changes, data: { ...changes.data, Since: "b.25", Next: "b.27" } });
 const signature = valid.headers["webhook-signature"] as string;
 
 /** A request, the status of its response and the output. */
@@ -83,23 +104,33 @@ const cases: [string, () => Delivery, number, string][] = [
   ["changes", () => signed(body, [secret], 0, "evt_1_a_18_19"), 204, changesOutput],
   ["the same again, and does nothing", () => signed(body, [secret], 0, "evt_1_a_18_19"), 204, ""],
   ["a test", () => signed(test_, [secret]), 204, ""],
-  ["the same changes in a new event", () => signed(body, [secret]), 204, changesOutput],
+  ["the same changes in a new event, and does nothing", () => signed(body, [secret]), 204, ""],
+  ["later changes", () => signed(nextBody(), [secret]), 204, changesOutput],
+  [
+    "a change that is older than the last one of its record, and does nothing with it",
+    () => signed(mixed(), [secret]),
+    204,
+    deleteOutput,
+  ],
   ["that changes are gone", () => signed(gone, [secret]), 204, goneOutput],
   ["a late repetition, and does nothing", () => signed(body, [secret], 0, "evt_1_a_18_19"), 204, ""],
-  ["what continues that", () => signed(after("b.25", "b.27"), [secret]), 204, changesOutput],
+  ["what continues that, with lower revisions", () => signed(restored, [secret]), 204, changesOutput],
   ["what does not continue that", () => signed(after("c.26", "c.28"), [secret]), 204, goneOutput],
   ["a test after that", () => signed(test_, [secret]), 204, ""],
   ["what was to come", () => signed(after("c.28", "a.19"), [secret]), 204, changesOutput],
-  ["signatures of two secrets", () => signed(body, [secret, oldSecret]), 204, changesOutput],
-  ["a signature of the second secret", () => signed(body, [secondSecret]), 204, changesOutput],
-  ["the same in the other order", () => signed(body, [oldSecret, secret]), 204, changesOutput],
+  ["signatures of two secrets", () => signed(nextBody(), [secret, oldSecret]), 204, changesOutput],
+  ["a signature of the second secret", () => signed(nextBody(), [secondSecret]), 204, changesOutput],
+  ["the same in the other order", () => signed(nextBody(), [oldSecret, secret]), 204, changesOutput],
   [
     "a signature of a later version",
-    () => changed(valid, { "webhook-signature": `v2,x v1a,y ${signature}` }),
+    () => {
+      const delivery = signed(nextBody(), [secret]);
+      return changed(delivery, { "webhook-signature": `v2,x v1a,y ${delivery.headers["webhook-signature"]}` });
+    },
     204,
     changesOutput,
   ],
-  ["four minutes late", () => signed(body, [secret], 240), 204, changesOutput],
+  ["four minutes late", () => signed(nextBody(), [secret], 240), 204, changesOutput],
   ["another secret", () => signed(body, [oldSecret]), 401, ""],
   ["another body", () => ({ ...valid, body: body.replace("12", "13") }), 401, ""],
   ["the same JSON in other bytes", () => ({ ...valid, body: JSON.stringify(changes) }), 401, ""],
