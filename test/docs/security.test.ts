@@ -29,7 +29,7 @@ function isIn(text: string, name: string): boolean {
 describe("the threat model", () => {
   test("has statements about everyone that it is about", () => {
     expect(rows.length).toBeGreaterThan(30);
-    expect(page.split("\n### ").length - 1).toBe(12);
+    expect(page.split("\n### ").length - 1).toBe(13);
   });
 
   test.each(rows)("%s", (_, cell) => {

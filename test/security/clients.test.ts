@@ -1,7 +1,8 @@
-// The access of clients without a key, with a key that may only read, and with a key of another site. SECURITY.md names these tests.
+// The access of clients without a key, with a key that may only read, with a sandbox key, and with a key of another site. SECURITY.md names these tests.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicResources } from "../../src/model/resource.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -18,12 +19,21 @@ const paths = [...publicResources(allResources).flatMap(({ path }) => [path, `${
 describe.each(engines)("on $name", (kind) => {
   let server: TestServer;
   let foreignKey: string;
+  let sandboxKey: string;
+  let foreignSandboxKey: string;
   beforeAll(async () => {
     await kind.open();
     server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     await setSite(server.engine, "shop", { hostnames: ["shop.example"], isDefault: false }, 0);
     const garden = await createSite(server.engine, "garden", { hostnames: ["garden.example"] }, 0);
     foreignKey = (await createKey(server.engine, garden, {}, 0)).key;
+    // Before the records, so that the sandboxes are empty.
+    const keyOfSandbox = async (name: string) => {
+      const { site } = await makeSandbox(server.engine, name, { now: Date.now });
+      return (await createKey(server.engine, site, {}, 0)).key;
+    };
+    sandboxKey = await keyOfSandbox("shop");
+    foreignSandboxKey = await keyOfSandbox("garden");
     for (const path of ["brands", "orderstatuses"])
       await send("POST", `/restapi/${path}.json`, server.key, {}, { Name: "Confidential" });
   });
@@ -64,11 +74,36 @@ describe.each(engines)("on $name", (kind) => {
     expect(await everything()).toBe(before);
   });
 
+  test("a sandbox key reads and changes nothing of the live site, by no method, override, path or header", async () => {
+    const before = await everything();
+    const etag = (await send("GET", "/restapi/brands/1.json", server.key)).headers.get("ETag") ?? "";
+    const statuses = new Set<number>();
+    for (const method of methods) {
+      for (const path of paths) {
+        for (const [query, more] of [
+          ["", {}],
+          ["?ID=1", { "If-Match": etag }],
+          ["?ID=1", { "X-HTTP-Method-Override": "DELETE" }],
+        ] as const) {
+          const headers = { "X-Sandbox": "shop", ...more };
+          const body = method === "GET" || method === "HEAD" ? undefined : { Name: "changed" };
+          const { status, text } = await send(method, `${path}${query}`, sandboxKey, headers, body);
+          expect([method, path, text.includes("Confidential")]).toEqual([method, path, false]);
+          statuses.add(status);
+        }
+      }
+    }
+    // Creates are stored in the sandbox, which had no record.
+    expect([...statuses].filter((status) => status < 300).sort()).toEqual([200, 201]);
+    expect(await everything()).toBe(before);
+  });
+
   const secrets = ["Confidential", "x-total-count", "etag", "link", "ratelimit"];
 
   test.each([
     ["without a key", (): string | null => null, 401],
     ["with a key of another site", (): string | null => foreignKey, 403],
+    ["with a key of another site's sandbox", (): string | null => foreignSandboxKey, 403],
   ] as const)("a client %s learns nothing of the records, whether or not they exist", async (_, key, rejectedWith) => {
     const before = await everything();
     for (const method of methods) {
