@@ -8,13 +8,13 @@ import { simulate } from "../test/simulation/simulate.ts";
 const perDatabase = 250;
 
 const [seeds = 2000, first = 1, seconds = 120] = process.argv.slice(2).map(Number);
-const totals = { seeds: 0, sends: 0, repeats: 0, gone: 0, kills: 0, returns: 0, faults: 0 };
+const totals = { seeds: 0, sends: 0, repeats: 0, gone: 0, kills: 0, rollbacks: 0, faults: 0 };
 for (let from = first; from < first + seeds; from += perDatabase) {
   await withSimulatedDatabase(async (database) => {
     for (let seed = from; seed < Math.min(from + perDatabase, first + seeds); seed++) {
       const report = await simulate(database, seed, { maxFailuresMs: seconds * 1000 });
       totals.seeds++;
-      for (const name of ["sends", "repeats", "gone", "kills", "returns"] as const) totals[name] += report[name];
+      for (const name of ["sends", "repeats", "gone", "kills", "rollbacks"] as const) totals[name] += report[name];
       totals.faults += report.faults.length;
       for (const fault of report.faults.slice(0, 3)) console.log(`seed ${seed}: ${fault}`);
     }

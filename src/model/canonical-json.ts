@@ -46,7 +46,7 @@ export function isCanonicalRecord(
 }
 
 /** Changes of a record, as a request contains them. */
-export interface RecordChanges {
+export interface SentChanges {
   /** Undefined if the text contains no ID. */
   readonly id: number | undefined;
   /** The JSON of the changed values, without the ID. */
@@ -57,7 +57,7 @@ export interface RecordChanges {
 export function matchCanonicalChanges(
   { canonicalPatterns: { changed, patternFields } }: WithPatterns,
   text: string,
-): RecordChanges | undefined {
+): SentChanges | undefined {
   const match = changed.exec(text);
   if (!match || !areValidTexts(patternFields, match, 2)) return undefined;
   const digits = match[1];

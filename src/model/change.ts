@@ -84,7 +84,7 @@ export interface Intent {
   /** Rejects the write if the epoch of the site is not the epoch that the writer read: the site was restored or removed. */
   readonly ifEpoch?: string | undefined;
   /** Rejects the write unless the writer's condition is still true: the value identifies the same record, or no record (create). */
-  readonly ifFound?: FoundBy | undefined;
+  readonly ifStillMatched?: MatchCondition | undefined;
   /** Whether an atomic batch is stored without this intent if the intent is rejected. Does not apply if the epoch of the site has changed. */
   readonly isOptional?: boolean | undefined;
   /**
@@ -109,7 +109,7 @@ export interface Intent {
  * The condition is checked when the intent is decided, with the changes since `revision`. If they make it false, the intent is rejected, and the writer
  * has to search again. After a restore, `revision` cannot be compared, so the intent also needs `ifSystemEpoch`, `ifEpoch` or `authorizedBy`.
  */
-export interface FoundBy {
+export interface MatchCondition {
   /** The member names that lead to the field, such as `Address` and `Town`. */
   readonly keys: readonly string[];
   readonly value: string;
@@ -161,8 +161,8 @@ export type Outcome = Done | (RecordAfterWrite & { readonly kind: "unchanged" | 
 export interface RejectedOutcome {
   readonly kind: "rejected";
   /**
-   * `id-used`: a deleted record had the ID. `id-exists`: a record with the ID exists. `found-otherwise`: the writer might find another record now, see
-   * `FoundBy`. `authorization-changed`: the key or the site changed after the authorization. `other-epoch`: the site or the system site has another epoch.
+   * `id-used`: a deleted record had the ID. `id-exists`: a record with the ID exists. `match-changed`: the match condition does not
+   * hold. `authorization-changed`: the key or the site changed after the authorization. `other-epoch`: the site or the system site has another epoch.
    */
   readonly rejectionReason:
     | "not-found"
@@ -170,7 +170,7 @@ export interface RejectedOutcome {
     | "idempotency-key-reused"
     | "id-used"
     | "id-exists"
-    | "found-otherwise"
+    | "match-changed"
     | "authorization-changed"
     | "other-epoch";
 }

@@ -107,7 +107,7 @@ describe.each(engines)("on $name", (kind) => {
 
   describe("a write that found its record by a value", () => {
     const keys = ["Address", "Town"];
-    const found = (value: string, revision: number) => ({ ifFound: { keys, value, revision } });
+    const found = (value: string, revision: number) => ({ ifStillMatched: { keys, value, revision } });
     const values = (Town: string) => ({ values: { Name: "Acme", Address: { Town } } });
     const outcomesOf = (outcomes: readonly Outcome[]) =>
       outcomes.map((one) => (one.kind === "rejected" ? one.rejectionReason : `${one.kind} ${one.id}`));
@@ -130,14 +130,14 @@ describe.each(engines)("on $name", (kind) => {
       ]);
       expect(outcomesOf(outcomes)).toEqual([
         "done 1",
-        "found-otherwise",
+        "match-changed",
         "done 2",
         "done 1",
         "done 3",
         "unchanged 1",
-        "found-otherwise",
+        "match-changed",
         "done 2",
-        "found-otherwise",
+        "match-changed",
         "done 4",
       ]);
     });
@@ -162,8 +162,8 @@ describe.each(engines)("on $name", (kind) => {
       ]);
       expect(outcomesOf(outcomes)).toEqual([
         "unchanged 1",
-        "found-otherwise",
-        "found-otherwise",
+        "match-changed",
+        "match-changed",
         "unchanged 2",
         "done 3",
         "unchanged 1",
@@ -179,7 +179,7 @@ describe.each(engines)("on $name", (kind) => {
       expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["replayed 1"]);
       await engine.pruneJournal(site, 1, 10);
       expect(outcomesOf(await engine.commit([town("Bergen", 0), town("Bergen", 2)]))).toEqual([
-        "found-otherwise",
+        "match-changed",
         "done 3",
       ]);
     });
@@ -195,7 +195,7 @@ describe.each(engines)("on $name", (kind) => {
         [optional(town("Oslo", 1, { operation: "update", id: 1 })), town("Oslo", 1)],
       ];
       await engine.commitAtomically(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
-      expect(kinds).toEqual(["done 2", "found-otherwise", "done 1", "found-otherwise", "done 3"]);
+      expect(kinds).toEqual(["done 2", "match-changed", "done 1", "match-changed", "done 3"]);
     });
   });
 

@@ -225,10 +225,10 @@ function useRecords(engine: Engine, site: number, names: readonly string[], seed
     const { head, rows } = await readAllRows(engine, site);
     const name = names[next(names.length)] as string;
     const row = rows.find(({ body }) => body !== null && JSON.parse(body).Name === name);
-    const ifFound = { keys: ["Name"], value: name, revision: head.revision };
+    const ifStillMatched = { keys: ["Name"], value: name, revision: head.revision };
     const common = { site, actor: `client ${seed}` };
     const intent = !row
-      ? createIntent({ ...common, values: { Name: name, AccountNumber: "" }, ifFound })
+      ? createIntent({ ...common, values: { Name: name, AccountNumber: "" }, ifStillMatched })
       : [
           createIntent({ ...common, operation: "delete", id: row.id, values: {} }),
           createIntent({ ...common, operation: "update", id: row.id, values: { Name: `${seed}.${round}` } }),

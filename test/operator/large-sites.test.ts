@@ -103,16 +103,16 @@ describe.each(engines)("on $name, few records are in memory during", (kind) => {
 test("a transaction with many changes takes little memory for the match values of the changed records", async () => {
   const before = await retainedBytes();
   using changesSinceMatch = new ChangesSinceMatch(true);
-  const ifFound = { keys: ["Name"], value: "Brand 1", revision: 0 };
-  const intent = createIntent({ site, ifFound });
+  const ifStillMatched = { keys: ["Name"], value: "Brand 1", revision: 0 };
+  const intent = createIntent({ site, ifStillMatched });
   changesSinceMatch.add([intent], { site, revision: 0, limit: 1 }, [], 0);
   for (let id = 1; id <= 18_000; id++) {
     const body = JSON.stringify({ ID: id, Name: `${line} ${id}` });
     changesSinceMatch.track(site, { revision: id, resource: "brand", id, operation: "create", body });
   }
   expect((await retainedBytes()) - before).toBeLessThan(maxGrowthBytes);
-  expect(changesSinceMatch.isConditionMet(intent, ifFound, undefined)).toBe(true);
-  expect(changesSinceMatch.isConditionMet(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
+  expect(changesSinceMatch.isConditionMet(intent, ifStillMatched, undefined)).toBe(true);
+  expect(changesSinceMatch.isConditionMet(intent, { ...ifStillMatched, value: `${line} 7` }, undefined)).toBe(false);
 });
 
 test("a check of many rows takes little memory", async () => {

@@ -29,8 +29,11 @@ interface ArrivedEvent extends EventBody {
   readonly rewind: number;
 }
 
-/** Maximum breaks of the chain per rewind or return of the database, because requests in flight arrive between the new ones. */
-const breaksPerReturn = 3;
+/**
+ * Maximum breaks of the chain that one rewind, or one rollback of the database, may cause. It may cause several, because requests in flight can arrive
+ * between later requests.
+ */
+const breaksPerRollback = 3;
 /** Maximum milliseconds after a pause in which a request may still start. */
 const pauseMs = 60_000;
 
@@ -60,7 +63,7 @@ export class WebhookChecker {
   readonly #lastOf = new Map<string, Sent>();
   readonly #gone = new Set<string>();
   /** Where the first event after a rewind begins, by the number of the rewind. */
-  readonly #rewinds = new Map<number, { readonly revision: number; isOver: boolean; returns: number }>();
+  readonly #rewinds = new Map<number, { readonly revision: number; isOver: boolean; rollbacks: number }>();
   #resumedAt = Number.NEGATIVE_INFINITY;
   /** The time before which nothing may be sent, on a clock with this skew. */
   #wait: { readonly until: number; readonly skew: number } | undefined;
@@ -113,7 +116,7 @@ export class WebhookChecker {
       const isGone = other.endedAt !== undefined || !other.process.isAlive;
       if (isGone) this.#inFlight.delete(other);
       else if (other.process.frozenAt !== undefined && other.process.frozenAt >= other.startedAt) continue;
-      else if (Math.max(this.jumpedAt, this.#site.returnedAt) < now - pauseMs)
+      else if (Math.max(this.jumpedAt, this.#site.rolledBackAt) < now - pauseMs)
         this.#fault(`${id} is sent while ${other.delivery.headers["webhook-id"]} is in flight`);
     }
   }
@@ -154,16 +157,16 @@ export class WebhookChecker {
 
   /** @param revision the changes after it are delivered again */
   onRewind(rewind: number, revision: number): void {
-    this.#rewinds.set(rewind, { revision, isOver: false, returns: this.#site.returns });
-    this.#breaksAllowed += breaksPerReturn;
+    this.#rewinds.set(rewind, { revision, isOver: false, rollbacks: this.#site.rollbacks });
+    this.#breaksAllowed += breaksPerRollback;
     this.#wait = undefined;
     this.isGoneExpected = false;
   }
 
-  /** The database returned to an earlier state. */
-  onReturn(): void {
+  /** The database was rolled back. */
+  onRollback(): void {
     this.#passed.clear();
-    this.#breaksAllowed += breaksPerReturn;
+    this.#breaksAllowed += breaksPerRollback;
     this.#wait = undefined;
     this.#resumedAt = Number.NEGATIVE_INFINITY;
   }
@@ -264,15 +267,15 @@ export class WebhookChecker {
   #beginsOf(rewind: number, since: number): readonly number[] {
     const found = this.#rewinds.get(rewind);
     if (!found) return [since];
-    // If the database returned to an earlier state since, both are right.
-    if (found.returns !== this.#site.returns) return [since, found.revision];
+    // If the database was rolled back since, both are right.
+    if (found.rollbacks !== this.#site.rollbacks) return [since, found.revision];
     return found.isOver ? [since] : [found.revision];
   }
 
   /** Records that the first event after the rewind arrived. */
   #beginAfter(rewind: number): void {
     const found = this.#rewinds.get(rewind);
-    if (found) this.#rewinds.set(rewind, { ...found, isOver: true, returns: this.#site.returns });
+    if (found) this.#rewinds.set(rewind, { ...found, isOver: true, rollbacks: this.#site.rollbacks });
   }
 
   #verify({ delivery: { headers, body } }: Sent): void {

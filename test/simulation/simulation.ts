@@ -37,7 +37,7 @@ export interface SimulationReport {
   readonly gone: number;
   readonly kills: number;
   /** Number of times that the database was restored, or lost commits. */
-  readonly returns: number;
+  readonly rollbacks: number;
 }
 
 interface SimulatedWebhook {
@@ -46,7 +46,7 @@ interface SimulatedWebhook {
   readonly checker: WebhookChecker;
 }
 
-/** A state of the database to which a restore or lost commits return. */
+/** A state of the database to which a rollback goes back: a restore, or lost commits. */
 interface Kept {
   readonly changes: readonly ModelChange[];
   goBack(): unknown;
@@ -170,7 +170,7 @@ export class Simulation {
       repeats: sum(checkers.map(({ repeats }) => repeats)),
       gone: sum(checkers.map(({ gone }) => gone)),
       kills: this.#kills,
-      returns: this.#model.returns,
+      rollbacks: this.#model.rollbacks,
     };
   }
 
@@ -221,7 +221,7 @@ export class Simulation {
     await process.stop();
     const states = await this.#time.during(() => this.#engine.readWebhookStates());
     const now = this.#time.now;
-    if (Math.max(process.failedAt, this.#model.returnedAt) > now - failureEffectMs) return;
+    if (Math.max(process.failedAt, this.#model.rolledBackAt) > now - failureEffectMs) return;
     for (const { webhook, holder, leaseUntil } of states)
       if (holder === process.name && leaseUntil > simulatedClock.now())
         this.#webhooks.find(({ id }) => id === webhook)?.checker.add(`${process.name} has stopped and keeps its lease`);
@@ -381,7 +381,7 @@ export class Simulation {
     this.#hint();
   }
 
-  /** The database returns to the state `kept`. The checkers take the states of the webhooks from it. */
+  /** Rolls the database back to the state `kept`. The checkers take the states of the webhooks from it. */
   async #goBack(kept: Kept | undefined): Promise<void> {
     if (!kept) return;
     await kept.goBack();
@@ -394,7 +394,7 @@ export class Simulation {
     this.#model.suspendedAt = Suspended === "" ? undefined : now;
     for (const { ID, Paused } of await listWebhooks(this.#engine)) {
       const checker = this.#webhooks.find(({ id }) => id === ID)?.checker;
-      checker?.onReturn();
+      checker?.onRollback();
       if (checker) checker.pausedAt = Paused === "" ? undefined : now;
     }
   }
@@ -437,11 +437,11 @@ export class Simulation {
   #onFailure({ id, checker }: SimulatedWebhook, sent: Sent | undefined): void {
     if (sent?.status !== 410) return;
     const { process } = sent;
-    const { returns } = this.#model;
+    const { rollbacks } = this.#model;
     const [now, resumes] = [this.#time.now, checker.resumes];
     this.#time.after(reactionMs, () => {
       const hasFailed = !process.isAlive || process.isFrozen || process.failedAt > now - failureEffectMs;
-      const isSame = returns === this.#model.returns && resumes === checker.resumes && !checker.isRemoved;
+      const isSame = rollbacks === this.#model.rollbacks && resumes === checker.resumes && !checker.isRemoved;
       if (!hasFailed && isSame && checker.pausedAt === undefined) checker.add(`webhook ${id} continues after 410`);
     });
   }

@@ -18,21 +18,21 @@ export class SiteModel {
   changes: ModelChange[] = [];
   /** Number of events after which changes may be missing: prunes, new epochs, restores, and lost commits. */
   losses = 0;
-  /** Number of times that the database returned to an earlier state, and the time of the last one. */
-  returns = 0;
-  returnedAt = Number.NEGATIVE_INFINITY;
+  /** Number of rollbacks: the database went back to an earlier state. And the time of the last rollback. */
+  rollbacks = 0;
+  rolledBackAt = Number.NEGATIVE_INFINITY;
   /** Time of the suspension; undefined while the site is not suspended. */
   suspendedAt: number | undefined;
   readonly #replaced: { readonly changes: readonly ModelChange[]; readonly at: number }[] = [];
 
-  /** Replaces the journal, because the database returned to the state with `changes`. */
+  /** Replaces the journal after a rollback of the database to the state with `changes`. */
   goBack(changes: readonly ModelChange[], now: number): void {
     this.#replaced.push({ changes: this.changes, at: now });
     this.changes = [...changes];
     // Two processes may have sent the lost changes, one of them after a rewind that is lost too.
     this.losses += 2;
-    this.returns++;
-    this.returnedAt = now;
+    this.rollbacks++;
+    this.rolledBackAt = now;
   }
 
   /** Returns the replaced journals of which a page may still arrive. */

@@ -39,11 +39,11 @@ describe("webhooks in a simulation", () => {
     const faults = [...reports].flatMap(([seed, report]) => report.faults.map((fault) => `seed ${seed}: ${fault}`));
     expect(faults).toEqual([]);
     const all = [...reports.values()];
-    const sum = (name: "sends" | "repeats" | "kills" | "gone" | "returns") =>
+    const sum = (name: "sends" | "repeats" | "kills" | "gone" | "rollbacks") =>
       all.reduce((total, report) => total + report[name], 0);
     // The seeds must cause these events. The effect of a seed changes with the program.
     expect(sum("sends")).toBeGreaterThan(100);
-    for (const name of ["repeats", "kills", "gone", "returns"] as const) expect(sum(name)).toBeGreaterThan(10);
+    for (const name of ["repeats", "kills", "gone", "rollbacks"] as const) expect(sum(name)).toBeGreaterThan(10);
   });
 
   test("is the same for the same seed", async () => {

@@ -6,7 +6,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
 import { type StorefrontRecord, toId, type Values } from "../../model/record.ts";
 import { fieldPaths, findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
-import type { Order, RecordFilter } from "../../store/memory/order.ts";
+import type { RecordFilter, SortField } from "../../store/memory/order.ts";
 import { parseNumber, splitValues } from "../common/parameters.ts";
 import { rejectMistakenParameters } from "../parameter-advice.ts";
 
@@ -16,7 +16,7 @@ export interface ListParameters {
   readonly limit: number | undefined;
   /** The number of records to skip. */
   readonly offset: number;
-  readonly sort: readonly Order[];
+  readonly sort: readonly SortField[];
   readonly filters: readonly RecordFilter[];
   /** The paths of the fields to return; undefined for all fields. */
   readonly fields: ReadonlySet<string> | undefined;
@@ -109,14 +109,14 @@ export function toLinkHeader(
   return link.length <= maxLinkLength ? link : undefined;
 }
 
-function parseSort(resource: Resource, names: readonly string[]): Order[] {
+function parseSort(resource: Resource, names: readonly string[]): SortField[] {
   if (names.length > maxSortFields) {
     throw new ProblemError("bad-request", `\`sort\`: at most ${maxSortFields} fields, not ${names.length}`);
   }
-  return names.map((name) => parseOrder(resource, name));
+  return names.map((name) => parseSortField(resource, name));
 }
 
-function parseOrder(resource: Resource, name: string): Order {
+function parseSortField(resource: Resource, name: string): SortField {
   rejectDirectionWord(resource, name);
   const descending = name.startsWith("-");
   return { textField: requireTextField(resource, "sort", descending ? name.slice(1) : name), descending };

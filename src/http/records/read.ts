@@ -107,7 +107,7 @@ function respondToList(
   return whenResolved(collection.version(), (version) =>
     query
       ? respondWithSelection(context, route, snapshot, collection, version, query)
-      : whenResolved(version.list(route.format), (whole) =>
+      : whenResolved(version.encodeList(route.format), (whole) =>
           respondWithWholeList(context, route, snapshot, version, whole),
         ),
   );
@@ -140,7 +140,7 @@ function respondWithSelection(
   const { format } = route;
   const name = `${format.name}?${context.target.query}`;
   const { request } = context;
-  const page = version.page(name, () =>
+  const page = version.cachedPage(name, () =>
     createPage(collection, version, name, format, query, () => !request.isAbandoned),
   );
   return whenResolved(page, (made) =>
@@ -206,7 +206,11 @@ function createPage(
   return whenResolved(selections.select(version, filters, sort, isWanted), (ids) => {
     const pageIds = ids.slice(offset, limit === undefined ? undefined : offset + limit);
     const encode = fields && ((record: StorefrontRecord) => format.part(resource, pickFields(record, fields)));
-    const body = limiter.run(`page ${version.number} ${name}`, () => version.pageOf(pageIds, format, encode), isWanted);
+    const body = limiter.run(
+      `page ${version.number} ${name}`,
+      () => version.encodePage(pageIds, format, encode),
+      isWanted,
+    );
     return whenResolved(body, (bytes) => ({ body: bytes, total: ids.length }));
   });
 }

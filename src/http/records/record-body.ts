@@ -1,7 +1,7 @@
 // Reads the body of a write: checks its encoding, and parses and validates the record in it.
 
 import type { Format } from "../../formats/format.ts";
-import { isCanonicalRecord, matchCanonicalChanges, type RecordChanges } from "../../model/canonical-json.ts";
+import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../../model/canonical-json.ts";
 import { storedEncoding } from "../../model/encoding.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
@@ -22,7 +22,7 @@ export function parseNewBody(context: RequestContext, route: ResourceRoute, body
  * Parses changes of a record, in the format of the path.
  * @throws ProblemError as `parseNewBody` does
  */
-export function parseChangesBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): RecordChanges {
+export function parseChangesBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): SentChanges {
   return withFormatHint(changesIn, context, route, body);
 }
 
@@ -33,7 +33,7 @@ function newRecordIn({ resource, format }: ResourceRoute, body: BodyBytes): stri
   return JSON.stringify(parseNewRecord(resource, input, fieldErrors));
 }
 
-function changesIn({ resource, format }: ResourceRoute, body: BodyBytes): RecordChanges {
+function changesIn({ resource, format }: ResourceRoute, body: BodyBytes): SentChanges {
   const json = storedTextIn(format, body);
   const canonicalChanges = json === undefined ? undefined : matchCanonicalChanges(resource, json);
   if (canonicalChanges) return canonicalChanges;

@@ -1,6 +1,6 @@
 // Creates, updates and deletes records: makes an intent of a request, passes it to the write queue, and makes the response of its outcome.
 
-import type { RecordChanges } from "../../model/canonical-json.ts";
+import type { SentChanges } from "../../model/canonical-json.ts";
 import { type Intent, type Operation, type Outcome, type RejectedOutcome, versionParts } from "../../model/change.ts";
 import { documentOf } from "../../model/encoding.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
@@ -102,7 +102,7 @@ function parseChange(
   return { id, valuesJson: changes.valuesJson };
 }
 
-const nothing: RecordChanges = { id: undefined, valuesJson: "{}" };
+const nothing: SentChanges = { id: undefined, valuesJson: "{}" };
 
 function recordIdHint({ resource, format }: ResourceRoute): string {
   const path = `${basePath}${resource.path}`;

@@ -68,17 +68,18 @@ export class ImportContext {
   /** Returns the intents of a batch, with the conditions under which its rows were matched. */
   intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
     // A dry run uses a copy as of one moment, in which nobody changes a match.
-    const none = this.options.dryRun ? { ifFound: undefined } : {};
+    const none = this.options.dryRun ? { ifStillMatched: undefined } : {};
     return batch.map(({ intent }) => ({ ...intent, ...none, ifSystemEpoch: this.systemEpoch }));
   }
 
   /** Returns the row with an intent for the record that it matches now. @throws ProblemError `invalid-record` */
   matchAgain(pending: PendingRow): PendingRow {
     const { intent } = pending;
-    if (!intent.ifFound) return pending;
-    const match = this.matcher.matchAgain(intent.ifFound);
-    const { kind: operation, id, ifFound } = match;
-    if (operation === intent.operation && id === intent.id) return { ...pending, intent: { ...intent, ifFound } };
+    if (!intent.ifStillMatched) return pending;
+    const match = this.matcher.matchAgain(intent.ifStillMatched);
+    const { kind: operation, id, ifStillMatched } = match;
+    if (operation === intent.operation && id === intent.id)
+      return { ...pending, intent: { ...intent, ifStillMatched } };
     const { decoded } = pending.row();
     const changed = toChange(this.resource, match, parseInput(decoded), decoded.fieldErrors);
     return { ...pending, intent: { ...intent, ...changed } };
@@ -129,5 +130,5 @@ export class ImportContext {
 
 /** Whether an intent was rejected because others have moved the match value of its row to another record. */
 export function isFoundOtherwise(outcome: Outcome | undefined): boolean {
-  return outcome?.kind === "rejected" && outcome.rejectionReason === "found-otherwise";
+  return outcome?.kind === "rejected" && outcome.rejectionReason === "match-changed";
 }

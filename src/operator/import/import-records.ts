@@ -4,7 +4,7 @@
 // until all are known to be valid, and then committed together (atomic-import.ts). A dry run does the same on a copy of the site.
 //
 // Invariants:
-// - Rows are matched as of one revision. If others have moved the match value of a row to another record (`ifFound`), the engine rejects the intent,
+// - Rows are matched as of one revision. If others have moved the match value of a row to another record (`ifStillMatched`), the engine rejects the intent,
 //   and the row is matched again, up to five times in all. If the database was restored (`ifSystemEpoch`), the engine rejects all further rows.
 // - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
 //   rejected.

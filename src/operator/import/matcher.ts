@@ -2,7 +2,7 @@
 
 import { findNearestPath } from "../../lib/text.ts";
 import { createYielder } from "../../lib/yielding.ts";
-import type { FoundBy, JournalEntry } from "../../model/change.ts";
+import type { JournalEntry, MatchCondition } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
@@ -12,8 +12,8 @@ import { ValueIndex } from "../../store/writes/value-index.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 import { idGivenError } from "./row-errors.ts";
 
-/** The record that the row updates or creates. An undefined `id` creates a record with the next ID. `ifFound`: see `Intent`. */
-export type Match = { readonly ifFound?: FoundBy | undefined } & (
+/** The record that the row updates or creates. An undefined `id` creates a record with the next ID. `ifStillMatched`: see `Intent`. */
+export type Match = { readonly ifStillMatched?: MatchCondition | undefined } & (
   | { readonly kind: "update"; readonly id: number }
   | { readonly kind: "create"; readonly id: number | undefined }
 );
@@ -30,7 +30,7 @@ export interface Matcher {
   /** Tracks a valid row, so that later rows can match its record. @param id the ID of the record, if it is known */
   trackRow(input: RowInput, id: number | undefined): void;
   /** Does the same as `match`, for a row that was matched before. */
-  matchAgain(found: FoundBy): Match;
+  matchAgain(condition: MatchCondition): Match;
   /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
   advancePast(range: RevisionRange | undefined): Promise<void>;
   /** Applies all changes of others until now. */
@@ -110,14 +110,14 @@ function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Match
     const found = values.find(value, maxNamed + 1);
     if (found.length > 1)
       throw toProblemError({ field: textField.path, detail: severalMatch(values.count(value), found) });
-    const ifFound = { keys: textField.keys, value, revision: values.head.revision };
+    const ifStillMatched = { keys: textField.keys, value, revision: values.head.revision };
     const [id] = found;
-    return id === undefined ? { kind: "create", id, ifFound } : { kind: "update", id, ifFound };
+    return id === undefined ? { kind: "create", id, ifStillMatched } : { kind: "update", id, ifStillMatched };
   };
   return {
     matchValueOf,
     match: (input) => matchValue(matchValueOf(input)),
-    matchAgain: (found) => matchValue(found.value),
+    matchAgain: (condition) => matchValue(condition.value),
     trackRow(input, id) {
       if (id !== undefined) values.set(id, matchValueOf(input));
     },

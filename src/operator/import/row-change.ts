@@ -28,6 +28,6 @@ export function toChange(
     match.kind === "update"
       ? parseRecordChanges(resource, fields, fieldErrors).values
       : parseNewRecord(resource, fields, fieldErrors);
-  const { kind: operation, id, ifFound } = match;
-  return { resource: resource.name, operation, id, valuesJson: JSON.stringify(values), ifFound };
+  const { kind: operation, id, ifStillMatched } = match;
+  return { resource: resource.name, operation, id, valuesJson: JSON.stringify(values), ifStillMatched };
 }

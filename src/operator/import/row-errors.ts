@@ -5,14 +5,17 @@ import { type FieldError, invalidRecordError, type ProblemError } from "../../mo
 
 /** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
 export function idGivenError(id: number | undefined): FieldError {
-  const howToKeepIds = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
-  return { field: "", detail: `the ID ${id} was given to a new record during the import, ${howToKeepIds}` };
+  const causeAndAdvice = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
+  return { field: "", detail: `the ID ${id} was given to a new record during the import, ${causeAndAdvice}` };
 }
 
 /** Creates the error for a row from the rejection of its intent. */
-export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, ifFound }: Intent): FieldError {
-  if (rejectionReason === "found-otherwise")
-    return { field: ifFound?.keys.join(".") ?? "", detail: "other writers keep moving this value to other records" };
+export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, ifStillMatched }: Intent): FieldError {
+  if (rejectionReason === "match-changed")
+    return {
+      field: ifStillMatched?.keys.join(".") ?? "",
+      detail: "other writers keep moving this value to other records",
+    };
   if (rejectionReason === "other-epoch")
     return { field: "", detail: "the site was restored or removed during the import" };
   if (rejectionReason === "id-exists") return idGivenError(id);

@@ -20,16 +20,16 @@ export function* withChanges(resource: Resource, blocks: readonly Block[], chang
   const ids = [...changed.keys()].sort((a, b) => a - b);
   const result: Block[] = [];
   let next = 0;
-  for (let place = 0; next < ids.length; place++) {
+  for (let blockIndex = 0; next < ids.length; blockIndex++) {
     // Reuse the blocks before the block with the next change.
     const touched = indexOfBlock(blocks, ids[next] as number);
-    while (place < touched) appendBlock(resource, result, blocks[place++] as Block);
-    const end = blocks[place + 1]?.firstId ?? Number.POSITIVE_INFINITY;
+    while (blockIndex < touched) appendBlock(resource, result, blocks[blockIndex++] as Block);
+    const end = blocks[blockIndex + 1]?.firstId ?? Number.POSITIVE_INFINITY;
     const from = next;
     while (next < ids.length && (ids[next] as number) < end) next++;
-    const records = merge(blocks[place]?.records() ?? [], ids.slice(from, next), changed);
+    const records = merge(blocks[blockIndex]?.records() ?? [], ids.slice(from, next), changed);
     yield* appendRecords(resource, result, records, end === Number.POSITIVE_INFINITY);
-    if (next === ids.length) for (const block of blocks.slice(place + 1)) appendBlock(resource, result, block);
+    if (next === ids.length) for (const block of blocks.slice(blockIndex + 1)) appendBlock(resource, result, block);
   }
   return ids.length === 0 ? blocks : result;
 }

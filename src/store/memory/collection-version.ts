@@ -60,7 +60,7 @@ export class CollectionVersion {
   }
 
   /** Returns the whole list in `encoding`. It is made on the first call; concurrent calls share the work. */
-  list(encoding: Encoding): MaybePromise<TextInParts> {
+  encodeList(encoding: Encoding): MaybePromise<TextInParts> {
     return getOrCreate(this.#lists, encoding.name, () => slices.run(this.#createList(encoding)));
   }
 
@@ -68,7 +68,7 @@ export class CollectionVersion {
    * Makes a list of the records `ids` in `encoding`.
    * @param encode returns a record as an item of the list, for example with fewer fields; if undefined, items are complete records
    */
-  *pageOf(
+  *encodePage(
     ids: readonly number[],
     encoding: Encoding,
     encode?: (record: StorefrontRecord) => string,
@@ -92,7 +92,7 @@ export class CollectionVersion {
   }
 
   /** Returns the cached page `name`. If none exists, makes the page and caches it, because clients request the same pages repeatedly. */
-  page(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
+  cachedPage(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
     const known = this.#pages.get(name);
     return known ?? whenResolved(make(), (page) => this.#cachePage(name, page));
   }

@@ -22,7 +22,7 @@ function toTextSource(textField: TextFieldPath | typeof anyField | undefined, fo
   return folded ? { name: `${name}~`, of: (record) => foldCase(of(record)) } : { name, of };
 }
 
-export interface Order {
+export interface SortField {
   /** Undefined for the ID. */
   readonly textField: TextFieldPath | undefined;
   readonly descending: boolean;
@@ -39,12 +39,12 @@ export interface SortKey {
 }
 
 /** Returns the text sources of an order: its fields, without the ID. */
-export function sourcesOf(sort: readonly Order[]): readonly TextSource[] {
+export function sourcesOf(sort: readonly SortField[]): readonly TextSource[] {
   return sort.flatMap(({ textField }) => (textField ? [toTextSource(textField)] : []));
 }
 
 /** Returns a number below 0 if `a` comes before `b`, and above 0 if it comes after `b`. Only the same record gives 0. */
-export function compareKeys(a: SortKey, b: SortKey, sort: readonly Order[]): number {
+export function compareKeys(a: SortKey, b: SortKey, sort: readonly SortField[]): number {
   let field = 0;
   for (const { textField, descending } of sort) {
     const order = textField ? compareTexts(a.texts[field] as string, b.texts[field++] as string) : a.id - b.id;
@@ -58,7 +58,7 @@ export function indexForKey(
   key: SortKey,
   ordered: readonly number[],
   keyOf: (id: number) => SortKey,
-  sort: readonly Order[],
+  sort: readonly SortField[],
 ): number {
   let low = 0;
   let high = ordered.length;
@@ -71,7 +71,7 @@ export function indexForKey(
 }
 
 /** Returns a name that is unique among the orders of a resource. */
-export function nameOfOrder({ textField, descending }: Order): string {
+export function nameOfSortField({ textField, descending }: SortField): string {
   return `${descending ? "-" : ""}${textSourceName(textField)}`;
 }
 
@@ -104,14 +104,14 @@ export function* filterIds(blocks: readonly Block[], filters: readonly RecordFil
   const byId = filters.filter(({ textField }) => !textField).map(toTest);
   const byField = filters.filter(({ textField }) => textField).map(toTest);
   const sources = byField.map(({ source }) => source);
-  const isNamed = (id: number) => byId.every(({ passes }) => passes(String(id)));
+  const isListed = (id: number) => byId.every(({ passes }) => passes(String(id)));
   const picked: number[] = [];
   for (const block of blocks) {
     yield;
-    if (!block.ids.some(isNamed)) continue;
+    if (!block.ids.some(isListed)) continue;
     const columns = block.columns(sources);
     block.ids.forEach((id, index) => {
-      if (isNamed(id) && byField.every(({ passes }, which) => passes(columns[which]?.[index] as string)))
+      if (isListed(id) && byField.every(({ passes }, filterIndex) => passes(columns[filterIndex]?.[index] as string)))
         picked.push(id);
     });
   }

@@ -11,9 +11,9 @@ import {
   filterIds,
   filterInSteps,
   indexForKey,
-  nameOfOrder,
-  type Order,
+  nameOfSortField,
   type RecordFilter,
+  type SortField,
   type SortKey,
   sortInSteps,
   sourcesOf,
@@ -56,10 +56,10 @@ export class Selections {
   select(
     version: CollectionVersion,
     filters: readonly RecordFilter[],
-    sort: readonly Order[],
+    sort: readonly SortField[],
     isWanted: () => boolean,
   ): MaybePromise<readonly number[]> {
-    const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfOrder)]);
+    const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfSortField)]);
     const before = this.#cached.get(name);
     if (before?.version === version.number) return this.#cache(name, before);
     const make = () => this.#make(version, filters, sort, this.#cached.get(name));
@@ -84,7 +84,7 @@ export class Selections {
   *#make(
     version: CollectionVersion,
     filters: readonly RecordFilter[],
-    sort: readonly Order[],
+    sort: readonly SortField[],
     before: Selection | undefined,
   ): Steps<readonly number[]> {
     const changed = before && this.#changedBetween(before.version, version.number);
@@ -99,8 +99,8 @@ export class Selections {
   }
 
   /** Returns the IDs of all records in the order of `sort`. */
-  *#ordered(version: CollectionVersion, sort: readonly Order[]): Steps<readonly number[]> {
-    const name = JSON.stringify([[], sort.map(nameOfOrder)]);
+  *#ordered(version: CollectionVersion, sort: readonly SortField[]): Steps<readonly number[]> {
+    const name = JSON.stringify([[], sort.map(nameOfSortField)]);
     const kept = this.#cached.get(name);
     const ids = kept?.version === version.number ? kept.ids : yield* this.#make(version, [], sort, kept);
     return this.#cache(name, { ids, version: version.number });
@@ -132,7 +132,7 @@ export class Selections {
 }
 
 /** Returns the IDs of all records in the order of `sort`. */
-function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<number[]> {
+function* inOrder(blocks: readonly Block[], sort: readonly SortField[]): Steps<number[]> {
   const sources = sourcesOf(sort);
   const keys: SortKey[] = [];
   for (const block of blocks) {
@@ -188,7 +188,7 @@ function* patchSelection(
   changed: ReadonlySet<number>,
   version: CollectionVersion,
   filters: readonly RecordFilter[],
-  sort: readonly Order[],
+  sort: readonly SortField[],
 ): Steps<readonly number[]> {
   const sources = sourcesOf(sort);
   const keyOf = (id: number): SortKey => {

@@ -4,7 +4,7 @@
 // More round trips are necessary in these cases:
 // - Sites that were never written to: two more insert their rows and lock them. If another process writes to one of the sites in between, a third reads
 //   all rows again.
-// - A site that has changed since a writer found a record by a match value (`ifFound`): one more reads the changes.
+// - A site that has changed since a writer found a record by a match value (`ifStillMatched`): one more reads the changes.
 // - A statement with parameters that the connection executes for the first time, or must not prepare (`prepare=no`): one more.
 
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
@@ -148,7 +148,7 @@ function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
 
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
-/** Reads the changes since writers found their records (`ifFound`). Usually the revision of the site shows that nothing has changed. */
+/** Reads the changes since writers found their records (`ifStillMatched`). Usually the revision of the site shows that nothing has changed. */
 async function addEntries(
   connection: PostgresConnection,
   intents: readonly Intent[],

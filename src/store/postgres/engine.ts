@@ -33,13 +33,13 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const given = parseAddress(url);
   const timeoutMs = Math.max(given.timeoutMs, minTimeoutMs);
   const primary = createPrimary({ ...given, timeoutMs });
-  const { headsPool, pool, pagePool, maxLoads, probePool, used } = createPools(primary);
+  const { headsPool, pool, pagePool, maxLoads, probePool, sharedPools } = createPools(primary);
   const notifier = new CommitNotifier(new Pool(primary, 1));
   const listener = new CommitListener(primary, notifier);
   const close = async () => {
     listener.close();
     primary.close();
-    await Promise.all([notifier, ...used, probePool].map((one) => one.close()));
+    await Promise.all([notifier, ...sharedPools, probePool].map((one) => one.close()));
   };
   const isNew = await migrate(pool, primary, resources).catch(async (error) => {
     await close();
@@ -48,7 +48,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   return {
     isNew,
     readsOnThisThread: false,
-    openConnections: () => openFirst(used),
+    openConnections: () => openOneEach(sharedPools),
     readHeads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool, maxLoads),
     ...createJournalReads(pool, pagePool),
@@ -61,7 +61,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     probeWrite: () => probeWrite(probePool, timeoutMs),
     deleteExpiredResponses: createExpiredResponseDeletion(pool, timeoutMs),
     ...createMaintenance(primary, pool, timeoutMs, notifier),
-    usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: given.poolSize } }),
+    usage: () => ({ connections: { ...sumOf(sharedPools.map(({ usage }) => usage)), max: given.poolSize } }),
     close,
   };
 }
@@ -69,7 +69,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
 /** Maximum sites that are loaded at once: `--memory` counts the memory of a site only after its load. */
 const maxConcurrentLoads = 4;
 
-/** Creates the pools. The pools in `used` share the `pool_size` of the address; `probePool` has one more connection. */
+/** Creates the pools. The pools in `sharedPools` share the `pool_size` of the address; `probePool` has one more connection. */
 function createPools(primary: Primary) {
   const { poolSize } = primary.address;
   // Every request reads heads, so this has a separate connection, which no long work can delay.
@@ -83,11 +83,11 @@ function createPools(primary: Primary) {
   const probePool = new Pool(primary, 1);
   // A load uses its connection for seconds. Two connections are left for look-ups and writes, if the pool has at least three.
   const maxLoads = Math.max(1, Math.min(maxConcurrentLoads, connections - 2));
-  return { headsPool, pool, pagePool, maxLoads, probePool, used: [...new Set([headsPool, pool, pagePool])] };
+  return { headsPool, pool, pagePool, maxLoads, probePool, sharedPools: [...new Set([headsPool, pool, pagePool])] };
 }
 
 /** Opens one connection of each pool. */
-async function openFirst(pools: readonly Pool[]): Promise<void> {
+async function openOneEach(pools: readonly Pool[]): Promise<void> {
   await Promise.all(pools.map((pool) => pool.use(async () => {})));
 }
 

@@ -29,7 +29,7 @@ export class Writer {
   readonly #files: readonly KnownFile[];
   readonly #database: Database;
   readonly #sql: WriterStatements;
-  /** The changes of the present transaction of several batches, for the conditions of its intents (`ifFound`). */
+  /** The changes of the present transaction of several batches, for the conditions of its intents (`ifStillMatched`). */
   #changesSinceMatch = new ChangesSinceMatch();
 
   /** Opens another connection to the database at `path`. The read side has created its tables, and has `files` open. */
@@ -118,7 +118,7 @@ export function decideAndWrite(
   return result.outcomes;
 }
 
-/** Reads the rows that `intents` may change, and the entries since their writers found the records (`ifFound`). */
+/** Reads the rows that `intents` may change, and the entries since their writers found the records (`ifStillMatched`). */
 function readBatchState(
   sql: WriterStatements,
   intents: readonly Intent[],

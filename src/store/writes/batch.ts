@@ -7,7 +7,7 @@
 // 2. The site is live: neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
-// 5. The condition `ifFound` holds (changes-since-match.ts).
+// 5. The condition `ifStillMatched` holds (changes-since-match.ts).
 // 6. The conditions on the record hold (decide-record-change.ts).
 //
 // Every change of a record in the program is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy),
@@ -166,8 +166,8 @@ function decideIntent(intent: Intent, state: BatchState, result: BatchResult): O
     return { kind: "rejected", rejectionReason: "other-epoch" };
   const last = site.lastIds[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : state.rows.find(intent.site, intent.resource, intent.id);
-  if (intent.ifFound && !state.changesSinceMatch.isConditionMet(intent, intent.ifFound, row?.body)) {
-    return { kind: "rejected", rejectionReason: "found-otherwise" };
+  if (intent.ifStillMatched && !state.changesSinceMatch.isConditionMet(intent, intent.ifStillMatched, row?.body)) {
+    return { kind: "rejected", rejectionReason: "match-changed" };
   }
   const decision = decideRecordChange(intent, row, last + 1, site.epoch);
   if (decision.kind === "rejected") return decision;

@@ -1,9 +1,9 @@
-// Checks the condition `ifFound` of intents: a writer has found a record by a value of a field, and still no other record has this value.
+// Checks the match conditions of intents (`ifStillMatched`): a writer has found a record by a value of a field, and still no other record has this value.
 //
 // A writer knows the records as of some revision. The transaction that stores the write reads the later changes from the journal, and passes them
 // to `ChangesSinceMatch`. The check is the same for every engine, because it does not read from the database.
 
-import type { FoundBy, Intent, RecordChange } from "../../model/change.ts";
+import type { Intent, MatchCondition, RecordChange } from "../../model/change.ts";
 import { textAt } from "../../model/record.ts";
 import { ValueIndex } from "./value-index.ts";
 
@@ -12,7 +12,7 @@ const maxEntries = 10_000;
 
 /** The values of a field of a resource, in the records that changed after a revision. */
 interface FieldChanges {
-  readonly keys: FoundBy["keys"];
+  readonly keys: MatchCondition["keys"];
   /** All changes after this revision are known. */
   readonly from: number;
   /** The present values of the records that changed after `from`. */
@@ -48,9 +48,9 @@ export class ChangesSinceMatch {
   /** Returns the entries to read and to pass to `add` before `intents` are decided. */
   entriesToRead(intents: readonly Intent[]): EntriesToRead[] {
     const revisions = new Map<number, number>();
-    for (const { site, resource, ifFound } of intents) {
-      if (!ifFound || this.#fieldsOf(site, resource)?.has(nameOf(ifFound))) continue;
-      revisions.set(site, Math.min(ifFound.revision, revisions.get(site) ?? ifFound.revision));
+    for (const { site, resource, ifStillMatched } of intents) {
+      if (!ifStillMatched || this.#fieldsOf(site, resource)?.has(nameOf(ifStillMatched))) continue;
+      revisions.set(site, Math.min(ifStillMatched.revision, revisions.get(site) ?? ifStillMatched.revision));
     }
     return Array.from(revisions, ([site, revision]) => ({ site, revision, limit: maxEntries }));
   }
@@ -64,13 +64,13 @@ export class ChangesSinceMatch {
   add(intents: readonly Intent[], { site }: EntriesToRead, entries: readonly RecordChange[], last: number): void {
     const from = last - entries.length;
     const inOrder = entries.toReversed();
-    for (const { site: intentSite, resource, ifFound } of intents) {
-      if (!ifFound || intentSite !== site) continue;
+    for (const { site: intentSite, resource, ifStillMatched } of intents) {
+      if (!ifStillMatched || intentSite !== site) continue;
       const fields = this.#fieldsOf(site, resource) ?? new Map<string, FieldChanges>();
-      if (fields.has(nameOf(ifFound))) continue;
-      const field = { keys: ifFound.keys, from, values: this.#newValues() };
+      if (fields.has(nameOf(ifStillMatched))) continue;
+      const field = { keys: ifStillMatched.keys, from, values: this.#newValues() };
       for (const entry of inOrder) if (entry.resource === resource) track(field, entry);
-      this.#resources.set(keyOf(site, resource), fields.set(nameOf(ifFound), field));
+      this.#resources.set(keyOf(site, resource), fields.set(nameOf(ifStillMatched), field));
     }
   }
 
@@ -85,12 +85,16 @@ export class ChangesSinceMatch {
    * Records that have not changed since are not checked, because the writer knows them. Returns false if not all later changes are known.
    * @param body the JSON of the record that the intent names; null or undefined if the record does not exist
    */
-  isConditionMet({ site, resource, operation, id }: Intent, found: FoundBy, body: string | null | undefined): boolean {
-    const field = this.#fieldsOf(site, resource)?.get(nameOf(found));
-    if (!field || field.from > found.revision) return false;
+  isConditionMet(
+    { site, resource, operation, id }: Intent,
+    condition: MatchCondition,
+    body: string | null | undefined,
+  ): boolean {
+    const field = this.#fieldsOf(site, resource)?.get(nameOf(condition));
+    if (!field || field.from > condition.revision) return false;
     const isFound = operation !== "create";
-    if (isFound && (body == null || textAt(JSON.parse(body), found.keys) !== found.value)) return false;
-    return field.values.count(found.value) === (isFound && field.values.has(id as number, found.value) ? 1 : 0);
+    if (isFound && (body == null || textAt(JSON.parse(body), condition.keys) !== condition.value)) return false;
+    return field.values.count(condition.value) === (isFound && field.values.has(id as number, condition.value) ? 1 : 0);
   }
 
   #fieldsOf(site: number, resource: string): Map<string, FieldChanges> | undefined {
@@ -134,6 +138,6 @@ function keyOf(site: number, resource: string): string {
   return `${site}/${resource}`;
 }
 
-function nameOf({ keys }: FoundBy): string {
+function nameOf({ keys }: MatchCondition): string {
   return keys.join(".");
 }

@@ -36,7 +36,7 @@ const rounds = fc.array(fc.record({ changes: fc.array(change, { maxLength: 20 })
 const bytesOf = (list: TextInParts) => Buffer.concat(list.parts.map(({ bytes }) => bytes));
 const textOf = (list: TextInParts) => bytesOf(list).toString();
 const toJson = (id: number, name: string) => JSON.stringify({ ID: id, Name: name });
-const listOf = async (collection: Collection, format: Encoding) => (await collection.version()).list(format);
+const listOf = async (collection: Collection, format: Encoding) => (await collection.version()).encodeList(format);
 const idsOf = async (collection: Collection, query: string) => {
   const { filters, sort } = parseListParameters(orderStatus, query) ?? { filters: [], sort: [] };
   return collection.selections.select(await collection.version(), filters, sort, () => true);
@@ -101,7 +101,7 @@ async function expectSame(what: string, kept: Collection, rebuilt: Collection): 
 }
 
 async function pageOf(collection: Collection, ids: readonly number[], format: Encoding): Promise<string> {
-  return Buffer.from(await slices.run((await collection.version()).pageOf(ids.slice(0, 20), format))).toString();
+  return Buffer.from(await slices.run((await collection.version()).encodePage(ids.slice(0, 20), format))).toString();
 }
 
 test("one write among 100,000 records encodes the records of one block again", async () => {
@@ -185,7 +185,7 @@ test("changes are applied without a request for a list, and none is lost", async
 test("a version does not change while a list is made from it in slices and records change", async () => {
   const collection = filled(100_000);
   const version = await collection.version();
-  const list = version.list(xml);
+  const list = version.encodeList(xml);
   expect(list).toBeInstanceOf(Promise);
   set(collection, 99_999, 100_001, toJson(99_999, "changed"));
   expect(collection.find(99_999)?.json).toContain("changed");
@@ -199,7 +199,7 @@ test("a version does not change while a list is made from it in slices and recor
 test("concurrent requests for the same list share the work", async () => {
   const version = await filled(100_000).version();
   const collection = filled(100_000);
-  const [one, other] = await Promise.all([version.list(xml), version.list(xml)]);
+  const [one, other] = await Promise.all([version.encodeList(xml), version.encodeList(xml)]);
   expect(one).toBe(other);
   const [ids, same] = await Promise.all([idsOf(collection, "sort=-Name"), idsOf(collection, "sort=-Name")]);
   expect(ids).toBe(same);
@@ -244,7 +244,7 @@ test("a page that is kept is counted once, with all its bytes", async () => {
   const page = { body: new Uint8Array(100_000), total: 10 };
   const before = version.estimateBytes();
   for (let round = 0; round < 2; round++) {
-    await version.page("the first", () => page);
+    await version.cachedPage("the first", () => page);
     expect(version.estimateBytes() - before).toBeWithin(100_000, 102_000);
   }
 });
