@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Dialog, Page } from "playwright-core";
 import { openBrowser, openPage, type Watched } from "../support/console/browser.ts";
-import { type DemoServer, startDemoServer } from "../support/programs/demo-server.ts";
+import { type DemoServer, startDemo, startDemoServer } from "../support/programs/demo-server.ts";
 
 let server: DemoServer;
 let browser: Browser;
@@ -151,6 +151,31 @@ test("with a live key, every page says which site its examples change, and a del
   expect(await page.locator("#key").inputValue()).toBe("");
   expect(await page.evaluate<string>("JSON.stringify({ ...sessionStorage, ...localStorage })")).not.toContain("sfk_");
   await expectQuiet(watched);
+}, 120_000);
+
+test("with a sandbox key, every page says that only the sandbox changes, and a delete does not ask", async () => {
+  const demo = await startDemo();
+  try {
+    const { page } = await openPage(browser, demo.url, 375, 800);
+    await page.goto(`${demo.url}/docs`);
+    await page.locator("#key").fill(await demo.openSandbox());
+    await page.locator("#key-meaning").getByText("It changes only the sandbox demo-sandbox.").waitFor();
+    const form = await openForm(page, "deleteBrand");
+    expect(await form.locator(".writes").textContent()).toBe("This changes only the sandbox demo-sandbox.");
+    await form.getByLabel("id", { exact: true }).fill("3");
+    await form.getByRole("button", { name: "Send" }).click();
+    await form.locator(".result").getByText("Café Étoile").waitFor();
+    await page.locator("#key").fill("sfk_notakey");
+    expect(await page.locator("#key-meaning").textContent()).toContain("A key is sfk_");
+    expect(await form.locator(".writes").textContent()).toBe("This changes records of the site that your key opens.");
+    await page.locator("#key").fill(`sfk_${"x".repeat(42)}`);
+    await page.locator("#key-meaning").getByText("The server does not accept this key.").waitFor();
+    const live = await fetch(`${demo.url}/restapi/brands/3.json`, { headers: { "X-API-AUTH": demo.key } });
+    expect(live.status).toBe(200);
+    await page.context().close();
+  } finally {
+    await demo.stop();
+  }
 }, 120_000);
 
 test("a chosen language and format hold on every page, and copying gives the example of this server", async () => {

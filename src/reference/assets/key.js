@@ -42,7 +42,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const response = await fetch("/docs/site.json", { headers: { "X-API-AUTH": key }, cache: "no-store" });
     const content = await response.json();
     if (field.value.trim() !== key) return;
-    if (!response.ok) return forget(`The server does not accept this key (${response.status}): ${content.detail}.`);
+    if (response.status === 401) return forget("The server does not accept this key.");
+    if (!response.ok) return forget(`The server answers ${response.status}: ${content.detail}.`);
     const sandbox = response.headers.get("X-Sandbox");
     const site = { name: sandbox ?? content.Site, isSandbox: sandbox !== null };
     remember(site);

@@ -70,6 +70,7 @@ function introduction(resources: readonly Resource[]): string {
 > A REST interface to the ${formatResourceList(resources)} of online shops, in JSON and XML, with an API key per site. This server is at ${address}.
 
 - Send the API key in the header \`X-API-AUTH\` with every request. A shop's operator creates keys.
+- Try writes with a sandbox key, which begins with \`sfk_test_\`: it changes only a copy of the records. Every response to it has the header \`X-Sandbox\`.
 - The ending of a path (\`.json\` or \`.xml\`) chooses the format.
 - Every page of this list is Markdown. Without \`.md\`, the same page is HTML. The last section is for operators of a server.
 `;
@@ -87,7 +88,8 @@ function entry(title: string, path: string, description: string): string {
 }
 
 function pageEntry({ path, text }: GuidePage): string {
-  return entry(titleOf(text), `${path}.md`, descriptions().get(path) ?? firstSentence(text));
+  const description = path === "/docs/changelog" ? "What is new in each version" : descriptions().get(path);
+  return entry(titleOf(text), `${path}.md`, description ?? firstSentence(text));
 }
 
 function problemEntry({ path, text }: GuidePage): string {
@@ -109,7 +111,7 @@ const descriptions = once(() => {
 
 /** Returns the first sentence of a page, without its links and its full stop. */
 function firstSentence(text: string): string {
-  const [, paragraph = ""] = /^(?![#`|>\s-])(.+(?:\n.+)*)/m.exec(text) ?? [];
+  const [, paragraph = ""] = /^(?![#|>\s-]|```)(.+(?:\n.+)*)/m.exec(text) ?? [];
   const [sentence = ""] = paragraph.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").split(/[.:](?:\s|$)/);
   return sentence.replaceAll("\n", " ");
 }

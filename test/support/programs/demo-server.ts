@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../../src/config.ts";
 import { createDemo } from "../../../src/operator/demo.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
 import { start } from "../../../src/start.ts";
 
 export interface DemoServer {
@@ -45,8 +47,14 @@ async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promis
   throw new Error(`the program ended: ${text}`);
 }
 
+/** A demo within this process. */
+export interface LocalDemoServer extends DemoServer {
+  /** Makes or renews the sandbox of the site, and returns a new key that opens it. */
+  openSandbox(): Promise<string>;
+}
+
 /** The same within this process, for tests that need many servers. */
-export async function startDemo(): Promise<DemoServer> {
+export async function startDemo(): Promise<LocalDemoServer> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));
   const config = readConfig({ PORT: "0", LOG: "silent", DATABASE: `sqlite:${join(folder, "demo.db")}` });
   const running = await start(config);
@@ -54,6 +62,10 @@ export async function startDemo(): Promise<DemoServer> {
   return {
     url: running.url,
     key,
+    async openSandbox() {
+      const { site } = await makeSandbox(running.engine, "demo", { now: Date.now });
+      return (await createKey(running.engine, site, {}, Date.now())).key;
+    },
     async stop() {
       await running.stop();
       rmSync(folder, { recursive: true, force: true });
