@@ -37,7 +37,7 @@ export interface Running {
   readonly port: number;
   readonly engine: Engine;
   readonly siteViews: SiteViews;
-  /** Number of sites that the server served when it started; undefined if the database could not be read. */
+  /** Number of live sites that the server served when it started; undefined if the database could not be read. */
   readonly sites: number | undefined;
   /** Returns the metrics of this process. @param checksReadiness whether to check now that this process is ready, by default true */
   sample(checksReadiness?: boolean): Promise<MetricsSample>;
@@ -125,7 +125,7 @@ function createSystemSiteIndex(siteViews: SiteViews, resources: readonly Resourc
   return index;
 }
 
-/** Returns the number of sites that are neither suspended nor being imported; undefined if the database cannot be read. */
+/** Returns the number of live sites that are neither suspended nor being imported; undefined if the database cannot be read. */
 async function countServed(siteViews: SiteViews, index: SystemSiteIndex): Promise<number | undefined> {
   try {
     await siteViews.getUpToDate(systemSite);
