@@ -2,16 +2,22 @@
 //
 // Records are copied as creates, with their IDs, through `Engine.commit`. So the journal of the sandbox begins with one entry per record, and counts
 // and last IDs follow from them. Deleted records and the journal of the live site are not copied.
+//
+// All records are read first, in one transaction, into a temporary file. Otherwise, this transaction would last as long as the copy: SQLite would keep
+// all commits of that time in its log, and move them into the database at the end, while a writer waits.
 
 import { createYielder } from "../../lib/yielding.ts";
 import { type Intent, operatorActor } from "../../model/change.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { isLiveEpoch } from "../../store/database/site-state.ts";
+import { type FileRange, SpoolFile } from "../spool-file.ts";
 
 /** Maximum records of a batch, as in an import. They limit how long other writers wait. */
 const maxRecords = 500;
-/** Approximate maximum characters of a batch, because several copies of it are in memory. */
-const maxLength = 4 << 20;
+/** Approximate maximum characters of a batch, because compressing it blocks the event loop. */
+const maxLength = 1 << 20;
+/** Milliseconds between two batches. On SQLite, other processes get the write lock in this time: they retry about as often. */
+const pauseMs = 10;
 
 interface CopyOptions {
   /** ID of the live site. */
@@ -28,69 +34,85 @@ interface CopyOptions {
 }
 
 /** The end of a copy. `removed`: the live site or the reserved site was removed, or the database restored. */
-type CopyEnd = "done" | "stopped" | "removed";
+interface CopyResult {
+  readonly end: "done" | "stopped" | "removed";
+  /** The number of copied records. */
+  readonly count: number;
+}
+
+/** A record to copy. */
+type CopiedRecord = Pick<Intent, "resource" | "id" | "valuesJson">;
 
 /**
  * Copies the records as of one moment. Other writers wait no longer than for a batch of an import. If the copy ends early, the reserved site has some
  * of the records.
+ * @throws ProblemError `unavailable` if the temporary file cannot be written or read
  */
-export async function copyRecords(
+export async function copyRecords(engine: Engine, options: CopyOptions): Promise<CopyResult> {
+  const spool = new SpoolFile();
+  try {
+    const batches = await spoolRecords(engine, options, spool);
+    return typeof batches === "string"
+      ? { end: batches, count: 0 }
+      : await commitBatches(engine, options, spool, batches);
+  } finally {
+    spool.close();
+  }
+}
+
+/** Reads the records in one transaction. Returns the ranges of their batches in the file, or why the copy ends. */
+async function spoolRecords(
+  engine: Pick<Engine, "dump">,
+  { from, signal }: CopyOptions,
+  spool: SpoolFile,
+): Promise<readonly FileRange[] | "stopped" | "removed"> {
+  const ranges: FileRange[] = [];
+  let batch: CopiedRecord[] = [];
+  let length = 0;
+  const yieldIfDue = createYielder();
+  for await (const { table, row } of engine.dump(from)) {
+    await yieldIfDue();
+    if (table === "sites" && !isLiveEpoch(String(row.epoch))) return "removed";
+    if (table === "sites") continue;
+    // The next table is the journal, which is not copied.
+    if (table !== "records") break;
+    if (signal?.aborted) return "stopped";
+    const record = toCopiedRecord(row);
+    if (!record) continue;
+    batch.push(record);
+    length += record.valuesJson.length;
+    if (batch.length < maxRecords && length < maxLength) continue;
+    ranges.push(spool.add(batch));
+    [batch, length] = [[], 0];
+  }
+  if (batch.length > 0) ranges.push(spool.add(batch));
+  return ranges;
+}
+
+async function commitBatches(
   engine: Engine,
-  options: CopyOptions,
-): Promise<{ readonly end: CopyEnd; readonly count: number }> {
-  const { signal, onRecords } = options;
+  { to, epoch, signal, now, onRecords }: CopyOptions,
+  spool: SpoolFile,
+  ranges: readonly FileRange[],
+): Promise<CopyResult> {
   let count = 0;
-  for await (const batch of readBatches(engine, options)) {
+  for (const range of ranges) {
     if (signal?.aborted) return { end: "stopped", count };
-    if (batch === "removed") return { end: "removed", count };
+    const common = { site: to, operation: "create", ifEpoch: epoch, actor: operatorActor, at: now() } as const;
+    const batch = spool.read<CopiedRecord[]>(range).map((record): Intent => ({ ...record, ...common }));
     const outcomes = await engine.commit(batch, true);
     if (outcomes.some(({ kind }) => kind === "rejected")) return { end: "removed", count };
     count += batch.length;
     onRecords?.(count);
+    await Bun.sleep(pauseMs);
   }
   return { end: signal?.aborted ? "stopped" : "done", count };
 }
 
-/** Reads the records in one transaction, as batches of intents. */
-async function* readBatches(
-  engine: Pick<Engine, "dump">,
-  options: CopyOptions,
-): AsyncGenerator<readonly Intent[] | "removed"> {
-  const yieldIfDue = createYielder();
-  let batch: Intent[] = [];
-  let length = 0;
-  for await (const { table, row } of engine.dump(options.from)) {
-    await yieldIfDue();
-    if (table === "sites") {
-      if (isLiveEpoch(String(row.epoch))) continue;
-      return yield "removed";
-    }
-    // The next table is the journal, which is not copied.
-    if (table !== "records") break;
-    const intent = toIntent(row, options);
-    if (!intent) continue;
-    batch.push(intent);
-    length += intent.valuesJson.length;
-    if (batch.length < maxRecords && length < maxLength) continue;
-    yield batch;
-    [batch, length] = [[], 0];
-  }
-  if (batch.length > 0) yield batch;
-}
-
-/** Returns the intent to create the record in the reserved site; undefined for a deleted record. */
-function toIntent({ resource, id, body }: DumpedRow["row"], { to, epoch, now }: CopyOptions): Intent | undefined {
+/** Returns undefined for a deleted record. */
+function toCopiedRecord({ resource, id, body }: DumpedRow["row"]): CopiedRecord | undefined {
   if (body === null) return undefined;
   // The stored JSON is copied, so that members of a newer program version stay.
   const { ID: _, ...values } = JSON.parse(String(body));
-  return {
-    site: to,
-    resource: String(resource),
-    operation: "create",
-    id: Number(id),
-    valuesJson: JSON.stringify(values),
-    ifEpoch: epoch,
-    actor: operatorActor,
-    at: now(),
-  };
+  return { resource: String(resource), id: Number(id), valuesJson: JSON.stringify(values) };
 }
