@@ -4,8 +4,14 @@ set -eu
 statuses=$1/restapi/orderstatuses
 key=$2
 
+# Sends a request and prints the response. If the response is a problem, prints it on stderr. A failed call ends the program.
 call() {
-  curl -sS --fail-with-body -H "X-API-AUTH: $key" "$@"
+  response=$(curl -sS --fail-with-body -H "X-API-AUTH: $key" "$@") || {
+    failure=$?
+    printf '%s\n' "$response" >&2
+    return $failure
+  }
+  printf '%s\n' "$response"
 }
 
 # Prints the value of a field in a record. In a real program, use a JSON parser such as jq.
@@ -13,8 +19,8 @@ field() {
   sed "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/"
 }
 
-count=$(call -D - -o /dev/null "$statuses.json" | tr -d '\r' | sed -n 's/^[Xx]-[Tt]otal-[Cc]ount: //p')
-echo "listed $count order statuses"
+listed=$(call "$statuses.json")
+echo "listed $(echo "$listed" | grep -o '"ID":' | wc -l | tr -d ' ') order statuses"
 
 created=$(call -d '{"Name": "On hold"}' "$statuses.json")
 id=$(echo "$created" | field ID)
@@ -26,7 +32,7 @@ echo "updated $(echo "$updated" | field Name)"
 deleted=$(call -X DELETE "$statuses/$id.json")
 echo "deleted $(echo "$deleted" | field Name)"
 
-xml=$(call -d '<OrderStatus><Name>Smith &amp; Sons</Name></OrderStatus>' "$statuses.xml" | tr -d '\n')
-id=$(echo "$xml" | sed 's/.*ID="\([0-9]*\)".*/\1/')
-echo "created in XML $(echo "$xml" | sed 's/.*<Name>\(.*\)<\/Name>.*/\1/; s/&amp;/\&/g')"
+created=$(call -d '<OrderStatus><Name>Smith &amp; Sons</Name></OrderStatus>' "$statuses.xml")
+id=$(echo "$created" | sed -n 's/.*ID="\([0-9]*\)".*/\1/p')
+echo "created in XML $(echo "$created" | sed -n 's/.*<Name>\(.*\)<\/Name>.*/\1/p' | sed 's/&amp;/\&/g')"
 call -X DELETE "$statuses/$id.xml" >/dev/null

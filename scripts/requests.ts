@@ -2,6 +2,7 @@
 // these records again. They name no other record.
 
 import type { Schema } from "../src/reference/json-schema.ts";
+import { type Content, exampleOf } from "../src/reference/openapi/document-reader.ts";
 
 export interface ExampleRequest {
   /** The heading of the request in the tool. */
@@ -43,7 +44,7 @@ interface Operation {
   readonly summary: string;
   readonly operationId: string;
   readonly parameters?: readonly { readonly $ref: string }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
+  readonly requestBody?: { readonly content: Content };
 }
 
 interface Parameter {
@@ -144,10 +145,8 @@ function requiredHeaders(parameters: readonly Parameter[]): Record<string, strin
   return Object.fromEntries(required.map(({ name, schema }) => [name, schema.enum?.[0] ?? ""]));
 }
 
-/** Returns the example of the body. In the document, it is a text for XML and a value for JSON. */
 function bodyOf({ requestBody }: Operation): string | undefined {
-  if (!requestBody) return undefined;
-  const example = Object.values(requestBody.content)[0]?.example;
-  const text = typeof example === "string" ? example : JSON.stringify(example, null, 2);
-  return text.replace(/"ID": 1\b/, '"ID": {{id}}').replace('ID="1"', 'ID="{{id}}"');
+  return exampleOf(requestBody?.content)
+    ?.replace(/"ID": 1\b/, '"ID": {{id}}')
+    .replace('ID="1"', 'ID="{{id}}"');
 }

@@ -12,6 +12,7 @@ import {
   type ServedFile,
   servedFiles,
 } from "../reference/documents.ts";
+import { isOpenapiPath, openapiKey } from "../reference/openapi/variants.ts";
 import { homePage, problemPage } from "../reference/pages/home.ts";
 import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import { TextInParts, TextPart } from "../store/memory/text-in-parts.ts";
@@ -20,14 +21,18 @@ import { StaticFile, shortDigest } from "./common/static-file.ts";
 import { type ContentCoding, chooseCoding, compressList, wholeEncoders } from "./compression.ts";
 import { isNotModified } from "./conditional-requests.ts";
 import type { RequestContext } from "./request-context.ts";
+import type { RequestTarget } from "./request-target.ts";
 import { toCacheableResponse, toResponse } from "./responses.ts";
 
 type Respond = (context: RequestContext) => MaybePromise<WireResponse>;
 
-/** The documentation by path. */
+/** The documentation. */
 interface Pages {
-  /** The functions that respond. If a query chooses between documents, there is a function for each path with its query too. */
-  readonly responders: ReadonlyMap<string, Respond>;
+  /**
+   * Returns the function that responds with the page or document that a request selects; undefined for a path that does not exist.
+   * @throws ProblemError `bad-request` if a parameter selects no variant of a document
+   */
+  readonly find: (target: Pick<RequestTarget, "path" | "query">) => Respond | undefined;
   /** Returns the detail of the problem for a path that is not there. */
   readonly missingDetail: (path: string) => string;
 }
@@ -45,7 +50,11 @@ export async function createPages(
     path,
     (context) => serveMade(context, make(addressOf(context)), "X-Forwarded-Proto"),
   ]);
-  return { responders: new Map([...made, ...files]), missingDetail: (path) => missingPathDetail(path, client) };
+  const responders = new Map([...made, ...files]);
+  return {
+    find: ({ path, query }) => responders.get(isOpenapiPath(path) ? openapiKey(path, query) : path),
+    missingDetail: (path) => missingPathDetail(path, client),
+  };
 }
 
 /** Makes a response with a problem as an HTML page, for browsers. */

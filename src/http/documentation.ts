@@ -45,8 +45,8 @@ export function createDocumentation(
   const code = once(() => import("./documentation-pages.ts"));
   const pages = once(async () => (await code()).createPages(resources, (context) => addressOf(context, options)));
   const [, route] = publicRoute("documentation", async (context) => {
-    const { responders, missingDetail } = await pages();
-    const respond = responderFor(context, responders);
+    const { find, missingDetail } = await pages();
+    const respond = find(context.target);
     if (!respond) throw new ProblemError("not-found", missingDetail(context.target.path));
     return respond(context);
   });
@@ -61,18 +61,6 @@ export function createDocumentation(
       return code().then(({ toProblemPage }) => toProblemPage(context, error));
     },
   };
-}
-
-/** Returns the responder for the path and the parameter `format`. @throws ProblemError `bad-request` for a `format` that the path does not have */
-function responderFor<T>(
-  { target: { path, query } }: RequestContext,
-  responders: ReadonlyMap<string, T>,
-): T | undefined {
-  const format = new URLSearchParams(query).get("format");
-  const chosen = format === null ? undefined : responders.get(`${path}?format=${format}`);
-  if (format !== null && !chosen && path.startsWith("/openapi."))
-    throw new ProblemError("bad-request", `\`format\` must be \`json\` or \`xml\`, not \`${format}\``);
-  return chosen ?? responders.get(path);
 }
 
 function wantsPage({ request, target }: RequestContext, { code }: ProblemError): boolean {

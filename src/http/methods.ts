@@ -43,14 +43,32 @@ export function requireMethod({ request, method }: RequestContext, route: Route)
   throw new ProblemError("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
 }
 
+/**
+ * The header fields that scripts of other origins may send. `Cache-Control` and `X-Requested-With` are added by libraries, the last three by programs
+ * that trace requests (W3C Trace Context and Baggage). None of these five has an effect here, except `traceparent` in the log.
+ */
+const allowedHeaders = [
+  "X-API-AUTH",
+  "Content-Type",
+  "If-Match",
+  "If-None-Match",
+  "Idempotency-Key",
+  "X-HTTP-Method-Override",
+  "X-Request-Id",
+  "Cache-Control",
+  "X-Requested-With",
+  "traceparent",
+  "tracestate",
+  "baggage",
+].join(", ");
+
 /** Returns the response to OPTIONS. It needs no key, because the preflight request of a browser has no key (Fetch section 3.2). */
 export function preflight(context: RequestContext, route: Route): WireResponse {
   const methods = route.methods.join(", ");
   return toResponse(context, 204, null, {
     Allow: methods,
     "Access-Control-Allow-Methods": methods,
-    "Access-Control-Allow-Headers":
-      "X-API-AUTH, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-HTTP-Method-Override, X-Request-Id, traceparent",
+    "Access-Control-Allow-Headers": allowedHeaders,
     "Access-Control-Max-Age": "86400",
   });
 }

@@ -1,4 +1,4 @@
-// Limits of the query parameters of a list and of the feed (contract sections 6 and 10), and of an idempotency key.
+// Limits of the query parameters of a list and of the feed (contract sections 6 and 10), of an event of a webhook, and of an idempotency key.
 
 /** Maximum records in a page of a list, and maximum changes in a page of the feed. */
 export const maxPageSize = 1000;
@@ -14,6 +14,9 @@ export const maxSortFields = 8;
 
 /** Changes in a page of the feed if the client does not send `limit`. */
 export const defaultFeedLimit = 100;
+
+/** Maximum changes in an event of a webhook (contract section 12). */
+export const maxChangesPerEvent = 100;
 
 /** Maximum seconds of a long poll. It is below 60 because load balancers close connections that are idle for 60 seconds. */
 export const maxFeedWaitSeconds = 55;

@@ -24,7 +24,6 @@ import javaExample from "../../examples/Storefront.java" with { type: "text" };
 import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" };
 import webhookPhp from "../../examples/webhook.php" with { type: "text" };
 import webhookPython from "../../examples/webhook.py" with { type: "text" };
-import { formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Steps, slices } from "../lib/slices.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -32,7 +31,7 @@ import { publicResources, type Resource } from "../model/resource.ts";
 import { type ClientPackage, unversionedClientPath } from "./client-package.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
-import { documentInFormat, type OpenapiDocument } from "./openapi/document-reader.ts";
+import { openapiFiles } from "./openapi/variants.ts";
 import { guidePages, renderPages } from "./pages/guide.ts";
 import { assets, formsPolicy, htmlType } from "./pages/layout.ts";
 import { exampleAddress } from "./pages/markdown.ts";
@@ -81,35 +80,6 @@ export function servedFiles(resources: readonly Resource[], client?: ClientPacka
 
 function* referenceOf(served: readonly Resource[]): Steps<string> {
   return yield* referencePage(yield* toOpenapi(served));
-}
-
-/** Returns the OpenAPI documents: in JSON and in YAML, with all operations or with the operations of one format. */
-function openapiFiles(served: readonly Resource[]): [string, ServedFile][] {
-  const toYaml = (document: Schema) => Bun.YAML.stringify(document, null, 2);
-  const kinds = [
-    ["/openapi.json", "application/json; charset=utf-8", toText],
-    ["/openapi.yaml", "application/yaml; charset=utf-8", toYaml],
-  ] as const;
-  return kinds.flatMap(([path, type, write]): [string, ServedFile][] => [
-    [path, { type, make: () => slices.runOthers(openapiText(served, write)) }],
-    ...formats.map(({ name }): [string, ServedFile] => [
-      `${path}?format=${name}`,
-      { type, make: () => slices.runOthers(openapiText(served, write, name)) },
-    ]),
-  ]);
-}
-
-/** @param format the format whose operations the document contains; by default all formats */
-function* openapiText(
-  served: readonly Resource[],
-  write: (document: Schema) => string,
-  format?: string,
-): Steps<string> {
-  const document = yield* toOpenapi(served);
-  yield;
-  const chosen = format === undefined ? document : documentInFormat(document as OpenapiDocument, format);
-  yield;
-  return write(chosen);
 }
 
 function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {

@@ -173,14 +173,7 @@ function pageSchema(resources: readonly Resource[], base: string): Schema {
     properties: {
       Changes: {
         type: "array",
-        items: {
-          oneOf: resources.map((resource) => ({ $ref: base + changeName(resource) })),
-          discriminator: {
-            propertyName: "Resource",
-            mapping: Object.fromEntries(resources.map((resource) => [resource.path, base + changeName(resource)])),
-          },
-          xml: { name: "Change" },
-        },
+        items: { ...anyChange(resources, base), xml: { name: "Change" } },
       },
       Next: {
         ...cursor,
@@ -193,6 +186,17 @@ function pageSchema(resources: readonly Resource[], base: string): Schema {
       },
     },
     xml: { name: "Changes" },
+  };
+}
+
+/** Returns the schema of a change of any resource. @param base the prefix of references to the changes of each resource */
+export function anyChange(resources: readonly Resource[], base: string): Schema {
+  return {
+    oneOf: resources.map((resource) => ({ $ref: base + changeName(resource) })),
+    discriminator: {
+      propertyName: "Resource",
+      mapping: Object.fromEntries(resources.map((resource) => [resource.path, base + changeName(resource)])),
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import { yieldToEventLoop } from "../lib/yielding.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
+import { maxChangesPerEvent } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
 import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
@@ -77,8 +78,6 @@ async function acquireOrRenewLease(
 // The next event of a webhook. Everything on which the event depends is saved before it is sent for the first time. So each attempt, in whichever
 // process, sends the same event.
 
-/** Maximum changes in one event (contract section 12). */
-const maxChanges = 100;
 /** Maximum times that the cursor is moved to the head while one event is prepared, because the changes after it are gone. */
 const maxRestarts = 3;
 
@@ -137,7 +136,7 @@ async function readPage(
   const { site, cursor: since, epoch, last } = state;
   // A page that is being delivered is read up to its last revision. Another program version may see more changes in it, so the limit is its number of
   // revisions.
-  const limit = last > 0 ? last - revisionInCursor(since) : maxChanges;
+  const limit = last > 0 ? last - revisionInCursor(since) : maxChangesPerEvent;
   const until = last > 0 ? { until: last } : {};
   try {
     const page = await readFeedPage(engine, site, { since, limit, resources, isCollapsed: false, ...until });

@@ -2,8 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
+import { allResources } from "../../src/resources/all.ts";
+import { createConformance } from "../support/http/conformance.ts";
 import { openWorkspace, type Workspace } from "../support/programs/command.ts";
-import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import { type ReceivedEvent, startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
 
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=\n$/;
 
@@ -52,6 +54,7 @@ describe("webhooks", () => {
     const [event] = await receiver.received(1);
     const verified = new Webhook(secret).verify(event?.body ?? "", event?.headers ?? {});
     expect(verified).toMatchObject({ type: "storefront.test", data: { Site: "main" } });
+    createConformance(allResources).checkEvent(event as ReceivedEvent);
     receiver.respond(500);
     expect(await run("test", "1")).toMatchObject({ code: 1, stderr: expect.stringContaining("responded with 500") });
     await receiver.stop();

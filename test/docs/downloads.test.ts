@@ -99,14 +99,61 @@ describe("/openapi.json?format=", () => {
         for (const name of Object.keys(all)) expect(text).toContain(`#/components/${kind}/${name}"`);
   });
 
-  test("another format is rejected, and other parameters are ignored", async () => {
-    const rejected = await fetch(`${server.url}/openapi.json?format=yaml`);
-    expect([rejected.status, ((await rejected.json()) as { detail: string }).detail]).toEqual([
-      400,
-      "`format` must be `json` or `xml`, not `yaml`",
-    ]);
+  test.each([
+    ["format=yaml", "`format` must be `json` or `xml`, not `yaml`"],
+    ["format=", "`format` must be `json` or `xml`, not ``"],
+    ["openapi=2.0", "`openapi` must be `3.0` or `3.1`, not `2.0`"],
+    ["openapi=3.0.3&format=json", "`openapi` must be `3.0` or `3.1`, not `3.0.3`"],
+    ["openapi=3.0&openapi=3.1", "`openapi` appears more than once; write one"],
+  ])("%s is rejected", async (query, detail) => {
+    for (const path of ["/openapi.json", "/openapi.yaml"]) {
+      const rejected = await fetch(`${server.url}${path}?${query}`);
+      expect([rejected.status, ((await rejected.json()) as { detail: string }).detail]).toEqual([400, detail]);
+    }
+  });
+
+  test("other parameters are ignored, and all parameters at other paths", async () => {
     expect((await fetch(`${server.url}/openapi.json?v=3`)).status).toBe(200);
     expect((await fetch(`${server.url}/docs/guide?format=nothing`)).status).toBe(200);
+    expect((await fetch(`${server.url}/openapi.toml?format=nothing`)).status).toBe(404);
+  });
+});
+
+describe("/openapi.json?openapi=3.0", () => {
+  const get = (path: string, init: RequestInit = {}) =>
+    fetch(server.url + path, { ...init, headers: { "Accept-Encoding": "identity", ...init.headers } });
+
+  test("is the document in OpenAPI 3.0, also in one format and in YAML; 3.1 is the default", async () => {
+    const read = async (path: string) => Bun.YAML.parse(await (await get(path)).text()) as Record<string, object>;
+    const [newer, older] = [await read("/openapi.json"), await read("/openapi.json?openapi=3.0")];
+    expect([newer.openapi, older.openapi]).toEqual(["3.1.0", "3.0.3"] as never);
+    expect(Object.keys(older.paths as object)).toEqual(Object.keys(newer.paths as object));
+    expect(Object.keys(older["x-webhooks"] as object)).toEqual(Object.keys(newer.webhooks as object));
+    expect(await read("/openapi.yaml?openapi=3.0")).toEqual(older);
+    expect(await read("/openapi.json?openapi=3.1")).toEqual(newer);
+    const part = await read("/openapi.yaml?format=xml&openapi=3.0");
+    expect(part).toEqual(await read("/openapi.json?openapi=3.0&format=xml"));
+    expect(Object.keys(part.paths as object)).toEqual(
+      Object.keys(newer.paths as object).filter((path) => path.endsWith(".xml")),
+    );
+    expect(part).not.toHaveProperty("x-webhooks");
+  });
+
+  test("has an ETag of its own, is 304 for clients that have it, and has HEAD", async () => {
+    const paths = ["", "?openapi=3.0", "?format=json", "?format=json&openapi=3.0"].map(
+      (query) => `/openapi.json${query}`,
+    );
+    const responses = await Promise.all(paths.map((path) => get(path)));
+    const tags = responses.map(({ headers }) => headers.get("ETag") as string);
+    expect(new Set(tags).size).toBe(paths.length);
+    for (const [n, path] of paths.entries()) {
+      const tag = tags[n] as string;
+      expect((await get(path, { headers: { "If-None-Match": tag } })).status).toBe(304);
+      const [head, { headers }] = [await get(path, { method: "HEAD" }), responses[n] as Response];
+      for (const name of ["ETag", "Content-Type", "Content-Length", "Cache-Control", "Vary"])
+        expect([name, head.headers.get(name)]).toEqual([name, headers.get(name)]);
+    }
+    expect((await get(paths[0] as string, { headers: { "If-None-Match": tags[1] as string } })).status).toBe(200);
   });
 });
 

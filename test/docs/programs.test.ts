@@ -41,3 +41,13 @@ for (const [file, command, probe] of programs) {
     expect(output || complaint).toBe(expectedOutput as string);
   }, 60_000);
 }
+
+test.skipIf(!succeeds(["curl", "--version"]))("curl.sh stops at an error, and shows the problem", async () => {
+  const running = Bun.spawn(["sh", join(folder, "curl.sh"), server.url, "sfk_wrong"], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);
+  expect([await running.exited, output]).toEqual([22, ""]);
+  expect(complaint).toContain('"type":"/docs/problems/unauthorized"');
+});

@@ -8,6 +8,7 @@ import { committedDocuments } from "../../scripts/committed.ts";
 import { publicResources, type Resource } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
+import { exampleValue } from "../../src/reference/openapi/document-reader.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { createConformance } from "../support/http/conformance.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
@@ -47,7 +48,7 @@ describe("the OpenAPI document", () => {
     const contents = contentsIn(resultOf(toOpenapi(served)));
     expect(contents.length).toBeGreaterThan(50);
     for (const [type, { example, examples }] of contents) {
-      const all = examples ? Object.values(examples).map(({ value }) => value) : [example];
+      const all = examples ? Object.values(examples).map(exampleValue) : [example];
       for (const one of all) {
         expect(typeof one).toBe(type.endsWith("xml") ? "string" : "object");
         // The reader requires the ID and all fields, which request bodies may lack.
@@ -131,6 +132,39 @@ describe("a response that the document does not allow fails its test", () => {
     const checked = check({ headers: { "X-Total-Count": "1" }, body: [body] }, part);
     if (says === undefined) await checked;
     else await expect(checked).rejects.toThrow(says);
+  });
+
+  describe("and so does an event of a webhook", () => {
+    const headers = {
+      "webhook-id": "evt_1_a_1_1_b",
+      "webhook-timestamp": "1763756100",
+      "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+      "content-type": "application/json",
+    };
+    const event = {
+      type: "storefront.gone",
+      timestamp: "2026-11-21T20:15:00.124Z",
+      data: { Site: "shop", Since: "a.1", Next: "a.2" },
+    };
+    const checkEvent = (changed: object = {}, changedHeaders: Record<string, string> = {}) =>
+      conformance.checkEvent({
+        headers: { ...headers, ...changedHeaders },
+        body: JSON.stringify({ ...event, ...changed }),
+      });
+
+    test("but an event that it allows passes", () => checkEvent());
+
+    const eventFaults: [string, Parameters<typeof checkEvent>][] = [
+      ["another type", [{ type: "storefront.other" }]],
+      ["a member too few", [{ timestamp: undefined }]],
+      ["a member of `data` too few", [{ data: { Site: "shop", Next: "a.2" } }]],
+      ["a member of `data` too many", [{ data: { ...event.data, Changes: [] } }]],
+      ["another signature", [{}, { "webhook-signature": "v2,x" }]],
+      ["another time", [{}, { "webhook-timestamp": "now" }]],
+      ["another content type", [{}, { "content-type": "text/plain" }]],
+    ];
+    test.each(eventFaults)("with %s", (_, changes) =>
+      expect(() => checkEvent(...changes)).toThrow("is not as the OpenAPI document says"));
   });
 
   const xml = { "Content-Type": "application/xml; charset=utf-8" };

@@ -14,6 +14,7 @@ import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { createWebhook, resumeWebhook } from "../../src/operator/webhooks/webhooks.ts";
+import { allResources } from "../../src/resources/all.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { start } from "../../src/start.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
@@ -21,6 +22,7 @@ import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { type Clock, systemClock } from "../../src/webhooks/clock.ts";
 import { maxScanPauseMs } from "../../src/webhooks/runner.ts";
 import { engines } from "../support/engine/engines.ts";
+import { createConformance } from "../support/http/conformance.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 import { type ReceivedEvent, startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
@@ -31,6 +33,8 @@ const typeOf = (event: ReceivedEvent | undefined) => JSON.parse(event?.body ?? "
 const idOf = (event: ReceivedEvent | undefined) => event?.headers["webhook-id"] ?? "";
 const namesIn = (events: readonly ReceivedEvent[]) =>
   events.flatMap((event) => dataOf(event).Changes.map((change: { Record: { Name: string } }) => change.Record.Name));
+
+const conformance = createConformance(allResources);
 
 /** A site with a receiver, for one test. */
 interface Scene {
@@ -59,7 +63,7 @@ const webhookClock: Clock = {
 
 let sites = 0;
 
-/** Runs `work` with a scene on `server`, whose webhooks are paused afterwards. */
+/** Runs `work` with a scene on `server`, whose webhooks are paused afterwards. The OpenAPI document must allow all events. */
 async function withScene(server: TestServer, work: (scene: Scene) => Promise<void>): Promise<void> {
   const receiver = await startReceiver();
   const site = await createSite(server.engine, `site${++sites}`, {}, Date.now());
@@ -83,6 +87,7 @@ async function withScene(server: TestServer, work: (scene: Scene) => Promise<voi
   };
   try {
     await work(scene);
+    for (const event of receiver.events) conformance.checkEvent(event);
   } finally {
     for (const { webhook } of added) await changeRecord(server, webhook, { Paused: "2030-01-01T00:00:00.000Z" });
     await receiver.stop();

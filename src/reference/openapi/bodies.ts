@@ -58,13 +58,23 @@ export function exampleId(resource: Resource, format: Format): unknown {
   return toExample(format, documentOf(format, resource, '{"ID":1}'));
 }
 
-/** Returns the `example` of a media type: a value for JSON, an indented text for XML, because tools show and send an XML example unchanged. */
+/** Returns the example of a body: a value for JSON, an indented text for XML. */
 export function toExample({ name }: Format, text: string): unknown {
   return name === "json" ? JSON.parse(text) : indented(text);
 }
 
-export function contentOf({ contentType }: Format, schema: Schema, example: unknown): Schema {
-  return { [mediaType(contentType)]: { schema, example } };
+export function contentOf(format: Format, schema: Schema, example: unknown): Schema {
+  const type = mediaType(format.contentType);
+  if (format.name === "json") return { [type]: { schema, example } };
+  return { [type]: { schema, examples: { example: externalExample(type, example as string) } } };
+}
+
+/**
+ * Returns an Example Object that has a text in its URL. An example in XML is a text, but the schema describes the value, and linters report a text in
+ * `value` as wrong. Tools that read no URLs derive an example from the schema, with its keyword `xml`.
+ */
+function externalExample(type: string, text: string): Schema {
+  return { externalValue: `data:${type};charset=utf-8,${encodeURI(text).replaceAll("#", "%23")}` };
 }
 
 export function exampleJson(resource: Resource): string {
@@ -244,10 +254,11 @@ function responseName(code: ErrorCode, format: Format): string {
 
 function problemResponse(code: ErrorCode, format: Format): Schema {
   const same = codesLike(code);
-  const examples = same.map((one) => [
-    one,
-    { summary: problemTitles[one], value: toExample(format, format.problem(exampleProblem(one))) },
-  ]);
+  const examples = same.map((one) => {
+    const example = toExample(format, format.problem(exampleProblem(one)));
+    const shown = format.name === "json" ? { value: example } : externalExample(format.problemType, example as string);
+    return [one, { summary: problemTitles[one], ...shown }];
+  });
   return {
     description: same.map((one) => `[${problemTitles[one]}](/docs/problems/${one}).`).join(" "),
     headers: headerRefs([...(extraHeaders[code] ?? []), ...headersOf.problem]),

@@ -4,10 +4,22 @@ import type { Schema } from "../json-schema.ts";
 
 /** The members of the document that this program reads. */
 export interface OpenapiDocument extends Schema {
-  readonly info: { readonly title: string; readonly description: string; readonly version: string };
+  readonly info: {
+    readonly title: string;
+    readonly summary: string;
+    readonly description: string;
+    readonly version: string;
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  readonly paths: PathItems;
+  /** Only in a document with the operations on JSON, because the bodies of webhooks are JSON. */
+  readonly webhooks?: PathItems;
+  readonly components: Readonly<Record<string, Readonly<Record<string, Schema>>>>;
 }
+
+/** Operations, by path (or name of a webhook) and method. */
+type PathItems = Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
 
 interface DocumentedOperation {
   readonly operationId: string;
@@ -27,10 +39,16 @@ export type Content = Readonly<
     {
       readonly schema: Schema;
       readonly example?: unknown;
-      readonly examples?: Readonly<Record<string, { readonly value?: unknown }>>;
+      readonly examples?: Readonly<Record<string, DocumentedExample>>;
     }
   >
 >;
+
+interface DocumentedExample {
+  readonly value?: unknown;
+  /** A `data:` URL with the text of the example. */
+  readonly externalValue?: string;
+}
 
 export interface DocumentedParameter {
   readonly name: string;
@@ -79,17 +97,25 @@ export function resolve<T = Schema>(document: Schema, value: Schema): T {
 /** Returns the example of a body as a text; undefined if the body has no example. */
 export function exampleOf(content: Content | undefined): string | undefined {
   const media = Object.values(content ?? {})[0];
-  const example = media?.example ?? Object.values(media?.examples ?? {})[0]?.value;
+  const [first] = Object.values(media?.examples ?? {});
+  const example = media?.example ?? (first && exampleValue(first));
   return example === undefined || typeof example === "string" ? example : JSON.stringify(example, null, 2);
 }
 
+/** Returns the value of an Example Object: in XML, the text that its URL contains. */
+export function exampleValue({ value, externalValue }: DocumentedExample): unknown {
+  return externalValue === undefined ? value : decodeURIComponent(externalValue.slice(externalValue.indexOf(",") + 1));
+}
+
 /** Returns the document with only the operations of one format, and the components that they use. */
-export function documentInFormat(document: OpenapiDocument, format: string): Schema {
+export function documentInFormat(document: OpenapiDocument, format: string): OpenapiDocument {
   const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => formatOf(path) === format));
-  const tags = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap((one) => one.tags)));
-  const { components, "x-tagGroups": _, ...rest } = document;
-  const { securitySchemes, ...kinds } = components as Record<string, Record<string, Schema>>;
-  const used = referencesIn(document, paths, new Set());
+  const webhooks = format === "json" ? document.webhooks : undefined;
+  const items = [...Object.values(paths), ...Object.values(webhooks ?? {})];
+  const tags = new Set(items.flatMap((item) => Object.values(item).flatMap((one) => one.tags)));
+  const { components, webhooks: _, "x-tagGroups": __, ...rest } = document;
+  const { securitySchemes, ...kinds } = components;
+  const used = referencesIn(document, items, new Set());
   const kept = Object.entries(kinds).map(([kind, all]) => [
     kind,
     Object.fromEntries(Object.entries(all).filter(([name]) => used.has(`#/components/${kind}/${name}`))),
@@ -98,6 +124,7 @@ export function documentInFormat(document: OpenapiDocument, format: string): Sch
     ...rest,
     tags: document.tags.filter(({ name }) => tags.has(name)),
     paths,
+    ...(webhooks ? { webhooks } : {}),
     components: { securitySchemes, ...Object.fromEntries(kept) },
   };
 }

@@ -8,10 +8,13 @@ import { type Form, feedSchemas, recordSchema, type Schema, type Schemas, schema
 import { problemResponses, problemSchemas } from "./bodies.ts";
 import { filterValue, headerComponents, parameterComponents, tagOf } from "./components.ts";
 import { feedParameters, feedPathOf, feedTag, pathsOf } from "./operations.ts";
+import { webhookParameters, webhookSchemas, webhooksOf, webhookTag } from "./webhooks.ts";
 
 /** Returns the document at `/openapi.json`. @param resources the resources that clients can use */
 export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
   const paths = yield* pathsOfAll(resources);
+  const webhooks = webhooksOf(resources);
+  yield;
   const components = yield* componentsOf(resources);
   return {
     openapi: "3.1.0",
@@ -25,14 +28,21 @@ export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
     },
     servers: [{ url: "/", description: "This server." }],
     security: [{ apiKey: [] }],
-    tags: [...resources, feedTag].flatMap((tagged) =>
-      formats.map((format) => ({ name: tagOf(tagged, format), description: tagged.description })),
-    ),
-    "x-tagGroups": formats.map((format) => ({
-      name: format.name.toUpperCase(),
-      tags: [...resources, feedTag].map((tagged) => tagOf(tagged, format)),
-    })),
+    tags: [
+      ...[...resources, feedTag].flatMap((tagged) =>
+        formats.map((format) => ({ name: tagOf(tagged, format), description: tagged.description })),
+      ),
+      webhookTag,
+    ],
+    "x-tagGroups": [
+      ...formats.map((format) => ({
+        name: format.name.toUpperCase(),
+        tags: [...resources, feedTag].map((tagged) => tagOf(tagged, format)),
+      })),
+      { name: webhookTag.name, tags: [webhookTag.name] },
+    ],
     paths,
+    webhooks,
     components,
   };
 }
@@ -51,7 +61,7 @@ function* pathsOfAll(resources: readonly Resource[]): Steps<Record<string, Schem
 function* componentsOf(resources: readonly Resource[]): Steps<Schema> {
   const schemas = schemaComponents(resources);
   yield;
-  const parameters = { ...parameterComponents(resources), ...feedParameters(resources) };
+  const parameters = { ...parameterComponents(resources), ...feedParameters(resources), ...webhookParameters };
   yield;
   const securitySchemes = { apiKey };
   return { securitySchemes, schemas, parameters, headers: headerComponents(), responses: problemResponses() };
@@ -64,8 +74,8 @@ function contentOf(resources: readonly Resource[]): string {
 
 const usage = `Send your API key in the header field \`X-API-AUTH\` with every request. The suffix of the path, \`.json\` or \`.xml\`, chooses the format of the request
 body and of the response. The guide explains the rest: [getting started](/docs/getting-started), [authentication](/docs/authentication),
-[formats](/docs/formats), [errors](/docs/errors), [paging and filtering](/docs/paging-and-filtering), [safe retries](/docs/safe-retries) and
-[following changes](/docs/following-changes).`;
+[formats](/docs/formats), [errors](/docs/errors), [paging and filtering](/docs/paging-and-filtering), [safe retries](/docs/safe-retries),
+[following changes](/docs/following-changes) and [webhooks](/docs/webhooks).`;
 
 const apiKey: Schema = {
   type: "apiKey",
@@ -75,14 +85,16 @@ const apiKey: Schema = {
 };
 
 function schemaComponents(resources: readonly Resource[]): Schemas {
+  const base = "#/components/schemas/";
   const groups: Schemas = {};
   const records: Schemas = {};
   for (const resource of resources) {
     const forms: Form[] = resource.access === "written" ? ["whole", "new", "changes"] : ["whole"];
     for (const form of forms) {
-      records[schemaName(resource, form)] = recordSchema(resource, form, groups, "#/components/schemas/");
+      records[schemaName(resource, form)] = recordSchema(resource, form, groups, base);
     }
   }
-  const feed = feedSchemas(resources, "#/components/schemas/");
-  return { ...records, ...groups, ...feed, FilterValue: filterValue, ...problemSchemas };
+  const feed = feedSchemas(resources, base);
+  const webhooks = webhookSchemas(resources, base);
+  return { ...records, ...groups, ...feed, ...webhooks, FilterValue: filterValue, ...problemSchemas };
 }

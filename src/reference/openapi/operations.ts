@@ -202,9 +202,12 @@ function feedOperation(resources: readonly Resource[], format: Format): OpenapiO
   };
 }
 
-/** Returns a feed page in which a record is created and deleted. */
-function examplePage([resource]: readonly Resource[], { feed }: Format): string {
-  if (!resource) return "";
+/** The page whose changes `exampleItems` returns. */
+export const examplePosition: FeedPosition = { next: "8d41f7a0c35e.19", hasMore: false };
+
+/** Returns the items of a feed page in which a record is created and deleted. */
+export function exampleItems([resource]: readonly Resource[], { feed }: Format): string[] {
+  if (!resource) return [];
   const body = exampleJson(resource);
   const change: Change = {
     revision: 18,
@@ -215,12 +218,18 @@ function examplePage([resource]: readonly Resource[], { feed }: Format): string 
     operation: "create",
     body,
   };
-  const page: FeedPosition = { next: "8d41f7a0c35e.19", hasMore: false };
   const epoch = "k3f9a1Zq";
-  const created = feed.item(resource, { cursor: "1f0c63d9a2be.18", epoch, change });
   const last: Change = { ...change, revision: 19, operation: "delete" };
-  const deleted = feed.item(resource, { cursor: page.next, epoch, change: last });
-  return feed.start(page) + created + feed.separator + deleted + feed.end(page);
+  return [
+    feed.item(resource, { cursor: "1f0c63d9a2be.18", epoch, change }),
+    feed.item(resource, { cursor: examplePosition.next, epoch, change: last }),
+  ];
+}
+
+function examplePage(resources: readonly Resource[], format: Format): string {
+  const { feed } = format;
+  const items = exampleItems(resources, format).join(feed.separator);
+  return feed.start(examplePosition) + items + feed.end(examplePosition);
 }
 
 // The operations that write a resource in a format.

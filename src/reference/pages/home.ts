@@ -31,7 +31,7 @@ ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}${basePath}${first}.js
 <ul class="fields">${items.join("")}<li><b>${basePath}changes.json</b> <span class="quiet">or .xml</span><p>What changed, page by page.</p></li></ul>
 <h2>For programs</h2>
 <ul>
-<li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a></li>
+<li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a> or <a href="/openapi.json?openapi=3.0">in OpenAPI 3.0</a></li>
 <li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")} and <a href="/schemas/changes.json">changes</a>, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
 <li>Requests for <a href="/docs/postman.json">Postman</a> and for <a href="/docs/storefront.http">editors</a></li>
 <li><a href="${clientPath}">The JavaScript client</a> as an npm package</li>

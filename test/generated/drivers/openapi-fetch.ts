@@ -1,5 +1,5 @@
 import createClient from "openapi-fetch";
-import type { paths } from "./generated/schema";
+import type { paths, webhooks } from "./generated/schema";
 
 const [url = "", key = ""] = process.argv.slice(2);
 const api = createClient<paths>({ baseUrl: url, headers: { "X-API-AUTH": key } });
@@ -44,6 +44,15 @@ const page = sure(await api.GET("/restapi/changes.json", { params: { query: feed
 const [change] = page.Changes;
 const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
 const { error } = await api.GET("/restapi/brands/{id}.json", { params: { path: { id: 999 } } });
+
+type Delivery = webhooks["storefront.changes"]["post"]["requestBody"]["content"]["application/json"];
+/** The names of the brands in an event of a webhook. */
+const namesIn = ({ data }: Delivery) =>
+  data.Changes.map((change) => (change.Resource === "brands" ? change.Record?.Name : undefined));
+const { Changes } = sure(await api.GET("/restapi/changes.json", { params: { query: { resource: ["brands"] } } }));
+const data = { Site: "demo", Since: "0.0", Next: page.Next, Changes };
+const names = namesIn({ type: "storefront.changes", timestamp: "2026-11-21T20:15:00.123Z", data });
+if (!names.includes("Acme Ltd")) throw new Error(`the event has ${names}`);
 
 console.log(
   JSON.stringify([

@@ -1,4 +1,5 @@
-// Holds every response in the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
+// Holds every response in the tests against the OpenAPI document and the XSD, and events of webhooks against the document, so that neither can drift
+// from the server.
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import { once } from "../../../src/lib/concurrency.ts";
@@ -19,14 +20,25 @@ export interface ReceivedResponse {
   readonly text: string;
 }
 
+/** An event of a webhook, as its receiver got it. */
+export interface DeliveredEvent {
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 export interface Conformance {
   /** Rejects when the document does not allow this response to that request. */
   check(sent: SentRequest, received: ReceivedResponse): Promise<void>;
+  /** Throws when the document does not allow this event. */
+  checkEvent(event: DeliveredEvent): void;
 }
 
 type Header = { readonly required?: boolean; readonly schema: Schema };
 type Response = { readonly headers?: Record<string, Header>; readonly content?: Record<string, { schema: Schema }> };
 type Operation = { readonly responses: Record<string, Response> };
+type Parameter = { readonly name: string; readonly schema: Schema };
+type Webhook = { readonly post: { readonly parameters: Parameter[]; readonly requestBody: Response } };
 
 /** Statuses of responses that no operation needs to have. */
 const withoutOperation = [400, 404, 405, 421, 500, 501, 503];
@@ -134,6 +146,22 @@ export function createConformance(resources: readonly Resource[]): Conformance {
       throw new Error(`the body: ${ajv.errorsText(validate.errors)}\n${received.text.slice(0, 500)}`);
   }
 
+  function checkEvent({ headers, body }: DeliveredEvent): void {
+    const event = JSON.parse(body) as { readonly type: string };
+    const webhook = (document.webhooks as Record<string, Webhook>)[event.type];
+    if (!webhook) throw new Error("no webhook has this type");
+    for (const { name, schema } of webhook.post.parameters.map(resolve)) {
+      const value = schema.type === "integer" ? Number(headers[name]) : headers[name];
+      const validate = validator(name, schema);
+      if (!validate(value)) throw new Error(`the header ${name}: ${value}: ${ajv.errorsText(validate.errors)}`);
+    }
+    const [[type, content] = []] = Object.entries(webhook.post.requestBody.content ?? {});
+    if (headers["content-type"] !== type)
+      throw new Error(`the content type is ${headers["content-type"]}, not ${type}`);
+    const validate = validator(`event ${event.type}`, content?.schema as Schema);
+    if (!validate(event)) throw new Error(`the body: ${ajv.errorsText(validate.errors)}`);
+  }
+
   /** The schema of a record that has the members at `paths` and no others. */
   function pick(reference: Schema, paths: readonly string[]): Schema {
     const schema = resolve(reference);
@@ -169,6 +197,14 @@ export function createConformance(resources: readonly Resource[]): Conformance {
         await check(sent, received);
       } catch (error) {
         const what = `${sent.method} ${sent.path} -> ${received.status}`;
+        throw new Error(`${what} is not as the OpenAPI document says: ${(error as Error).message}`);
+      }
+    },
+    checkEvent(event) {
+      try {
+        checkEvent(event);
+      } catch (error) {
+        const what = `the event ${event.body.slice(0, 500)}`;
         throw new Error(`${what} is not as the OpenAPI document says: ${(error as Error).message}`);
       }
     },

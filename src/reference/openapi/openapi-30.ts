@@ -1,0 +1,133 @@
+// Converts the document from OpenAPI 3.1 to OpenAPI 3.0, for generators that do not read 3.1.
+//
+// In 3.0, schemas are not JSON Schema 2020-12 but a smaller language (OpenAPI 3.0.3 section 4.7.24), and a document has no webhooks. Everything
+// outside of schemas has the same form, except a few members of `info`.
+
+import type { Steps } from "../../lib/slices.ts";
+import type { Schema } from "../json-schema.ts";
+import type { OpenapiDocument } from "./document-reader.ts";
+
+/**
+ * Returns the document in OpenAPI 3.0.3. The webhooks are in `x-webhooks`, which tools ignore or read as in 3.1.
+ * @throws Error if a schema has a keyword for which this file has no form in 3.0
+ */
+export function* toOpenapi30(document: OpenapiDocument): Steps<Schema> {
+  const { openapi: _, info, paths, webhooks, components, ...others } = document;
+  const { summary: __, license, ...shared } = info;
+  return {
+    openapi: "3.0.3",
+    info: { ...shared, license: { name: license.name, url: `https://spdx.org/licenses/${license.identifier}.html` } },
+    ...others,
+    paths: yield* convertMembers(paths, convert),
+    ...(webhooks ? { "x-webhooks": yield* convertMembers(webhooks, convert) } : {}),
+    components: yield* convertComponents(components),
+  };
+}
+
+function* convertComponents(components: OpenapiDocument["components"]): Steps<Schema> {
+  const converted: Record<string, Schema> = {};
+  for (const [kind, members] of Object.entries(components))
+    converted[kind] = yield* convertMembers(
+      members,
+      kind === "schemas" ? (schema) => toSchema30(schema as Schema) : convert,
+    );
+  return converted;
+}
+
+function* convertMembers(members: Schema, convertOne: (value: unknown) => unknown): Steps<Schema> {
+  const converted: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(members)) {
+    converted[name] = convertOne(value);
+    yield;
+  }
+  return converted;
+}
+
+/** Members that contain values of the interface, and neither schemas nor objects of the document. */
+const examples = new Set(["example", "examples"]);
+
+/** Converts the schemas in a part of the document that is not a schema itself. */
+function convert(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(convert);
+  if (typeof value !== "object" || value === null) return value;
+  const converted = Object.entries(value).map(([name, inner]) => {
+    if (name === "schema") return [name, toSchema30(inner)];
+    return [name, examples.has(name) ? withoutNulls(inner) : convert(inner)];
+  });
+  return Object.fromEntries(converted);
+}
+
+/**
+ * Removes the elements of lists that have a member null: the changes without a record. Their schema allows null for generators (`convertAnyOf`), but not
+ * for linters, which check examples.
+ */
+function withoutNulls(example: unknown): unknown {
+  if (typeof example !== "object" || example === null) return example;
+  if (Array.isArray(example)) return example.filter((one) => !hasNull(one)).map(withoutNulls);
+  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, withoutNulls(value)]));
+}
+
+function hasNull(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.values(value).includes(null);
+}
+
+// Schemas.
+
+/** Converts a schema. Members beside `$ref` would be ignored, so `allOf` separates them. */
+function toSchema30(schema: Schema): Schema {
+  const { $ref, ...siblings } = schema;
+  if ($ref === undefined) return convertKeywords(schema);
+  return Object.keys(siblings).length === 0 ? schema : { allOf: [{ $ref }], ...convertKeywords(siblings) };
+}
+
+function convertKeywords(schema: Schema): Schema {
+  return Object.assign({}, ...Object.entries(schema).map(([keyword, value]) => convertKeyword(keyword, value)));
+}
+
+/** Keywords that mean the same in both. */
+const sameKeywords = new Set(
+  `additionalProperties default description discriminator enum format maximum maxItems maxLength maxProperties minimum minItems minLength pattern
+  required title xml`.split(/\s+/),
+);
+
+function convertKeyword(keyword: string, value: unknown): Schema {
+  const converter = converters[keyword];
+  if (converter) return converter(value);
+  if (!sameKeywords.has(keyword) && !keyword.startsWith("x-"))
+    throw new Error(`there is no conversion of the keyword ${keyword} to OpenAPI 3.0`);
+  return { [keyword]: value };
+}
+
+const converters: Readonly<Record<string, (value: unknown) => Schema>> = {
+  const: (value) => ({ enum: [value] }),
+  examples: (values) => ({ example: (values as unknown[])[0] }),
+  // 3.0 cannot restrict the names of members. The descriptions of the parameters name them.
+  propertyNames: () => ({}),
+  type: convertType,
+  additionalProperties: (value) => ({
+    additionalProperties: typeof value === "boolean" ? value : toSchema30(value as Schema),
+  }),
+  properties: (value) => ({
+    properties: Object.fromEntries(
+      Object.entries(value as Record<string, Schema>).map(([name, one]) => [name, toSchema30(one)]),
+    ),
+  }),
+  items: (value) => ({ items: toSchema30(value as Schema) }),
+  oneOf: (values) => ({ oneOf: (values as Schema[]).map(toSchema30) }),
+  anyOf: (values) => convertAnyOf(values as Schema[]),
+};
+
+function convertType(type: unknown): Schema {
+  if (!Array.isArray(type)) return { type };
+  const [single, ...others] = type.filter((one) => one !== "null");
+  if (others.length > 0) throw new Error("a schema in OpenAPI 3.0 has one type");
+  return { type: single, nullable: true };
+}
+
+/** Converts "an object or null" to the form that generators expect of 3.0, and every other `anyOf` member by member. */
+function convertAnyOf(alternatives: readonly Schema[]): Schema {
+  const others = alternatives.filter(({ type }) => type !== "null");
+  const converted = others.map(toSchema30);
+  if (others.length === alternatives.length) return { anyOf: converted };
+  return { type: "object", nullable: true, allOf: converted };
+}

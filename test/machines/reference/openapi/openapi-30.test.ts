@@ -1,0 +1,84 @@
+// The conversion of the OpenAPI document from 3.1 to 3.0.
+
+import { expect, test } from "bun:test";
+import type { Schema } from "../../../../src/reference/json-schema.ts";
+import type { OpenapiDocument } from "../../../../src/reference/openapi/document-reader.ts";
+import { toOpenapi30 } from "../../../../src/reference/openapi/openapi-30.ts";
+import { resultOf } from "../../../support/steps.ts";
+
+const info = {
+  title: "Storefront",
+  summary: "Brands.",
+  description: "Brands in JSON.",
+  version: "1.0.0",
+  license: { name: "MIT", identifier: "MIT" },
+};
+
+function convert(members: object): Schema {
+  const document = { openapi: "3.1.0", info, tags: [], paths: {}, components: {}, ...members };
+  return resultOf(toOpenapi30(document as unknown as OpenapiDocument));
+}
+
+const reference = { $ref: "#/components/schemas/Brand" };
+
+test.each<[string, Schema, Schema]>([
+  ["a constant", { type: "string", const: "a" }, { type: "string", enum: ["a"] }],
+  ["a text or null", { type: ["string", "null"], maxLength: 9 }, { type: "string", nullable: true, maxLength: 9 }],
+  ["examples", { type: "integer", examples: [1, 2] }, { type: "integer", example: 1 }],
+  [
+    "an object or null",
+    { anyOf: [reference, { type: "null" }] },
+    { type: "object", nullable: true, allOf: [reference] },
+  ],
+  ["alternatives", { anyOf: [{ const: "a" }, reference] }, { anyOf: [{ enum: ["a"] }, reference] }],
+  ["a description beside a reference", { ...reference, description: "A" }, { allOf: [reference], description: "A" }],
+  ["a reference", reference, reference],
+  ["names of members", { type: "object", propertyNames: { enum: ["a"] } }, { type: "object" }],
+  [
+    "schemas in schemas",
+    {
+      properties: { const: { items: { const: 1 } } },
+      additionalProperties: { oneOf: [{ const: 2 }] },
+      required: ["const"],
+    },
+    {
+      properties: { const: { items: { enum: [1] } } },
+      additionalProperties: { oneOf: [{ enum: [2] }] },
+      required: ["const"],
+    },
+  ],
+])("%s is converted", (_, schema, expected) => {
+  const parameter = (inner: Schema) => ({ name: "a", in: "query", schema: inner });
+  const body = (inner: Schema) => ({ post: { requestBody: { content: { "application/json": { schema: inner } } } } });
+  const converted = convert({
+    paths: { "/a.json": body(schema) },
+    webhooks: { changed: body(schema) },
+    components: { schemas: { A: schema }, parameters: { B: parameter(schema) } },
+  });
+  expect(converted).toMatchObject({
+    paths: { "/a.json": body(expected) },
+    "x-webhooks": { changed: body(expected) },
+    components: { schemas: { A: expected }, parameters: { B: parameter(expected) } },
+  });
+  expect((converted.components as { schemas: Schema }).schemas.A).toEqual(expected);
+});
+
+test("the document has the members of 3.0, and examples have no null", () => {
+  const content = { schema: { type: "object" }, example: { schema: [{ const: 1 }] }, examples: { a: { value: 2 } } };
+  const withNull = { ...content, example: { schema: [{ const: 1 }, { const: null }] } };
+  const converted = convert({ paths: { "/a.json": { get: { content: withNull } } } });
+  expect(converted).toMatchObject({ openapi: "3.0.3", paths: { "/a.json": { get: { content } } } });
+  const { summary: _, ...shared } = info;
+  expect(converted.info).toEqual({ ...shared, license: { name: "MIT", url: "https://spdx.org/licenses/MIT.html" } });
+});
+
+test.each<[string, Schema]>([
+  ["if", { if: { type: "string" } }],
+  ["exclusiveMinimum", { type: "integer", exclusiveMinimum: 0 }],
+])("a schema with %s is an error, because the conversion does not know it", (keyword, schema) => {
+  expect(() => convert({ components: { schemas: { A: schema } } })).toThrow(`the keyword ${keyword} `);
+});
+
+test("a schema with two types is an error, because 3.0 has no form for it", () => {
+  expect(() => convert({ components: { schemas: { A: { type: ["string", "integer"] } } } })).toThrow("one type");
+});
