@@ -14,7 +14,7 @@ import {
   setKey,
 } from "../operator/sites/keys.ts";
 import { requireSandbox } from "../operator/sites/sandboxes.ts";
-import { getSite, listSites, requireSite } from "../operator/sites/sites.ts";
+import { getSite, listSites } from "../operator/sites/sites.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withEngine } from "./shared/database.ts";
 import {
@@ -67,11 +67,10 @@ function createCommand(): Command {
     });
 }
 
-/** Returns the site of `--site`, or with `--sandbox` its sandbox. @throws ProblemError `not-found` */
+/** Returns the site of `--site`, or with `--sandbox` its sandbox. @throws ProblemError `not-found`, or `conflict` if it is incomplete */
 async function siteOfKey(engine: Engine, options: SiteOptions & { sandbox?: true }): Promise<SiteRecord> {
-  const sites = await listSites(engine);
-  const site = requireSite(sites, options.site);
-  return options.sandbox && site.SandboxOf === "" ? requireSandbox(sites, site) : site;
+  const site = await getSite(engine, options.site);
+  return options.sandbox && site.SandboxOf === "" ? requireSandbox(await listSites(engine), site) : site;
 }
 
 function listCommand(): Command {

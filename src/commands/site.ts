@@ -136,7 +136,11 @@ function setCommand(): Command {
       if (Object.values(settings).every((value) => value === undefined)) {
         throw new UsageError("nothing to change: see `site set --help` for what can be changed");
       }
-      const site = await withEngine(options, (engine) => setSite(engine, name, settings, Date.now()));
+      const { site, sandbox } = await withEngine(options, async (engine) => {
+        const site = await setSite(engine, name, settings, Date.now());
+        return { site, sandbox: findSandboxRecord(await listSites(engine), site) };
+      });
+      if (options.name !== undefined && sandbox) printMessage(`its sandbox is called ${sandbox.Name} now`);
       printResult(options, site, toTable(header, [toRow(site, [site])]));
     });
 }

@@ -77,6 +77,11 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["renew", "--json", /"sites": 3/],
   ["journal prune", "--site shop --before 3", /^JOURNAL +DELETED +BEGINS\nshop +2 +3\n$/],
   ["copy", "--from DATABASE --to sqlite:copy.db", /^copied \d+ rows; both databases have the same content\n$/],
+  [
+    "site sandbox",
+    "shop",
+    /^shop-sandbox\nmade the sandbox shop-sandbox with 2 records; to create a key: .*--sandbox\n$/,
+  ],
   ["check", "", /^no faults found\n$/],
 ];
 

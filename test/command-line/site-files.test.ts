@@ -51,6 +51,7 @@ describe.each(engines)("a site on $name", (kind) => {
       /the site `garden` is being imported, and reserved until .*Z; if the/,
     );
     expect((await workspace.run(["export", "--site", "garden", "brands"])).code).toBe(1);
+    expect((await workspace.run(["key", "create", "--site", "garden"])).code).toBe(1);
     expect((await workspace.run(["check"])).stdout).toMatch(
       /site 2: an `import-site` is in progress or was interrupted/,
     );
