@@ -26,9 +26,9 @@ export function withReauthorization(
 ): Engine {
   const { engine } = call;
   const commits: EngineCommits = {
-    async commit(intents, atomic) {
+    async commit(intents, options) {
       await reauthorizeOperator(call, what, site, started);
-      return engine.commit(intents, atomic);
+      return engine.commit(intents, options);
     },
     async commitAtomically(batches, onOutcomes) {
       await reauthorizeOperator(call, what, site, started);

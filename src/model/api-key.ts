@@ -10,8 +10,8 @@ const randomLength = 36;
 const checksumLength = 6;
 /** Random characters that may be shown, because 166 random bits remain secret. */
 const shownRandomLength = 8;
-/** Random characters that name a key, at least. With fewer, it would be too easy to revoke the wrong key. */
-const leastRandomLength = 4;
+/** Minimum number of random characters in a prefix that names a key. With fewer, it would be too easy to revoke the wrong key. */
+const minRandomLength = 4;
 const marks = "sfk_(?:test_)?";
 const form = new RegExp(`^${marks}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
 const longerThanShown = new RegExp(`${marks}[0-9A-Za-z]{${shownRandomLength + 1},}`, "g");
@@ -46,9 +46,9 @@ export function isSandboxKey(text: string): boolean {
   return text.startsWith(sandboxMark);
 }
 
-/** Returns the minimum number of characters that name a key: 8, of a sandbox key 13. @param text the key or a beginning of it */
-export function leastNamingLength(text: string): number {
-  return markOf(text).length + leastRandomLength;
+/** Returns the minimum length of a prefix that names a key: 8, of a sandbox key 13. @param text the key or a beginning of it */
+export function minPrefixLength(text: string): number {
+  return markOf(text).length + minRandomLength;
 }
 
 function markOf(text: string): string {

@@ -59,6 +59,11 @@ export interface SiteContents extends SiteReadResult {
 /** Called with the outcomes of a batch, before the next batch is decided. */
 export type OnOutcomes = (outcomes: readonly Outcome[]) => void | Promise<void>;
 
+export interface CommitOptions {
+  /** If an intent that is not optional is rejected, nothing is stored, and the outcomes up to the rejected intent are returned. Default: false. */
+  readonly atomic?: boolean;
+}
+
 /**
  * The methods of an engine that commit intents. A wrapper that changes or checks intents makes an object of this type, so that the type
  * check finds a method that it lacks. (`replaceAllData` has intents too: its `amend` decides them.)
@@ -68,9 +73,8 @@ export interface EngineCommits {
    * Decides the intents in order and stores the results, with journal entries and responses for idempotency keys, in one transaction.
    * When the promise resolves, all of this is on durable storage. After a commit of unknown outcome, an intent with an idempotency key can safely be
    * committed again.
-   * @param atomic if an intent that is not optional is rejected, nothing is stored, and the outcomes up to the rejected intent are returned
    */
-  commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;
+  commit(intents: readonly Intent[], options?: CommitOptions): Promise<readonly Outcome[]>;
 
   /**
    * Commits batches as `commit` does, all batches in one transaction. If an intent that is not optional is rejected, nothing is stored. Other

@@ -101,7 +101,7 @@ export interface WebhookStore {
   acquireWebhookLease(key: WebhookRef, holder: string, milliseconds: number): Promise<WebhookState | undefined>;
 
   /** Changes a state atomically, if it still has the values in `expected`. @returns whether it was changed */
-  compareAndSetWebhook(key: WebhookRef, expected: WebhookExpectation, changes: WebhookStateUpdate): Promise<boolean>;
+  compareAndSetWebhook(key: WebhookRef, expected: WebhookExpectation, update: WebhookStateUpdate): Promise<boolean>;
 
   /** Saves the state and secrets of a webhook. Replaces its earlier state and secrets, and deletes its attempts. */
   saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Promise<void>;

@@ -38,7 +38,7 @@ export async function createDemo(engine: Engine, now: number): Promise<string | 
       at: now,
     })),
   );
-  await engine.commit(intents, true);
+  await engine.commit(intents, { atomic: true });
   return (await createKey(engine, site, { label: "demo" }, now)).key;
 }
 

@@ -196,7 +196,7 @@ export async function deleteRecords(
   const ifEpoch = head.revision === 0 ? undefined : head.epoch;
   const outcomes = await engine.commit(
     unique.map((id) => ({ ...common, id, ifEpoch })),
-    true,
+    { atomic: true },
   );
   const records = outcomes.map((outcome, index) => {
     if (outcome.kind !== "rejected") return outcome.body;

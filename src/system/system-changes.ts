@@ -29,7 +29,7 @@ export async function commitSystemChanges(
     const { system, head } = await readSystem(engine);
     const [first, ...others] = decide(system);
     if (!first) return [];
-    const outcomes = await engine.commit([{ ...first, ifHead: headVersion(head) }, ...others], true);
+    const outcomes = await engine.commit([{ ...first, ifHead: headVersion(head) }, ...others], { atomic: true });
     if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);
   }
   throw new ProblemError("conflict", "others keep changing sites, keys, webhooks or operators; try again");

@@ -23,7 +23,7 @@ export function withActor(engine: Engine, actor: string, run: string): Engine {
     },
   });
   const commits: EngineCommits = {
-    commit: (intents, atomic) => engine.commit(addActor(intents), atomic),
+    commit: (intents, options) => engine.commit(addActor(intents), options),
     commitAtomically: (batches, onOutcomes) => engine.commitAtomically(addActorToAll(batches, addActor), onOutcomes),
   };
   const wrapper: Engine = {

@@ -65,13 +65,13 @@ export async function deliverNext(
 async function acquireOrRenewLease(
   webhook: ServedWebhook,
   leaseRef: LeaseRef,
-  { engine: store, holder, clock }: DeliveryDependencies,
+  { engine, holder, clock }: DeliveryDependencies,
 ): Promise<WebhookLease | undefined> {
   // The renewal of a sandbox has moved the webhook to another site, where it has another state.
   if (leaseRef.lease && leaseRef.lease.state.site !== webhook.site) await abandonLease(leaseRef);
   const { lease } = leaseRef;
   const isRenewed = lease !== undefined && lease.usableMs > 0 && (await lease.renew());
-  leaseRef.lease = isRenewed ? lease : await acquireLease(webhook, { store, holder, clock });
+  leaseRef.lease = isRenewed ? lease : await acquireLease(webhook, { engine, holder, clock });
   return leaseRef.lease;
 }
 

@@ -11,7 +11,7 @@ import type { ServedWebhook } from "../system/system-site-index.ts";
 import type { Clock } from "./clock.ts";
 import type { LastSent } from "./last-sent.ts";
 import { abandonLease, type LeaseRef, type NextDelivery, releaseLease, type WebhookLease } from "./lease.ts";
-import { changesAfterSuccess, decideAfterFailure } from "./retry-policy.ts";
+import { decideAfterFailure, updateAfterSuccess } from "./retry-policy.ts";
 import type { Delivery, DeliveryResponse } from "./send.ts";
 import { signatureHeaders, type WebhookEvent } from "./webhook-event.ts";
 
@@ -124,13 +124,13 @@ async function saveResponse(
 ): Promise<NextDelivery> {
   const lease = leaseRef.lease as WebhookLease;
   if (received.fault === null) {
-    const changes = changesAfterSuccess(event.next);
-    if (!hasMore) return releaseLease(leaseRef, "done", changes);
-    return (await lease.update(changes)) ? "more" : abandonLease(leaseRef);
+    const update = updateAfterSuccess(event.next);
+    if (!hasMore) return releaseLease(leaseRef, "done", update);
+    return (await lease.update(update)) ? "more" : abandonLease(leaseRef);
   }
   const { clock, random, onPause } = dependencies;
-  const { changes, pauseReason } = decideAfterFailure(lease.state, received, { now: clock.now(), random: random() });
-  const result = await releaseLease(leaseRef, "later", changes);
+  const { update, pauseReason } = decideAfterFailure(lease.state, received, { now: clock.now(), random: random() });
+  const result = await releaseLease(leaseRef, "later", update);
   const isPaused = result === "later" && pauseReason !== undefined;
   if (isPaused && (await pause(webhook, pauseReason, lease.state, dependencies))) onPause(webhook, pauseReason);
   return result;

@@ -23,10 +23,10 @@ const safetyMarginMs = 1000;
 /** Maximum attempts to release a lease while operators change the state. */
 const maxHandOvers = 10;
 
-type LeaseStore = Pick<WebhookStore, "acquireWebhookLease" | "compareAndSetWebhook">;
+type LeaseEngine = Pick<WebhookStore, "acquireWebhookLease" | "compareAndSetWebhook">;
 
 interface LeaseOptions {
-  readonly store: LeaseStore;
+  readonly engine: LeaseEngine;
   /** Identifies this process. */
   readonly holder: string;
   readonly clock: Clock;
@@ -36,7 +36,7 @@ interface LeaseOptions {
 export async function acquireLease(key: WebhookRef, options: LeaseOptions): Promise<WebhookLease | undefined> {
   // Taken before the call: on the clock of the database, the lease lasts at least `leaseMs` from now.
   const takenAt = options.clock.monotonicMs();
-  const state = await options.store.acquireWebhookLease(key, options.holder, leaseMs);
+  const state = await options.engine.acquireWebhookLease(key, options.holder, leaseMs);
   return state && new WebhookLease(state, takenAt, options);
 }
 
@@ -66,10 +66,10 @@ export class WebhookLease {
 
   /** Renews the lease if a third of its time has passed. Returns whether this process still has it. The state can be a different one after that. */
   async renew(): Promise<boolean> {
-    const { clock, store, holder } = this.#options;
+    const { clock, engine, holder } = this.#options;
     const takenAt = clock.monotonicMs();
     if (takenAt - this.#takenAt < renewAfterMs) return true;
-    const state = await store.acquireWebhookLease(this.#state, holder, leaseMs);
+    const state = await engine.acquireWebhookLease(this.#state, holder, leaseMs);
     if (!state) return false;
     this.#state = state;
     this.#takenAt = takenAt;
@@ -77,28 +77,28 @@ export class WebhookLease {
   }
 
   /** Changes the state, if this process has the lease and the webhook was neither rewound nor resumed. Returns whether it did. */
-  async update(changes: WebhookStateUpdate): Promise<boolean> {
-    const { store, holder } = this.#options;
+  async update(update: WebhookStateUpdate): Promise<boolean> {
+    const { engine, holder } = this.#options;
     const { cursor, rewinds, resumes } = this.#state;
-    const isDone = await store.compareAndSetWebhook(this.#state, { holder, cursor, rewinds, resumes }, changes);
-    if (isDone) this.#state = { ...this.#state, ...changes };
+    const isDone = await engine.compareAndSetWebhook(this.#state, { holder, cursor, rewinds, resumes }, update);
+    if (isDone) this.#state = { ...this.#state, ...update };
     return isDone;
   }
 
   /**
-   * Releases the lease, so that other processes can deliver the webhook at once. Makes `changes` in the same change of the state. Returns whether it
-   * did, as `update` does.
+   * Releases the lease, so that other processes can deliver the webhook at once. Makes `update` in the same change of the state. Returns whether it
+   * did, as the method `update` does.
    */
-  release(changes: WebhookStateUpdate = {}): Promise<boolean> {
-    return this.update({ ...changes, ...released });
+  release(update: WebhookStateUpdate = {}): Promise<boolean> {
+    return this.update({ ...update, ...released });
   }
 
   /** Releases the lease even if the webhook was rewound or resumed: reads the state again, and changes nothing else in it. */
   async handOver(): Promise<void> {
-    const { store, holder } = this.#options;
+    const { engine, holder } = this.#options;
     for (let attempt = 0; attempt < maxHandOvers; attempt++) {
-      const state = await store.acquireWebhookLease(this.#state, holder, leaseMs);
-      if (!state || (await store.compareAndSetWebhook(state, { ...state, holder }, released))) return;
+      const state = await engine.acquireWebhookLease(this.#state, holder, leaseMs);
+      if (!state || (await engine.compareAndSetWebhook(state, { ...state, holder }, released))) return;
     }
   }
 }
@@ -117,17 +117,17 @@ export interface LeaseRef {
 }
 
 /**
- * Releases the lease, if there is one, with `changes` of the state. Returns `result`, or `more` if the webhook was rewound or resumed in between;
- * `changes` are then not made.
+ * Releases the lease, if there is one, with `update` of the state. Returns `result`, or `more` if the webhook was rewound or resumed in between;
+ * `update` is then not made.
  */
 export async function releaseLease(
   leaseRef: LeaseRef,
   result: NextDelivery,
-  changes?: WebhookStateUpdate,
+  update?: WebhookStateUpdate,
 ): Promise<NextDelivery> {
   const { lease } = leaseRef;
   leaseRef.lease = undefined;
-  if (!lease || (await lease.release(changes))) return result;
+  if (!lease || (await lease.release(update))) return result;
   await lease.handOver();
   return "more";
 }

@@ -33,9 +33,9 @@ interface RetryInputs {
   readonly random: number;
 }
 
-/** The changes to save after a failed attempt. */
+/** The update of the state to save after a failed attempt. */
 interface FailureDecision {
-  readonly changes: WebhookStateUpdate;
+  readonly update: WebhookStateUpdate;
   /** Why the webhook must be paused; undefined if it need not be. */
   readonly pauseReason: string | undefined;
 }
@@ -49,12 +49,12 @@ export function isBackingOff({ nextAt }: WebhookState, now: number): boolean {
   return nextAt > now && nextAt <= now + 2 * maxBackoffMs;
 }
 
-/** Returns the changes of the state after an attempt that the receiver accepted. @param next the cursor after the delivered event */
-export function changesAfterSuccess(next: string): WebhookStateUpdate {
+/** Returns the update of the state after an attempt that the receiver accepted. @param next the cursor after the delivered event */
+export function updateAfterSuccess(next: string): WebhookStateUpdate {
   return { cursor: next, since: next, ...nothingInProgress };
 }
 
-/** Returns the changes of the state after a failed attempt, and whether to pause the webhook (contract section 12). */
+/** Returns the update of the state after a failed attempt, and whether to pause the webhook (contract section 12). */
 export function decideAfterFailure(
   state: WebhookState,
   received: DeliveryResponse,
@@ -64,7 +64,7 @@ export function decideAfterFailure(
   const failingSince = state.failingSince ?? moment.now;
   const nextAt = Math.round(moment.now + backOffAfter(failures, received.retryAfter, moment));
   return {
-    changes: { failures, failingSince, nextAt },
+    update: { failures, failingSince, nextAt },
     pauseReason: reasonToPause(failures, failingSince, received, moment),
   };
 }

@@ -14,7 +14,7 @@ interface TestedWebhook extends WebhookRef {
   readonly url: string;
 }
 
-type TestStore = Pick<WebhookStore, "readWebhookStates" | "readWebhookSecrets" | "addWebhookAttempt">;
+type TestEngine = Pick<WebhookStore, "readWebhookStates" | "readWebhookSecrets" | "addWebhookAttempt">;
 
 /**
  * Sends `storefront.test` once, whether or not the webhook is paused, and saves the attempt. The cursor does not move.
@@ -22,14 +22,14 @@ type TestStore = Pick<WebhookStore, "readWebhookStates" | "readWebhookSecrets" |
  * @throws ProblemError `not-found` if the webhook has no state
  */
 export async function deliverTest(
-  store: TestStore,
+  engine: TestEngine,
   webhook: TestedWebhook,
   allow: readonly IpNetwork[],
 ): Promise<DeliveryAttempt> {
-  const [state] = await store.readWebhookStates([webhook]);
+  const [state] = await engine.readWebhookStates([webhook]);
   if (!state) throw new ProblemError("not-found", `the webhook ${webhook.webhook} is incomplete`);
   const at = Date.now();
-  const secrets = validSecrets(await store.readWebhookSecrets(webhook), at);
+  const secrets = validSecrets(await engine.readWebhookSecrets(webhook), at);
   const event = testEvent(state, webhook.siteName, randomText(8), at);
   const startedAt = performance.now();
   const { status, fault } = await send(
@@ -38,6 +38,6 @@ export async function deliverTest(
     new AbortController().signal,
   );
   const attempt = { at, status, milliseconds: Math.round(performance.now() - startedAt), fault };
-  await store.addWebhookAttempt(webhook, attempt);
+  await engine.addWebhookAttempt(webhook, attempt);
   return attempt;
 }

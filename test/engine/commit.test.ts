@@ -133,7 +133,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     const number = newSite();
     const outcomes = await engine.commit(
       [createBrand(number, "a"), updateBrand(number, 9, {}), createBrand(number, "b")],
-      true,
+      { atomic: true },
     );
     expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "rejected"]);
     expect((await readAllRows(engine, number)).rows).toEqual([]);

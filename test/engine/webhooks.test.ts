@@ -83,10 +83,10 @@ describe.each(engineKinds)("on $name", (kind) => {
 
   test("of many processes that acquire the lease at the same time, one gets it", async () => {
     const state = await put();
-    const claims = Array.from({ length: 20 }, (_, i) =>
+    const acquisitions = Array.from({ length: 20 }, (_, i) =>
       (i % 2 ? engine : other).acquireWebhookLease(state, `${i}`, 60_000),
     );
-    const won = (await Promise.all(claims)).filter((claim) => claim !== undefined);
+    const won = (await Promise.all(acquisitions)).filter((state) => state !== undefined);
     expect(won).toHaveLength(1);
   });
 

@@ -37,9 +37,9 @@ describe.each(engines)("a restore on $name", (kind) => {
     key = (await createKey(engine, await createSite(engine, "shop", { isDefault: true }, 1), {}, 1)).key;
     const delayed: Engine = {
       ...engine,
-      commit: async (intents, atomic) => {
+      commit: async (intents, options) => {
         await beforeCommit();
-        return engine.commit(intents, atomic);
+        return engine.commit(intents, options);
       },
     };
     const siteViews = new SiteViews(engine, allResources, 1 << 20);

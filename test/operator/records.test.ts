@@ -34,9 +34,9 @@ describe.each(engines)("records of an operator on $name", (kind) => {
   ])("cannot be %s if the site is removed before the change is stored", async (change) => {
     const removed: Engine = {
       ...engine,
-      commit: async (intents, isAtomic) => {
+      commit: async (intents, options) => {
         await removeSite(engine, "garden", 1);
-        return engine.commit(intents, isAtomic);
+        return engine.commit(intents, options);
       },
     };
     const writing =
@@ -62,9 +62,9 @@ describe.each(engines)("records of an operator on $name", (kind) => {
   test("are all kept if the site is restored before the deletion is stored", async () => {
     const restored: Engine = {
       ...engine,
-      commit: async (intents, isAtomic) => {
+      commit: async (intents, options) => {
         await engine.replaceEpochs();
-        return engine.commit(intents, isAtomic);
+        return engine.commit(intents, options);
       },
     };
     expect(await failureOf(deleteRecords(restored, site, brand, ids, 1))).toMatchObject({ code: "conflict" });

@@ -79,12 +79,12 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     let isDone = false;
     return {
       ...engine,
-      async commit(intents, atomic) {
+      async commit(intents, options) {
         if (!isDone && isMeant(intents[0] as Intent)) {
           isDone = true;
           await between();
         }
-        return engine.commit(intents, atomic);
+        return engine.commit(intents, options);
       },
     };
   }
@@ -404,9 +404,9 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     let isKilled = false;
     const dead: Engine = {
       ...killed,
-      commit: async (intents, atomic) => {
+      commit: async (intents, options) => {
         if (isKilled) throw new Error("killed");
-        return killed.commit(intents, atomic).catch((error) => {
+        return killed.commit(intents, options).catch((error) => {
           isKilled = true;
           throw error;
         });

@@ -33,16 +33,16 @@ function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
 }
 
 /** Replaces each update of a state by the result of `change`. If the result is undefined, nothing is stored, but the caller learns that it was. */
-function inChanges(
+function inUpdates(
   change: (
-    changes: WebhookStateUpdate,
+    update: WebhookStateUpdate,
     engine: Engine,
     site: number,
   ) => WebhookStateUpdate | Promise<WebhookStateUpdate> | undefined,
 ): PlantedFault {
   return inEngine((engine) => ({
-    async compareAndSetWebhook(key, expected, changes) {
-      const changed = await change(changes, engine, key.site);
+    async compareAndSetWebhook(key, expected, update) {
+      const changed = await change(update, engine, key.site);
       return changed ? engine.compareAndSetWebhook(key, expected, changed) : true;
     },
   }));
@@ -52,12 +52,12 @@ function inChanges(
 async function force(
   engine: Engine,
   key: { site: number; webhook: number },
-  changes: WebhookStateUpdate,
+  update: WebhookStateUpdate,
 ): Promise<boolean> {
   const [state] = await engine.readWebhookStates([key]);
   if (!state) return false;
   const { cursor, rewinds, resumes } = state;
-  return engine.compareAndSetWebhook(key, { cursor, rewinds, resumes }, changes);
+  return engine.compareAndSetWebhook(key, { cursor, rewinds, resumes }, update);
 }
 
 const webhookIn = ({ headers }: Delivery) => Number(/^evt_(\d+)_/.exec(headers["webhook-id"] ?? "")?.[1]);
@@ -72,17 +72,17 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
     },
   },
   "states change without compare-and-set": inEngine((engine) => ({
-    compareAndSetWebhook: (key, _expected, changes) => force(engine, key, changes),
+    compareAndSetWebhook: (key, _expected, update) => force(engine, key, update),
   })),
-  "the page is not fixed before the first attempt": inChanges(({ first: _, last: __, ...changes }) => changes),
+  "the page is not fixed before the first attempt": inUpdates(({ first: _, last: __, ...update }) => update),
   "leases are not respected": inEngine((engine) => ({
     acquireWebhookLease: async (key, holder, milliseconds) => {
       await force(engine, key, { holder: null });
       return engine.acquireWebhookLease(key, holder, milliseconds);
     },
   })),
-  "a lease is kept at the stop": inChanges((changes) =>
-    Object.keys(changes).length === 2 && changes.holder === null ? undefined : changes,
+  "a lease is kept at the stop": inUpdates((update) =>
+    Object.keys(update).length === 2 && update.holder === null ? undefined : update,
   ),
   "a change is left out": inEngine((engine) => ({
     readJournalPage: async (site, revision, limit) => {
@@ -91,26 +91,26 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
       return { ...page, entries };
     },
   })),
-  "a change after an empty page is lost": inChanges(async (changes, engine, site) => {
-    const isEmpty = changes.cursor !== undefined && changes.failures === undefined && !changes.isGone;
-    if (!isEmpty) return changes;
+  "a change after an empty page is lost": inUpdates(async (update, engine, site) => {
+    const isEmpty = update.cursor !== undefined && update.failures === undefined && !update.isGone;
+    if (!isEmpty) return update;
     const [head = { revision: 0, epoch: "" }] = await engine.readHeads([site]);
-    return { ...changes, cursor: await readCursorAt(engine, site, head) };
+    return { ...update, cursor: await readCursorAt(engine, site, head) };
   }),
   "a body is signed with another secret": inEngine(() => ({
     readWebhookSecrets: async () => [{ secret: "whsec_AAAA", createdAt: 0, until: null }],
   })),
   "the schedule is ignored": inStates((state) => ({ ...state, nextAt: 0 })),
   "410 does not pause": inEngine((engine) => ({
-    commit: async (intents, atomic) =>
+    commit: async (intents, options) =>
       intents[0]?.actor === "webhook"
         ? [{ kind: "rejected", rejectionReason: "not-found" }]
-        : engine.commit(intents, atomic),
+        : engine.commit(intents, options),
   })),
-  "failures are not reset": inChanges(({ failures, failingSince, nextAt, ...changes }) =>
+  "failures are not reset": inUpdates(({ failures, failingSince, nextAt, ...update }) =>
     failures === 0
-      ? changes
-      : ({ ...changes, ...(failures === undefined ? {} : { failures, failingSince, nextAt }) } as WebhookStateUpdate),
+      ? update
+      : ({ ...update, ...(failures === undefined ? {} : { failures, failingSince, nextAt }) } as WebhookStateUpdate),
   ),
   "a webhook of a new site takes any history for its own": inStates((state) =>
     state.cursor === "0.0" ? { ...state, epoch: "" } : state,
@@ -139,9 +139,9 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
     },
   },
   "a resume is undone by an attempt under way": inEngine((engine) => ({
-    async compareAndSetWebhook(key, expected, changes) {
+    async compareAndSetWebhook(key, expected, update) {
       const [state] = await engine.readWebhookStates([key]);
-      return engine.compareAndSetWebhook(key, { ...expected, resumes: state?.resumes ?? 0 }, changes);
+      return engine.compareAndSetWebhook(key, { ...expected, resumes: state?.resumes ?? 0 }, update);
     },
   })),
 };

@@ -406,8 +406,8 @@ export class Simulation {
   }
 
   /** Commits, and tells the checker if a process paused or resumed a webhook. */
-  async #commit(engine: Engine, [intents, atomic]: Parameters<Engine["commit"]>): ReturnType<Engine["commit"]> {
-    const outcomes = await engine.commit(intents, atomic);
+  async #commit(engine: Engine, [intents, options]: Parameters<Engine["commit"]>): ReturnType<Engine["commit"]> {
+    const outcomes = await engine.commit(intents, options);
     const [intent] = intents;
     const isPause = intent?.site === systemSite && intent.actor === "webhook" && outcomes[0]?.kind === "done";
     const checker = isPause && this.#webhooks.find(({ id }) => id === intent.id)?.checker;

@@ -3,7 +3,7 @@
 import { openScratch } from "../../lib/scratch-database.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { Engine, EngineCommits, RecordRow } from "../../model/engine.ts";
+import type { CommitOptions, Engine, EngineCommits, RecordRow } from "../../model/engine.ts";
 import { withTemporaryFileErrors } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { newSiteState, type SiteState } from "../../store/database/site-state.ts";
@@ -41,8 +41,8 @@ export class DryRunEngine implements EngineCommits {
     return simulated;
   }
 
-  async commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]> {
-    return this.#decide(intents, atomic);
+  async commit(intents: readonly Intent[], options?: CommitOptions): Promise<readonly Outcome[]> {
+    return this.#decide(intents, options?.atomic);
   }
 
   async commitAtomically(...[batches, onOutcomes]: Parameters<Engine["commitAtomically"]>): Promise<void> {

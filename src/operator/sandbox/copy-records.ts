@@ -100,7 +100,7 @@ async function commitBatches(
     if (signal?.aborted) return { end: "stopped", count };
     const common = { site: to, operation: "create", ifEpoch: epoch, actor: operatorActor, at: now() } as const;
     const batch = spool.read<CopiedRecord[]>(range).map((record): Intent => ({ ...record, ...common }));
-    const outcomes = await engine.commit(batch, true);
+    const outcomes = await engine.commit(batch, { atomic: true });
     if (outcomes.some(({ kind }) => kind === "rejected")) return { end: "removed", count };
     count += batch.length;
     onRecords?.(count);

@@ -6,7 +6,7 @@ import {
   isKey,
   isPartialKey,
   isSandboxKey,
-  leastNamingLength,
+  minPrefixLength,
   type Scope,
   visiblePrefix,
 } from "../../model/api-key.ts";
@@ -167,7 +167,7 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
 
 /** Returns the key that begins with `text`: at least 8 characters, of a sandbox key 13, up to the whole key. */
 function getKey(system: SystemRecords, text: string): KeyRecord {
-  if (text.length < leastNamingLength(text)) throw shortPrefixError(text);
+  if (text.length < minPrefixLength(text)) throw shortPrefixError(text);
   const shown = visiblePrefix(text);
   const found = system.keys.filter((key) => canBeginWith(text, key));
   const [key] = found;
@@ -182,17 +182,17 @@ function getKey(system: SystemRecords, text: string): KeyRecord {
 /** @param text the beginning of a key */
 function shortPrefixError(text: string): ProblemError {
   const example = isSandboxKey(text) ? "sfk_test_AbCd" : "sfk_AbCd";
-  const least = leastNamingLength(text);
+  const minLength = minPrefixLength(text);
   return new ProblemError(
     "bad-request",
-    `invalid key prefix: give at least the first ${least} characters of the key, such as ${example}`,
+    `invalid key prefix: give at least the first ${minLength} characters of the key, such as ${example}`,
   );
 }
 
 /** Whether `text` can be the beginning of the key. The characters of a key after its prefix are not stored. */
 function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
   if (isKey(text)) return Digest === hashApiKey(text);
-  if (text.length < leastNamingLength(Prefix)) return false;
+  if (text.length < minPrefixLength(Prefix)) return false;
   return Prefix.startsWith(text) || (text.startsWith(Prefix) && isPartialKey(text));
 }
 

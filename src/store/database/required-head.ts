@@ -9,8 +9,8 @@ export const storeBehindCode = "STORE_BEHIND";
  * epochs cannot be compared, so they pass.
  * @throws ProblemError `unavailable`
  */
-export function requireHeadAtLeast(found: Head, least: Head | undefined): void {
-  if (least === undefined || found.epoch !== least.epoch || found.revision >= least.revision) return;
-  const detail = `the database is behind: it has revision ${found.revision} of a site, and had revision ${least.revision} before; try again`;
+export function requireHeadAtLeast(found: Head, required: Head | undefined): void {
+  if (required === undefined || found.epoch !== required.epoch || found.revision >= required.revision) return;
+  const detail = `the database is behind: it has revision ${found.revision} of a site, and had revision ${required.revision} before; try again`;
   throw new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause: { code: storeBehindCode } });
 }

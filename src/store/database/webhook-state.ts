@@ -101,16 +101,16 @@ function withLease(state: WebhookState, holder: string, milliseconds: number, no
   return isTaken ? undefined : { ...state, holder, leaseUntil: now + milliseconds };
 }
 
-/** Returns the state after the changes; undefined if it is not as expected. @param now on the clock of the database, in milliseconds since 1970 */
-function withChangesIfExpected(
+/** Returns the state after the update; undefined if it is not as expected. @param now on the clock of the database, in milliseconds since 1970 */
+function withUpdateIfExpected(
   state: WebhookState,
   { holder, cursor, rewinds, resumes }: WebhookExpectation,
-  changes: WebhookStateUpdate,
+  update: WebhookStateUpdate,
   now: number,
 ): WebhookState | undefined {
   const isOwnLease = holder === undefined || (state.holder === holder && state.leaseUntil > now);
   const isSame = state.cursor === cursor && state.rewinds === rewinds && state.resumes === resumes;
-  return isOwnLease && isSame ? { ...state, ...changes } : undefined;
+  return isOwnLease && isSame ? { ...state, ...update } : undefined;
 }
 
 /**
@@ -160,10 +160,10 @@ export function* acquireWebhookLease(
 export function* compareAndSetWebhook(
   key: WebhookRef,
   expected: WebhookExpectation,
-  changes: WebhookStateUpdate,
+  update: WebhookStateUpdate,
 ): Transaction<boolean> {
   const state = yield* lockState(key);
-  const changed = state && withChangesIfExpected(state, expected, changes, yield* readTime());
+  const changed = state && withUpdateIfExpected(state, expected, update, yield* readTime());
   return (yield* upsertState(changed)) !== undefined;
 }
 

@@ -103,8 +103,8 @@ function createCommits(
   notifier: CommitNotifier,
 ): Pick<Engine, "commit" | "commitAtomically"> {
   return {
-    async commit(intents, atomic) {
-      const outcomes = await commitBatch(pool, timeoutMs, intents, atomic);
+    async commit(intents, options) {
+      const outcomes = await commitBatch(pool, timeoutMs, intents, options?.atomic);
       if (outcomes.some(({ kind }) => kind === "done"))
         notifier.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;

@@ -87,7 +87,7 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
     checkUnchanged: guarded(createCheck(), requireUnreplaced),
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
     openConnections: () => run({ name: "open" }),
-    commit: async (intents, atomic = false) =>
+    commit: async (intents, { atomic = false } = {}) =>
       decodeOutcomes(
         (await writer.call({ name: "commit", intents: encodeIntents(intents), atomic })) as string,
         intents,

@@ -6,7 +6,7 @@ import {
   isKey,
   isPartialKey,
   isSandboxKey,
-  leastNamingLength,
+  minPrefixLength,
   redactKeys,
   visiblePrefix,
 } from "../../../src/model/api-key.ts";
@@ -32,7 +32,7 @@ describe.each([
 
   test("is shown with eight random characters, and named by at least four", () => {
     expect([prefix, visiblePrefix(key)]).toEqual([key.slice(0, shown), key.slice(0, shown)]);
-    expect([leastNamingLength(key), leastNamingLength(prefix)]).toEqual([least, least]);
+    expect([minPrefixLength(key), minPrefixLength(prefix)]).toEqual([least, least]);
   });
 
   test("is redacted in any text, whole, mistyped or cut off, as soon as more than its prefix is there", () => {
@@ -59,5 +59,5 @@ test("`sfk_test` followed by a letter or digit begins a key of a live site", () 
     "sfk_testAbCd",
     "sfk_testAbCd...",
   ]);
-  expect([isSandboxKey("sfk_test"), leastNamingLength("sfk_test")]).toEqual([false, 8]);
+  expect([isSandboxKey("sfk_test"), minPrefixLength("sfk_test")]).toEqual([false, 8]);
 });

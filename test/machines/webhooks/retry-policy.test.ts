@@ -1,7 +1,7 @@
 // When a webhook is tried again, and when it is paused (contract section 12).
 
 import { describe, expect, test } from "bun:test";
-import { changesAfterSuccess, decideAfterFailure, isBackingOff } from "../../../src/webhooks/retry-policy.ts";
+import { decideAfterFailure, isBackingOff, updateAfterSuccess } from "../../../src/webhooks/retry-policy.ts";
 import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
 import { webhookState } from "../../support/webhooks/states.ts";
 
@@ -14,8 +14,8 @@ const failed = (retryAfter?: string, status: number | null = 500): DeliveryRespo
 
 /** The pause after the failure with this number, in milliseconds. */
 function backOffAfter(failure: number, received: DeliveryResponse, random = 0.5): number {
-  const { changes } = decideAfterFailure(webhookState({ failures: failure - 1 }), received, { now, random });
-  return (changes.nextAt as number) - now;
+  const { update } = decideAfterFailure(webhookState({ failures: failure - 1 }), received, { now, random });
+  return (update.nextAt as number) - now;
 }
 
 describe("after a failed attempt", () => {
@@ -58,18 +58,18 @@ describe("after a failed attempt", () => {
   ])("Retry-After: %s is ignored", (retryAfter) => expect(backOffAfter(2, failed(retryAfter))).toBe(minute));
 
   test("failures are counted, and since when", () => {
-    const first = decideAfterFailure(webhookState(), failed(), { now, random: 0 }).changes;
+    const first = decideAfterFailure(webhookState(), failed(), { now, random: 0 }).update;
     expect(first).toMatchObject({ failures: 1, failingSince: now });
     const state = webhookState({ failures: 4, failingSince: now - hour });
-    expect(decideAfterFailure(state, failed(), { now, random: 0 }).changes).toMatchObject({
+    expect(decideAfterFailure(state, failed(), { now, random: 0 }).update).toMatchObject({
       failures: 5,
       failingSince: now - hour,
     });
   });
 
   test("nothing else of the state changes, so that the same page follows", () => {
-    const { changes } = decideAfterFailure(webhookState({ first: 1, last: 9 }), failed(), { now, random: 0 });
-    expect(Object.keys(changes).sort()).toEqual(["failingSince", "failures", "nextAt"]);
+    const { update } = decideAfterFailure(webhookState({ first: 1, last: 9 }), failed(), { now, random: 0 });
+    expect(Object.keys(update).sort()).toEqual(["failingSince", "failures", "nextAt"]);
   });
 });
 
@@ -116,8 +116,8 @@ describe("a webhook is paused", () => {
       let at = now;
       let state = webhookState();
       for (;;) {
-        const { changes, pauseReason } = decideAfterFailure(state, failed(), { now: at, random });
-        state = { ...state, ...changes };
+        const { update, pauseReason } = decideAfterFailure(state, failed(), { now: at, random });
+        state = { ...state, ...update };
         if (pauseReason !== undefined) break;
         at = state.nextAt;
       }
@@ -129,7 +129,7 @@ describe("a webhook is paused", () => {
 });
 
 test("a success moves the cursor and ends the failures", () => {
-  expect(changesAfterSuccess("abc.9")).toEqual({
+  expect(updateAfterSuccess("abc.9")).toEqual({
     cursor: "abc.9",
     since: "abc.9",
     first: 0,

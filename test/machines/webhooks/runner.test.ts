@@ -174,9 +174,9 @@ describe("a lease", () => {
     [7000, 0],
     [0, 7000],
     [3000, 9000],
-  ])("whose claim took %d ms before and %d ms after it was made is not used in its last second", async (before, after) => {
+  ])("whose acquisition took %d ms before and %d ms after it was made is not used in its last second", async (before, after) => {
     const key = await addWebhook();
-    const lease = await acquireLease(key, { store: slowEngine(before, after), holder: "one", clock });
+    const lease = await acquireLease(key, { engine: slowEngine(before, after), holder: "one", clock });
     const [end, until] = endsOf(lease as WebhookLease) as [number, number];
     expect(end).toBe(until - before - 1000);
     clock.at += 10_000;
@@ -193,9 +193,9 @@ test("a pause that came too late, and that the database does not undo, is a logg
   // An operator resumes the webhook after the attempt was saved. Then the database fails.
   const failing: Engine = {
     ...engine,
-    async commit(intents, atomic) {
+    async commit(intents, options) {
       if (++commits === 2) throw new ProblemError("unavailable", "the disk is full");
-      return engine.commit(intents, atomic);
+      return engine.commit(intents, options);
     },
     readWebhookStates: async (keys) => {
       const states = await engine.readWebhookStates(keys);
@@ -270,10 +270,10 @@ test("a pause that arrives after a resume is undone", async () => {
   let pauses = 0;
   const racing: Engine = {
     ...engine,
-    async commit(intents, atomic) {
+    async commit(intents, options) {
       // The failure of the attempt is stored, and the pause is not.
       if (intents[0]?.actor === "webhook" && pauses++ === 0) await resume();
-      return engine.commit(intents, atomic);
+      return engine.commit(intents, options);
     },
   };
   let reported = 0;

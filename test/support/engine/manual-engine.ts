@@ -11,7 +11,7 @@ interface Calls
     Engine,
     "readHeads" | "readChangesSince" | "readJournalPage" | "replaceEpoch" | "commit" | "readRecord"
   > {
-  load(site: number, least?: Head): MaybePromise<SiteRows>;
+  load(site: number, requiredHead?: Head): MaybePromise<SiteRows>;
 }
 
 type Name = keyof Calls;
