@@ -15,6 +15,8 @@ export const commandStalls: readonly Stall[] = [
   { name: "export", before, work: run("export", ...large, "brands", "/dev/null", "--format", "json") },
   { name: "import", before, work: importing() },
   { name: "import --atomic", before, work: importing("--atomic") },
+  { name: "site sandbox", before, work: sandbox },
+  { name: "site sandbox, renewed", before: both(before, sandbox), work: sandbox },
   { name: "undo, of 50,000 records", before, work: undo },
   { name: "journal", before, work: run("journal", ...large) },
   { name: "check", before, work: run("check") },
@@ -44,6 +46,10 @@ function importing(...flags: string[]) {
 async function undo(target: Target) {
   await target.command("undo", ...large, "--since", String(Math.max(0, target.brands - maxUndone)));
   await before(target);
+}
+
+function sandbox(target: Target) {
+  return target.command("site", "sandbox", "large");
 }
 
 function fileIn({ folder }: Target, name: string): string {
