@@ -8,7 +8,6 @@ import { committedDocuments } from "../../scripts/committed.ts";
 import { publicResources, type Resource } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
-import { exampleValue } from "../../src/reference/openapi/document-reader.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { createConformance } from "../support/http/conformance.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
@@ -47,8 +46,10 @@ describe("the OpenAPI document", () => {
     const read = createXmlReader(allResources);
     const contents = contentsIn(resultOf(toOpenapi(served)));
     expect(contents.length).toBeGreaterThan(50);
-    for (const [type, { example, examples }] of contents) {
-      const all = examples ? Object.values(examples).map(exampleValue) : [example];
+    for (const [type, content] of contents) {
+      const prefix = type.endsWith("xml") ? "x-" : "";
+      const examples = content[`${prefix}examples`];
+      const all = examples ? Object.values(examples).map(({ value }) => value) : [content[`${prefix}example`]];
       for (const one of all) {
         expect(typeof one).toBe(type.endsWith("xml") ? "string" : "object");
         // The reader requires the ID and all fields, which request bodies may lack.
@@ -261,7 +262,13 @@ function exampleOf(resource: Resource): Record<string, unknown> {
   return (ok?.content as Record<string, { example: Record<string, unknown> }>)["application/json"]?.example ?? {};
 }
 
-type Content = { readonly example?: unknown; readonly examples?: Record<string, { value: unknown }> };
+type Examples = Readonly<Record<string, { readonly value: unknown }>>;
+interface Content {
+  readonly example?: unknown;
+  readonly examples?: Examples;
+  readonly "x-example"?: unknown;
+  readonly "x-examples"?: Examples;
+}
 
 /** Every content of the document with its media type, which has the prefix `request ` in a request body. */
 function contentsIn(value: unknown, place = ""): [string, Content][] {

@@ -64,17 +64,15 @@ export function toExample({ name }: Format, text: string): unknown {
 }
 
 export function contentOf(format: Format, schema: Schema, example: unknown): Schema {
-  const type = mediaType(format.contentType);
-  if (format.name === "json") return { [type]: { schema, example } };
-  return { [type]: { schema, examples: { example: externalExample(type, example as string) } } };
+  return { [mediaType(format.contentType)]: { schema, [exampleMember(format, "example")]: example } };
 }
 
 /**
- * Returns an Example Object that has a text in its URL. An example in XML is a text, but the schema describes the value, and linters report a text in
- * `value` as wrong. Tools that read no URLs derive an example from the schema, with its keyword `xml`.
+ * Returns the name of a member with examples. An example in XML is a text, but the schema describes the value, and linters report a text as wrong. So
+ * for XML the member is an extension, and tools derive an example from the schema, with its keyword `xml`.
  */
-function externalExample(type: string, text: string): Schema {
-  return { externalValue: `data:${type};charset=utf-8,${encodeURI(text).replaceAll("#", "%23")}` };
+function exampleMember({ name }: Format, member: "example" | "examples"): string {
+  return name === "json" ? member : `x-${member}`;
 }
 
 export function exampleJson(resource: Resource): string {
@@ -254,16 +252,18 @@ function responseName(code: ErrorCode, format: Format): string {
 
 function problemResponse(code: ErrorCode, format: Format): Schema {
   const same = codesLike(code);
-  const examples = same.map((one) => {
-    const example = toExample(format, format.problem(exampleProblem(one)));
-    const shown = format.name === "json" ? { value: example } : externalExample(format.problemType, example as string);
-    return [one, { summary: problemTitles[one], ...shown }];
-  });
+  const examples = same.map((one) => [
+    one,
+    { summary: problemTitles[one], value: toExample(format, format.problem(exampleProblem(one))) },
+  ]);
   return {
     description: same.map((one) => `[${problemTitles[one]}](/docs/problems/${one}).`).join(" "),
     headers: headerRefs([...(extraHeaders[code] ?? []), ...headersOf.problem]),
     content: {
-      [format.problemType]: { schema: ref("schemas", "Problem"), examples: Object.fromEntries(examples) },
+      [format.problemType]: {
+        schema: ref("schemas", "Problem"),
+        [exampleMember(format, "examples")]: Object.fromEntries(examples),
+      },
     },
   };
 }

@@ -39,16 +39,15 @@ export type Content = Readonly<
     {
       readonly schema: Schema;
       readonly example?: unknown;
-      readonly examples?: Readonly<Record<string, DocumentedExample>>;
+      readonly examples?: Examples;
+      /** A body in XML. */
+      readonly "x-example"?: string;
+      readonly "x-examples"?: Examples;
     }
   >
 >;
 
-interface DocumentedExample {
-  readonly value?: unknown;
-  /** A `data:` URL with the text of the example. */
-  readonly externalValue?: string;
-}
+type Examples = Readonly<Record<string, { readonly value?: unknown }>>;
 
 export interface DocumentedParameter {
   readonly name: string;
@@ -97,14 +96,9 @@ export function resolve<T = Schema>(document: Schema, value: Schema): T {
 /** Returns the example of a body as a text; undefined if the body has no example. */
 export function exampleOf(content: Content | undefined): string | undefined {
   const media = Object.values(content ?? {})[0];
-  const [first] = Object.values(media?.examples ?? {});
-  const example = media?.example ?? (first && exampleValue(first));
+  const [first] = Object.values(media?.examples ?? media?.["x-examples"] ?? {});
+  const example = media?.example ?? media?.["x-example"] ?? first?.value;
   return example === undefined || typeof example === "string" ? example : JSON.stringify(example, null, 2);
-}
-
-/** Returns the value of an Example Object: in XML, the text that its URL contains. */
-export function exampleValue({ value, externalValue }: DocumentedExample): unknown {
-  return externalValue === undefined ? value : decodeURIComponent(externalValue.slice(externalValue.indexOf(",") + 1));
 }
 
 /** Returns the document with only the operations of one format, and the components that they use. */

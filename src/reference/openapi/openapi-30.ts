@@ -44,7 +44,7 @@ function* convertMembers(members: Schema, convertOne: (value: unknown) => unknow
 }
 
 /** Members that contain values of the interface, and neither schemas nor objects of the document. */
-const examples = new Set(["example", "examples"]);
+const examples = new Set(["example", "examples", "x-example", "x-examples"]);
 
 /** Converts the schemas in a part of the document that is not a schema itself. */
 function convert(value: unknown): unknown {
