@@ -33,7 +33,7 @@ const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
   readOperation: "look-up",
   methods: ["GET", "HEAD"],
   respond: (context) => {
-    const body = JSON.stringify({ Site: context.site?.name });
+    const body = JSON.stringify({ Site: context.sandbox ?? context.site?.name });
     return toResponse(context, 200, { type: "application/json", body: Buffer.from(body) });
   },
 });

@@ -5,6 +5,8 @@ import { statusOf } from "../../src/formats/format.ts";
 import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
 import { text } from "../../src/model/field.ts";
 import { defineResource } from "../../src/model/resource.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { guide, problems } from "../../src/reference/pages/guide.ts";
@@ -285,10 +287,14 @@ describe("an example that changes records", () => {
 });
 
 describe("/docs/site.json", () => {
-  test("is the name of the site, for a valid key", async () => {
+  test("is the name of the site or sandbox that a valid key opens", async () => {
     const { status, headers, json } = await server.call("GET", "/docs/site.json", { key: server.key });
     expect([status, headers.get("Content-Type"), json]).toEqual([200, "application/json", { Site: server.site.Name }]);
     expect(headers.get("Cache-Control")).toBe("no-cache, no-store, must-revalidate");
+    const { site } = await makeSandbox(server.engine, server.site.Name, { now: Date.now });
+    const sandboxKey = (await createKey(server.engine, site, {}, Date.now())).key;
+    const response = await server.call("GET", "/docs/site.json", { key: sandboxKey });
+    expect([response.json, response.headers.get("X-Sandbox")]).toEqual([{ Site: "shop-sandbox" }, "shop-sandbox"]);
     expect((await server.call("GET", "/docs/site.json", { key: "" })).status).toBe(401);
     expect((await server.call("GET", "/docs/site.json", { key: "wrong" })).status).toBe(401);
     expect((await server.call("POST", "/docs/site.json", { key: server.key })).status).toBe(405);
