@@ -59,7 +59,7 @@ async function add(call: ActionContext): Promise<NewSiteResponse> {
 async function show(call: ActionContext): Promise<SiteSummaryResponse> {
   const { Name } = await call.site();
   const { site, changed, ...summary } = await summarizeSite(call.engine, Name, call.now());
-  return { ...summary, site: toSiteInfo(site), changed: changed?.toISOString() ?? null };
+  return { ...summary, site: toSiteInfo(site, await call.sites()), changed: changed?.toISOString() ?? null };
 }
 
 async function change(call: ActionContext): Promise<SiteResponse> {
