@@ -58,7 +58,7 @@ export function App() {
   useEffect(() => void begin(), [begin]);
 
   if (state.kind === "loading") return <Loading />;
-  if (state.kind === "failed") return <Failed error={state.error} onRetry={begin} />;
+  if (state.kind === "failed") return <StartFailed error={state.error} onRetry={begin} />;
   if (state.kind === "replace-session") return <ReplaceSessionQuestion {...state} onDone={begin} />;
   if (state.kind === "signed-out") return <SignIn fault={state.fault} onSignedIn={open} />;
   return (
@@ -85,7 +85,7 @@ function Loading() {
   return null;
 }
 
-function Failed({ error, onRetry }: { readonly error: HttpError; readonly onRetry: () => void }) {
+function StartFailed({ error, onRetry }: { readonly error: HttpError; readonly onRetry: () => void }) {
   const isUnreachable = error.status === 0;
   return (
     <Plain

@@ -59,7 +59,7 @@ export class RequestLog {
       key: prefixOf(context),
       refused: keyRejection,
       client: clientAddress(request, this.#options.trustProxy),
-      method: redactKeys(request.method).slice(0, maxMethod),
+      method: redactKeys(request.method).slice(0, maxMethodLength),
       path: shortened(redactKeys(target.path)),
       status,
       bytes: request.method === "HEAD" ? 0 : bodyLength(body),
@@ -77,12 +77,12 @@ function toAscii(text: string): string {
 }
 
 /** Maximum characters of a method that are logged. A longer method is not registered. */
-const maxMethod = 40;
+const maxMethodLength = 40;
 /** Maximum characters of a path that are logged. Each takes up to six bytes, so a line stays within `maxLineBytes` (lib/logging.ts). */
-const maxPath = 500;
+const maxPathLength = 500;
 
 function shortened(path: string): string {
-  return path.length > maxPath ? `${path.slice(0, maxPath)}...` : path;
+  return path.length > maxPathLength ? `${path.slice(0, maxPathLength)}...` : path;
 }
 
 /** Returns the visible prefix of the request's key; undefined if the header does not contain a key, because it may be another secret. */

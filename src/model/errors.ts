@@ -65,6 +65,11 @@ export class ProblemError extends Error {
   }
 }
 
+/** Returns the error of a database or file that cannot be used now. The client can try again after a second. */
+export function unavailableError(detail: string, cause?: unknown): ProblemError {
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
+}
+
 /** The error of a request that cannot be done at this moment, although the database works. Nothing was changed. The client can repeat the request. */
 export class RetryableError extends ProblemError {
   /** @param detail the reason. The message then adds "try again" */

@@ -1,4 +1,5 @@
-// Limits of the query parameters of a list and of the feed (contract sections 6 and 10), of an event of a webhook, and of an idempotency key.
+// Limits of the query parameters of a list and of the feed (contract sections 6 and 10), of an event of a webhook, of an idempotency key, and
+// of times.
 
 /** Maximum records in a page of a list, and maximum changes in a page of the feed. */
 export const maxPageSize = 1000;
@@ -23,3 +24,6 @@ export const maxFeedWaitSeconds = 55;
 
 /** Lifetime of an idempotency key in milliseconds. */
 export const idempotencyLifetimeMs = 24 * 60 * 60 * 1000;
+
+/** The latest time that JavaScript can represent (ECMA-262 section 21.4.1.1), in milliseconds since 1970. */
+export const maxTimeMs = 8.64e15;

@@ -24,7 +24,7 @@ const maxFailingMs = 5 * day;
 const minFailures = 20;
 
 /** Maximum characters of a reason. */
-const maxReason = 255;
+const maxReasonLength = 255;
 
 interface RetryInputs {
   /** Milliseconds since 1970. */
@@ -80,7 +80,7 @@ function reasonToPause(
 ) {
   if (status === 410) return gone;
   if (now - failingSince < maxFailingMs || failures < minFailures) return undefined;
-  return `${failed}; last: ${fault}`.slice(0, maxReason);
+  return `${failed}; last: ${fault}`.slice(0, maxReasonLength);
 }
 
 /** Whether a webhook was paused because its receiver failed: this program wrote the reason. Other reasons are of operators and imports. */

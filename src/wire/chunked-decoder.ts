@@ -4,8 +4,8 @@ import { parseHeaderFields } from "./header-fields.ts";
 import { RequestError } from "./request-error.ts";
 
 /** Maximum bytes of a line between chunks, and of the trailer section. */
-const maxLine = 1024;
-const maxTrailer = 16 * 1024;
+const maxLineLength = 1024;
+const maxTrailerBytes = 16 * 1024;
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const quoted = String.raw`"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-~\x80-\xff])*"`;
@@ -62,8 +62,8 @@ export class ChunkedDecoder {
   #readLine(bytes: Buffer, at: number): number {
     const feed = bytes.indexOf(0x0a, at);
     const end = feed === -1 ? bytes.length : feed + 1;
-    this.#line += bytes.toString("latin1", at, Math.min(end, at + maxLine + 2));
-    if (this.#line.length > maxLine) throw malformedBodyError();
+    this.#line += bytes.toString("latin1", at, Math.min(end, at + maxLineLength + 2));
+    if (this.#line.length > maxLineLength) throw malformedBodyError();
     if (feed !== -1) this.#endLine();
     return end;
   }
@@ -89,7 +89,7 @@ export class ChunkedDecoder {
 
   #checkTrailerLine(line: string): void {
     this.#trailer += line.length;
-    if (this.#trailer > maxTrailer) throw malformedBodyError();
+    if (this.#trailer > maxTrailerBytes) throw malformedBodyError();
     const headers = parseHeaderFields(line);
     // A trailer must not contain fields for message framing (RFC 9110 section 6.5.1).
     if (headers.has("content-length") || headers.has("transfer-encoding")) throw malformedBodyError();

@@ -13,7 +13,7 @@ const buffer = Buffer.allocUnsafe(256 * 1024);
 /** The index in the buffer at which the header section ends and the body begins. */
 const bodyAt = 4 * 1024;
 /** Maximum bytes of a body that is copied whole behind its header section. Of a larger body, only the first 16 KiB are copied. */
-const maxCopied = 64 * 1024;
+const maxCopiedBytes = 64 * 1024;
 const copiedStart = 16 * 1024;
 const encoder = new TextEncoder();
 const bodySpace = buffer.subarray(bodyAt);
@@ -48,7 +48,7 @@ function encodeText(response: WireResponse, framing: ResponseFraming, text: stri
 /** Encodes a body in parts: copies a small body, or the start of a large one, behind the header section. The rest is sent without a copy. */
 function encodeParts(response: WireResponse, framing: ResponseFraming, parts: readonly BodyPart[]): EncodedResponse {
   const length = partsLength(parts);
-  const limit = length <= maxCopied ? maxCopied : copiedStart;
+  const limit = length <= maxCopiedBytes ? maxCopiedBytes : copiedStart;
   let copied = 0;
   for (const part of parts) {
     const count = Math.min(partLength(part), limit - copied);

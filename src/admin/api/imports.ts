@@ -56,13 +56,13 @@ async function listOwn(call: ActionContext, imports: OpenImports): Promise<Impor
 }
 
 /** Maximum length of a file's name, in characters. A longer name is cut. */
-const maxName = 200;
+const maxNameLength = 200;
 
 async function open(call: ActionContext, imports: OpenImports): Promise<ImportInfo> {
   const site = await call.site();
   const input = await call.input<NewImportBody>();
   const resource = resourceNamed(parseText(input, "resource"));
-  const name = parseText(input, "name").slice(0, maxName);
+  const name = parseText(input, "name").slice(0, maxNameLength);
   return toImportInfo(imports.openImport(call.session.operator.ID, site.ID, resource, name));
 }
 

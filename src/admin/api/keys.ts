@@ -3,6 +3,7 @@
 import { parseTime } from "../../lib/text.ts";
 import { scopes } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { maxTimeMs } from "../../model/limits.ts";
 import {
   createKey,
   type IssuedKey,
@@ -83,9 +84,6 @@ type Settings = Pick<KeySettings, "label" | "scope"> & {
   readonly rate: number | null | undefined;
   readonly expiresAt: number | null | undefined;
 };
-
-/** The latest time that JavaScript can represent (ECMA-262 section 21.4.1.1). The declaration of the record may limit `expires` further. */
-const maxTimeMs = 8.64e15;
 
 /** Parses the settings of a key. Undefined means absent; null means no own rate, or no expiry. @throws ProblemError `bad-request` */
 function parseSettings(input: ReceivedBody<KeyBody>): Settings {

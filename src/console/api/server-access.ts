@@ -16,18 +16,18 @@ export function useServerAccess(): ServerAccess {
 
 /** Reports that a request was rejected because the session of this page's operator has ended. */
 export function markSignedOut(): void {
-  change("signed-out");
+  setAccess("signed-out");
 }
 
 /** Reports that the operator of this page has signed in again. */
 export function markSignedIn(): void {
-  change("open");
+  setAccess("open");
 }
 
 /** Reports that the server could not be reached. Starts to probe it until it responds. */
 export function markUnreachable(): void {
   if (access === "gone") return;
-  change("gone");
+  setAccess("gone");
   void untilBack();
 }
 
@@ -54,15 +54,15 @@ async function untilBack(): Promise<void> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     const session = await probe();
-    if (session) return change(session.operator === null ? "signed-out" : "open");
+    if (session) return setAccess(session.operator === null ? "signed-out" : "open");
   }
 }
 
 /** The signed-in operator, if any. */
-type Present = { readonly id: number; readonly operator: string } | { readonly operator: null };
+type SignedInOperator = { readonly id: number; readonly operator: string } | { readonly operator: null };
 
 /** Reads which operator is signed in. Returns undefined if the server does not respond. */
-export async function probe(): Promise<Present | undefined> {
+export async function probe(): Promise<SignedInOperator | undefined> {
   try {
     const response = await fetch("/operator/session", { cache: "no-store" });
     return response.ok ? await response.json() : undefined;
@@ -76,7 +76,7 @@ function subscribe(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-function change(next: ServerAccess): void {
-  access = next;
+function setAccess(newAccess: ServerAccess): void {
+  access = newAccess;
   for (const listener of [...listeners]) listener();
 }

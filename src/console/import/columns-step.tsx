@@ -35,12 +35,12 @@ interface ColumnsStepProps {
   readonly onOptions: (options: CheckBody) => void;
   /** Called when the dry run has started. */
   readonly onChecked: () => void;
-  readonly onAgain: () => void;
+  readonly onAnotherFile: () => void;
 }
 
 /** The step that asks for the mapping of columns to fields, and for the match field. */
 export function ColumnsStep(props: ColumnsStepProps) {
-  const { info, options, onAgain } = props;
+  const { info, options, onAnotherFile } = props;
   const translate = useTranslate();
   const siteName = useSiteName();
   const { resources } = useDeclared();
@@ -62,7 +62,7 @@ export function ColumnsStep(props: ColumnsStepProps) {
     <Stack spacing={2}>
       <Typography sx={{ overflowWrap: "anywhere" }}>{info.name}</Typography>
       {error && <ReadFailed error={error} onRetry={refetch} />}
-      {info.error && <Failed error={info.error} />}
+      {info.error && <FileError error={info.error} />}
       {(preview?.format === "csv" || error) && (
         <DialectChoice
           preview={preview}
@@ -74,7 +74,7 @@ export function ColumnsStep(props: ColumnsStepProps) {
         <Choices key={JSON.stringify(dialect)} {...props} preview={preview} resource={resource} />
       )}
       {error && (
-        <Button onClick={onAgain} sx={{ alignSelf: "start" }}>
+        <Button onClick={onAnotherFile} sx={{ alignSelf: "start" }}>
           {translate("import.again")}
         </Button>
       )}
@@ -87,7 +87,7 @@ interface ChoicesProps extends ColumnsStepProps {
   readonly resource: ResourceInfo;
 }
 
-function Choices({ info, options, onOptions, onChecked, onAgain, preview, resource }: ChoicesProps) {
+function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, resource }: ChoicesProps) {
   const translate = useTranslate();
   const site = useSiteInfo();
   const session = useSession();
@@ -130,7 +130,7 @@ function Choices({ info, options, onOptions, onChecked, onAgain, preview, resour
         >
           {translate("import.check")}
         </Button>
-        <Button onClick={() => askBeforeLoss(onAgain)}>{translate("import.again")}</Button>
+        <Button onClick={() => askBeforeLoss(onAnotherFile)}>{translate("import.again")}</Button>
         {isCsv && <MappingFile mapping={mapping} onLoad={setMapping} />}
       </Stack>
     </>
@@ -150,7 +150,7 @@ function usableMatch(
     : suggestedMatch(resource, mapping);
 }
 
-function Failed({ error: { detail, faults } }: { readonly error: NonNullable<ImportInfo["error"]> }) {
+function FileError({ error: { detail, faults } }: { readonly error: NonNullable<ImportInfo["error"]> }) {
   return (
     <Alert severity="error">
       {faults.length === 0 && detail}

@@ -40,14 +40,14 @@ export function ImportPage() {
   const siteName = useSiteName();
   const [search, setSearch] = useSearchParams();
   const id = search.get("id") ?? "";
-  const again = () => {
+  const chooseAnotherFile = () => {
     if (id) void discardImport(siteName, id).catch(() => {});
     setSearch({});
   };
   return (
     <Page title={translate("import.title")}>
       {id ? (
-        <CurrentImport key={id} id={id} onAgain={again} />
+        <CurrentImport key={id} id={id} onAnotherFile={chooseAnotherFile} />
       ) : (
         <>
           <ImportSteps step={0}>
@@ -63,10 +63,10 @@ export function ImportPage() {
 
 interface CurrentImportProps {
   readonly id: string;
-  readonly onAgain: () => void;
+  readonly onAnotherFile: () => void;
 }
 
-function CurrentImport({ id, onAgain }: CurrentImportProps) {
+function CurrentImport({ id, onAnotherFile }: CurrentImportProps) {
   const translate = useTranslate();
   const { info, isGone, error, refetch } = useImport(id);
   const [isBack, setBack] = useState(false);
@@ -78,7 +78,7 @@ function CurrentImport({ id, onAgain }: CurrentImportProps) {
         <Alert severity="warning" sx={{ mb: 2 }}>
           {translate("import.gone")}
         </Alert>
-        <Button variant="contained" onClick={onAgain}>
+        <Button variant="contained" onClick={onAnotherFile}>
           {translate("import.again")}
         </Button>
       </ImportSteps>
@@ -86,17 +86,23 @@ function CurrentImport({ id, onAgain }: CurrentImportProps) {
   }
   if (!info) return <LoadingLines />;
   const step = isBack ? 1 : stepOf(info);
-  const next = async () => {
+  const showCurrentStep = async () => {
     await refetch();
     setBack(false);
   };
   return (
     <ImportSteps step={step} isDone={info.state === "done"}>
       {step === 1 && (
-        <ColumnsStep info={info} options={options} onOptions={setOptions} onChecked={next} onAgain={onAgain} />
+        <ColumnsStep
+          info={info}
+          options={options}
+          onOptions={setOptions}
+          onChecked={showCurrentStep}
+          onAnotherFile={onAnotherFile}
+        />
       )}
-      {step === 2 && <CheckStep info={info} onBack={() => setBack(true)} onStarted={next} />}
-      {step === 3 && <RunStep info={info} onAgain={onAgain} />}
+      {step === 2 && <CheckStep info={info} onBack={() => setBack(true)} onStarted={showCurrentStep} />}
+      {step === 3 && <RunStep info={info} onAnotherFile={onAnotherFile} />}
     </ImportSteps>
   );
 }

@@ -89,7 +89,7 @@ export function RowList({
         page={page}
         rowsPerPage={pageSize}
         rowsPerPageOptions={[pageSize]}
-        onPageChange={(_, next) => setPage(next)}
+        onPageChange={(_, newPage) => setPage(newPage)}
       />
     </div>
   );

@@ -14,16 +14,16 @@ import { RowList } from "./row-list.tsx";
 
 interface RunStepProps {
   readonly info: ImportInfo;
-  readonly onAgain: () => void;
+  readonly onAnotherFile: () => void;
 }
 
 /** The step that shows the progress of the import, and its result. */
-export function RunStep({ info, onAgain }: RunStepProps) {
+export function RunStep({ info, onAnotherFile }: RunStepProps) {
   if (info.state === "running") return <ImportProgress info={info} text="import.running" />;
-  return <ImportResult info={info} onAgain={onAgain} />;
+  return <ImportResult info={info} onAnotherFile={onAnotherFile} />;
 }
 
-function ImportResult({ info, onAgain }: RunStepProps) {
+function ImportResult({ info, onAnotherFile }: RunStepProps) {
   const translate = useTranslate();
   const siteName = useSiteName();
   const queries = useQueryClient();
@@ -42,7 +42,7 @@ function ImportResult({ info, onAgain }: RunStepProps) {
             {translate("import.rejected_file")}
           </Button>
         )}
-        <Button onClick={onAgain}>{translate("import.again")}</Button>
+        <Button onClick={onAnotherFile}>{translate("import.again")}</Button>
       </Stack>
       {info.hasRejects && <Typography variant="body2">{translate("import.rejected_explain")}</Typography>}
       {counts && counts.rejected > 0 && (

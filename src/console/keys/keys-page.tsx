@@ -16,7 +16,7 @@ import { KeyCards, KeyTable } from "./key-list.tsx";
 import { type KeyTask, useKeyActions, useKeys } from "./keys.ts";
 
 /** The dialog that is open over the list. */
-type Open =
+type OpenKey =
   | { readonly kind: "new" }
   | { readonly kind: KeyTask; readonly apiKey: ListedKeyInfo }
   | { readonly kind: "secret"; readonly secret: string };
@@ -25,7 +25,7 @@ type Open =
 export function KeysPage() {
   const translate = useTranslate();
   const query = useKeys();
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenKey>();
   const isNarrow = useIsNarrow("md");
   const KeyList = isNarrow ? KeyCards : KeyTable;
   const make = (
@@ -53,8 +53,8 @@ function OpenDialog({
   open,
   onOpen,
 }: {
-  readonly open: Open | undefined;
-  readonly onOpen: (open: Open | undefined) => void;
+  readonly open: OpenKey | undefined;
+  readonly onOpen: (open: OpenKey | undefined) => void;
 }) {
   const translate = useTranslate();
   const site = useSiteInfo();

@@ -55,12 +55,12 @@ function useWebhookConcerns({ webhooks }: OverviewResponse): Concern[] {
 }
 
 /** Maximum length of a shown URL, in characters. */
-const maxUrl = 50;
+const maxUrlLength = 50;
 
 /** Shortens a URL for display: without the scheme, without query and fragment (which often contain secrets), and cut to the maximum length. */
 function shortened(url: string): string {
   const [path = ""] = url.replace(/^https?:\/\//, "").split(/[?#]/);
-  return path.length > maxUrl ? `${path.slice(0, maxUrl)}…` : path;
+  return path.length > maxUrlLength ? `${path.slice(0, maxUrlLength)}…` : path;
 }
 
 function useKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse): Concern[] {

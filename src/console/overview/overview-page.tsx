@@ -24,7 +24,7 @@ import { QueryResult } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { useOverview } from "./overview.ts";
-import { State } from "./state.tsx";
+import { SiteState } from "./state.tsx";
 import { Traffic } from "./traffic.tsx";
 
 /** Maximum number of history entries to show. */
@@ -39,7 +39,7 @@ export function OverviewPage() {
       <QueryResult query={useOverview()}>
         {(overview) => (
           <>
-            <State overview={overview} />
+            <SiteState overview={overview} />
             <FirstSteps overview={overview} />
             <Counts overview={overview} />
           </>

@@ -11,7 +11,7 @@ import { serverNow } from "../text/server-time.ts";
 import { toAgo } from "../text/times.ts";
 import { useConcerns } from "./concerns.ts";
 
-export function State({ overview }: { readonly overview: OverviewResponse }) {
+export function SiteState({ overview }: { readonly overview: OverviewResponse }) {
   const translate = useTranslate();
   const concerns = useConcerns(overview);
   const warnings = concerns.filter(({ isWarning }) => isWarning).length;

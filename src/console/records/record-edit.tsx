@@ -12,13 +12,13 @@ import { AddressBlock, ContactLinks } from "./known-fields.tsx";
 import { RecordFields } from "./record-fields.tsx";
 
 /** The dialog that is open over the form. */
-type Open = { readonly kind: "delete" } | { readonly kind: "conflict"; readonly conflict: Conflict };
+type FormDialog = { readonly kind: "delete" } | { readonly kind: "conflict"; readonly conflict: Conflict };
 
 /** A form for an existing record, with its history. */
 export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
   const { resource, id, onClose } = props;
   const notify = useNotify();
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<FormDialog>();
   const [isEdited, setEdited] = useState(false);
   const [attempt, setAttempt] = useState(0);
   const onError = (

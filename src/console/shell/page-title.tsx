@@ -27,8 +27,8 @@ export function useDocumentTitle(title: string): void {
   useEffect(() => {
     if (title === "") return;
     const shown = { title: `${showInvisible(title)} · ${siteName}` };
-    change([...titles, shown]);
-    return () => change(titles.filter((one) => one !== shown));
+    setTitles([...titles, shown]);
+    return () => setTitles(titles.filter((one) => one !== shown));
   }, [title, siteName]);
 }
 
@@ -48,8 +48,8 @@ export function TitleAnnouncer() {
   );
 }
 
-function change(next: readonly Shown[]): void {
-  titles = next;
+function setTitles(newTitles: readonly Shown[]): void {
+  titles = newTitles;
   const title = titles.at(-1)?.title;
   document.title = title ? `${title} · ${texts.app.title}` : texts.app.title;
   for (const listener of [...listeners]) listener();

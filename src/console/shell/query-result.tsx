@@ -32,13 +32,13 @@ interface ReadFailedProps {
 /** Shows why a read failed, with a button that repeats it. */
 export function ReadFailed({ error, onRetry }: ReadFailedProps) {
   const translate = useTranslate();
-  const again = (
+  const retryButton = (
     <Button color="inherit" size="small" onClick={() => onRetry()}>
       {translate("general.retry")}
     </Button>
   );
   return (
-    <Alert severity="error" action={again}>
+    <Alert severity="error" action={retryButton}>
       {error.message}
     </Alert>
   );

@@ -14,7 +14,7 @@ import { AddWebhook, RewindWebhook } from "./webhook-dialogs.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
 
 /** The dialog that is open over the list. */
-type Open =
+type OpenWebhook =
   | { readonly kind: "add" }
   | { readonly kind: "rewind" | "rotate" | "remove"; readonly id: number }
   | { readonly kind: "secret"; readonly secret: string };
@@ -23,7 +23,7 @@ type Open =
 export function WebhooksPage() {
   const translate = useTranslate();
   const query = useWebhooks();
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState<OpenWebhook>();
   const onTask = useTasks(setOpen);
   const add = (
     <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "add" })} sx={{ flexShrink: 0 }}>
@@ -51,7 +51,7 @@ export function WebhooksPage() {
 }
 
 /** Returns a function that executes an action at once, or opens its dialog if it needs a confirmation. */
-function useTasks(onOpen: (open: Open) => void) {
+function useTasks(onOpen: (open: OpenWebhook) => void) {
   const translate = useTranslate();
   const notify = useNotify();
   const actions = useWebhookActions();
@@ -68,7 +68,13 @@ function useTasks(onOpen: (open: Open) => void) {
   };
 }
 
-function OpenDialog({ open, onOpen }: { readonly open: Open; readonly onOpen: (open: Open | undefined) => void }) {
+function OpenDialog({
+  open,
+  onOpen,
+}: {
+  readonly open: OpenWebhook;
+  readonly onOpen: (open: OpenWebhook | undefined) => void;
+}) {
   const translate = useTranslate();
   const notify = useNotify();
   const actions = useWebhookActions();

@@ -26,7 +26,7 @@ interface FileColumn {
 /** Rows from which samples are taken. */
 const sampledRows = 5;
 /** Maximum characters of a sample. */
-const maxSample = 200;
+const maxSampleLength = 200;
 /** Maximum columns of a file. */
 const maxColumns = 1000;
 
@@ -51,7 +51,7 @@ export async function previewUpload(
   const columns = header.map((name, index) => ({
     name,
     field: fieldNamed(resource, name),
-    samples: others.map((cells) => (cells[index] ?? "").slice(0, maxSample)),
+    samples: others.map((cells) => (cells[index] ?? "").slice(0, maxSampleLength)),
   }));
   return { format, encoding, delimiter, columns: clearDuplicateFields(columns) };
 }

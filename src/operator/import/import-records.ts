@@ -24,7 +24,7 @@ import { commitSpooledRows } from "./atomic-import.ts";
 import { DryRunEngine } from "./dry-run-engine.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import { ImportContext, type ImportOptions, isFoundOtherwise, maxMatches } from "./import-context.ts";
-import { emptySummary, type ImportSummary, withStored } from "./import-summary.ts";
+import { emptySummary, type ImportSummary, withImported } from "./import-summary.ts";
 import { readMatcher } from "./matcher.ts";
 import { parseInput, toChange } from "./row-change.ts";
 import { repeatedValueError } from "./row-errors.ts";
@@ -65,7 +65,7 @@ export async function importRecords(
     await new RowImporter(context, spooled, pendingValues).importAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
-    else throw dryRun || atomic ? error : withStored(error, summary);
+    else throw dryRun || atomic ? error : withImported(error, summary);
   } finally {
     matcher.close();
     pendingValues?.close();

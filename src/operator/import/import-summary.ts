@@ -68,7 +68,7 @@ export function countRejected(
 }
 
 /** Adds to the error of a failed import how many records were stored before. */
-export function withStored(error: unknown, { created, updated }: ImportSummary): unknown {
+export function withImported(error: unknown, { created, updated }: ImportSummary): unknown {
   if (!(error instanceof ProblemError) || created + updated === 0) return error;
   const stored = `${created} records were created and ${updated} updated before`;
   return new ProblemError(error.code, `${error.message}; ${stored}`, { fieldErrors: error.fieldErrors, cause: error });

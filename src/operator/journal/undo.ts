@@ -170,7 +170,7 @@ class Undo {
   async #store(intents: readonly Intent[]): Promise<void> {
     if (intents.length === 0) return;
     const outcomes = this.#options.dryRun ? [] : await this.#commit(intents);
-    if (outcomes.some(isOfOtherEpoch)) throw epochChangedError(formatStored(this.#summary));
+    if (outcomes.some(isOfOtherEpoch)) throw epochChangedError(formatUndone(this.#summary));
     const summary = this.#summary;
     intents.forEach((intent, index) => {
       const kind = outcomes[index]?.kind ?? "done";
@@ -199,7 +199,7 @@ class Undo {
     try {
       await this.#engine.commitAtomically(batches(), (outcomes) => void all.push(...outcomes));
     } catch (error) {
-      throw withStored(error, this.#summary);
+      throw withUndone(error, this.#summary);
     }
     return all;
   }
@@ -229,8 +229,8 @@ function keyOf({ resource, id }: { readonly resource: string; readonly id?: numb
 }
 
 /** Adds to the error of a failed transaction what the transactions of the undo before it have stored. */
-function withStored(error: unknown, summary: UndoSummary): unknown {
-  const stored = formatStored(summary);
+function withUndone(error: unknown, summary: UndoSummary): unknown {
+  const stored = formatUndone(summary);
   if (!(error instanceof ProblemError) || stored === undefined) return error;
   return new ProblemError(error.code, `${error.message}; ${stored}; the same undo again does the rest`, {
     cause: error,
@@ -238,7 +238,7 @@ function withStored(error: unknown, summary: UndoSummary): unknown {
 }
 
 /** Returns in words what the transactions so far have stored; undefined if they have stored nothing. */
-function formatStored({ deleted, restored, records }: UndoSummary): string | undefined {
+function formatUndone({ deleted, restored, records }: UndoSummary): string | undefined {
   if (deleted + restored === 0) return undefined;
   return `${deleted} of ${records} records were deleted and ${restored} restored before`;
 }

@@ -9,7 +9,7 @@
 import { createYielder } from "../../lib/yielding.ts";
 import { type Intent, operatorActor } from "../../model/change.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
-import { isLiveEpoch } from "../../store/database/site-state.ts";
+import { isUsableEpoch } from "../../store/database/site-state.ts";
 import { type FileRange, SpoolFile } from "../spool-file.ts";
 
 /** Maximum records of a batch, as in an import. They limit how long other writers wait. */
@@ -72,7 +72,7 @@ async function spoolRecords(
   const yieldIfDue = createYielder();
   for await (const { table, row } of engine.dump(from)) {
     await yieldIfDue();
-    if (table === "sites" && !isLiveEpoch(String(row.epoch))) return "removed";
+    if (table === "sites" && !isUsableEpoch(String(row.epoch))) return "removed";
     if (table === "sites") continue;
     // The next table is the journal, which is not copied.
     if (table !== "records") break;

@@ -7,7 +7,7 @@ import { systemSite } from "../../model/system-site.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
-import { isLiveEpoch } from "../../store/database/site-state.ts";
+import { isUsableEpoch } from "../../store/database/site-state.ts";
 import type { SiteRecord, WebhookRecord } from "../../system/system-records.ts";
 import { toBackupLines, writeBackupFile } from "../backup/backup-format.ts";
 import { type ListedKey, listKeys, toKeyRecord } from "../sites/keys.ts";
@@ -64,7 +64,7 @@ async function* rowsOf(
   const rows = iterate(engine.dump(site.ID));
   const first = await rows.next();
   const hasState = !first.done && first.value.table === "sites";
-  if (hasState && !isLiveEpoch(String(first.value.row.epoch)))
+  if (hasState && !isUsableEpoch(String(first.value.row.epoch)))
     throw new ProblemError("conflict", `the site \`${site.Name}\` was removed meanwhile`);
   if (hasState && Number(first.value.row.revision) > 0) yield first.value;
   yield toSystemRow(siteResource, site);

@@ -3,6 +3,7 @@
 import type { DumpedRow } from "../../model/engine.ts";
 import { invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { validateText } from "../../model/field.ts";
+import { maxTimeMs } from "../../model/limits.ts";
 import { isId, type Values } from "../../model/record.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
@@ -35,8 +36,6 @@ export interface SiteFile {
 const maxKeys = 10_000;
 /** Maximum characters of a record as JSON: as in a request, and some more for escapes. */
 const maxBodyLength = 2 * 1024 * 1024;
-/** The last time that a Date can have. */
-const maxTimeMs = 8.64e15;
 
 const operations = ["create", "update", "delete", "restore"];
 const actor = /^[^\p{Cc}\p{Cs}]{1,128}$/u;

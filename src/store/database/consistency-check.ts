@@ -6,7 +6,7 @@ import { withTemporaryFileErrors } from "../../model/errors.ts";
 import { systemSite, webhookResourceName } from "../../model/system-site.ts";
 import { isWebhookSecret } from "../../model/webhooks.ts";
 import { tryParseCursorRevision } from "./cursor.ts";
-import { isImportingEpoch, isLiveEpoch } from "./site-state.ts";
+import { isImportingEpoch, isUsableEpoch } from "./site-state.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the check cannot use its temporary file");
 
@@ -81,13 +81,13 @@ export class ConsistencyChecker {
 
   #checkSites(): void {
     for (const [id, site] of this.#sites) {
-      const { isImporting, isLive, lastEntryRevision, revision, remainingRows, counts, found } = site;
-      if (counts && isLive) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
+      const { isImporting, isUsable, lastEntryRevision, revision, remainingRows, counts, found } = site;
+      if (counts && isUsable) for (const fault of wrongCounts(id, counts, found)) this.#addInconsistency(fault);
       if (isImporting)
         this.#addInconsistency(
           `site ${id}: an \`import-site\` is in progress or was interrupted; if it was interrupted, the next command removes the site`,
         );
-      else if (!isLive && remainingRows > 0)
+      else if (!isUsable && remainingRows > 0)
         this.#addInconsistency(`site ${id} was removed, and ${remainingRows} of its rows are left`);
       if (lastEntryRevision < revision) this.#addInconsistency(gap(id, lastEntryRevision + 1, revision));
       else if (lastEntryRevision > revision)
@@ -114,7 +114,7 @@ export class ConsistencyChecker {
     if (isCounted && !counts) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
     this.#sites.set(id, {
       isImporting: isImportingEpoch(epoch),
-      isLive: isLiveEpoch(epoch),
+      isUsable: isUsableEpoch(epoch),
       revision,
       counters: counters ?? {},
       counts,
@@ -129,7 +129,7 @@ export class ConsistencyChecker {
     const name = nameOf(row);
     const site = this.#sites.get(row.site_id);
     if (!site) return void this.#addInconsistency(`${name} belongs to no site`);
-    if (!site.isLive) return void site.remainingRows++;
+    if (!site.isUsable) return void site.remainingRows++;
     if (row.id > Number(site.counters[row.resource] ?? 0))
       this.#addInconsistency(`${name} has an ID above the last assigned ID`);
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
@@ -148,7 +148,7 @@ export class ConsistencyChecker {
   /** Checks a row about a webhook. Its site may have no row in `sites`, because a site that was never written to may have webhooks. */
   #addWebhook({ site_id }: Cells, add: () => void): void {
     const site = this.#sites.get(site_id);
-    if (site && !site.isLive) site.remainingRows++;
+    if (site && !site.isUsable) site.remainingRows++;
     else add();
   }
 
@@ -156,7 +156,7 @@ export class ConsistencyChecker {
     const { site_id, resource, id, revision } = row;
     const site = this.#sites.get(site_id);
     if (!site) return void this.#addInconsistency(`site ${site_id}: its journal belongs to no site`);
-    if (!site.isLive) return void site.remainingRows++;
+    if (!site.isUsable) return void site.remainingRows++;
     if (revision <= site.floor)
       return void this.#addInconsistency(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
     if (revision !== site.lastEntryRevision + 1)
@@ -177,8 +177,8 @@ function describeLastEntry(revision: number): string {
 
 interface CheckedSite {
   readonly isImporting: boolean;
-  /** Whether the site was not removed and is not being imported. Rows of a site that is not live are not checked. */
-  readonly isLive: boolean;
+  /** Whether the site was not removed and is not being imported. Rows of other sites are not checked. */
+  readonly isUsable: boolean;
   readonly revision: number;
   readonly counters: Cells;
   /** The counts of records in the row of the site; undefined if unknown. */

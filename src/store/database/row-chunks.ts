@@ -2,7 +2,7 @@
 
 import { randomText } from "../../lib/text.ts";
 import type { DumpedRow } from "../../model/engine.ts";
-import { isLiveEpoch } from "./site-state.ts";
+import { isUsableEpoch } from "./site-state.ts";
 import type { TableName } from "./tables.ts";
 
 /** Maximum rows, and approximate maximum characters, that one transaction stores. They limit how long other writers wait. */
@@ -36,5 +36,5 @@ export async function* toChunksWithNewEpochs(rows: AsyncIterable<DumpedRow>): As
  * epoch: older program versions stored it so for a site that had none, and the webhook would accept every epoch of its site.
  */
 function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
-  return (table === "sites" && isLiveEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");
+  return (table === "sites" && isUsableEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");
 }

@@ -12,7 +12,7 @@ import { lastPrunable } from "./journal.ts";
 import { type RowChunk, toChunksWithNewEpochs } from "./row-chunks.ts";
 import {
   canImportSite,
-  isLiveEpoch,
+  isUsableEpoch,
   newImportingEpoch,
   newSiteState,
   removedEpoch,
@@ -38,8 +38,8 @@ const maxRows = 1000;
 
 export function* replaceEpochs(): Transaction<number> {
   const rows = yield* queryForUpdate(`select ${columnsOf("sites").join(", ")} from sites order by id`);
-  const live = rows.filter(({ epoch }) => isLiveEpoch(String(epoch)));
-  const changed = live.map((row) => ({ ...(row as TableRow<"sites">), epoch: randomText(8) }));
+  const usable = rows.filter(({ epoch }) => isUsableEpoch(String(epoch)));
+  const changed = usable.map((row) => ({ ...(row as TableRow<"sites">), epoch: randomText(8) }));
   for (let at = 0; at < changed.length; at += maxRows) yield* upsert("sites", changed.slice(at, at + maxRows));
   return changed.filter(({ id }) => id !== systemSite).length;
 }

@@ -1,6 +1,6 @@
 // The meaning of a row in the table `sites`, shared by the engines.
 //
-// - `epoch`: a random ID if the site is live. It is empty if the site was removed, and begins with `filling ` while the site is being imported.
+// - `epoch`: a random ID if the site is usable. It is empty if the site was removed, and begins with `filling ` while the site is being imported.
 // - `revision`: the revision of the last journal entry. `counters`: the last ID of each resource.
 // - `floor`: the revision before the first entry that the journal still has.
 // - `last_at`: the time of the last entry. Times never decrease from entry to entry.
@@ -33,14 +33,14 @@ export function isImportingEpoch(epoch: string): boolean {
   return epoch.startsWith(importingPrefix);
 }
 
-/** Whether a site with this epoch is live: it was not removed, and is not being imported. */
-export function isLiveEpoch(epoch: string): boolean {
+/** Whether a site with this epoch is usable: it was not removed, and is not being imported. */
+export function isUsableEpoch(epoch: string): boolean {
   return epoch !== removedEpoch && !isImportingEpoch(epoch);
 }
 
 /** Whether a site may be imported: it was never written to. @param row of `sites`; undefined for a new site of an older program version */
 export function canImportSite(row: Head | undefined): boolean {
-  return row === undefined || (row.revision === 0 && isLiveEpoch(row.epoch));
+  return row === undefined || (row.revision === 0 && isUsableEpoch(row.epoch));
 }
 
 /** The row of a site while a batch is decided: its head, the last ID of each resource, and the counts of records. */

@@ -29,7 +29,7 @@ export interface Page {
 /** Limits of the cached pages of a version: their number, their bytes together, and the length of a name in characters. */
 const maxPages = 64;
 const maxPageBytes = 4 * 1024 * 1024;
-const maxPageName = 512;
+const maxPageNameLength = 512;
 
 /** Unused builders. Each page that is being made takes a builder, and puts it back afterwards. */
 const builders: ByteBuilder[] = [];
@@ -118,7 +118,7 @@ export class CollectionVersion {
   #cachePage(name: string, page: Page): Page {
     const bytes = 500 + page.body.length;
     if (this.#pages.has(name)) return page;
-    if (name.length > maxPageName || bytes > maxPageBytes / 8) return page;
+    if (name.length > maxPageNameLength || bytes > maxPageBytes / 8) return page;
     if (this.#pages.size >= maxPages || this.#pageBytes + bytes > maxPageBytes) {
       this.#pages.clear();
       this.#pageBytes = 0;

@@ -1,8 +1,8 @@
 // The connections of one pool: which caller gets a connection, and how many connections each host may have.
 
+import { unavailableError } from "../../model/errors.ts";
 import { type Host, nameOf } from "./address.ts";
 import type { PostgresConnection } from "./connection.ts";
-import { unavailableError } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
 export interface PoolUsage {

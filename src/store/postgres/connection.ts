@@ -1,9 +1,10 @@
 // One connection to a database server, which never reconnects. Also the time limit of a call.
 
 import postgres from "postgres";
+import { unavailableError } from "../../model/errors.ts";
 import { storeBehindCode } from "../database/required-head.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
-import { codeOf, unavailableError } from "./errors.ts";
+import { codeOf } from "./errors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the statement selects
 export type ResultRow = Record<string, any>;

@@ -1,7 +1,7 @@
 // Converts errors of PostgreSQL, and of the connection to it, to ProblemErrors.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import { ProblemError } from "../../model/errors.ts";
+import { ProblemError, unavailableError } from "../../model/errors.ts";
 
 /** Returns the SQLSTATE of a database error, or the code that the kernel or postgres.js gives a broken connection; empty for any other error. */
 export function codeOf(error: unknown): string {
@@ -41,10 +41,6 @@ export function fromPostgres(error: unknown): unknown {
   if (known) return unavailableError(`${known}: ${errorMessage(error)}`, error);
   if (outside.test(code)) return unavailableError(`the database cannot be used: ${errorMessage(error)}`, error);
   return error;
-}
-
-export function unavailableError(detail: string, cause?: unknown): ProblemError {
-  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
 }
 
 /** Returns the ProblemError for a write with an unknown outcome. */

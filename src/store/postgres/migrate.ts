@@ -1,6 +1,7 @@
 // Creates the tables and the reporting views, or upgrades them to the version of this program. If several processes start at the same time, one
 // process migrates the database, and the other processes wait.
 
+import { unavailableError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import {
   type Addition,
@@ -15,7 +16,7 @@ import {
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import lastBackup from "./002-last-backup.sql" with { type: "text" };
 import type { PostgresConnection, ResultRow } from "./connection.ts";
-import { codeOf, unavailableError } from "./errors.ts";
+import { codeOf } from "./errors.ts";
 import { type CallProgress, Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";

@@ -11,10 +11,11 @@
 // Repeated reads: work that only reads is repeated if its connection was lost or its host is behind or was replaced. It is not repeated if the database is slow,
 // cannot be reached or returns another error.
 
+import { unavailableError } from "../../model/errors.ts";
 import { storeBehindCode } from "../database/required-head.ts";
 import { createTimeLimit, type PostgresConnection } from "./connection.ts";
 import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
-import { codeOf, fromPostgres, isDatabaseError, isTimeout, unavailableError, unknownOutcomeError } from "./errors.ts";
+import { codeOf, fromPostgres, isDatabaseError, isTimeout, unknownOutcomeError } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
 /** How the work of a call reports its progress to the pool. */

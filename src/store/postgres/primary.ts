@@ -7,9 +7,10 @@
 // connections to this host are not trusted any more, because the host may hang or have been replaced.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
+import { unavailableError } from "../../model/errors.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, type PostgresConnection } from "./connection.ts";
-import { isDatabaseError, unavailableError } from "./errors.ts";
+import { isDatabaseError } from "./errors.ts";
 import { comparisonIntervalMs, TimelineMonitor, Timelines } from "./timelines.ts";
 
 /** Milliseconds in which the other hosts must respond after the first primary was found. */

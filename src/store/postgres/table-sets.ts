@@ -2,7 +2,7 @@
 
 import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
-import { ProblemError } from "../../model/errors.ts";
+import { ProblemError, unavailableError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { decideAmendments, requireAmended } from "../database/amend.ts";
 import type { RowChunk } from "../database/row-chunks.ts";
@@ -18,7 +18,7 @@ import { amendWebhook } from "../database/webhook-state.ts";
 import { decideAndWriteAtomically } from "./commit.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { dumpRows } from "./dump.ts";
-import { codeOf, isCollision, unavailableError } from "./errors.ts";
+import { codeOf, isCollision } from "./errors.ts";
 import { commitStep, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";

@@ -2,9 +2,10 @@
 // (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). If two hosts act as primary, the host on the higher timeline
 // has replaced the other host, which may not know it.
 
+import { unavailableError } from "../../model/errors.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { connect, createTimeLimit, type PostgresConnection } from "./connection.ts";
-import { isDatabaseError, unavailableError } from "./errors.ts";
+import { isDatabaseError } from "./errors.ts";
 
 /** The highest timeline that this process has seen of any host, and the open connections of this process. */
 export class Timelines {

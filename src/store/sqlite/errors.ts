@@ -2,7 +2,7 @@
 
 import { SQLiteError } from "bun:sqlite";
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import { ProblemError } from "../../model/errors.ts";
+import { unavailableError } from "../../model/errors.ts";
 import { describeDiskError } from "./full-disk.ts";
 
 /** Runs `work`, and converts its errors with `fromSqlite`. */
@@ -29,8 +29,4 @@ export function fromSqlite(error: unknown, subject = "the database", path?: stri
     return unavailableError(`${subject} cannot be used: ${why}`, error);
   }
   return error;
-}
-
-export function unavailableError(detail: string, cause?: unknown): ProblemError {
-  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1, cause });
 }

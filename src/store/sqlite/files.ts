@@ -9,7 +9,7 @@
 
 import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import { unavailableError } from "./errors.ts";
+import { unavailableError } from "../../model/errors.ts";
 
 /** Milliseconds for which a successful check is valid for reads. */
 const checkIntervalMs = 1000;

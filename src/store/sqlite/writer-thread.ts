@@ -8,9 +8,8 @@
 //
 // If the thread ends, the outcomes of the calls in flight are unknown: they throw `unavailable`. The next call starts another thread.
 
-import { ProblemError } from "../../model/errors.ts";
+import { ProblemError, unavailableError } from "../../model/errors.ts";
 import { type OperationName, operations } from "../database/operations.ts";
-import { unavailableError } from "./errors.ts";
 import type { OperationCall, WriterCall, WriterFailure, WriterResult, WriterStart } from "./messages.ts";
 
 interface PendingCall {

@@ -3,6 +3,7 @@
 
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
+import { unavailableError } from "../../model/errors.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { transactionOf } from "../database/operations.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
@@ -19,7 +20,7 @@ import {
 } from "../writes/batch.ts";
 import { ChangesSinceMatch } from "../writes/changes-since-match.ts";
 import { openDatabase } from "./database.ts";
-import { unavailableError, withSqliteErrors } from "./errors.ts";
+import { withSqliteErrors } from "./errors.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
 import type { OperationCall, WriterStart } from "./messages.ts";
 import { version } from "./migrate.ts";

@@ -4,7 +4,7 @@
 // An intent is checked in this order, and rejected by the first check that fails:
 // 1. `restore` has not replaced the database since the writer read it. The key and the sites that authorized the write have not changed since. (A write to a
 //    sandbox is also authorized by the site of the host.)
-// 2. The site is live: neither removed nor being imported.
+// 2. The site is usable: neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
 // 5. The condition `ifStillMatched` holds (changes-since-match.ts).
@@ -24,7 +24,7 @@ import {
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { keyResourceName, siteResourceName, systemSite } from "../../model/system-site.ts";
 import { countsAfterChange } from "../database/record-counts.ts";
-import { isLiveEpoch, type SiteState } from "../database/site-state.ts";
+import { isUsableEpoch, type SiteState } from "../database/site-state.ts";
 import { ChangesSinceMatch } from "./changes-since-match.ts";
 import { decideRecordChange } from "./decide-record-change.ts";
 
@@ -108,7 +108,7 @@ export function decideBatch(intents: readonly Intent[], state: BatchState, atomi
   const result = emptyBatchResult();
   const revisions = new Map([...state.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const rejected = rejectIfAuthorizationChanged(intent, state) ?? rejectIfSiteNotLive(intent, state);
+    const rejected = rejectIfAuthorizationChanged(intent, state) ?? rejectIfSiteNotUsable(intent, state);
     const outcome = rejected ?? findReplay(intent, state) ?? decideIntent(intent, state, result);
     result.outcomes.push(outcome);
     if (atomic && abortsBatch(outcome, intent)) return { ...emptyBatchResult(), outcomes: result.outcomes };
@@ -140,8 +140,8 @@ function requireConsecutive(entries: readonly JournalRow[], revisions: Map<numbe
   }
 }
 
-function rejectIfSiteNotLive({ site }: Intent, state: BatchState): Outcome | undefined {
-  return !isLiveEpoch((state.sites.get(site) as SiteState).epoch)
+function rejectIfSiteNotUsable({ site }: Intent, state: BatchState): Outcome | undefined {
+  return !isUsableEpoch((state.sites.get(site) as SiteState).epoch)
     ? { kind: "rejected", rejectionReason: "other-epoch" }
     : undefined;
 }
