@@ -33,7 +33,8 @@ ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}${basePath}${first}.js
 <ul>
 <li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a> or <a href="/openapi.json?openapi=3.0">in OpenAPI 3.0</a></li>
 <li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")} and <a href="/schemas/changes.json">changes</a>, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
-<li>Requests for <a href="/docs/postman.json">Postman</a> and for <a href="/docs/storefront.http">editors</a></li>
+<li>Requests for <a href="/docs/postman.json">Postman</a>, for <a href="/docs/storefront.http">VS Code and Visual Studio</a> and for <a href="/docs/storefront-jetbrains.http">JetBrains</a></li>
+<li><a href="/llms.txt">A list of all pages as Markdown</a>, for agents</li>
 <li><a href="${clientPath}">The JavaScript client</a> as an npm package</li>
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
 </ul>`;
