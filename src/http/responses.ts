@@ -59,12 +59,19 @@ export function toResponse(
   return { status, headers: lines, body: content?.body ?? null };
 }
 
-/** Makes a response with a list or feed page. @param coding the content coding; undefined for none */
+/** A list or a page of the feed, and how to send it. */
+interface EncodedContent {
+  /** The media type. */
+  readonly type: string;
+  readonly list: TextInParts;
+  /** The content coding; undefined for none. */
+  readonly coding: ContentCoding | undefined;
+}
+
+/** Makes a response with a list or a page of the feed. */
 export function respondEncoded(
   context: RequestContext,
-  type: string,
-  list: TextInParts,
-  coding: ContentCoding | undefined,
+  { type, list, coding }: EncodedContent,
   headers: HeaderValues,
 ): MaybePromise<WireResponse> {
   if (!coding) return toResponse(context, 200, { type, body: list.bytesForNextRequest() }, headers);

@@ -40,6 +40,14 @@ interface SharedPage {
   readonly at: number;
 }
 
+interface PageRequest {
+  readonly siteId: number;
+  /** The head that the page must have reached. */
+  readonly requiredHead: Head;
+  readonly query: FeedParameters;
+  readonly format: Format;
+}
+
 export class FeedPageCache {
   readonly #engine: Pick<Engine, "readJournalPage">;
   readonly #readSemaphore = new Semaphore(maxConcurrentReads);
@@ -67,7 +75,7 @@ export class FeedPageCache {
       const page = await this.#readsInFlight.get(key);
       if (page && isPageAtLeast(page, head)) return page;
     }
-    const read = this.#readSemaphore.run(() => this.#read(key, siteId, head, query, format));
+    const read = this.#readSemaphore.run(() => this.#read(key, { siteId, requiredHead: head, query, format }));
     const reading = read.finally(() => this.#readsInFlight.delete(key));
     this.#readsInFlight.set(key, reading);
     const page = await reading;
@@ -75,13 +83,7 @@ export class FeedPageCache {
     return page;
   }
 
-  async #read(
-    key: string,
-    siteId: number,
-    requiredHead: Head,
-    query: FeedParameters,
-    format: Format,
-  ): Promise<EncodedPage> {
+  async #read(key: string, { siteId, requiredHead, query, format }: PageRequest): Promise<EncodedPage> {
     const { since, limit, isCollapsed, resources } = query;
     const at = performance.now();
     const names = new Set(resources.map(({ name }) => name));

@@ -40,6 +40,12 @@ export function feedRoutes(dependencies: FeedRouteDependencies): [path: string, 
 /** The site of a page, and a head that the page must have reached. */
 type SiteHead = Head & Pick<SiteView, "siteId">;
 
+/** The parameters and the format of a request for the feed. */
+interface RequestedFeed {
+  readonly format: Format;
+  readonly query: FeedParameters;
+}
+
 interface PageReading extends PollRead {
   readonly page: EncodedPage;
 }
@@ -58,23 +64,23 @@ class FeedEndpoint {
   }
 
   async respond(context: RequestContext, format: Format, authorized: AuthorizedView): Promise<WireResponse> {
-    const query = parseFeedParameters(this.#served, context.target.query);
+    const feed = { format, query: parseFeedParameters(this.#served, context.target.query) };
     const { authorizer } = this.#dependencies;
     // If the sandbox of the key is renewed during a long poll, this begins again with the cursor of the request, which belongs to another epoch then.
     const { page } = await authorizer.repeatIfOutdated(context, authorized, async ({ key, siteView }) => {
-      const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, format, query, siteView));
-      return this.#longPollIfEmpty(context, key, format, query, first);
+      const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
+      return this.#longPollIfEmpty(context, key, feed, first);
     });
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
-    return respondEncoded(context, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });
+    const content = { type: format.contentType, list: page.body, coding };
+    return respondEncoded(context, content, { Vary: "Accept-Encoding" });
   }
 
   /** Returns `first` if it has content or the client does not want to wait. Otherwise holds the request as a long poll, and returns its last read. */
   async #longPollIfEmpty(
     context: RequestContext,
     key: ApiKey,
-    format: Format,
-    query: FeedParameters,
+    { format, query }: RequestedFeed,
     first: PageReading,
   ): Promise<PageReading> {
     const { waitMs, since } = query;
@@ -82,7 +88,7 @@ class FeedEndpoint {
     const { authorizer, longPolls } = this.#dependencies;
     const read = async ({ siteId, page }: PageReading, head: Head) => {
       try {
-        return await this.#read(context, format, { ...query, since: page.next }, { siteId, ...head });
+        return await this.#read(context, { format, query: { ...query, since: page.next } }, { siteId, ...head });
       } catch (error) {
         // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client,
         // and if the site was replaced by the renewal of a sandbox, an error after which the request begins again.
@@ -94,19 +100,18 @@ class FeedEndpoint {
   }
 
   /** Reads a page and then authorizes again. If the epoch or the site of the key has changed, repeats both. */
-  #read(context: RequestContext, format: Format, query: FeedParameters, siteHead: SiteHead): Promise<PageReading> {
+  #read(context: RequestContext, feed: RequestedFeed, siteHead: SiteHead): Promise<PageReading> {
     return this.#dependencies.authorizer.repeatIfOutdated(context, { siteView: siteHead }, (current) =>
-      this.#readAndReauthorize(context, format, query, current.siteView),
+      this.#readAndReauthorize(context, feed, current.siteView),
     );
   }
 
   async #readAndReauthorize(
     context: RequestContext,
-    format: Format,
-    query: FeedParameters,
+    feed: RequestedFeed,
     { siteId, revision, epoch, timeline }: SiteHead,
   ): Promise<PageReading> {
-    const page = await this.#readPage(siteId, { revision, epoch, timeline }, query, format);
+    const page = await this.#readPage(siteId, { revision, epoch, timeline }, feed);
     // Authorize again, because the key may have been revoked, the site removed or the sandbox renewed while the page was read.
     return this.#dependencies.authorizer.reauthorize(context, (authorized) => {
       requireSameSite(authorized, siteId);
@@ -115,7 +120,7 @@ class FeedEndpoint {
     });
   }
 
-  async #readPage(siteId: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
+  async #readPage(siteId: number, head: Head, { format, query }: RequestedFeed): Promise<EncodedPage> {
     if (query.since !== "now") return this.#pages.getPage(siteId, head, query, format);
     const position = { next: await readCursorAt(this.#dependencies.engine, siteId, head), hasMore: false };
     return { ...position, isEmpty: true, body: encodeEmptyPage(format, position), head };

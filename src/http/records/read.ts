@@ -12,6 +12,7 @@ import type { TextInParts } from "../../store/memory/text-in-parts.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
 import type { UncachedSite } from "../../store/reads/uncached-site.ts";
 import type { WireResponse } from "../../wire/response.ts";
+import type { HeaderParts } from "../../wire/response-header.ts";
 import { chooseCoding } from "../compression.ts";
 import { isNotModified, toEtag } from "../conditional-requests.ts";
 import type { RequestContext } from "../request-context.ts";
@@ -55,7 +56,7 @@ async function respondToUncachedList(
 ): Promise<WireResponse> {
   if (query && isUnfilteredPage(query)) {
     const page = await readUncachedPage(route, siteView, query);
-    if (page) return respondPage(context, route, siteView, query, page);
+    if (page) return respondPage(context, route, query, page);
   }
   return respondToList(context, route, await siteView.loadSnapshot(), query);
 }
@@ -104,20 +105,26 @@ function respondToList(
   query: ListParameters | undefined,
 ): MaybePromise<WireResponse> {
   const collection = snapshot.collection(route.resource);
-  return whenResolved(collection.version(), (version) =>
-    query
-      ? respondWithSelection(context, route, snapshot, collection, version, query)
-      : whenResolved(version.encodeList(route.format), (whole) =>
-          respondWithWholeList(context, route, snapshot, version, whole),
-        ),
-  );
+  return whenResolved(collection.version(), (version) => {
+    const records = { snapshot, collection, version };
+    return query
+      ? respondWithSelection(context, route, records, query)
+      : whenResolved(version.encodeList(route.format), (list) => respondWithWholeList(context, route, records, list));
+  });
+}
+
+/** The records of the list that a request reads. */
+interface ListedRecords {
+  readonly snapshot: Snapshot;
+  readonly collection: Collection;
+  /** The version of `collection` when the request reads it. */
+  readonly version: CollectionVersion;
 }
 
 function respondWithWholeList(
   context: RequestContext,
   { resource, format }: ResourceRoute,
-  snapshot: Snapshot,
-  { revision, size }: CollectionVersion,
+  { snapshot, version: { revision, size } }: ListedRecords,
   list: TextInParts,
 ): MaybePromise<WireResponse> {
   const { headers } = context.request;
@@ -126,42 +133,40 @@ function respondWithWholeList(
   const etag = toEtag(version, resource, coding ? `${format.name}-${coding}` : format.name);
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(size) };
   if (isNotModified(headers, etag)) return toResponse(context, 304, null, fixed);
-  return respondEncoded(context, format.contentType, list, coding, fixed);
+  return respondEncoded(context, { type: format.contentType, list, coding }, fixed);
 }
 
 function respondWithSelection(
   context: RequestContext,
   route: ResourceRoute,
-  snapshot: Snapshot,
-  collection: Collection,
-  version: CollectionVersion,
+  records: ListedRecords,
   query: ListParameters,
 ): MaybePromise<WireResponse> {
   const { format } = route;
   const name = `${format.name}?${context.target.query}`;
   const { request } = context;
+  const { snapshot, version } = records;
   const page = version.cachedPage(name, () =>
-    createPage(collection, version, name, format, query, () => !request.isAbandoned),
+    createPage(records, { name, format, query, isWanted: () => !request.isAbandoned }),
   );
-  return whenResolved(page, (made) =>
-    respondPage(context, route, snapshot, query, { ...made, revision: version.revision }),
+  return whenResolved(page, ({ body, total }) =>
+    respondPage(context, route, query, { body, total, version: versionParts(snapshot, version.revision) }),
   );
 }
 
 /** A page of records. */
-interface PageAtRevision extends Page {
-  /** The site's revision at the last change to any record of the resource. */
-  readonly revision: number;
+interface VersionedPage extends Page {
+  /** Epoch and revision of the last change to any record of the resource, in parts. */
+  readonly version: HeaderParts;
 }
 
 function respondPage(
   context: RequestContext,
   { resource, format }: ResourceRoute,
-  siteView: SiteView,
   query: ListParameters,
-  { body, total, revision }: PageAtRevision,
+  { body, total, version }: VersionedPage,
 ): WireResponse {
-  const etag = toEtag(versionParts(siteView, revision), resource, format.name);
+  const etag = toEtag(version, resource, format.name);
   const link = toLinkHeader(context.target.path, query, total);
   const headers = {
     ETag: etag,
@@ -184,23 +189,28 @@ async function readUncachedPage(
   { resource, format }: ResourceRoute,
   site: UncachedSite,
   { limit, offset, fields }: PlainPage,
-): Promise<PageAtRevision | undefined> {
+): Promise<VersionedPage | undefined> {
   const page = await site.readRecordPage(resource, { limit, offset });
   if (!page) return undefined;
   const items = page.records.map(({ json }) =>
     fields ? format.part(resource, pickFields(JSON.parse(json), fields)) : format.item(resource, json),
   );
   const body = Buffer.from(format.listStart + items.join(format.separator) + format.listEnd);
-  return { body, total: page.total, revision: page.revision };
+  return { body, total: page.total, version: versionParts(site, page.revision) };
+}
+
+interface PageRequest {
+  /** The name of the page in the cache. */
+  readonly name: string;
+  readonly format: Format;
+  readonly query: ListParameters;
+  /** Whether the client still waits for the page. */
+  readonly isWanted: () => boolean;
 }
 
 function createPage(
-  { resource, limiter, selections }: Collection,
-  version: CollectionVersion,
-  name: string,
-  format: Format,
-  query: ListParameters,
-  isWanted: () => boolean,
+  { collection: { resource, limiter, selections }, version }: ListedRecords,
+  { name, format, query, isWanted }: PageRequest,
 ): MaybePromise<Page> {
   const { offset, limit, fields, filters, sort } = query;
   return whenResolved(selections.select(version, filters, sort, isWanted), (ids) => {

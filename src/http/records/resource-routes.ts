@@ -131,7 +131,12 @@ class ResourceEndpoint {
     return authorizer.repeatIfOutdated(context, authorized, ({ key, systemHead }) => {
       requireWriteScope(context, key);
       const authorization = { key, system: systemHead, at: now() };
-      return respondToWrite(context, route, authorization, body, writeQueue, this.#idempotencies);
+      return respondToWrite(
+        context,
+        route,
+        { authorization, body },
+        { writeQueue, idempotencies: this.#idempotencies },
+      );
     });
   }
 }

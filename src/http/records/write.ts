@@ -31,6 +31,16 @@ interface WriteAuthorization {
   readonly at: number;
 }
 
+interface AuthorizedWrite {
+  readonly authorization: WriteAuthorization;
+  readonly body: BodyBytes;
+}
+
+interface WriteDependencies {
+  readonly writeQueue: WriteQueue;
+  readonly idempotencies: RunningIdempotencyKeys;
+}
+
 /**
  * Executes a create, update or delete. Resolves with the response when the change is on durable storage.
  * @throws ProblemError for a request or an outcome that is rejected; OutdatedError if the epoch, the key or the site changed while the write was queued
@@ -38,14 +48,12 @@ interface WriteAuthorization {
 export function respondToWrite(
   context: RequestContext,
   route: ResourceRoute,
-  authorization: WriteAuthorization,
-  body: BodyBytes,
-  writes: WriteQueue,
-  idempotencies: RunningIdempotencyKeys,
+  { authorization, body }: AuthorizedWrite,
+  { writeQueue, idempotencies }: WriteDependencies,
 ): Promise<WireResponse> {
   const intent = toIntent(context, route, authorization, body);
   return idempotencies
-    .runUnlessRunning(intent, () => writes.enqueue(intent))
+    .runUnlessRunning(intent, () => writeQueue.enqueue(intent))
     .then((outcome) => {
       if (outcome.kind === "rejected") throw toRejectionError(context, outcome, route, intent);
       return toWrittenResponse(context, route, outcome);
