@@ -14,7 +14,7 @@ import { dropLink, openSession, operatorIn } from "./session/session.ts";
 import { SignIn } from "./session/sign-in.tsx";
 import { Plain } from "./shell/plain.tsx";
 import { capitalized } from "./text/locale.ts";
-import { texts } from "./texts.ts";
+import { translate } from "./text/translate.ts";
 
 type State =
   | { readonly kind: "loading" }
@@ -80,7 +80,8 @@ function toState(error: HttpError): State {
 /** Shows nothing while the page loads, except if the server cannot be reached or the session has ended. */
 function Loading() {
   const access = useServerAccess();
-  if (access === "gone") return <Plain title={texts.app.unreachable} detail={texts.app.unreachable_start} />;
+  if (access === "gone")
+    return <Plain title={translate("app.unreachable")} detail={translate("app.unreachable_start")} />;
   if (access === "signed-out") return <SignIn onSignedIn={() => location.reload()} />;
   return null;
 }
@@ -89,9 +90,9 @@ function StartFailed({ error, onRetry }: { readonly error: HttpError; readonly o
   const isUnreachable = error.status === 0;
   return (
     <Plain
-      title={isUnreachable ? texts.app.unreachable : texts.app.not_opened}
-      detail={isUnreachable ? texts.app.unreachable_start : error.message}
-      action={texts.general.retry}
+      title={translate(isUnreachable ? "app.unreachable" : "app.not_opened")}
+      detail={isUnreachable ? translate("app.unreachable_start") : error.message}
+      action={translate("general.retry")}
       onAction={() => onRetry()}
     />
   );
@@ -111,13 +112,13 @@ function ReplaceSessionQuestion({ operator, fault, onDone }: ReplaceSessionProps
   }
   return (
     <Plain
-      title={texts.session.asked_title}
-      detail={`${capitalized(fault)}. ${texts.session.asked_explain}`}
-      action={texts.session.sign_in_instead}
+      title={translate("session.asked_title")}
+      detail={`${capitalized(fault)}. ${translate("session.asked_explain")}`}
+      action={translate("session.sign_in_instead")}
       onAction={() => onDone(operator)}
     >
       <Button variant="outlined" onClick={stay}>
-        {texts.session.stay}
+        {translate("session.stay")}
       </Button>
     </Plain>
   );

@@ -2,7 +2,7 @@
 
 import { HttpError } from "react-admin";
 import { compareClocks } from "../text/server-time.ts";
-import { texts } from "../texts.ts";
+import { translate } from "../text/translate.ts";
 import { markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
 
 /** A problem document of the server (RFC 9457). */
@@ -96,7 +96,7 @@ async function sendOnce(path: string, request: RequestInit): Promise<ApiResponse
       text: await response.text(),
     };
   } catch {
-    throw new HttpError(texts.app.unreachable_now, 0, {});
+    throw new HttpError(translate("app.unreachable_now"), 0, {});
   }
 }
 

@@ -9,7 +9,7 @@ import type {
   WriteResponse,
   WrittenRecordResponse,
 } from "../../admin/api/types.ts";
-import { texts } from "../texts.ts";
+import { translate } from "../text/translate.ts";
 import { callApi } from "./call-api.ts";
 import { sitePath } from "./site-path.ts";
 
@@ -112,7 +112,7 @@ function createWrites(siteName: string, onWrite: (write: UndoableWrite) => void)
 
 /** Throws for functions of react-admin that the console does not offer. Otherwise the page would report success without a change. */
 async function notOffered(): Promise<never> {
-  throw new Error(texts.app.not_offered);
+  throw new Error(translate("app.not_offered"));
 }
 
 function recordsPath(siteName: string, resource: string): string {

@@ -16,7 +16,6 @@ import {
   Typography,
 } from "@mui/material";
 import { type KeyboardEvent, useEffect, useState } from "react";
-import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import type { FoundRecordInfo } from "../../admin/api/types.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
@@ -25,11 +24,11 @@ import { useDeclared } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 import { useFind } from "./find.ts";
 
 /** A button that opens the search over all sites. */
 export function FindButton() {
-  const translate = useTranslate();
   const title = translate("find.title");
   const open = () => openPanel("find");
   return (
@@ -70,7 +69,6 @@ export function FindDialog() {
 const close = () => openPanel(undefined);
 
 function OpenFind() {
-  const translate = useTranslate();
   const { maxSearchLength } = useDeclared();
   const navigate = useNavigate();
   const [text, setText] = useState("");

@@ -2,16 +2,15 @@
 
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
-import { useTranslate } from "react-admin";
 import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { reloadWithoutAddress } from "../session/session.ts";
 import { SignInForm } from "../session/sign-in.tsx";
 import { useSession } from "../shell/site-context.ts";
 import { askBeforeLoss, forgetUnsaved } from "../shell/unsaved.ts";
+import { translate } from "../text/translate.ts";
 
 /** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
 export function AccessNotices() {
-  const translate = useTranslate();
   const access = useServerAccess();
   return (
     <>
@@ -27,7 +26,6 @@ export function AccessNotices() {
 
 /** Asks the operator of this page to sign in again. If another operator is signed in, offers to make this the page of that operator. */
 function SessionEnded() {
-  const translate = useTranslate();
   const { id, operator } = useSession();
   const [other, setOther] = useState<string>();
   useEffect(() => {
@@ -42,7 +40,7 @@ function SessionEnded() {
     window.addEventListener("focus", check);
     return () => window.removeEventListener("focus", check);
   }, [id]);
-  const names = { operator, other };
+  const names = { operator, other: other ?? "" };
   return (
     <Dialog open aria-labelledby="session-ended">
       <DialogTitle id="session-ended">

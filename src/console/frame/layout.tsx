@@ -1,20 +1,11 @@
 // The layout of every page of a site: the bar, the menu, and the parts that can appear over every page.
 
 import { Alert, Box, Divider, Portal } from "@mui/material";
-import {
-  AppBar,
-  Layout,
-  type LayoutProps,
-  LoadingIndicator,
-  Menu,
-  Notification,
-  TitlePortal,
-  useTranslate,
-} from "react-admin";
+import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
 import { TitleAnnouncer } from "../shell/page-title.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
-import { texts } from "../texts.ts";
+import { translate } from "../text/translate.ts";
 import { AccessNotices } from "./access-notices.tsx";
 import { pagesOf } from "./pages.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
@@ -49,7 +40,6 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
 
 /** Says on every page of a sandbox that it is one. */
 function SandboxNotice() {
-  const translate = useTranslate();
   const { sandboxOf } = useSiteInfo();
   const { sites } = useDeclared();
   const live = sites.find(({ id }) => id === sandboxOf);
@@ -102,11 +92,11 @@ function ConsoleMenu() {
   const { resources } = useDeclared();
   const [first = [], ...others] = pagesOf(useSession());
   const toItem = ({ name, Icon }: (typeof first)[number]) => (
-    <Menu.Item key={name} to={`/${siteName}/${name}`} primaryText={texts[name].title} leftIcon={<Icon />} />
+    <Menu.Item key={name} to={`/${siteName}/${name}`} primaryText={translate(`${name}.title`)} leftIcon={<Icon />} />
   );
   return (
     <Menu sx={{ pt: 1 }}>
-      <Menu.DashboardItem primaryText={texts.overview.title} />
+      <Menu.DashboardItem primaryText={translate("overview.title")} />
       {resources.map(({ path }) => (
         <Menu.ResourceItem key={path} name={path} />
       ))}

@@ -14,12 +14,12 @@ import {
   Typography,
 } from "@mui/material";
 import { useEffect, useEffectEvent, useMemo } from "react";
-import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
+import { translate } from "../text/translate.ts";
 import { pagesOf } from "./pages.tsx";
 import { shortcutKeys } from "./shortcut-keys.ts";
 
@@ -49,7 +49,6 @@ export function Shortcuts() {
 }
 
 function useDestinations(): readonly Destination[] {
-  const translate = useTranslate();
   const { resources } = useDeclared();
   const session = useSession();
   return useMemo(() => {
@@ -59,7 +58,7 @@ function useDestinations(): readonly Destination[] {
       .map(({ name, key }) => ({ key, path: `/${name}`, label: translate(`${name}.title`) }));
     const used = [overview, ...pages].map(({ key }) => key);
     return [overview, ...toDestinations(resources, used), ...pages];
-  }, [resources, session, translate]);
+  }, [resources, session]);
 }
 
 function toDestinations(resources: readonly ResourceInfo[], used: readonly string[]): Destination[] {
@@ -117,7 +116,6 @@ function search(): void {
 }
 
 function ShortcutList({ destinations }: { readonly destinations: readonly Destination[] }) {
-  const translate = useTranslate();
   const close = () => openPanel(undefined);
   const rows: [keys: string[], text: string][] = [
     [["/"], translate("shortcuts.search")],
@@ -156,7 +154,6 @@ function ShortcutList({ destinations }: { readonly destinations: readonly Destin
 }
 
 function Keys({ keys }: { readonly keys: readonly string[] }) {
-  const translate = useTranslate();
   const [first, second] = keys;
   return (
     <Stack direction="row" spacing={1} component="span">

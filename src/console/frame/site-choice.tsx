@@ -2,10 +2,10 @@
 
 import StorefrontIcon from "@mui/icons-material/Storefront";
 import { Autocomplete, createFilterOptions, InputAdornment, TextField } from "@mui/material";
-import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import { translate } from "../text/translate.ts";
 
 /** Maximum number of sites in the list. Typing finds all others. */
 const maxOffered = 50;
@@ -17,7 +17,6 @@ const filterSites = createFilterOptions<SiteInfo>({
 
 /** Chooses the site to show, by name or hostname. */
 export function SiteChoice() {
-  const translate = useTranslate();
   const site = useSiteInfo();
   const { sites } = useDeclared();
   const navigate = useNavigate();

@@ -15,9 +15,8 @@ import { iconOf } from "../shell/icons.ts";
 import { SiteContext } from "../shell/site-context.ts";
 import { darkTheme, lightTheme } from "../shell/theme.ts";
 import { FirstSite } from "../sites/first-site.tsx";
-import { i18nProvider } from "../text/i18n.ts";
 import { capitalized } from "../text/locale.ts";
-import { texts } from "../texts.ts";
+import { i18nProvider, translate } from "../text/translate.ts";
 import { ConsoleLayout, Notices } from "./layout.tsx";
 import { pagesOf } from "./pages.tsx";
 import { createSiteStore } from "./site-store.ts";
@@ -67,7 +66,7 @@ function OneSite({ session, declared, reload }: SitesProps) {
       <Admin
         key={siteName}
         basename={`/${siteName}`}
-        title={texts.app.title}
+        title={translate("app.title")}
         dataProvider={dataProvider}
         store={store}
         queryClient={queryClient}

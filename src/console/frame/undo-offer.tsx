@@ -2,9 +2,10 @@
 
 import { Alert, Button, Snackbar } from "@mui/material";
 import { useEffect, useState } from "react";
-import { useRefresh, useTranslate } from "react-admin";
+import { useRefresh } from "react-admin";
 import type { UndoableWrite } from "../api/data-provider.ts";
 import { useUndo } from "../history/history.ts";
+import { translate } from "../text/translate.ts";
 
 const writes = new EventTarget();
 
@@ -22,7 +23,6 @@ const offerMs = 10_000;
 
 /** Shows the result of the last write, and offers to undo it. */
 export function UndoOffer() {
-  const translate = useTranslate();
   const undo = useUndo();
   const refresh = useRefresh();
   const [shown, setShown] = useState<Shown>();

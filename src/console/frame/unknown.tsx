@@ -1,21 +1,20 @@
 // The pages for addresses that do not exist: of a site, and in a site.
 
 import { Button, Stack, Typography } from "@mui/material";
-import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import { PageTitle } from "../shell/page-title.tsx";
 import { Plain } from "../shell/plain.tsx";
 import { useSiteName } from "../shell/site-context.ts";
-import { texts } from "../texts.ts";
+import { translate } from "../text/translate.ts";
 
 /** The page for an unknown site, or a site of other operators. @param first name of the site to link to */
 export function UnknownSite({ siteName, first }: { readonly siteName: string; readonly first: string }) {
   const navigate = useNavigate();
   return (
     <Plain
-      title={texts.app.unknown_page}
-      detail={texts.app.unknown_site.replace("%{name}", siteName)}
-      action={texts.app.to_overview}
+      title={translate("app.unknown_page")}
+      detail={translate("app.unknown_site", { name: siteName })}
+      action={translate("app.to_overview")}
       onAction={() => navigate(`/${first}`)}
     />
   );
@@ -23,7 +22,6 @@ export function UnknownSite({ siteName, first }: { readonly siteName: string; re
 
 /** The page for an unknown address in a site. */
 export function UnknownPage() {
-  const translate = useTranslate();
   const siteName = useSiteName();
   return (
     <Stack spacing={2} sx={{ mt: 6, alignItems: "center", textAlign: "center" }}>

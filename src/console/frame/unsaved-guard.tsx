@@ -1,14 +1,13 @@
 // The dialog that asks before changes in a form are lost. The forms report their changes to shell/unsaved.ts.
 
 import { Typography } from "@mui/material";
-import { useTranslate } from "react-admin";
 import { useBlocker } from "react-router-dom";
 import { Confirm } from "../shell/confirm.tsx";
 import { dropWaitingAction, forgetUnsaved, hasUnsaved, useWaitingAction } from "../shell/unsaved.ts";
+import { translate } from "../text/translate.ts";
 
 /** Asks before unsaved changes are lost: when the operator leaves a page, or closes a form. */
 export function UnsavedGuard() {
-  const translate = useTranslate();
   const waiting = useWaitingAction();
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) => hasUnsaved() && currentLocation.pathname !== nextLocation.pathname,

@@ -8,15 +8,15 @@ import DevicesIcon from "@mui/icons-material/Devices";
 import KeyboardIcon from "@mui/icons-material/Keyboard";
 import LogoutIcon from "@mui/icons-material/Logout";
 import { Divider, ListItemIcon, ListItemText, MenuItem, useTheme as useMuiTheme } from "@mui/material";
-import { UserMenu, useTheme, useTranslate, useUserMenu } from "react-admin";
+import { UserMenu, useTheme, useUserMenu } from "react-admin";
 import { reloadWithoutAddress, signOut } from "../session/session.ts";
 import { openPanel } from "../shell/panel.ts";
 import { useSession } from "../shell/site-context.ts";
 import { askBeforeLoss, forgetUnsaved } from "../shell/unsaved.ts";
+import { type TextKey, translate } from "../text/translate.ts";
 
 /** The menu with the name of the operator, settings, and signing out. */
 export function ConsoleUserMenu() {
-  const translate = useTranslate();
   const { operator } = useSession();
   return (
     <UserMenu label={operator}>
@@ -57,7 +57,6 @@ function ThemeEntry() {
 
 /** A link that opens the licences in a new tab, and closes the menu. */
 function LicencesEntry() {
-  const translate = useTranslate();
   const menu = useUserMenu();
   return (
     <MenuItem
@@ -77,13 +76,11 @@ function LicencesEntry() {
 
 interface EntryProps {
   readonly icon: SvgIconComponent;
-  /** Path of the text. */
-  readonly text: string;
+  readonly text: TextKey;
   readonly onChoose: () => void;
 }
 
 function Entry({ icon: Icon, text, onChoose }: EntryProps) {
-  const translate = useTranslate();
   const menu = useUserMenu();
   function choose() {
     menu?.onClose();

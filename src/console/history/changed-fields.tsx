@@ -1,10 +1,10 @@
 // A table of the fields that a change has changed, each with its old and its new value.
 
 import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
-import { useTranslate } from "react-admin";
 import type { RecordValues } from "../../admin/api/types.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 
 /** Keeps the old value on the left of the new value, even if both are written from right to left. */
 const isolated = { unicodeBidi: "isolate" } as const;
@@ -19,7 +19,6 @@ export function ChangedFields({
   readonly before: RecordValues | null;
   readonly after: RecordValues | null;
 }) {
-  const translate = useTranslate();
   const fields = differences(before, after);
   if (fields.length === 0) return <Typography>{translate("history.nothing")}</Typography>;
   return (

@@ -3,9 +3,10 @@
 import ExpandIcon from "@mui/icons-material/ExpandMore";
 import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
-import { useNotify, useTranslate } from "react-admin";
+import { useNotify } from "react-admin";
 import type { HistoryEntryInfo } from "../../admin/api/types.ts";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { translate } from "../text/translate.ts";
 import { When } from "../text/when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
 import { type HistoryFilter, useHistory, useRestore } from "./history.ts";
@@ -22,7 +23,6 @@ interface HistoryListProps {
 
 /** Lists entries of the history, the latest first. */
 export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_INFINITY }: HistoryListProps) {
-  const translate = useTranslate();
   const notify = useNotify();
   const { entries, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error, refetch } = useHistory(
     filter,
@@ -73,7 +73,6 @@ interface EntryProps {
 }
 
 function Entry({ entry, isOfRecord, isCut, onUndo }: EntryProps) {
-  const translate = useTranslate();
   const summary = useSummary(entry);
   const nameOfActor = useActorName();
   const isSingle = entry.first === entry.last;
@@ -118,7 +117,6 @@ function Entry({ entry, isOfRecord, isCut, onUndo }: EntryProps) {
 }
 
 function RestoreButton({ entry }: { readonly entry: HistoryEntryInfo }) {
-  const translate = useTranslate();
   const notify = useNotify();
   const restore = useRestore();
   const { resource, id } = entry.change;

@@ -2,16 +2,15 @@
 
 import { Autocomplete, Card, MenuItem, Stack, TextField } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import { Page } from "../shell/page.tsx";
 import { useDeclared } from "../shell/site-context.ts";
+import { translate } from "../text/translate.ts";
 import { useHistory } from "./history.ts";
 import { HistoryList } from "./history-list.tsx";
 import { useActorName } from "./summary.ts";
 
 /** The page that shows what changed in the site, when, and by whom. */
 export function HistoryPage() {
-  const translate = useTranslate();
   const { resources } = useDeclared();
   const [resource, setResource] = useState("");
   const [actor, setActor] = useState("");
@@ -55,7 +54,6 @@ interface ActorChoiceProps {
 
 /** Chooses the actor of the changes to show: offers the actors of the latest changes, and accepts any other text. */
 function ActorChoice({ value, onChange }: ActorChoiceProps) {
-  const translate = useTranslate();
   const nameOf = useActorName();
   const { entries } = useHistory({}, 0);
   const actors = [...new Set(entries.map(({ actor }) => actor))];

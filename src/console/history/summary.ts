@@ -1,15 +1,14 @@
 // Describes an entry of the history, and names its actor.
 
-import { useTranslate } from "react-admin";
 import type { HistoryEntryInfo } from "../../admin/api/types.ts";
 import { useKeys } from "../keys/keys.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 
 /** Describes an entry of the history in a few words. */
 export function useSummary({ counts, resources, change, first, last }: HistoryEntryInfo): string {
-  const translate = useTranslate();
   const declared = useDeclared();
   const nameOf = (path: string, isPlural: boolean) => {
     const found = declared.resources.find((resource) => resource.path === path);
@@ -39,7 +38,6 @@ function joined(parts: readonly string[], and: string): string {
 
 /** Returns a function that names an actor for people: `anna` for `console:anna`, `root (command line)` for `operator:root`, a key by its label. */
 export function useActorName(): (actor: string) => string {
-  const translate = useTranslate();
   const { data: keys } = useKeys();
   return (actor) => {
     const label = keys?.find(({ prefix }) => prefix === actor)?.label;
@@ -47,7 +45,7 @@ export function useActorName(): (actor: string) => string {
     const [kind = "", ...rest] = actor.split(":");
     const name = rest.join(":");
     if (name === "") return showInvisible(actor);
-    return ["console", "operator"].includes(kind)
+    return kind === "console" || kind === "operator"
       ? translate(`history.actor_${kind}`, { name: showInvisible(name) })
       : showInvisible(actor);
   };

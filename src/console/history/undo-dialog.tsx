@@ -2,11 +2,11 @@
 
 import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
-import { useTranslate } from "react-admin";
 import type { HistoryEntryInfo, UndoResponse } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { toNumber } from "../text/locale.ts";
+import { translate } from "../text/translate.ts";
 import { useUndo } from "./history.ts";
 
 interface UndoDialogProps {
@@ -17,7 +17,6 @@ interface UndoDialogProps {
 
 /** The dialog that shows what the undo of an entry would do, and does it on request. */
 export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
-  const translate = useTranslate();
   const undo = useUndo();
   const [plan, setPlan] = useState<UndoResponse>();
   const [error, setError] = useState<Error>();
@@ -55,7 +54,6 @@ const shownRecords = 10;
 
 /** Lists the records that the undo skips, because they were changed again later. */
 function SkippedRecords({ plan }: { readonly plan: UndoResponse }) {
-  const translate = useTranslate();
   return (
     <Alert severity="warning">
       {translate("history.undo_skipped", { smart_count: plan.skippedCount })}

@@ -2,11 +2,11 @@
 
 import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { ImportInfo, ImportKind } from "../../admin/api/types.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
+import { translate } from "../text/translate.ts";
 import { ImportProgress } from "./import-progress.tsx";
 import { importKinds, runImport } from "./imports.ts";
 import { RowList } from "./row-list.tsx";
@@ -31,7 +31,6 @@ interface Excluded {
 }
 
 function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const counts = info.counts ?? { created: 0, updated: 0, unchanged: 0, rejected: 0 };
   const [kind, setKind] = useState<ImportKind>(importKinds.find((one) => counts[one] > 0) ?? "created");

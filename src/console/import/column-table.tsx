@@ -1,9 +1,9 @@
 // The choice of a column for each field, with a sample of its values, and warnings about columns that are not imported.
 
 import { Alert, Box, Stack, TextField } from "@mui/material";
-import { useTranslate } from "react-admin";
 import type { ColumnInfo, FilePreviewResponse, ImportMapping, ResourceInfo } from "../../admin/api/types.ts";
 import { fullLabelOf } from "../text/fields.ts";
+import { translate } from "../text/translate.ts";
 import { columnOf, withColumn } from "./mappings.ts";
 
 interface ColumnTableProps {
@@ -15,7 +15,6 @@ interface ColumnTableProps {
 
 /** A table in which the operator chooses which column becomes which field. */
 export function ColumnTable({ preview, resource, mapping, onChange }: ColumnTableProps) {
-  const translate = useTranslate();
   const { columns = [] } = preview;
   const used = new Set(Object.values(mapping.fields).map(columnOf));
   const repeated = repeatedNames(columns);
@@ -69,7 +68,6 @@ interface ColumnChoiceProps {
 const other = "\0";
 
 function ColumnChoice({ path, isRequired, columns, entry, onChange }: ColumnChoiceProps) {
-  const translate = useTranslate();
   const column = columns.find(({ name }) => name === columnOf(entry));
   const sample = column?.samples.find((text) => text !== "");
   const label = fullLabelOf(path);

@@ -3,7 +3,7 @@
 import { Alert, Button, Stack, TextField, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { useNotify, useTranslate } from "react-admin";
+import { useNotify } from "react-admin";
 import type {
   CheckBody,
   DialectBody,
@@ -16,6 +16,7 @@ import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";
+import { translate } from "../text/translate.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
 import { checkImport, previewFile } from "./imports.ts";
@@ -41,7 +42,6 @@ interface ColumnsStepProps {
 /** The step that asks for the mapping of columns to fields, and for the match field. */
 export function ColumnsStep(props: ColumnsStepProps) {
   const { info, options, onAnotherFile } = props;
-  const translate = useTranslate();
   const siteName = useSiteName();
   const { resources } = useDeclared();
   const [dialect, setDialect] = useState<DialectBody>({
@@ -88,7 +88,6 @@ interface ChoicesProps extends ColumnsStepProps {
 }
 
 function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, resource }: ChoicesProps) {
-  const translate = useTranslate();
   const site = useSiteInfo();
   const session = useSession();
   const owner = { operator: session.id, siteId: site.id, resource: resource.path };
@@ -171,7 +170,6 @@ interface MappingFileProps {
 
 /** Buttons that save the mapping as a file for the command line, and load such a file. */
 function MappingFile({ mapping, onLoad }: MappingFileProps) {
-  const translate = useTranslate();
   const notify = useNotify();
   const input = useRef<HTMLInputElement>(null);
   const load = (file: File | null | undefined) => {
@@ -207,7 +205,6 @@ interface MatchChoiceProps {
 
 /** Chooses the match field: a row changes the record with the same value in this field. */
 function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
-  const translate = useTranslate();
   const isThere = (path: string) => !mapping || path in mapping.fields;
   const paths = resource.fields.map(({ path }) => path).filter(isThere);
   const isKnown = value === "ID" || paths.includes(value);

@@ -1,8 +1,8 @@
 // The choice of the delimiter and the encoding of a CSV file.
 
 import { Stack, TextField } from "@mui/material";
-import { useTranslate } from "react-admin";
 import type { DialectBody, FilePreviewResponse } from "../../admin/api/types.ts";
+import { translate } from "../text/translate.ts";
 
 interface DialectChoiceProps {
   readonly preview: FilePreviewResponse | undefined;
@@ -10,12 +10,11 @@ interface DialectChoiceProps {
   readonly onChange: (change: DialectBody) => void;
 }
 
-const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };
+const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" } as const;
 const encodings = ["utf-8", "utf-16le", "utf-16be", "windows-1252", "windows-1250", "iso-8859-1", "iso-8859-15"];
 
 /** Shows the detected delimiter and encoding of the file, and lets the operator correct them. */
 export function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
-  const translate = useTranslate();
   const delimiter = dialect.delimiter ?? preview?.delimiter ?? ",";
   const encoding = dialect.encoding ?? preview?.encoding ?? "utf-8";
   return (

@@ -3,9 +3,9 @@
 import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
-import { useTranslate } from "react-admin";
 import { useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
+import { translate } from "../text/translate.ts";
 import { upload } from "./imports.ts";
 import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 
@@ -22,7 +22,6 @@ interface Sending {
 
 /** The step that asks for a file, and sends it. */
 export function FileStep({ onSent }: FileStepProps) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const [resource, setResource] = useState(useFirstResource());
   const [sending, setSending] = useState<Sending>();
@@ -77,7 +76,6 @@ function useLeaveSignal(): AbortSignal {
 }
 
 function DropZone({ onFile }: { readonly onFile: (file: File | null | undefined) => void }) {
-  const translate = useTranslate();
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setOver] = useState(false);
   const drop = (event: DragEvent) => {

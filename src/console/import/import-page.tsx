@@ -18,12 +18,13 @@ import {
 } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { type HttpError, useTranslate } from "react-admin";
+import type { HttpError } from "react-admin";
 import { Link, useSearchParams } from "react-router-dom";
 import type { CheckBody, ImportInfo } from "../../admin/api/types.ts";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useSiteName } from "../shell/site-context.ts";
+import { translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
 import { FileStep } from "./file-step.tsx";
@@ -36,7 +37,6 @@ const pollIntervalMs = 400;
 
 /** The page that imports a file in steps. Its address contains the ID of the import, so that the operator can leave the page or reload it. */
 export function ImportPage() {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const [search, setSearch] = useSearchParams();
   const id = search.get("id") ?? "";
@@ -67,7 +67,6 @@ interface CurrentImportProps {
 }
 
 function CurrentImport({ id, onAnotherFile }: CurrentImportProps) {
-  const translate = useTranslate();
   const { info, isGone, error, refetch } = useImport(id);
   const [isBack, setBack] = useState(false);
   const [options, setOptions] = useState<CheckBody>();
@@ -136,10 +135,9 @@ interface ImportStepsProps {
   readonly children: ReactNode;
 }
 
-const steps = ["step_file", "step_columns", "step_check", "step_run"];
+const steps = ["step_file", "step_columns", "step_check", "step_run"] as const;
 
 function ImportSteps({ step, isDone = false, children }: ImportStepsProps) {
-  const translate = useTranslate();
   return (
     <Card sx={{ mb: 2 }}>
       <CardContent>
@@ -169,7 +167,6 @@ function ImportSteps({ step, isDone = false, children }: ImportStepsProps) {
 
 /** Lists the open imports, also those of other tabs, so that the operator can continue one. */
 function OpenImports() {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const {
     data = [],
@@ -202,7 +199,6 @@ const formats = ["csv", "json", "xml"];
 
 /** A card that exports all records of a resource as a file. */
 function ExportCard() {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const [resource, setResource] = useState(useFirstResource());
   return (

@@ -2,22 +2,20 @@
 
 import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { ImportInfo } from "../../admin/api/types.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
+import { type TextKey, translate } from "../text/translate.ts";
 import { stopImport } from "./imports.ts";
 
 interface ImportProgressProps {
   readonly info: ImportInfo;
-  /** The key of the text in texts.ts. */
-  readonly text: string;
+  readonly text: TextKey;
 }
 
 /** Shows the progress of a dry run or import, and a button that stops it. */
 export function ImportProgress({ info, text }: ImportProgressProps) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const [isStopped, setStopped] = useState(false);
   const label = translate(text, { rows: toNumber(info.rows) });

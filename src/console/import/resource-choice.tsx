@@ -1,9 +1,9 @@
 // The choice of the resource to import or export.
 
 import { TextField } from "@mui/material";
-import { useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
 import { useDeclared } from "../shell/site-context.ts";
+import { translate } from "../text/translate.ts";
 
 /** Returns the path of the resource to offer first: the resource in the address of the page, otherwise the first. */
 export function useFirstResource(): string {
@@ -21,7 +21,6 @@ interface ResourceChoiceProps {
 
 /** Chooses the resource of the records in a file. */
 export function ResourceChoice({ value, onChange }: ResourceChoiceProps) {
-  const translate = useTranslate();
   const { resources } = useDeclared();
   return (
     <TextField

@@ -12,13 +12,13 @@ import {
 } from "@mui/material";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
 import { OldAndNewValue } from "../history/changed-fields.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 import { readImportRows } from "./imports.ts";
 
 interface RowListProps {
@@ -43,7 +43,6 @@ export function RowList({
   onExclude,
   onExcludeAll,
 }: RowListProps) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const [page, setPage] = useState(0);
   const { data, error, refetch } = useQuery({
@@ -104,7 +103,6 @@ interface RowProps {
 }
 
 function Row({ row, onExclude, isExcluded, isFixed }: RowProps) {
-  const translate = useTranslate();
   const name = showInvisible((row.after?.Name ?? "") as string);
   const title = [
     translate("import.row", { row: row.row }),
@@ -135,7 +133,6 @@ const maxFaults = 5;
 
 /** Shows what a row changes, field by field, or why it is rejected. */
 function RowChanges({ row }: { readonly row: ImportRowInfo }) {
-  const translate = useTranslate();
   const { before, after, faults } = row;
   if (faults.length > 0) {
     return (

@@ -3,11 +3,11 @@
 import { Alert, Button, Stack, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { useTranslate } from "react-admin";
 import type { ImportInfo } from "../../admin/api/types.ts";
 import { UndoDialog } from "../history/undo-dialog.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
+import { translate } from "../text/translate.ts";
 import { ImportProgress } from "./import-progress.tsx";
 import { rejectedUrl } from "./imports.ts";
 import { RowList } from "./row-list.tsx";
@@ -24,7 +24,6 @@ export function RunStep({ info, onAnotherFile }: RunStepProps) {
 }
 
 function ImportResult({ info, onAnotherFile }: RunStepProps) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const queries = useQueryClient();
   useEffect(() => {
@@ -62,7 +61,6 @@ function ImportResult({ info, onAnotherFile }: RunStepProps) {
 
 /** Shows what the import has stored. */
 function Outcome({ info: { counts, error, isInterrupted, skipped } }: Pick<RunStepProps, "info">) {
-  const translate = useTranslate();
   const severity = error ? "error" : isInterrupted || (counts?.rejected ?? 0) > 0 ? "warning" : "success";
   const title = error ? "import.failed" : isInterrupted ? "import.stopped" : "import.done";
   return (
@@ -77,7 +75,6 @@ function Outcome({ info: { counts, error, isInterrupted, skipped } }: Pick<RunSt
 
 /** Shows that the import was undone, on this page or on the page of the history. */
 function Undone({ undone: { restored, skipped } }: { readonly undone: NonNullable<ImportInfo["undone"]> }) {
-  const translate = useTranslate();
   return (
     <Alert severity={skipped > 0 ? "warning" : "info"}>
       <Typography>{translate("import.undone")}</Typography>
@@ -93,7 +90,6 @@ function inNumbers(counts: NonNullable<ImportInfo["counts"]>): Record<string, st
 
 /** A button that undoes the import. Its dialog first lists the records that cannot be undone. */
 function UndoButton({ info: { revisions, run, undone } }: { readonly info: ImportInfo }) {
-  const translate = useTranslate();
   const [isOpen, setOpen] = useState(false);
   if (!revisions || (undone && undone.skipped === 0)) return null;
   return (

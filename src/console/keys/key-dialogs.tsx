@@ -2,12 +2,12 @@
 
 import { MenuItem, TextField, Typography } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { KeyBody, ListedKeyInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
 import { toMoment } from "../text/times.ts";
-import { useKeyName } from "./keys.ts";
+import { translate } from "../text/translate.ts";
+import { formatKeyName } from "./keys.ts";
 
 interface KeyFormProps {
   /** The key to change; undefined for a new one. */
@@ -18,7 +18,6 @@ interface KeyFormProps {
 
 /** The dialog with the settings of a key. */
 export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
-  const translate = useTranslate();
   const [label, setLabel] = useState(apiKey?.label ?? "");
   const [scope, setScope] = useState<"read" | "write">(apiKey?.scope ?? "write");
   const [rate, setRate] = useState(String(apiKey?.rate ?? ""));
@@ -30,7 +29,7 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
     expires: toExpiry(expires, apiKey?.expires ?? null),
   };
   const isEdited = useEdited([label, scope, rate, expires]);
-  const name = useKeyName(apiKey ?? { label: "", prefix: "" });
+  const name = formatKeyName(apiKey ?? { label: "", prefix: "" });
   const title = apiKey ? translate("keys.edit_title", { key: name }) : translate("keys.make");
   return (
     <Confirm
@@ -101,9 +100,8 @@ const overlaps = [0, 1, 24, 168];
 
 /** The dialog that asks for how long the old key still works. */
 export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
-  const translate = useTranslate();
   const [overlap, setOverlap] = useState(24);
-  const name = useKeyName(apiKey);
+  const name = formatKeyName(apiKey);
   return (
     <Confirm
       title={translate("keys.rotate_title", { key: name })}
@@ -136,8 +134,7 @@ interface RevokeProps {
 
 /** The dialog that asks before a key is revoked: it says what stops working, and when the key was last used. */
 export function RevokeKey({ apiKey, onRevoke, onClose }: RevokeProps) {
-  const translate = useTranslate();
-  const name = useKeyName(apiKey);
+  const name = formatKeyName(apiKey);
   const use = apiKey.lastUsed
     ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) })
     : translate("keys.revoke_unused");

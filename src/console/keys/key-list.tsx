@@ -16,10 +16,10 @@ import {
   Typography,
 } from "@mui/material";
 import type { ReactNode } from "react";
-import { useTranslate } from "react-admin";
 import type { ListedKeyInfo } from "../../admin/api/types.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { toDay } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
 import { When } from "../text/when.tsx";
 import type { KeyTask } from "./keys.ts";
 
@@ -29,8 +29,7 @@ interface KeyListProps {
 }
 
 export function KeyTable({ keys, onTask }: KeyListProps) {
-  const translate = useTranslate();
-  const columns = ["label", "scope", "limit", "expires", "last_used", "state"];
+  const columns = ["label", ...factNames, "state"] as const;
   return (
     <TableContainer component={Card}>
       <Table size="small">
@@ -63,14 +62,14 @@ interface KeyProps {
 const colorOf = ({ state }: ListedKeyInfo) => (state === "valid" ? "text.primary" : "text.secondary");
 
 function KeyRow({ apiKey, onTask }: KeyProps) {
-  const facts = useKeyFacts(apiKey);
+  const facts = toKeyFacts(apiKey);
   return (
     <TableRow hover sx={{ "& > td": { color: colorOf(apiKey), whiteSpace: "nowrap", px: { md: 1.25, lg: 1.5 } } }}>
       <TableCell style={{ whiteSpace: "normal", minWidth: 130 }}>
         <KeyName apiKey={apiKey} />
       </TableCell>
-      {Object.entries(facts).map(([name, fact]) => (
-        <TableCell key={name}>{fact}</TableCell>
+      {factNames.map((name) => (
+        <TableCell key={name}>{facts[name]}</TableCell>
       ))}
       <TableCell>
         <KeyState apiKey={apiKey} />
@@ -110,8 +109,7 @@ export function KeyCards({ keys, onTask }: KeyListProps) {
 }
 
 function KeyCard({ apiKey, onTask }: KeyProps) {
-  const translate = useTranslate();
-  const facts = useKeyFacts(apiKey);
+  const facts = toKeyFacts(apiKey);
   return (
     <Card component="article" aria-label={apiKey.label || apiKey.prefix}>
       <CardContent sx={{ pb: 1, color: colorOf(apiKey) }}>
@@ -121,12 +119,12 @@ function KeyCard({ apiKey, onTask }: KeyProps) {
           </div>
           <KeyState apiKey={apiKey} />
         </Stack>
-        {Object.entries(facts).map(([name, fact]) => (
+        {factNames.map((name) => (
           <Stack key={name} direction="row" sx={{ justifyContent: "space-between" }}>
             <Typography variant="body2" color="textSecondary">
               {translate(`keys.${name}`)}
             </Typography>
-            <Typography variant="body2">{fact}</Typography>
+            <Typography variant="body2">{facts[name]}</Typography>
           </Stack>
         ))}
       </CardContent>
@@ -142,7 +140,6 @@ function KeyCard({ apiKey, onTask }: KeyProps) {
 const colors = { valid: "success", expired: "default", revoked: "default" } as const;
 
 function KeyState({ apiKey }: Pick<KeyProps, "apiKey">) {
-  const translate = useTranslate();
   const isEnding = apiKey.endsSoon;
   const color = isEnding ? "warning" : colors[apiKey.state];
   const label = translate(isEnding ? "keys.ending" : `keys.${apiKey.state}`);
@@ -153,7 +150,6 @@ const tasks: readonly KeyTask[] = ["edit", "rotate", "revoke"];
 
 /** Buttons for the actions on a key; none for a key that has expired or was revoked. */
 function KeyButtons({ apiKey, onTask }: KeyProps) {
-  const translate = useTranslate();
   if (apiKey.state !== "valid") return null;
   return tasks.map((task) => (
     <Button
@@ -168,9 +164,15 @@ function KeyButtons({ apiKey, onTask }: KeyProps) {
   ));
 }
 
+const factNames = ["scope", "limit", "expires", "last_used"] as const;
+
 /** Returns the facts about a key that are shown beside its name. */
-function useKeyFacts({ scope, rate, expires, lastUsed }: ListedKeyInfo): Readonly<Record<string, ReactNode>> {
-  const translate = useTranslate();
+function toKeyFacts({
+  scope,
+  rate,
+  expires,
+  lastUsed,
+}: ListedKeyInfo): Readonly<Record<(typeof factNames)[number], ReactNode>> {
   return {
     scope: translate(`keys.${scope}`),
     limit: rate ? translate("keys.per_second", { count: rate }) : translate("keys.rate_default"),

@@ -3,7 +3,6 @@
 import KeyIcon from "@mui/icons-material/Key";
 import { Button } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { ListedKeyInfo, SiteInfo } from "../../admin/api/types.ts";
 import { Empty } from "../shell/empty.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
@@ -11,6 +10,7 @@ import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
+import { translate } from "../text/translate.ts";
 import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
 import { KeyCards, KeyTable } from "./key-list.tsx";
 import { type KeyTask, useKeyActions, useKeys } from "./keys.ts";
@@ -23,7 +23,6 @@ type OpenKey =
 
 /** The page with the API keys of the site. */
 export function KeysPage() {
-  const translate = useTranslate();
   const query = useKeys();
   const [open, setOpen] = useState<OpenKey>();
   const isNarrow = useIsNarrow("md");
@@ -56,7 +55,6 @@ function OpenDialog({
   readonly open: OpenKey | undefined;
   readonly onOpen: (open: OpenKey | undefined) => void;
 }) {
-  const translate = useTranslate();
   const site = useSiteInfo();
   const { publicUrl, sites } = useDeclared();
   // A key of a sandbox opens it at the hostnames of its live site.

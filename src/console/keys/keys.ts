@@ -1,18 +1,17 @@
 // Reads and changes the API keys of a site.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useTranslate } from "react-admin";
 import type { KeyBody, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
 import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";
+import { translate } from "../text/translate.ts";
 
 /** The actions for a valid key. */
 export type KeyTask = "edit" | "rotate" | "revoke";
 
 /** Returns the name of a key in a sentence: its label and prefix, or the prefix alone. */
-export function useKeyName({ label, prefix }: Pick<ListedKeyInfo, "label" | "prefix">): string {
-  const translate = useTranslate();
+export function formatKeyName({ label, prefix }: Pick<ListedKeyInfo, "label" | "prefix">): string {
   return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
 }
 

@@ -2,11 +2,11 @@
 
 import { Alert, Autocomplete, FormControlLabel, Radio, RadioGroup, TextField, Typography } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { NewOperatorBody, OperatorInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { useDeclared, useSession } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
+import { translate } from "../text/translate.ts";
 
 interface AddOperatorProps {
   readonly onSubmit: (added: NewOperatorBody) => Promise<unknown>;
@@ -14,7 +14,6 @@ interface AddOperatorProps {
 }
 
 export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
-  const translate = useTranslate();
   const [name, setName] = useState("");
   const [managed, setManaged] = useState<ManagedSites>({ isForAll: false, sites: [] });
   const sites = sitesOf(managed);
@@ -50,7 +49,6 @@ interface ChangeSitesProps {
 }
 
 export function ChangeSites({ operator, isLast, onSubmit, onClose }: ChangeSitesProps) {
-  const translate = useTranslate();
   const { operator: own } = useSession();
   const [managed, setManaged] = useState<ManagedSites>({
     isForAll: operator.sites === null,
@@ -86,7 +84,6 @@ interface RemoveOperatorProps {
 }
 
 export function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }: RemoveOperatorProps) {
-  const translate = useTranslate();
   const { operator: own } = useSession();
   return (
     <Confirm
@@ -124,7 +121,6 @@ interface SitesChoiceProps {
 }
 
 function SitesChoice({ value, onChange }: SitesChoiceProps) {
-  const translate = useTranslate();
   const { sites: known } = useDeclared();
   const { isForAll, sites } = value;
   return (

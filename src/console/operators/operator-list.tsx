@@ -15,12 +15,12 @@ import {
   TableRow,
   Typography,
 } from "@mui/material";
-import { useTranslate } from "react-admin";
 import type { OperatorInfo } from "../../admin/api/types.ts";
 import { useSession } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { toDay } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
 import type { OpenOperator } from "./operators-page.tsx";
 
 interface OperatorListProps {
@@ -34,7 +34,6 @@ export function OperatorList(props: OperatorListProps) {
 }
 
 function OperatorTable({ operators, onOpen }: OperatorListProps) {
-  const translate = useTranslate();
   return (
     <TableContainer component={Card}>
       <Table size="small">
@@ -88,7 +87,6 @@ function OperatorCards({ operators, onOpen }: OperatorListProps) {
 }
 
 function OperatorName({ operator: { name } }: { readonly operator: OperatorInfo }) {
-  const translate = useTranslate();
   const { operator: own } = useSession();
   return (
     <Stack direction="row" useFlexGap spacing={1} sx={{ alignItems: "center", flexWrap: "wrap" }}>
@@ -101,7 +99,6 @@ function OperatorName({ operator: { name } }: { readonly operator: OperatorInfo 
 }
 
 function OperatorSites({ operator: { sites } }: { readonly operator: OperatorInfo }) {
-  const translate = useTranslate();
   return sites ? sites.join(", ") || translate("operators.no_sites") : translate("operators.all_sites");
 }
 
@@ -110,7 +107,6 @@ interface OperatorButtonsProps extends Pick<OperatorListProps, "onOpen"> {
 }
 
 function OperatorButtons({ operator, onOpen }: OperatorButtonsProps) {
-  const translate = useTranslate();
   return (["link", "change_sites", "sign_out", "remove"] as const).map((kind) => (
     <Button
       key={kind}

@@ -2,12 +2,12 @@
 
 import { Button, Typography } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { OperatorInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
+import { translate } from "../text/translate.ts";
 import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
 import { OperatorList } from "./operator-list.tsx";
 import { useOperatorActions, useOperators } from "./operators.ts";
@@ -20,7 +20,6 @@ export type OpenOperator =
 
 /** The page with the operators: the people who may use the console. */
 export function OperatorsPage() {
-  const translate = useTranslate();
   const query = useOperators();
   const [open, setOpen] = useState<OpenOperator>();
   const { link } = useOperatorActions();
@@ -49,7 +48,6 @@ interface OpenDialogProps {
 }
 
 function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
-  const translate = useTranslate();
   const actions = useOperatorActions();
   const close = () => onOpen(undefined);
   if (!open) return null;

@@ -1,11 +1,11 @@
 // Finds the matters that need attention, from the overview of the site and the traffic of the server. state.tsx shows them.
 
-import { useTranslate } from "react-admin";
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { toDay, toMoment, withMoments } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
 import { useTraffic } from "./overview.ts";
 
 /** A matter that the operator should know, or do something about. */
@@ -27,13 +27,12 @@ export function useConcerns(overview: OverviewResponse): readonly Concern[] {
   const failed = useFailedRequests();
   const webhooks = useWebhookConcerns(overview);
   const keys = useKeyConcerns(overview);
-  const backup = useBackupConcern(overview);
+  const backup = findBackupConcerns(overview);
   const all = [...failed, ...webhooks, ...keys, ...backup];
   return all.sort((one, other) => Number(other.isWarning) - Number(one.isWarning));
 }
 
 function useFailedRequests(): Concern[] {
-  const translate = useTranslate();
   const failed = useTraffic().data?.reduce((sum, { errors }) => sum + errors, 0) ?? 0;
   if (failed === 0) return [];
   const text = translate("overview.failed", { smart_count: failed, count: toNumber(failed) });
@@ -41,17 +40,13 @@ function useFailedRequests(): Concern[] {
 }
 
 function useWebhookConcerns({ webhooks }: OverviewResponse): Concern[] {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const link = { to: `/${siteName}/webhooks`, action: translate("overview.to_webhooks") };
-  return webhooks
-    .filter(({ status }) => status !== "active")
-    .map(({ id, url, status, detail }) => ({
-      name: `webhook ${id}`,
-      text: translate(`overview.webhook_${status}`, { url: shortened(url), detail: withMoments(detail) }),
-      isWarning: status !== "paused",
-      ...link,
-    }));
+  return webhooks.flatMap(({ id, url, status, detail }) => {
+    if (status === "active") return [];
+    const text = translate(`overview.webhook_${status}`, { url: shortened(url), detail: withMoments(detail) });
+    return [{ name: `webhook ${id}`, text, isWarning: status !== "paused", ...link }];
+  });
 }
 
 /** Maximum length of a shown URL, in characters. */
@@ -64,7 +59,6 @@ function shortened(url: string): string {
 }
 
 function useKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse): Concern[] {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const link = { to: `/${siteName}/keys`, action: translate("overview.to_keys") };
   const hasRecords = Object.values(records).some((count) => count > 0);
@@ -78,8 +72,7 @@ function useKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse): C
   return hasRecords && validKeys === 0 ? [...ending, none] : ending;
 }
 
-function useBackupConcern({ lastBackup }: OverviewResponse): Concern[] {
-  const translate = useTranslate();
+function findBackupConcerns({ lastBackup }: OverviewResponse): Concern[] {
   if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isWarning: false }];
   // Also warn if the time is far in the future, because it was stored with a wrong clock.
   if (Math.abs(serverNow() - Date.parse(lastBackup)) <= maxBackupAgeMs) return [];

@@ -15,7 +15,6 @@ import {
   Stack,
   Typography,
 } from "@mui/material";
-import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { HistoryList } from "../history/history-list.tsx";
@@ -23,6 +22,7 @@ import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
+import { translate } from "../text/translate.ts";
 import { useOverview } from "./overview.ts";
 import { SiteState } from "./state.tsx";
 import { Traffic } from "./traffic.tsx";
@@ -32,7 +32,6 @@ const maxChanges = 8;
 
 /** The page that shows whether all is well, and the latest changes. */
 export function OverviewPage() {
-  const translate = useTranslate();
   const siteName = useSiteName();
   return (
     <Page title={translate("overview.title")}>
@@ -62,7 +61,6 @@ export function OverviewPage() {
 }
 
 function Counts({ overview: { records, validKeys } }: { readonly overview: OverviewResponse }) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const { resources } = useDeclared();
   return (
@@ -101,14 +99,13 @@ function Count({ to, count, what }: { readonly to: string; readonly count: numbe
 
 /** Lists the first steps for a shop without records. */
 function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   if (Object.values(records).some((count) => count > 0)) return null;
   const steps = [
     { name: "records", to: `/${siteName}/import`, isDone: false },
     { name: "key", to: `/${siteName}/keys`, isDone: validKeys > 0 },
     { name: "webhook", to: `/${siteName}/webhooks`, isDone: webhooks.length > 0 },
-  ];
+  ] as const;
   return (
     <Card sx={{ mb: 2 }}>
       <CardContent sx={{ pb: 0 }}>

@@ -2,8 +2,8 @@
 
 import { Box, Card, CardContent, type Palette, Stack, Typography, useTheme } from "@mui/material";
 import { type PointerEvent, useState } from "react";
-import { useTranslate } from "react-admin";
 import { toHour } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
 import { height, nearest, type PlotPoint, roundMax, spanMs, toPath, toX, width } from "./plot-scale.ts";
 
 /** A line of a plot. */
@@ -74,7 +74,6 @@ interface PlotAreaProps {
 
 /** Draws lines over the last hour with a scale, and shows the values at the time under the pointer. */
 function PlotArea({ label, lines, format }: PlotAreaProps) {
-  const translate = useTranslate();
   const [pointed, setPointed] = useState<number>();
   const values = lines.flatMap(({ points }) => points.flatMap(({ value }) => value ?? []));
   const max = roundMax(values);

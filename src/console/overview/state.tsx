@@ -4,15 +4,14 @@ import GoodIcon from "@mui/icons-material/CheckCircle";
 import InfoIcon from "@mui/icons-material/Info";
 import WarningIcon from "@mui/icons-material/Warning";
 import { Box, Button, Card, List, ListItem, Stack, Typography } from "@mui/material";
-import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { serverNow } from "../text/server-time.ts";
 import { toAgo } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
 import { useConcerns } from "./concerns.ts";
 
 export function SiteState({ overview }: { readonly overview: OverviewResponse }) {
-  const translate = useTranslate();
   const concerns = useConcerns(overview);
   const warnings = concerns.filter(({ isWarning }) => isWarning).length;
   const Icon = warnings > 0 ? WarningIcon : GoodIcon;
@@ -75,7 +74,6 @@ const concernStyle = {
 
 /** Shows the numbers of valid keys and webhooks, and the time of the last backup, in one line. */
 function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: OverviewResponse }) {
-  const translate = useTranslate();
   const facts = [
     translate("overview.valid_keys", { smart_count: validKeys }),
     translate("overview.webhooks", { smart_count: webhooks.length }),

@@ -1,10 +1,10 @@
 // Four plots of the server: requests, writes, errors, and response times.
 
 import { Box, Typography } from "@mui/material";
-import { useTranslate } from "react-admin";
 import type { TrafficPointInfo } from "../../admin/api/types.ts";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { locale, toNumber } from "../text/locale.ts";
+import { translate } from "../text/translate.ts";
 import { useTraffic } from "./overview.ts";
 import { Plot } from "./plot.tsx";
 
@@ -14,7 +14,6 @@ const toMilliseconds = (value: number) =>
 
 /** Plots the traffic of the server in the last hour. */
 export function Traffic() {
-  const translate = useTranslate();
   const { data: points, error, refetch } = useTraffic();
   if (error && !points) return <ReadFailed error={error} onRetry={refetch} />;
   if (!points) return null;

@@ -17,10 +17,11 @@ import {
   Typography,
 } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
-import { useDataProvider, useRefresh, useTranslate } from "react-admin";
+import { useDataProvider, useRefresh } from "react-admin";
 import type { RecordValues, ResourceInfo } from "../../admin/api/types.ts";
 import { fullLabelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 import { type DifferingField, differingFields, mergedValues, type Side } from "./merge.ts";
 
 /** A change that was rejected, because somebody else has changed the record. */
@@ -44,7 +45,6 @@ interface ConflictDialogProps {
 
 /** The dialog that shows the stored values beside the typed values, and asks for each field which value to store. */
 export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onDone }: ConflictDialogProps) {
-  const translate = useTranslate();
   const provider = useDataProvider();
   const refresh = useRefresh();
   const { stored, fault, read, setFault } = useStored(resource.path, id);
@@ -136,7 +136,6 @@ const sides = ["theirs", "mine"] as const;
 
 /** A table of the fields with two values, in which the operator chooses one for each field. */
 function ConflictTable({ fields, ...rest }: ConflictTableProps) {
-  const translate = useTranslate();
   return (
     <Box sx={{ overflowX: "auto" }}>
       <Table size="small">
@@ -163,7 +162,6 @@ interface ConflictRowProps extends Omit<ConflictTableProps, "fields"> {
 }
 
 function ConflictRow({ field, chosen, onChoose }: ConflictRowProps) {
-  const translate = useTranslate();
   const { path } = field;
   const label = fullLabelOf(path);
   return (

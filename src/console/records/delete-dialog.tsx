@@ -2,12 +2,13 @@
 
 import { Box, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
-import { type Identifier, useDataProvider, useDeleteMany, useTranslate } from "react-admin";
+import { type Identifier, useDataProvider, useDeleteMany } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 
 /** Maximum number of records that the dialog names. */
 const maxNamed = 5;
@@ -21,7 +22,6 @@ interface DeleteDialogProps {
 
 /** The dialog that asks before records are deleted. It shows the shop, the number of records, and the names of the first ones. */
 export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogProps) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const [deleteMany] = useDeleteMany();
   const names = useNames(resource.path, ids.slice(0, maxNamed));

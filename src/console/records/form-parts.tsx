@@ -4,12 +4,13 @@ import CloseIcon from "@mui/icons-material/Close";
 import DeleteIcon from "@mui/icons-material/Delete";
 import { Button, IconButton, Stack, Typography } from "@mui/material";
 import { useEffect } from "react";
-import { SaveButton, Toolbar, useFormIsDirty, useTranslate } from "react-admin";
+import { SaveButton, Toolbar, useFormIsDirty } from "react-admin";
 import { useFormState } from "react-hook-form";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 
 export interface RecordPageProps {
   readonly resource: ResourceInfo;
@@ -20,7 +21,6 @@ export interface RecordPageProps {
 }
 
 export function FormHeader({ title, onLeave }: { readonly title: string; readonly onLeave: () => void }) {
-  const translate = useTranslate();
   useDocumentTitle(title);
   return (
     <Stack direction="row" sx={{ pl: 2, pr: 1, pt: 1, alignItems: "center", justifyContent: "space-between" }}>
@@ -58,7 +58,6 @@ interface FormToolbarProps {
 }
 
 export function FormToolbar({ onDelete }: FormToolbarProps) {
-  const translate = useTranslate();
   const { isSubmitting } = useFormState();
   return (
     <Toolbar sx={toolbarStyle}>

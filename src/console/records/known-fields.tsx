@@ -2,10 +2,11 @@
 // them. Everything else in this folder, except for `Name`, follows from the declarations.
 
 import { Box, Link, Stack } from "@mui/material";
-import { type RaRecord, useTranslate } from "react-admin";
+import type { RaRecord } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { groupOf, labelOf, textAt } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 
 /** The fields of which a list on a phone shows the values below the name. */
 const summaryPaths = ["Code", "AccountNumber", "Address.Town"];
@@ -54,7 +55,6 @@ export function ContactLinks({ record, resource }: ContactLinksProps) {
 
 /** Shows an address as people write it, with a link to a map. */
 export function AddressBlock({ record }: { readonly record: RaRecord }) {
-  const translate = useTranslate();
   const lines = linesOf(record);
   const { AddressLine1, Town, Postcode, Country } = record.Address ?? {};
   const place = [AddressLine1, Town, Postcode, Country].filter(Boolean).join(", ");

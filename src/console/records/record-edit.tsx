@@ -2,9 +2,10 @@
 
 import { Alert, Box, Stack, Tab, Tabs, Typography } from "@mui/material";
 import { useState } from "react";
-import { Edit, SimpleForm, useNotify, useRecordContext, useTranslate } from "react-admin";
+import { Edit, SimpleForm, useNotify, useRecordContext } from "react-admin";
 import { HistoryList } from "../history/history-list.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { translate } from "../text/translate.ts";
 import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { FormHeader, FormToolbar, type RecordPageProps, UnsavedReporter } from "./form-parts.tsx";
@@ -81,7 +82,6 @@ interface NoRecordProps extends Pick<RecordPageProps, "resource" | "onLeave"> {
 
 /** The placeholder for a record that is being read, could not be read, or does not exist. */
 function NoRecord({ resource, id, onLeave, error, onRetry }: NoRecordProps) {
-  const translate = useTranslate();
   const isMissing = (error as { readonly status?: number } | null)?.status === 404;
   return (
     <>
@@ -103,7 +103,6 @@ interface RecordTabsProps extends Omit<RecordPageProps, "onClose"> {
 
 /** The fields of a record, and its history. */
 function RecordTabs({ resource, id, onLeave, onEdited, onDelete }: RecordTabsProps) {
-  const translate = useTranslate();
   const [tab, setTab] = useState(0);
   return (
     <>
@@ -125,7 +124,6 @@ function RecordTabs({ resource, id, onLeave, onEdited, onDelete }: RecordTabsPro
 
 /** The name of the record, its ID, links to contact it, and its address. */
 function RecordTitle({ resource, onLeave }: Pick<RecordPageProps, "resource" | "onLeave">) {
-  const translate = useTranslate();
   const record = useRecordContext();
   return (
     <>

@@ -1,11 +1,12 @@
 // The inputs of a record's form, from the declaration of the resource.
 
 import { Box, Typography } from "@mui/material";
-import { regex, required, TextInput, useTranslate } from "react-admin";
+import { regex, required, TextInput } from "react-admin";
 import { useWatch } from "react-hook-form";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import { groupOf, labelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 
 /** The style of a group of fields: two short fields in a line. */
 const groupStyle = {
@@ -44,7 +45,6 @@ export function RecordFields({ resource }: { readonly resource: ResourceInfo }) 
 const asTyped = (text: string) => text;
 
 function FieldInput({ field }: { readonly field: FieldInfo }) {
-  const translate = useTranslate();
   const { path, required: isRequired, max, pattern } = field;
   // The rules of the declaration. The server checks them again, with all other rules.
   const checks = [

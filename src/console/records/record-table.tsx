@@ -15,7 +15,6 @@ import {
   useRecordContext,
   useRedirect,
   useResourceContext,
-  useTranslate,
 } from "react-admin";
 import { matchPath, Link as RouterLink, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
@@ -29,6 +28,7 @@ import { forgetUnsaved } from "../shell/unsaved.ts";
 import { textAt } from "../text/fields.ts";
 import { capitalized } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
 import { useHiddenColumns } from "./columns.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { columnLabel, summaryOf } from "./known-fields.tsx";
@@ -152,7 +152,6 @@ function Value({ path }: { readonly path: string }) {
 
 /** The button that deletes the selected records. It does not exist while no record is selected, because react-admin only hides the bar. */
 function DeleteSelected({ resource }: RecordTableProps) {
-  const translate = useTranslate();
   const { selectedIds, onUnselectItems } = useListContext();
   const [isOpen, setOpen] = useState(false);
   if (selectedIds.length === 0) return null;
@@ -220,7 +219,6 @@ function NameLink() {
 
 /** The placeholder of a list without records, or without records that match the search. */
 function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceInfo }) {
-  const translate = useTranslate();
   const siteName = useSiteName();
   const { maxSearchLength } = useDeclared();
   const { filterValues, setFilters } = useListContext();

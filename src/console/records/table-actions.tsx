@@ -7,19 +7,19 @@ import ImportIcon from "@mui/icons-material/ImportExport";
 import ColumnsIcon from "@mui/icons-material/ViewWeek";
 import { Box, Button, ListItemIcon, Menu, MenuItem, Stack } from "@mui/material";
 import { useState } from "react";
-import { useListContext, useTranslate } from "react-admin";
+import { useListContext } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { PhoneTitle } from "../shell/page.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
+import { translate } from "../text/translate.ts";
 import { useHiddenColumns } from "./columns.ts";
 import { columnLabel } from "./known-fields.tsx";
 
 /** The buttons above a list of records. */
 export function TableActions({ resource }: { readonly resource: ResourceInfo }) {
   const { path, singular } = resource;
-  const translate = useTranslate();
   const siteName = useSiteName();
   const { total, defaultTitle } = useListContext();
   const isNarrow = useIsNarrow();
@@ -61,7 +61,6 @@ export function TableActions({ resource }: { readonly resource: ResourceInfo }) 
 
 /** A menu that chooses the columns of the table. The menu of react-admin does not work with screen readers, and needs a mouse. */
 function ColumnsMenu({ resource }: { readonly resource: ResourceInfo }) {
-  const translate = useTranslate();
   const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   const [hidden, setHidden] = useHiddenColumns(resource);
   const toggle = (path: string) =>

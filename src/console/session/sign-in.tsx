@@ -4,7 +4,7 @@ import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/
 import { type FormEvent, useState } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";
 import { Plain } from "../shell/plain.tsx";
-import { texts } from "../texts.ts";
+import { translate } from "../text/translate.ts";
 import { operatorIn, redeemLink, secretIn } from "./session.ts";
 
 interface SignInProps {
@@ -15,17 +15,17 @@ interface SignInProps {
 /** The page for people who are not signed in. */
 export function SignIn(props: SignInProps) {
   return (
-    <Plain title={texts.session.title}>
-      <Typography>{texts.session.explain}</Typography>
+    <Plain title={translate("session.title")}>
+      <Typography>{translate("session.explain")}</Typography>
       <SignInForm {...props} />
       <Divider />
       <Typography component="h2" variant="subtitle1" sx={{ fontWeight: 600 }}>
-        {texts.session.how}
+        {translate("session.how")}
       </Typography>
-      <Typography variant="body2">{texts.session.how_colleague}</Typography>
-      <Typography variant="body2">{texts.session.how_command}</Typography>
+      <Typography variant="body2">{translate("session.how_colleague")}</Typography>
+      <Typography variant="body2">{translate("session.how_command")}</Typography>
       <Box component="code" sx={{ p: 1, borderRadius: 1, bgcolor: "action.hover", overflowX: "auto" }}>
-        {texts.session.command}
+        {translate("session.command")}
       </Box>
     </Plain>
   );
@@ -40,7 +40,7 @@ export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
   async function submit(event: FormEvent) {
     event.preventDefault();
     const secret = secretIn(text);
-    if (!secret) return setFault(texts.session.invalid);
+    if (!secret) return setFault(translate("session.invalid"));
     try {
       onSignedIn(await redeemLink(secret, replaced));
     } catch (error) {
@@ -52,8 +52,8 @@ export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
   return (
     <Stack component="form" onSubmit={submit} spacing={2}>
       <TextField
-        label={texts.session.paste}
-        placeholder={texts.session.paste_example}
+        label={translate("session.paste")}
+        placeholder={translate("session.paste_example")}
         value={text}
         onChange={(event) => {
           setText(event.target.value);
@@ -64,7 +64,7 @@ export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
       />
       {fault && <Alert severity="error">{fault}</Alert>}
       <Button type="submit" variant="contained">
-        {replaced === undefined ? texts.session.sign_in : texts.session.sign_in_instead}
+        {replaced === undefined ? translate("session.sign_in") : translate("session.sign_in_instead")}
       </Button>
     </Stack>
   );

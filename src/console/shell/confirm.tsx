@@ -2,7 +2,7 @@
 
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack } from "@mui/material";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
-import { useTranslate } from "react-admin";
+import { translate } from "../text/translate.ts";
 import { askBeforeLoss, useUnsaved } from "./unsaved.ts";
 
 interface ConfirmProps {
@@ -28,7 +28,6 @@ export function Confirm({
   onClose,
   children,
 }: ConfirmProps) {
-  const translate = useTranslate();
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
   const titleId = useId();

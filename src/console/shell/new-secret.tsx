@@ -2,7 +2,7 @@
 
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack, TextField } from "@mui/material";
 import { useRef, useState } from "react";
-import { useTranslate } from "react-admin";
+import { translate } from "../text/translate.ts";
 
 interface NewSecretProps {
   readonly title: string;
@@ -15,7 +15,6 @@ interface NewSecretProps {
 
 /** Shows a secret that cannot be shown again. */
 export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) {
-  const translate = useTranslate();
   return (
     <Dialog open fullWidth maxWidth="sm" aria-labelledby="new-secret">
       <DialogTitle id="new-secret">{title}</DialogTitle>
@@ -37,7 +36,6 @@ export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) 
 }
 
 function CopyableText({ label, text }: { readonly label: string; readonly text: string }) {
-  const translate = useTranslate();
   const [isCopied, setCopied] = useState<boolean>();
   const input = useRef<HTMLTextAreaElement>(null);
   const copy = async () => setCopied((await toClipboard(text)) || copySelected(input.current));

@@ -4,7 +4,7 @@ import { Box } from "@mui/material";
 import { useEffect, useSyncExternalStore } from "react";
 import { Title } from "react-admin";
 import { showInvisible } from "../text/show-invisible.ts";
-import { texts } from "../texts.ts";
+import { translate } from "../text/translate.ts";
 import { useSiteName } from "./site-context.ts";
 import { forScreenReaders } from "./theme.ts";
 
@@ -51,6 +51,6 @@ export function TitleAnnouncer() {
 function setTitles(newTitles: readonly Shown[]): void {
   titles = newTitles;
   const title = titles.at(-1)?.title;
-  document.title = title ? `${title} · ${texts.app.title}` : texts.app.title;
+  document.title = title ? `${title} · ${translate("app.title")}` : translate("app.title");
   for (const listener of [...listeners]) listener();
 }

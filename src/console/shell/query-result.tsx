@@ -2,7 +2,7 @@
 
 import { Alert, Button, Card, Skeleton, Stack } from "@mui/material";
 import type { ReactNode } from "react";
-import { useTranslate } from "react-admin";
+import { translate } from "../text/translate.ts";
 
 interface QueryResultProps<T> {
   readonly query: {
@@ -31,7 +31,6 @@ interface ReadFailedProps {
 
 /** Shows why a read failed, with a button that repeats it. */
 export function ReadFailed({ error, onRetry }: ReadFailedProps) {
-  const translate = useTranslate();
   const retryButton = (
     <Button color="inherit" size="small" onClick={() => onRetry()}>
       {translate("general.retry")}
@@ -46,7 +45,6 @@ export function ReadFailed({ error, onRetry }: ReadFailedProps) {
 
 /** Grey lines as a placeholder for data that is being read. */
 export function LoadingLines() {
-  const translate = useTranslate();
   return (
     <Stack role="progressbar" aria-label={translate("general.loading")} spacing={2} sx={{ p: 2 }}>
       {[60, 85, 70, 40].map((width) => (

@@ -2,7 +2,7 @@
 
 import { type Theme, useMediaQuery } from "@mui/material";
 import { defaultDarkTheme, defaultLightTheme, type RaThemeOptions } from "react-admin";
-import { texts } from "../texts.ts";
+import { translate } from "../text/translate.ts";
 
 const shape = { borderRadius: 8 };
 const typography = {
@@ -21,7 +21,7 @@ const accessible = {
       },
     },
   },
-  MuiCircularProgress: { defaultProps: { "aria-label": texts.general.loading } },
+  MuiCircularProgress: { defaultProps: { "aria-label": translate("general.loading") } },
 };
 
 /** The appearance of components: inputs with a border, a tinted active menu item, and rules for focus, reduced motion and print. */

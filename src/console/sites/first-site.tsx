@@ -2,13 +2,12 @@
 
 import { Alert, Button, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
-import { I18nContextProvider, useTranslate } from "react-admin";
+import { I18nContextProvider } from "react-admin";
 import type { NewSiteResponse, SessionInfo } from "../../admin/api/types.ts";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Plain } from "../shell/plain.tsx";
 import { useEdited, useUnsaved } from "../shell/unsaved.ts";
-import { i18nProvider } from "../text/i18n.ts";
-import { texts } from "../texts.ts";
+import { i18nProvider, translate } from "../text/translate.ts";
 import { type NewSiteText, SiteFields, toNewSite } from "./site-form.tsx";
 import { addSite } from "./sites.ts";
 
@@ -20,10 +19,10 @@ interface FirstSiteProps {
 
 /** The page that is shown until a site exists. */
 export function FirstSite({ session, reload }: FirstSiteProps) {
-  if (session.sites !== null) return <Plain title={texts.app.title} detail={texts.sites.first_other} />;
+  if (session.sites !== null) return <Plain title={translate("app.title")} detail={translate("sites.first_other")} />;
   return (
     <I18nContextProvider value={i18nProvider}>
-      <Plain title={texts.sites.first_title} detail={texts.sites.first_explain}>
+      <Plain title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
         <FirstSiteForm reload={reload} />
       </Plain>
     </I18nContextProvider>
@@ -31,7 +30,6 @@ export function FirstSite({ session, reload }: FirstSiteProps) {
 }
 
 function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
-  const translate = useTranslate();
   const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: true, withKey: true });
   const [added, setAdded] = useState<NewSiteResponse>();
   const [fault, setFault] = useState("");

@@ -2,7 +2,6 @@
 
 import { Box, TextField, Typography } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
@@ -10,6 +9,7 @@ import { NewSecret } from "../shell/new-secret.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
+import { translate } from "../text/translate.ts";
 import { AddSite, ChangeSite } from "./site-form.tsx";
 import { useSiteActions, useSiteContents } from "./sites.ts";
 
@@ -26,7 +26,6 @@ interface SiteDialogsProps {
 }
 
 export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
-  const translate = useTranslate();
   const { add, change, remove, renewSandbox } = useActionsWithNavigation();
   const close = () => onOpen(undefined);
   if (!open) return null;
@@ -104,7 +103,6 @@ interface SandboxOfSiteProps {
 
 /** The dialog that makes the sandbox of a site, or renews it. */
 function SandboxOfSite({ site, onConfirm, onClose }: SandboxOfSiteProps) {
-  const translate = useTranslate();
   const { sites } = useDeclared();
   const live = sites.find(({ id }) => id === site.sandboxOf) ?? site;
   const action = sites.some(({ sandboxOf }) => sandboxOf === live.id) ? "sandbox_renew" : "sandbox_make";
@@ -128,7 +126,6 @@ interface RemoveSiteProps {
 
 /** The dialog that lists what the removal of a site deletes, and removes the site after its name was typed. */
 function RemoveSite({ name, onRemove, onClose }: RemoveSiteProps) {
-  const translate = useTranslate();
   const { resources } = useDeclared();
   const { data: contents, error, refetch } = useSiteContents(name);
   const [typed, setTyped] = useState("");

@@ -2,10 +2,10 @@
 
 import { Checkbox, FormControlLabel, TextField } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
+import { translate } from "../text/translate.ts";
 import { toHostnames } from "./sites.ts";
 
 interface FieldsProps {
@@ -22,7 +22,6 @@ export interface NewSiteText extends Required<Omit<NewSiteBody, "hostnames">> {
 }
 
 export function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps) {
-  const translate = useTranslate();
   const box = (name: "isDefault" | "withKey", label: string) => (
     <FormControlLabel
       label={label}
@@ -68,7 +67,6 @@ interface AddSiteProps {
 }
 
 export function AddSite({ onSubmit, onClose }: AddSiteProps) {
-  const translate = useTranslate();
   const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: false, withKey: false });
   return (
     <Confirm
@@ -91,7 +89,6 @@ interface ChangeSiteProps {
 }
 
 export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSiteProps) {
-  const translate = useTranslate();
   const { name, hostnames, isDefault } = site;
   const [values, setValues] = useState<NewSiteText>({
     name,

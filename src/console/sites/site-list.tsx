@@ -16,11 +16,11 @@ import {
   TableRow,
   Typography,
 } from "@mui/material";
-import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
+import { translate } from "../text/translate.ts";
 import type { OpenSite } from "./site-dialogs.tsx";
 
 interface SiteListProps {
@@ -35,7 +35,6 @@ export function SiteList(props: SiteListProps) {
 }
 
 function SiteTable({ sites, ...rest }: SiteListProps) {
-  const translate = useTranslate();
   return (
     <TableContainer component={Card}>
       <Table size="small">
@@ -98,7 +97,6 @@ interface SiteProps {
 }
 
 function SiteName({ site: { name } }: SiteProps) {
-  const translate = useTranslate();
   return (
     <MuiLink
       component={Link}
@@ -115,7 +113,6 @@ function SiteName({ site: { name } }: SiteProps) {
 const maxHostnames = 4;
 
 function Hostnames({ site: { hostnames } }: SiteProps) {
-  const translate = useTranslate();
   if (hostnames.length === 0) return translate("sites.no_hostnames");
   const more = hostnames.length - maxHostnames;
   const shown = hostnames.slice(0, maxHostnames).join(", ");
@@ -123,7 +120,6 @@ function Hostnames({ site: { hostnames } }: SiteProps) {
 }
 
 function SiteButtons({ site, isForAll, onOpen }: Omit<SiteListProps, "sites"> & SiteProps) {
-  const translate = useTranslate();
   const { name } = site;
   return actionsOf(site, isForAll).map((kind) => (
     <Button
@@ -148,7 +144,6 @@ function actionsOf({ suspended, importing, sandboxOf }: SiteInfo, isForAll: bool
 }
 
 function SiteState({ site: { isDefault, suspended, importing, sandboxOf } }: SiteProps) {
-  const translate = useTranslate();
   const { sites } = useDeclared();
   const live = sites.find(({ id }) => id === sandboxOf);
   const state = importing ? "importing" : suspended ? "suspended" : "served";

@@ -2,9 +2,9 @@
 
 import { Button, TextField, Typography } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import { Page } from "../shell/page.tsx";
 import { useDeclared, useSession } from "../shell/site-context.ts";
+import { translate } from "../text/translate.ts";
 import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
 import { SiteList } from "./site-list.tsx";
 
@@ -13,7 +13,6 @@ const portion = 50;
 
 /** The page with the sites that the operator may manage. */
 export function SitesPage() {
-  const translate = useTranslate();
   const { sites } = useDeclared();
   const isForAll = useSession().sites === null;
   const [open, setOpen] = useState<OpenSite>();

@@ -1,16 +1,15 @@
 // The last delivery attempts of a webhook, with their status, error and duration.
 
 import { Box, Chip, Stack, Typography } from "@mui/material";
-import { useTranslate } from "react-admin";
 import type { DeliveryInfo } from "../../admin/api/types.ts";
 import { QueryResult } from "../shell/query-result.tsx";
 import { toNumber } from "../text/locale.ts";
 import { toExactMoment } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
 import { useDeliveries } from "./webhooks.ts";
 
 /** Lists the last delivery attempts of a webhook, the latest first. */
 export function Deliveries({ id }: { readonly id: number }) {
-  const translate = useTranslate();
   const query = useDeliveries(id);
   return (
     <QueryResult query={query}>
@@ -38,7 +37,6 @@ export function Deliveries({ id }: { readonly id: number }) {
 const columns = { xs: "1fr auto auto", sm: "190px 64px 1fr auto" };
 
 function Delivery({ delivery: { at, status, milliseconds, fault } }: { readonly delivery: DeliveryInfo }) {
-  const translate = useTranslate();
   const seconds = milliseconds / 1000;
   const took =
     milliseconds < 1000

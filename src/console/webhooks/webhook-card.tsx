@@ -2,11 +2,11 @@
 
 import { Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import type { WebhookInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { withMoments } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
 import { When } from "../text/when.tsx";
 import { Deliveries } from "./deliveries.tsx";
 
@@ -22,7 +22,6 @@ interface WebhookCardProps {
 
 /** A card for a webhook, with its state and its actions. */
 export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
-  const translate = useTranslate();
   const [isOpen, setOpen] = useState(false);
   const { id, url, status } = webhook;
   const tasks: WebhookTask[] = ["test", status === "paused" ? "resume" : "pause"];
@@ -72,7 +71,6 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
 
 /** Shows the resources of a webhook, the number of changes that it is behind, and its error. */
 function Facts({ webhook: { resources, behind, status, detail, nextAt } }: { readonly webhook: WebhookInfo }) {
-  const translate = useTranslate();
   const lag =
     behind === null
       ? translate("webhooks.behind_unknown")

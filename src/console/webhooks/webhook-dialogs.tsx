@@ -11,11 +11,11 @@ import {
   Typography,
 } from "@mui/material";
 import { useState } from "react";
-import { useTranslate } from "react-admin";
 import { Confirm } from "../shell/confirm.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
 import { serverNow } from "../text/server-time.ts";
+import { translate } from "../text/translate.ts";
 
 interface AddWebhookProps {
   readonly onAdd: (url: string, resources: readonly string[]) => Promise<unknown>;
@@ -23,7 +23,6 @@ interface AddWebhookProps {
 }
 
 export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
-  const translate = useTranslate();
   const { resources } = useDeclared();
   const [url, setUrl] = useState("https://");
   const [chosen, setChosen] = useState<readonly string[]>([]);
@@ -70,7 +69,6 @@ interface RewindProps {
 
 /** The dialog that asks for a time. The changes from this time on are sent again. */
 export function RewindWebhook({ onRewind, onClose }: RewindProps) {
-  const translate = useTranslate();
   const [since, setSince] = useState(() => toLocal(serverNow() - 3_600_000));
   return (
     <Confirm

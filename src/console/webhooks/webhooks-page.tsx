@@ -3,12 +3,13 @@
 import WebhookIcon from "@mui/icons-material/Webhook";
 import { Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
-import { useNotify, useTranslate } from "react-admin";
+import { useNotify } from "react-admin";
 import { Confirm } from "../shell/confirm.tsx";
 import { Empty } from "../shell/empty.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
+import { translate } from "../text/translate.ts";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
 import { AddWebhook, RewindWebhook } from "./webhook-dialogs.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
@@ -21,7 +22,6 @@ type OpenWebhook =
 
 /** The page with the webhooks of the site. */
 export function WebhooksPage() {
-  const translate = useTranslate();
   const query = useWebhooks();
   const [open, setOpen] = useState<OpenWebhook>();
   const onTask = useTasks(setOpen);
@@ -52,7 +52,6 @@ export function WebhooksPage() {
 
 /** Returns a function that executes an action at once, or opens its dialog if it needs a confirmation. */
 function useTasks(onOpen: (open: OpenWebhook) => void) {
-  const translate = useTranslate();
   const notify = useNotify();
   const actions = useWebhookActions();
   return async (id: number, task: WebhookTask) => {
@@ -61,7 +60,7 @@ function useTasks(onOpen: (open: OpenWebhook) => void) {
       if (task !== "test") return void (await actions[task](id));
       const { status, fault } = await actions.test(id);
       if (fault) notify(translate("webhooks.test_bad", { fault }), { type: "error" });
-      else notify(translate("webhooks.test_good", { status }), { type: "success" });
+      else notify(translate("webhooks.test_good", { status: status ?? "" }), { type: "success" });
     } catch (error) {
       notify((error as Error).message, { type: "error" });
     }
@@ -75,7 +74,6 @@ function OpenDialog({
   readonly open: OpenWebhook;
   readonly onOpen: (open: OpenWebhook | undefined) => void;
 }) {
-  const translate = useTranslate();
   const notify = useNotify();
   const actions = useWebhookActions();
   const close = () => onOpen(undefined);
