@@ -20,7 +20,7 @@ import { getSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { type Running, start } from "../../src/start.ts";
-import { lastOfBase } from "../../src/store/database/tables.ts";
+import { lastOfBase } from "../../src/store/database/schema-versions.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { type EngineKind, engines } from "../support/engine/engines.ts";
 import { type CallOptions, call } from "../support/http/server.ts";

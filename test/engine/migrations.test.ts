@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
-import type { Addition } from "../../src/store/database/tables.ts";
+import type { Addition } from "../../src/store/database/schema-versions.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { parseAddress } from "../../src/store/postgres/address.ts";
 import { migrate as migratePostgres } from "../../src/store/postgres/migrate.ts";

@@ -2,7 +2,7 @@
 
 import type { RecordCounts } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { baseVersion } from "./tables.ts";
+import { baseVersion } from "./schema-versions.ts";
 
 /** The columns of a site's row for its counts. */
 export interface StoredCounts {

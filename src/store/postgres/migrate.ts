@@ -3,16 +3,14 @@
 
 import { unavailableError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
+import { type View, viewNameOf, viewOf } from "../database/reporting-views.ts";
 import {
   type Addition,
   additionsOf,
   lastOfBase,
   schemaTooNewError,
   schemaTooOldError,
-  type View,
-  viewNameOf,
-  viewOf,
-} from "../database/tables.ts";
+} from "../database/schema-versions.ts";
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import lastBackup from "./002-last-backup.sql" with { type: "text" };
 import type { PostgresConnection, ResultRow } from "./connection.ts";

@@ -4,16 +4,14 @@ import type { Database } from "bun:sqlite";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { incompleteSites } from "../database/incomplete-sites.ts";
+import { type View, viewNameOf, viewOf } from "../database/reporting-views.ts";
 import {
   type Addition,
   additionsOf,
   lastOfBase,
   schemaTooNewError,
   schemaTooOldError,
-  type View,
-  viewNameOf,
-  viewOf,
-} from "../database/tables.ts";
+} from "../database/schema-versions.ts";
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import lastBackup from "./002-last-backup.sql" with { type: "text" };
 import { withSqliteErrors } from "./errors.ts";

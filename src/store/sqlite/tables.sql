@@ -1,5 +1,5 @@
 -- The tables of schema version 1, as the base version has them. Later columns and tables are added by files of their own, never here (`lastAdded` in
--- store/database/tables.ts, which also says what each table has).
+-- store/database/schema-versions.ts). store/database/tables.ts says what each table has.
 -- The primary key of each table with rows of a site begins with the site.
 -- A deleted record keeps its row, with null as its body, so that its ID is never used again.
 --
