@@ -1,5 +1,5 @@
-// Authorizes the operator of an import or undo again before each transaction, because imports and undos can run for minutes after the request that
-// started them.
+// Authorizes the operator of an import, an undo or the copy for a sandbox again before each transaction, because they can run for minutes after the
+// request that started them.
 
 import type { Engine, EngineCommits } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -8,19 +8,19 @@ import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readCurrentSystemRecords, requireSession } from "./session.ts";
 
-/** An import or undo that an operator has started. Its member may change: it is read before each transaction. */
+/** An import, undo or copy that an operator has started. Its member may change: it is read before each transaction. */
 interface Started {
-  /** Whether the import or undo continues after the session in which it was started has ended. */
+  /** Whether it continues after the session in which it was started has ended. */
   readonly outlivesSession: boolean;
 }
 
 /**
- * Wraps the engine of `call` for an import or undo. Before each transaction, requires that the operator still exists, may manage the site, and
+ * Wraps the engine of `call` for an import, undo or copy. Before each transaction, requires that the operator still exists, may manage the site, and
  * is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
  */
 export function withReauthorization(
   call: ActionContext,
-  what: "import" | "undo",
+  what: "import" | "undo" | "copy",
   site: SiteRecord,
   started: Started,
 ): Engine {
@@ -38,7 +38,7 @@ export function withReauthorization(
   return { ...engine, ...commits };
 }
 
-/** Requires that the operator may still continue the import or undo. @throws ProblemError `forbidden` */
+/** Requires that the operator may still continue. @throws ProblemError `forbidden` */
 async function reauthorizeOperator(
   call: ActionContext,
   what: string,

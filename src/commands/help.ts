@@ -41,7 +41,7 @@ const examples: Record<string, readonly string[]> = {
     'key create --site garden --label "warehouse till" --scope read --expires 90d',
     "key create --site garden --sandbox",
   ],
-  "key list": ["key list --site garden"],
+  "key list": ["key list --site garden", "key list --site garden --sandbox"],
   "key set": ["key set sfk_AbCd1234 --rate 50 --expires 30d"],
   "key revoke": ["key revoke sfk_AbCd1234"],
   "key rotate": ["key rotate sfk_AbCd1234 --overlap 24h"],

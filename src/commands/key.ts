@@ -27,8 +27,13 @@ import {
 import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
-interface CreateOptions extends SiteOptions {
-  readonly sandbox?: true;
+/** The options that name the site of a key. */
+interface SiteOfKey {
+  readonly site: string;
+  readonly sandbox?: true | undefined;
+}
+
+interface CreateOptions extends SiteOptions, SiteOfKey {
   readonly label?: string;
   readonly scope: Scope;
   readonly expires?: string;
@@ -68,21 +73,24 @@ function createCommand(): Command {
 }
 
 /** Returns the site of `--site`, or with `--sandbox` its sandbox. @throws ProblemError `not-found`, or `conflict` if it is incomplete */
-async function siteOfKey(engine: Engine, options: SiteOptions & { sandbox?: true }): Promise<SiteRecord> {
-  const site = await getSite(engine, options.site);
-  return options.sandbox && site.SandboxOf === "" ? requireSandbox(await listSites(engine), site) : site;
+async function siteOfKey(engine: Engine, { site: name, sandbox }: SiteOfKey): Promise<SiteRecord> {
+  const site = await getSite(engine, name);
+  return sandbox && site.SandboxOf === "" ? requireSandbox(await listSites(engine), site) : site;
 }
 
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
     .description("list the keys of one site or of all, by prefix; the keys themselves are not stored")
     .option("--site <name>", "name of the site, see `site list` (default: all)")
-    .action(async (options: CommonOptions & { site?: string }) => {
+    .option("--sandbox", "only the keys of the sandbox of this site")
+    .action(async (options: CommonOptions & { site?: string; sandbox?: true }) => {
+      const { site, sandbox } = options;
+      if (sandbox && site === undefined) throw new UsageError("--sandbox needs --site with the name of the site");
       const keys = await withEngine(options, async (engine) =>
-        listKeys(engine, options.site === undefined ? undefined : await getSite(engine, options.site)),
+        listKeys(engine, site === undefined ? undefined : await siteOfKey(engine, { site, sandbox })),
       );
       const now = Date.now();
-      const sites = options.site === undefined ? ["SITE"] : [];
+      const sites = site === undefined ? ["SITE"] : [];
       const header = [
         "PREFIX",
         ...sites,

@@ -36,9 +36,10 @@ export function sandboxCommand(): Command {
 
 function describe({ site, live, isNew, records, keys, webhooks }: MadeSandbox, options: CommonOptions): string {
   const copy = `the sandbox ${site.Name} with ${formatCount(records, "record")}`;
-  const stays = `its ${formatCount(keys, "key")} and ${formatCount(webhooks, "webhook")} stay`;
-  if (!isNew)
-    return `renewed ${copy}: ${stays}, its former records and history are gone; earlier cursors and ETags are not valid`;
+  if (!isNew) {
+    const kept = `its ${formatCount(keys, "key")} and ${formatCount(webhooks, "webhook")} stay`;
+    return `renewed ${copy}: ${kept}; its former records and history are gone, and earlier cursors and ETags are not valid`;
+  }
   const create = commandLine(["key", "create", "--site", live.Name, "--sandbox"], options.database);
   return `made ${copy}; to create a key: ${create}`;
 }

@@ -3,7 +3,7 @@
 import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
-import { findSandboxRecord, nameOfLiveSite, suspensionOf } from "../operator/sites/sandboxes.ts";
+import { findSandboxRecord, nameOfLiveSite, suspensionOf, withSandboxesBelow } from "../operator/sites/sandboxes.ts";
 import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
 import { removeSite } from "../operator/sites/site-removal.ts";
 import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites/sites.ts";
@@ -107,12 +107,6 @@ function listCommand(): Command {
       const rows = sites.map((site) => toRow(site, sites));
       printResult(options, sites, toTable(header, rows));
     });
-}
-
-/** Returns the sites in their order, but each sandbox directly below its live site. */
-function withSandboxesBelow(sites: readonly SiteRecord[]): SiteRecord[] {
-  const rankOf = ({ ID, SandboxOf }: SiteRecord) => Number(SandboxOf || ID);
-  return sites.toSorted((a, b) => rankOf(a) - rankOf(b) || a.ID - b.ID);
 }
 
 function setCommand(): Command {

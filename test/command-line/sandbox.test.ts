@@ -42,8 +42,10 @@ test("a sandbox is made, opened by its key at the hostname of its site, renewed,
     expect(one).toStartWith("sfk_test_");
     expect(await read(one)).toEqual([["Acme", "Bolt"], "garden-sandbox"]);
   }
-  const [first] = JSON.parse(await workspace.mustRun(["key", "list", "--site", "garden-sandbox", "--json"]));
-  expect(first.Prefix).toBe(key.slice(0, 17));
+  const listed = await workspace.mustRun(["key", "list", "--site", "garden-sandbox", "--json"]);
+  expect(JSON.parse(listed)[0].Prefix).toBe(key.slice(0, 17));
+  expect(await workspace.mustRun(["key", "list", "--site", "garden", "--sandbox", "--json"])).toBe(listed);
+  expect((await workspace.run(["key", "list", "--sandbox"])).code).toBe(2);
 
   await workspace.mustRun(["delete", "--site", "garden-sandbox", "brands", "1"]);
   expect([await read(key), await read(liveKey)]).toEqual([

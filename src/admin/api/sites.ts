@@ -4,13 +4,14 @@ import { Semaphore } from "../../lib/concurrency.ts";
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { makeSandbox } from "../../operator/sandbox/make-sandbox.ts";
-import { suspensionOf } from "../../operator/sites/sandboxes.ts";
+import { suspensionOf, withSandboxesBelow } from "../../operator/sites/sandboxes.ts";
 import { createSites } from "../../operator/sites/site-creation.ts";
 import { removeSite } from "../../operator/sites/site-removal.ts";
 import { setSite, summarizeSite, TakenNameError } from "../../operator/sites/sites.ts";
 import { type SiteRecord, splitWords } from "../../system/system-records.ts";
 import { type Action, type ActionContext, requireOperatorOfAllSites } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseText, parseTexts } from "../json-body.ts";
+import { withReauthorization } from "../reauthorized-engine.ts";
 import type {
   NewSiteBody,
   NewSiteResponse,
@@ -37,9 +38,13 @@ export const siteActions: readonly Action[] = [
 /** Limits the sandboxes that are made at once to two, because each reads a site in one transaction, which has a connection of its own. */
 const sandboxes = new Semaphore(2);
 
+/** Lists the sites, each sandbox directly below its live site. */
 async function listOwnSites(call: ActionContext): Promise<SitesResponse> {
   const sites = await call.sites();
-  return { sites: sites.map((site) => toSiteInfo(site, sites)), publicUrl: toConnectableUrl(call.publicUrl) };
+  return {
+    sites: withSandboxesBelow(sites).map((site) => toSiteInfo(site, sites)),
+    publicUrl: toConnectableUrl(call.publicUrl),
+  };
 }
 
 /** Adds a site. The key is only in this response. */
@@ -52,7 +57,7 @@ async function add(call: ActionContext): Promise<NewSiteResponse> {
   };
   const [added] = await createSites(call.engine, [settings], parseBoolean(input, "withKey") ?? false, call.now());
   if (!added) throw new Error("the site was not added");
-  return { site: toSiteInfo(added.site), key: added.key ?? null, run: call.run };
+  return { site: toSiteInfo(added.site, [added.site]), key: added.key ?? null, run: call.run };
 }
 
 /** Returns a site with the numbers of its records, keys and webhooks, which a removal would delete. */
@@ -79,7 +84,7 @@ async function change(call: ActionContext): Promise<SiteResponse> {
   const changed = await setSite(call.engine, Name, settings, call.now()).catch((error) => {
     throw hideOtherSites(error, call);
   });
-  return { site: toSiteInfo(changed), run: call.run };
+  return { site: toSiteInfo(changed, [changed]), run: call.run };
 }
 
 /** Removes a site. As a confirmation, the body has the name of the site: `{"name": "garden"}`. */
@@ -88,15 +93,20 @@ async function remove(call: ActionContext): Promise<SiteResponse> {
   if (parseText(await call.input<Pick<SiteInfo, "name">>(), "name") !== Name) {
     throw new ProblemError("bad-request", `to remove the site, send its name: {"name":"${Name}"}`);
   }
-  return { site: toSiteInfo(await removeSite(call.engine, Name, call.now())), run: call.run };
+  const sites = await call.sites();
+  return { site: toSiteInfo(await removeSite(call.engine, Name, call.now()), sites), run: call.run };
 }
 
-/** Makes the sandbox of a site, or renews it. The response comes when the copy is complete: for a million records after a minute. */
+/**
+ * Makes the sandbox of a site, or renews it. The response comes when the copy is complete: for a million records after a minute. The copy is stopped
+ * if the operator is signed out or removed, or may no longer manage the site.
+ */
 async function renewSandbox(call: ActionContext): Promise<SandboxResponse> {
-  const { Name } = await call.site();
-  const made = await sandboxes.run(() => makeSandbox(call.engine, Name, { now: call.now }));
-  const { site, live, leftover: _, ...counts } = made;
-  return { ...counts, site: toSiteInfo(site, [live]), run: call.run };
+  const live = await call.site();
+  const engine = withReauthorization(call, "copy", live, { outlivesSession: false });
+  const made = await sandboxes.run(() => makeSandbox(engine, live.Name, { now: call.now }));
+  const { site, live: present, leftover: _, ...counts } = made;
+  return { ...counts, site: toSiteInfo(site, [present]), run: call.run };
 }
 
 /** Hides which other site has a name or hostname, if the operator may not manage all sites. */
@@ -106,7 +116,7 @@ function hideOtherSites(error: unknown, { session }: ActionContext): unknown {
 }
 
 /** @param sites among them the live site of a sandbox */
-function toSiteInfo(site: SiteRecord, sites: readonly SiteRecord[] = []): SiteInfo {
+function toSiteInfo(site: SiteRecord, sites: readonly SiteRecord[]): SiteInfo {
   const { ID, Name, Hostnames, Default, Importing, SandboxOf } = site;
   return {
     id: ID,

@@ -1,9 +1,11 @@
 // The layout of every page of a site: the bar, the menu, and the parts that can appear over every page.
 
+import ScienceIcon from "@mui/icons-material/Science";
 import { Alert, Box, Divider, Portal } from "@mui/material";
 import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
 import { TitleAnnouncer } from "../shell/page-title.tsx";
+import { findLive } from "../shell/sandboxes.ts";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { AccessNotices } from "./access-notices.tsx";
@@ -40,12 +42,10 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
 
 /** Says on every page of a sandbox that it is one. */
 function SandboxNotice() {
-  const { sandboxOf } = useSiteInfo();
-  const { sites } = useDeclared();
-  const live = sites.find(({ id }) => id === sandboxOf);
+  const live = findLive(useDeclared().sites, useSiteInfo());
   if (!live) return null;
   return (
-    <Alert severity="info" variant="outlined" sx={{ mt: 2 }}>
+    <Alert severity="info" variant="outlined" icon={<ScienceIcon />} sx={{ mt: 2 }}>
       {translate("sites.sandbox_notice", { name: live.name })}
     </Alert>
   );

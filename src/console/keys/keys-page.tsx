@@ -8,6 +8,7 @@ import { Empty } from "../shell/empty.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
+import { findLive } from "../shell/sandboxes.ts";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { translate } from "../text/translate.ts";
@@ -58,7 +59,7 @@ function OpenDialog({
   const site = useSiteInfo();
   const { publicUrl, sites } = useDeclared();
   // A key of a sandbox opens it at the hostnames of its live site.
-  const liveSite = sites.find(({ id }) => id === site.sandboxOf) ?? site;
+  const liveSite = findLive(sites, site) ?? site;
   const actions = useKeyActions();
   const close = () => onOpen(undefined);
   const show = async (issued: Promise<{ readonly key: string }>) => {

@@ -120,6 +120,7 @@ interface SitesChoiceProps {
   readonly onChange: (value: ManagedSites) => void;
 }
 
+/** The choice of live sites. An operator of a live site may also manage its sandbox. */
 function SitesChoice({ value, onChange }: SitesChoiceProps) {
   const { sites: known } = useDeclared();
   const { isForAll, sites } = value;
@@ -137,7 +138,7 @@ function SitesChoice({ value, onChange }: SitesChoiceProps) {
         <Autocomplete
           multiple
           disableCloseOnSelect
-          options={known.map((site) => site.name)}
+          options={known.filter(({ sandboxOf }) => sandboxOf === null).map((site) => site.name)}
           value={[...sites]}
           onChange={(_event, chosen) => onChange({ ...value, sites: chosen })}
           filterOptions={(options, { inputValue }) =>

@@ -1,8 +1,19 @@
 // The frame of most dialogs: a form with one action, which shows why the action failed, and asks before typed values are lost.
 
-import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack } from "@mui/material";
+import {
+  Alert,
+  Button,
+  Dialog,
+  DialogActions,
+  DialogContent,
+  DialogTitle,
+  LinearProgress,
+  Stack,
+  Typography,
+} from "@mui/material";
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { translate } from "../text/translate.ts";
+import { useShown } from "./shown.ts";
 import { askBeforeLoss, useUnsaved } from "./unsaved.ts";
 
 interface ConfirmProps {
@@ -12,6 +23,8 @@ interface ConfirmProps {
   readonly isDisabled?: boolean | undefined;
   /** Whether the operator typed or chose something. If so, the dialog asks before it is closed without its action. */
   readonly isEdited?: boolean;
+  /** Says what happens while the action runs, if it can take long. The dialog may then be closed: the action continues. */
+  readonly busyText?: string;
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -24,6 +37,7 @@ export function Confirm({
   isDangerous = false,
   isDisabled = false,
   isEdited = false,
+  busyText,
   onConfirm,
   onClose,
   children,
@@ -31,6 +45,7 @@ export function Confirm({
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
   const titleId = useId();
+  const isShown = useShown();
   const markSaved = useUnsaved(isEdited);
   const cancel = () => (isEdited ? askBeforeLoss(onClose) : onClose());
 
@@ -41,7 +56,7 @@ export function Confirm({
     try {
       await onConfirm();
       markSaved();
-      onClose();
+      if (isShown()) onClose();
     } catch (error) {
       setFault((error as Error).message);
       setBusy(false);
@@ -55,11 +70,19 @@ export function Confirm({
         <DialogContent>
           <Stack spacing={2}>
             {children}
-            {fault && <Alert severity="error">{fault}</Alert>}
+            {fault && !isBusy && <Alert severity="error">{fault}</Alert>}
+            {isBusy && busyText && (
+              <div>
+                <Typography role="status" sx={{ mb: 1 }}>
+                  {busyText}
+                </Typography>
+                <LinearProgress aria-label={busyText} />
+              </div>
+            )}
           </Stack>
         </DialogContent>
         <DialogActions>
-          <Button onClick={cancel}>{translate("general.cancel")}</Button>
+          <Button onClick={cancel}>{translate(isBusy && busyText ? "general.close" : "general.cancel")}</Button>
           <Button
             type="submit"
             variant="contained"

@@ -7,16 +7,18 @@ import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { Confirm } from "../shell/confirm.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
-import { useDeclared, useSiteName } from "../shell/site-context.ts";
+import { findSandboxOf } from "../shell/sandboxes.ts";
+import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
+import { SandboxDialog } from "./sandbox-dialog.tsx";
 import { AddSite, ChangeSite } from "./site-form.tsx";
 import { useSiteActions, useSiteContents } from "./sites.ts";
 
 /** The dialog that is open over the list of sites. */
 export type OpenSite =
   | { readonly kind: "new" }
-  | { readonly kind: "edit" | "suspend" | "resume" | "sandbox" | "remove"; readonly site: SiteInfo }
+  | { readonly kind: "edit" | "suspend" | "resume" | "sandbox" | "renew" | "remove"; readonly site: SiteInfo }
   | { readonly kind: "secret"; readonly name: string; readonly secret: string };
 
 interface SiteDialogsProps {
@@ -26,7 +28,7 @@ interface SiteDialogsProps {
 }
 
 export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
-  const { add, change, remove, renewSandbox } = useActionsWithNavigation();
+  const { add, change, remove } = useActionsWithNavigation();
   const close = () => onOpen(undefined);
   if (!open) return null;
   if (open.kind === "new") {
@@ -50,17 +52,15 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   }
   const { site, kind } = open;
   if (kind === "edit")
-    return (
-      <ChangeSite site={site} hasDefault={isForAll} onSubmit={(values) => change(site.name, values)} onClose={close} />
-    );
-  if (kind === "sandbox") return <SandboxOfSite site={site} onConfirm={renewSandbox} onClose={close} />;
-  if (kind === "remove") return <RemoveSite name={site.name} onRemove={() => remove(site.name)} onClose={close} />;
+    return <ChangeSite site={site} hasDefault={isForAll} onSubmit={(values) => change(site, values)} onClose={close} />;
+  if (kind === "sandbox" || kind === "renew") return <SandboxDialog site={site} kind={kind} onClose={close} />;
+  if (kind === "remove") return <RemoveSite site={site} onRemove={() => remove(site)} onClose={close} />;
   return (
     <Confirm
       title={translate(`sites.${kind}_title`, { name: site.name })}
       action={translate(`sites.${kind}`)}
       isDangerous={kind === "suspend"}
-      onConfirm={() => change(site.name, { isSuspended: kind === "suspend" })}
+      onConfirm={() => change(site, { isSuspended: kind === "suspend" })}
       onClose={close}
     >
       <Typography>{translate(`sites.${kind}_explain`)}</Typography>
@@ -68,65 +68,41 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   );
 }
 
-/** Returns the functions that change sites. If the shown site is renamed or removed, they also change the address to an existing site. */
+/** Returns the functions that change sites. If the shown site is renamed or removed, also with its live site, they change the address to an existing site. */
 function useActionsWithNavigation() {
-  const { add, change, remove, renewSandbox } = useSiteActions();
-  const shown = useSiteName();
+  const { add, change, remove } = useSiteActions();
+  const shown = useSiteInfo();
   const { sites } = useDeclared();
   const navigate = useNavigate();
   return {
     add,
-    async change(name: string, values: SiteBody) {
-      await change(name, values);
-      if (name === shown && values.name && values.name !== name) navigate(`/${values.name}/sites`, { replace: true });
+    async change(site: SiteInfo, values: SiteBody) {
+      await change(site.name, values);
+      if (!values.name || values.name === site.name) return;
+      if (shown.id === site.id) navigate(`/${values.name}/sites`, { replace: true });
+      // The sandbox is renamed with its live site (contract section 1).
+      if (shown.sandboxOf === site.id) navigate(`/${values.name}-sandbox/sites`, { replace: true });
     },
-    /** Makes or renews the sandbox of a site, and shows its keys: a program needs one. */
-    async renewSandbox(name: string) {
-      const { site } = await renewSandbox(name);
-      navigate(`/${site.name}/keys`);
-    },
-    async remove(name: string) {
-      await remove(name);
-      const other = sites.find((site) => site.name !== name);
-      if (name === shown) navigate(other ? `/${other.name}/sites` : "/", { replace: true });
+    async remove(site: SiteInfo) {
+      await remove(site.name);
+      const isGone = ({ id, sandboxOf }: SiteInfo) => id === site.id || sandboxOf === site.id;
+      const other = sites.find((one) => !isGone(one));
+      if (isGone(shown)) navigate(other ? `/${other.name}/sites` : "/", { replace: true });
     },
   };
 }
 
-interface SandboxOfSiteProps {
-  /** The live site, or its sandbox. */
-  readonly site: SiteInfo;
-  /** @param name of the live site */
-  readonly onConfirm: (name: string) => Promise<unknown>;
-  readonly onClose: () => void;
-}
-
-/** The dialog that makes the sandbox of a site, or renews it. */
-function SandboxOfSite({ site, onConfirm, onClose }: SandboxOfSiteProps) {
-  const { sites } = useDeclared();
-  const live = sites.find(({ id }) => id === site.sandboxOf) ?? site;
-  const action = sites.some(({ sandboxOf }) => sandboxOf === live.id) ? "sandbox_renew" : "sandbox_make";
-  return (
-    <Confirm
-      title={translate("sites.sandbox_title", { name: live.name })}
-      action={translate(`sites.${action}`)}
-      onConfirm={() => onConfirm(live.name)}
-      onClose={onClose}
-    >
-      <Typography>{translate(`sites.${action}_explain`)}</Typography>
-    </Confirm>
-  );
-}
-
 interface RemoveSiteProps {
-  readonly name: string;
+  readonly site: SiteInfo;
   readonly onRemove: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
 /** The dialog that lists what the removal of a site deletes, and removes the site after its name was typed. */
-function RemoveSite({ name, onRemove, onClose }: RemoveSiteProps) {
-  const { resources } = useDeclared();
+function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
+  const { resources, sites } = useDeclared();
+  const { name } = site;
+  const sandbox = findSandboxOf(sites, site);
   const { data: contents, error, refetch } = useSiteContents(name);
   const [typed, setTyped] = useState("");
   const records = resources.map(({ path, singular, plural }) => {
@@ -137,6 +113,7 @@ function RemoveSite({ name, onRemove, onClose }: RemoveSiteProps) {
     ...records,
     translate("sites.remove_keys", { smart_count: contents.keys }),
     translate("sites.remove_webhooks", { smart_count: contents.webhooks }),
+    ...(sandbox ? [translate("sites.remove_sandbox", { name: sandbox.name })] : []),
   ];
   return (
     <Confirm

@@ -18,6 +18,7 @@ import {
 } from "@mui/material";
 import { Link } from "react-router-dom";
 import type { SiteInfo } from "../../admin/api/types.ts";
+import { findLive, findSandboxOf } from "../shell/sandboxes.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { translate } from "../text/translate.ts";
@@ -83,7 +84,7 @@ function SiteCards({ sites, ...rest }: SiteListProps) {
               <Hostnames site={site} />
             </Typography>
           </CardContent>
-          <CardActions>
+          <CardActions sx={{ flexWrap: "wrap" }}>
             <SiteButtons site={site} {...rest} />
           </CardActions>
         </Card>
@@ -112,7 +113,10 @@ function SiteName({ site: { name } }: SiteProps) {
 /** Maximum number of hostnames to show. For further hostnames, only their number is shown. */
 const maxHostnames = 4;
 
-function Hostnames({ site: { hostnames } }: SiteProps) {
+function Hostnames({ site }: SiteProps) {
+  const live = findLive(useDeclared().sites, site);
+  if (live) return translate("sites.sandbox_of", { name: live.name });
+  const { hostnames } = site;
   if (hostnames.length === 0) return translate("sites.no_hostnames");
   const more = hostnames.length - maxHostnames;
   const shown = hostnames.slice(0, maxHostnames).join(", ");
@@ -121,7 +125,8 @@ function Hostnames({ site: { hostnames } }: SiteProps) {
 
 function SiteButtons({ site, isForAll, onOpen }: Omit<SiteListProps, "sites"> & SiteProps) {
   const { name } = site;
-  return actionsOf(site, isForAll).map((kind) => (
+  const { sites } = useDeclared();
+  return actionsOf(site, sites, isForAll).map((kind) => (
     <Button
       key={kind}
       size="small"
@@ -137,21 +142,21 @@ function SiteButtons({ site, isForAll, onOpen }: Omit<SiteListProps, "sites"> & 
 type SiteAction = Extract<OpenSite, { readonly site: SiteInfo }>["kind"];
 
 /** Returns the actions that a site has. A sandbox has no settings of its own. */
-function actionsOf({ suspended, importing, sandboxOf }: SiteInfo, isForAll: boolean): SiteAction[] {
+function actionsOf(site: SiteInfo, sites: readonly SiteInfo[], isForAll: boolean): SiteAction[] {
+  const { suspended, importing, sandboxOf } = site;
   if (importing) return [];
-  const settings: SiteAction[] = sandboxOf === null ? ["edit", suspended ? "resume" : "suspend"] : [];
-  return [...settings, "sandbox", ...(isForAll ? (["remove"] as const) : [])];
+  const removal: SiteAction[] = isForAll ? ["remove"] : [];
+  if (sandboxOf !== null) return ["renew", ...removal];
+  const making: SiteAction[] = findSandboxOf(sites, site) ? [] : ["sandbox"];
+  return ["edit", suspended ? "resume" : "suspend", ...making, ...removal];
 }
 
-function SiteState({ site: { isDefault, suspended, importing, sandboxOf } }: SiteProps) {
-  const { sites } = useDeclared();
-  const live = sites.find(({ id }) => id === sandboxOf);
+function SiteState({ site: { isDefault, suspended, importing } }: SiteProps) {
   const state = importing ? "importing" : suspended ? "suspended" : "served";
   const color = state === "served" ? "success" : "warning";
   return (
     <Stack direction="row" useFlexGap sx={{ gap: 1, flexShrink: 0 }}>
       <Chip size="small" variant="outlined" color={color} label={translate(`sites.${state}`)} />
-      {live && <Chip size="small" variant="outlined" label={translate("sites.sandbox_of", { name: live.name })} />}
       {isDefault && <Chip size="small" variant="outlined" label={translate("sites.default")} />}
     </Stack>
   );

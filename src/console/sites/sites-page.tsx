@@ -2,7 +2,9 @@
 
 import { Button, TextField, Typography } from "@mui/material";
 import { useState } from "react";
+import type { SiteInfo } from "../../admin/api/types.ts";
 import { Page } from "../shell/page.tsx";
+import { findLive } from "../shell/sandboxes.ts";
 import { useDeclared, useSession } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
@@ -19,7 +21,9 @@ export function SitesPage() {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(portion);
   const wanted = search.trim().toLowerCase();
-  const found = sites.filter(({ name, hostnames }) => [name, ...hostnames].some((text) => text.includes(wanted)));
+  // A sandbox is also found by the hostnames of its live site, which its keys are for.
+  const textsOf = (site: SiteInfo) => [site.name, ...(findLive(sites, site) ?? site).hostnames];
+  const found = sites.filter((site) => textsOf(site).some((text) => text.includes(wanted)));
   return (
     <Page
       title={translate("sites.title")}

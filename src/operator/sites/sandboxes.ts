@@ -21,6 +21,12 @@ export function findSandboxRecord(sites: readonly SiteRecord[], live: Pick<SiteR
   return sites.find(({ SandboxOf, Importing }) => SandboxOf === String(live.ID) && Importing === "");
 }
 
+/** Returns the sites in their order, but each sandbox directly below its live site. */
+export function withSandboxesBelow(sites: readonly SiteRecord[]): SiteRecord[] {
+  const rankOf = ({ ID, SandboxOf }: SiteRecord) => Number(SandboxOf || ID);
+  return sites.toSorted((a, b) => rankOf(a) - rankOf(b) || a.ID - b.ID);
+}
+
 /**
  * Returns a site as it is now; undefined if it was removed. A renewed sandbox is another site than before: the sandbox of the same live site.
  * @param site as it was read before

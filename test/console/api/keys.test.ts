@@ -106,6 +106,21 @@ describe("keys in the console", () => {
     expect((await anna.call("POST", `${keys}/${id}/rotate`, { overlap })).status).toBe(400);
   });
 
+  test("a key of a sandbox says so, and opens only the sandbox; so does the key that replaces it", async () => {
+    await anna.call("POST", "/sites/shop/sandbox", {});
+    const path = "/sites/shop-sandbox/keys";
+    const { key, id, prefix } = (await anna.call("POST", path, { label: "trial" })).json;
+    const rotated = (await anna.call("POST", `${path}/${id}/rotate`, { overlap: 1 })).json;
+    expect(prefix).toBe(key.slice(0, 17));
+    for (const one of [key, rotated.key]) {
+      expect(one).toMatch(/^sfk_test_[0-9A-Za-z]{42}$/);
+      const { status, headers } = await server.call("GET", "/restapi/brands.json", { key: one });
+      expect([status, headers.get("X-Sandbox")]).toEqual([200, "shop-sandbox"]);
+    }
+    expect((await anna.call("GET", keys)).text).not.toContain("sfk_test_");
+    expect((await anna.call("POST", `${keys}/${id}/revoke`, {})).status).toBe(404);
+  });
+
   test("keys of another site are not found", async () => {
     await createSite(server.engine, "toys", {}, 1);
     const { id } = (await anna.call("POST", "/sites/toys/keys", { label: "toy" })).json;

@@ -87,6 +87,14 @@ test("a request that renames or removes a site can be repeated", async () => {
   }
 });
 
+test("a sandbox that is renewed twice with one key is renewed once, and a third time with another key", async () => {
+  const renew = (key: string) => anna.call("POST", "/sites/shop/sandbox", {}, keyed(key));
+  const [first, second] = await Promise.all([renew("renewal"), renew("renewal")]);
+  expect([first.status, second.text]).toEqual([200, first.text]);
+  expect((await renew("renewal")).text).toBe(first.text);
+  expect((await renew("another renewal")).json).toMatchObject({ isNew: false });
+});
+
 const others: [string, unknown, Record<string, string>][] = [
   ["another body", { Name: "z" }, {}],
   ["a condition", { Name: "y" }, { "If-Match": '"1-1"' }],

@@ -39,6 +39,7 @@ beforeAll(async () => {
   await createSite(server.engine, "toys", { hostnames: ["toys.example"] }, Date.now());
   [anna, ben] = [await server.signIn("anna"), await server.signIn("ben", ["shop"])];
   await anna.call("POST", "/sites/toys/records/brands", { Name: "Acme" });
+  await anna.call("POST", "/sites/toys/sandbox", {});
 });
 afterAll(() => server.stop());
 
@@ -64,6 +65,13 @@ describe("an operator of one site", () => {
     expect([status, json.detail]).toEqual([404, "unknown site `toys`"]);
   });
 
+  test("does not find the sandbox of another site, by any action", async () => {
+    for (const { method, path, name } of actions.filter(({ hasSite, onlyFor }) => hasSite && !onlyFor)) {
+      const { status, json } = await ben.call(method, path.replace("toys", "toys-sandbox"), bodyOf(method));
+      expect([name, status, json.detail]).toEqual([name, 404, "unknown site `toys-sandbox`"]);
+    }
+  });
+
   test.each(actions.filter(({ onlyFor }) => onlyFor !== undefined))("may not use $name", async ({ method, path }) => {
     const { status } = await ben.call(method, path, bodyOf(method));
     expect(status).toBe(403);
@@ -80,9 +88,11 @@ describe("an operator of one site", () => {
 
   test("has changed nothing by these attempts", async () => {
     const names = (await listSites(server.engine)).map(({ Name }) => Name);
-    expect(names).toEqual(["shop", "toys"]);
-    const { json } = await anna.call("GET", "/sites/toys/records/brands");
-    expect(json.records.map(({ record }: { record: { Name: string } }) => record.Name)).toEqual(["Acme"]);
+    expect(names).toEqual(["shop", "toys", "toys-sandbox"]);
+    for (const site of names.slice(1)) {
+      const { json } = await anna.call("GET", `/sites/${site}/records/brands`);
+      expect(json.records.map(({ record }: { record: { Name: string } }) => record.Name)).toEqual(["Acme"]);
+    }
   });
 });
 

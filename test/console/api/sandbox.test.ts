@@ -1,6 +1,7 @@
 // Sandboxes in the API of the console: operators of a site make, renew and use its sandbox, and only operators of all sites remove it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { setOperatorSites } from "../../../src/operator/operators.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { engines } from "../../support/engine/engines.ts";
@@ -40,6 +41,8 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
       200,
       { isNew: true, records: 2, keys: 0, webhooks: 0, site: { name: "shop-sandbox", hostnames: [], sandboxOf: 1 } },
     ]);
+    const { entries } = (await ben.call("GET", "/sites/shop-sandbox/history")).json;
+    expect(entries).toMatchObject([{ actor: "console:ben", run: made.json.run }]);
     const { key } = (await ben.call("POST", "/sites/shop-sandbox/keys", { label: "tests" })).json;
     expect(key).toStartWith("sfk_test_");
     await ben.call("DELETE", "/sites/shop-sandbox/records/brands", { ids: [1] });
@@ -50,7 +53,8 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     expect(await brands(server.key)).toEqual([["Acme", "Bolt"], null]);
   });
 
-  test("is listed with its site for its operators, and suspended with it", async () => {
+  test("is listed below its site for its operators, and suspended with it", async () => {
+    expect((await sitesOf(anna)).map(([name]: [string]) => name)).toEqual(["shop", "shop-sandbox", "toys"]);
     expect(await sitesOf(ben)).toEqual([
       ["shop", null, null],
       ["shop-sandbox", null, 1],
@@ -97,14 +101,40 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     }
   });
 
-  test("is removed only by an operator of all sites", async () => {
+  test("is not made if another site has its name; the message says which", async () => {
+    await createSite(server.engine, "games", {}, Date.now());
+    await createSite(server.engine, "games-sandbox", {}, Date.now());
+    const { status, json } = await make(anna, "games");
+    expect([status, json.detail]).toEqual([
+      409,
+      expect.stringMatching(/^the site `games-sandbox` exists already, and is not the sandbox of `games`: rename it/),
+    ]);
+    for (const name of ["games", "games-sandbox"]) await anna.call("DELETE", `/sites/${name}`, { name });
+  });
+
+  test("is as before if its operator may no longer manage the site while the records are copied", async () => {
+    const before = (await anna.call("GET", "/sites/shop-sandbox")).json;
+    const { commit } = server.engine;
+    Object.assign(server.engine, {
+      async commit(...batch: Parameters<typeof commit>) {
+        // The first batch with a brand is that of the copy.
+        if (!batch[0].some(({ resource }) => resource === "brand")) return commit(...batch);
+        Object.assign(server.engine, { commit });
+        await setOperatorSites(server.engine, "ben", ["toys"], Date.now());
+        return commit(...batch);
+      },
+    });
+    const { status, json } = await make(ben);
+    expect([status, json.detail]).toEqual([403, "the copy was stopped, because ben may no longer manage this shop"]);
+    expect((await anna.call("GET", "/sites/shop-sandbox")).json).toEqual(before);
+  });
+
+  test("is removed only by an operator of all sites, and with its site", async () => {
     const remove = (client: ConsoleClient) => client.call("DELETE", "/sites/shop-sandbox", { name: "shop-sandbox" });
     expect((await remove(ben)).status).toBe(403);
     expect((await remove(anna)).status).toBe(200);
-    expect(await sitesOf(anna)).toEqual([
-      ["shop", null, null],
-      ["toys", null, null],
-      ["toys-sandbox", null, 2],
-    ]);
+    expect((await anna.call("DELETE", "/sites/toys", { name: "toys" })).status).toBe(200);
+    expect((await sitesOf(anna))[0]).toEqual(["shop", null, null]);
+    expect((await sitesOf(anna)).join()).not.toContain("toys");
   });
 });

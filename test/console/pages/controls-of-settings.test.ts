@@ -164,21 +164,43 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
   await click("Resume toys");
   await choose("Resume");
   await view.button("Suspend toys").waitFor();
-  await page.getByRole("link", { name: "Open toys" }).click();
+  await click("Sandbox toys");
+  await choose("Create");
+  await page.waitForURL(/#\/toys-sandbox\/keys$/);
+  await page.getByText("This is the sandbox of “toys”").waitFor();
+  await view.show("shop/sites");
+  const copying = Promise.withResolvers<void>();
+  await page.route("**/sites/toys/sandbox", async (route) => {
+    await copying.promise;
+    await route.continue();
+  });
+  await click("Renew toys-sandbox");
+  await choose("Renew");
+  await dialog().getByRole("progressbar", { name: "The records are being copied." }).waitFor();
+  await choose("Close");
+  await closed();
+  copying.resolve();
+  await said("The sandbox of “toys” is ready. Copied records: 0");
+  await page.getByRole("link", { name: "Open toys", exact: true }).click();
   await page.waitForURL(/#\/toys$/);
   await view.show("shop/sites");
   await click("Remove toys");
   await choose("Cancel");
   await click("Remove toys");
   await dialog().getByText("1 key: requests with it are rejected").waitFor();
+  await dialog().getByText("its sandbox toys-sandbox, with its records, keys and webhooks").waitFor();
   await view.field("Type toys to confirm").fill("toys");
   await choose("Remove");
   await closed();
   await view.button("Remove toys").waitFor({ state: "hidden" });
-  expect(await of("toys")).toBeUndefined();
+  expect([await of("toys"), await of("toys-sandbox")]).toEqual([undefined, undefined]);
 });
 
 test("an operator is added, gets a link and other shops, is signed out, and removed", async () => {
+  await view.show("shop/sites");
+  await click("Sandbox outlet");
+  await choose("Create");
+  await page.waitForURL(/#\/outlet-sandbox\/keys$/);
   await view.show("shop/operators");
   await click("New operator");
   await view.field(/^Name/).fill("carla");
@@ -193,6 +215,8 @@ test("an operator is added, gets a link and other shops, is signed out, and remo
   await dialog().getByRole("combobox", { name: "Shops" }).hover();
   await choose("Clear");
   await dialog().getByRole("combobox", { name: "Shops" }).fill("out");
+  // An operator of a shop may also manage its sandbox, so sandboxes cannot be chosen.
+  expect(await page.getByRole("option").allTextContents()).toEqual(["outlet"]);
   await page.getByRole("option", { name: "outlet" }).click();
   await choose("Close");
   await choose("Create");

@@ -11,13 +11,13 @@ import { startShop } from "./shop.ts";
 /** The names of records, shops and people in the names of controls. */
 const names = [
   /sfk_\w+/,
-  /anna|ben|carla|outlet|garden|toys/,
+  /(anna|ben|carla|outlet|garden|toys)(-sandbox)?/,
   /Zeta \d+|New name|Alder & Co|Barn Owl Books|Copperfield|Dunmore Pottery|Elm Street Linens|Fernhill|Greywether/,
   /Harbour Lane|Ivy House|Juniper Row/,
   /http\S+/,
   /(?<=New )(brand|location|order status)/,
   /Bristol \w+|York \w+|Being packed|Dispatched|Received|Returned/,
-  /(?<=^(Change|Open|Suspend|Remove) )shop$|^shop$/,
+  /(?<=^(Change|Open|Suspend|Sandbox|Remove) )shop$|^shop$/,
   /Leeds \w+/,
 ];
 
