@@ -13,8 +13,6 @@ import { systemSite } from "../../model/system-site.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
   type BatchResult,
-  type BatchRow,
-  BatchRows,
   type BatchState,
   decideBatch,
   isBatchAborted,
@@ -22,6 +20,7 @@ import {
   responseKey,
   type StoredResponse,
 } from "../writes/batch.ts";
+import { type BatchRow, BatchRows } from "../writes/batch-rows.ts";
 import { ChangesSinceMatch } from "../writes/changes-since-match.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";

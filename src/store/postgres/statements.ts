@@ -21,7 +21,7 @@ import { type CompletedSites, completeSites, incompleteSites } from "../database
 import { changeColumns, entryColumns } from "../database/journal.ts";
 import { deleteSome } from "../database/site-operations.ts";
 import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
-import type { SystemRecordKey } from "../writes/batch.ts";
+import type { SystemRecordKey } from "../writes/write-authorization.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 
 /** Minimum milliseconds after which the database ends an idle transaction. Otherwise the locks of a process that hangs would block others for ever. */

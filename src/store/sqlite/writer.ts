@@ -10,7 +10,6 @@ import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState }
 import type { TableName, TableRow } from "../database/tables.ts";
 import {
   type BatchResult,
-  type BatchRow,
   type BatchState,
   decideBatch,
   emptyBatchState,
@@ -18,6 +17,7 @@ import {
   responseKey,
   type StoredResponse,
 } from "../writes/batch.ts";
+import type { BatchRow } from "../writes/batch-rows.ts";
 import { ChangesSinceMatch } from "../writes/changes-since-match.ts";
 import { openDatabase } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";

@@ -3,7 +3,7 @@
 //
 // An intent is checked in this order, and rejected by the first check that fails:
 // 1. `restore` has not replaced the database since the writer read it. The key and the sites that authorized the write have not changed since. (A write to a
-//    sandbox is also authorized by the site of the host.)
+//    sandbox is also authorized by the site of the host.) See write-authorization.ts.
 // 2. The site is usable: neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
@@ -13,20 +13,15 @@
 // Every change of a record in the program is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy),
 // `importSiteRows` (import-site) and `dropSite` (site remove).
 
-import {
-  headVersion,
-  type Intent,
-  type JournalEntry,
-  type Operation,
-  type Outcome,
-  type RecordAfterWrite,
-} from "../../model/change.ts";
+import { headVersion, type Intent, type Operation, type Outcome, type RecordAfterWrite } from "../../model/change.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
-import { keyResourceName, siteResourceName, systemSite } from "../../model/system-site.ts";
+import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { countsAfterChange } from "../database/record-counts.ts";
 import { isUsableEpoch, type SiteState } from "../database/site-state.ts";
+import { type BatchRow, BatchRows, type JournalRow } from "./batch-rows.ts";
 import { ChangesSinceMatch } from "./changes-since-match.ts";
 import { decideRecordChange } from "./decide-record-change.ts";
+import { authorizationKeys, rejectIfAuthorizationChanged, type SystemRecordKey } from "./write-authorization.ts";
 
 /** The response to the first write with an idempotency key. */
 export interface StoredResponse {
@@ -236,93 +231,4 @@ function addStoredResponse(
   const response: ResponseRow = { site_id, key_id, name, digest, at, operation, id, revision, body };
   state.responses.set(responseKey(site_id, key_id, name), response);
   result.responses.push(response);
-}
-
-/** A journal entry to store. */
-type JournalRow = JournalEntry & { readonly site_id: number };
-
-/** The row of a record that a batch names, after the intents that were decided so far. */
-export interface BatchRow {
-  readonly site_id: number;
-  readonly resource: string;
-  readonly id: number;
-  revision: number;
-  /** The record as JSON text; null when it was deleted. */
-  body: string | null;
-}
-
-type RowsOfResources = Map<string, Map<number, BatchRow>>;
-
-/** Rows by site, resource and ID. There are three levels of maps, because a joined key would have to be made and hashed for each access. */
-export class BatchRows {
-  readonly #sites = new Map<number, RowsOfResources>();
-
-  find(site: number, resource: string, id: number): BatchRow | undefined {
-    return this.#sites.get(site)?.get(resource)?.get(id);
-  }
-
-  /** Updates the row of a record to the state after a journal entry, or adds a row. Returns the row. @param row undefined for a new record */
-  upsertFromEntry(
-    row: BatchRow | undefined,
-    { site_id, resource, id, revision, operation, body }: JournalRow,
-  ): BatchRow {
-    const bodyAfter = operation === "delete" ? null : body;
-    if (row) {
-      row.revision = revision;
-      row.body = bodyAfter;
-      return row;
-    }
-    const added = { site_id, resource, id, revision, body: bodyAfter };
-    this.add(added);
-    return added;
-  }
-
-  add(row: BatchRow): void {
-    const resources: RowsOfResources = this.#sites.get(row.site_id) ?? new Map();
-    const records = resources.get(row.resource) ?? new Map();
-    records.set(row.id, row);
-    resources.set(row.resource, records);
-    this.#sites.set(row.site_id, resources);
-  }
-}
-
-// The API keys and sites by which the writes of a batch were authorized. They may have changed while the writes waited for the database. So they are
-// read again, in the transaction of the batch.
-
-/** Identifies a record of the system site. */
-export type SystemRecordKey = Pick<BatchRow, "resource" | "id">;
-
-/** Returns the records of the API keys and sites by which `intents` were authorized. */
-function authorizationKeys(intents: readonly Intent[]): SystemRecordKey[] {
-  const keys = new Set<number>();
-  const sites = new Set<number>();
-  for (const { site, authorizedBy } of intents) {
-    if (!authorizedBy) continue;
-    keys.add(authorizedBy.keyId);
-    sites.add(site);
-    if (authorizedBy.hostSite !== undefined) sites.add(authorizedBy.hostSite);
-  }
-  const rowsOf = (resource: string, ids: Set<number>) => Array.from(ids, (id) => ({ resource, id }));
-  return [...rowsOf(keyResourceName, keys), ...rowsOf(siteResourceName, sites)];
-}
-
-/**
- * Rejects a write if `restore` has replaced the database since the writer read it, or if the key or a site has changed since the write was authorized.
- * After `restore`, equal IDs and revisions mean nothing.
- */
-function rejectIfAuthorizationChanged(
-  intent: Intent,
-  { rows, systemEpoch }: Pick<BatchState, "rows" | "systemEpoch">,
-): Outcome | undefined {
-  const { site, ifSystemEpoch, authorizedBy } = intent;
-  if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch)
-    return { kind: "rejected", rejectionReason: "other-epoch" };
-  if (!authorizedBy) return undefined;
-  const { keyId, hostSite = site, revision } = authorizedBy;
-  const keyRow = rows.find(systemSite, keyResourceName, keyId);
-  const siteRow = rows.find(systemSite, siteResourceName, site);
-  const hostSiteRow = hostSite === site ? siteRow : rows.find(systemSite, siteResourceName, hostSite);
-  const isComplete = keyRow && siteRow && hostSiteRow;
-  if (isComplete && Math.max(keyRow.revision, siteRow.revision, hostSiteRow.revision) <= revision) return undefined;
-  return { kind: "rejected", rejectionReason: "authorization-changed" };
 }
