@@ -1,5 +1,5 @@
 import createClient from "openapi-fetch";
-import type { paths, webhooks } from "./generated/schema";
+import type { components, paths } from "./generated/schema";
 
 const [url = "", key = ""] = process.argv.slice(2);
 const api = createClient<paths>({ baseUrl: url, headers: { "X-API-AUTH": key } });
@@ -45,9 +45,8 @@ const [change] = page.Changes;
 const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
 const { error } = await api.GET("/restapi/brands/{id}.json", { params: { path: { id: 999 } } });
 
-type Delivery = webhooks["storefront.changes"]["post"]["requestBody"]["content"]["application/json"];
 /** The names of the brands in an event of a webhook. */
-const namesIn = ({ data }: Delivery) =>
+const namesIn = ({ data }: components["schemas"]["ChangesEvent"]) =>
   data.Changes.map((change) => (change.Resource === "brands" ? change.Record?.Name : undefined));
 const { Changes } = sure(await api.GET("/restapi/changes.json", { params: { query: { resource: ["brands"] } } }));
 const data = { Site: "demo", Since: "0.0", Next: page.Next, Changes };
