@@ -137,10 +137,17 @@ function withoutXml<T>(schema: T): T {
 /** The name of the schema of a feed page. */
 export const pageSchemaName = "Changes";
 
-/** Returns the schemas of a feed page and of a change of each resource, by name. @param base the prefix of references in them */
+/** The name of the schema of a change of any resource. */
+export const anyChangeName = "Change";
+
+/** Returns the schemas of a feed page, of a change of any resource and of a change of each resource, by name. @param base the prefix of references in them */
 export function feedSchemas(resources: readonly Resource[], base: string): Schemas {
   const changes = resources.map((resource) => [changeName(resource), changeSchema(resource, base)]);
-  return { [pageSchemaName]: pageSchema(resources, base), ...Object.fromEntries(changes) };
+  return {
+    [pageSchemaName]: pageSchema(base),
+    [anyChangeName]: anyChange(resources, base),
+    ...Object.fromEntries(changes),
+  };
 }
 
 /** Returns the document at `/schemas/changes.json`: the schema of a feed page, with the schemas that it uses under `$defs`. */
@@ -164,17 +171,14 @@ function changeName({ element }: Resource): string {
   return `ChangeOf${element}`;
 }
 
-function pageSchema(resources: readonly Resource[], base: string): Schema {
+function pageSchema(base: string): Schema {
   return {
     title: "Changes",
     description: "A page of the changes of a site, in order.",
     type: "object",
     required: ["Changes", "Next", "More"],
     properties: {
-      Changes: {
-        type: "array",
-        items: { ...anyChange(resources, base), xml: { name: "Change" } },
-      },
+      Changes: { type: "array", items: { $ref: base + anyChangeName } },
       Next: {
         ...cursor,
         description: "The cursor after this page, also when nothing matched. Send it as `since` to go on.",
@@ -189,14 +193,17 @@ function pageSchema(resources: readonly Resource[], base: string): Schema {
   };
 }
 
-/** Returns the schema of a change of any resource. @param base the prefix of references to the changes of each resource */
-export function anyChange(resources: readonly Resource[], base: string): Schema {
+/** Returns the schema of a change of any resource. It has a name of its own, because generators make a type of it. */
+function anyChange(resources: readonly Resource[], base: string): Schema {
   return {
+    title: "Change",
+    description: "A change of a record. `Resource` says of which resource.",
     oneOf: resources.map((resource) => ({ $ref: base + changeName(resource) })),
     discriminator: {
       propertyName: "Resource",
       mapping: Object.fromEntries(resources.map((resource) => [resource.path, base + changeName(resource)])),
     },
+    xml: { name: "Change" },
   };
 }
 

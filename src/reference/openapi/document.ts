@@ -95,6 +95,5 @@ function schemaComponents(resources: readonly Resource[]): Schemas {
     }
   }
   const feed = feedSchemas(resources, base);
-  const webhooks = webhookSchemas(resources, base);
-  return { ...records, ...groups, ...feed, ...webhooks, FilterValue: filterValue, ...problemSchemas };
+  return { ...records, ...groups, ...feed, ...webhookSchemas(), FilterValue: filterValue, ...problemSchemas };
 }

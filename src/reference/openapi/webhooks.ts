@@ -3,7 +3,7 @@
 import { json } from "../../formats/json.ts";
 import { maxChangesPerEvent } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
-import { anyChange, type Schema, type Schemas } from "../json-schema.ts";
+import { anyChangeName, type Schema, type Schemas } from "../json-schema.ts";
 import { contentOf } from "./bodies.ts";
 import { ref } from "./components.ts";
 import { exampleItems, examplePosition } from "./operations.ts";
@@ -50,7 +50,7 @@ const events: readonly WebhookEvent[] = [
     operationId: "receiveChanges",
     summary: "Receive changes",
     description:
-      "Records have changed. Store each record, whether it was created or updated, and remove the deleted ones. If `Since` is not the `Next` of your last event, an event is missing: read the lists again.",
+      "Records have changed. Store each record, whether it was created or updated, and remove the deleted ones. Ignore a change whose `Revision` is not higher than the one that you have of its record. If `Since` is not the `Next` of your last event, an event is missing: read the lists again.",
     timestamp: "When the last of these changes happened, in UTC.",
     members: ["Site", "Since", "Changes", "Next"],
     otherResponse: sentAgain,
@@ -138,16 +138,12 @@ export const webhookParameters: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** Returns the schemas of the events, for `components.schemas`. @param base the prefix of references to other schemas */
-export function webhookSchemas(resources: readonly Resource[], base: string): Schemas {
-  const members = memberSchemas(resources, base);
-  return Object.fromEntries(events.map((event) => [event.schemaName, eventSchema(event, members)]));
+/** The schemas of the events, for `components.schemas`. */
+export function webhookSchemas(): Schemas {
+  return Object.fromEntries(events.map((event) => [event.schemaName, eventSchema(event)]));
 }
 
-function eventSchema(
-  { type, summary, description, timestamp, members }: WebhookEvent,
-  all: Record<DataMember, Schema>,
-): Schema {
+function eventSchema({ type, summary, description, timestamp, members }: WebhookEvent): Schema {
   return {
     title: summary,
     description,
@@ -159,36 +155,34 @@ function eventSchema(
       data: {
         type: "object",
         required: members,
-        properties: Object.fromEntries(members.map((name) => [name, all[name]])),
+        properties: Object.fromEntries(members.map((name) => [name, dataSchemas[name]])),
       },
     },
   };
 }
 
-function memberSchemas(resources: readonly Resource[], base: string): Record<DataMember, Schema> {
-  return {
-    Site: { type: "string", description: "The name of the site.", examples: ["shop"] },
-    Since: {
-      type: "string",
-      description: "The `Next` of the previous event, so that you can check that no event is missing.",
-      examples: [exampleSince],
-    },
-    Changes: {
-      type: "array",
-      description: "The changes, oldest first.",
-      minItems: 1,
-      maxItems: maxChangesPerEvent,
-      items: anyChange(resources, base),
-    },
-    Next: {
-      type: "string",
-      description: "The cursor after this event. Store it with the records.",
-      examples: [examplePosition.next],
-    },
-  };
-}
-
 const exampleSince = "5f1c0a9be27d.17";
+
+const dataSchemas: Readonly<Record<DataMember, Schema>> = {
+  Site: { type: "string", description: "The name of the site, or of its sandbox.", examples: ["shop"] },
+  Since: {
+    type: "string",
+    description: "The `Next` of the previous event, so that you can check that no event is missing.",
+    examples: [exampleSince],
+  },
+  Changes: {
+    type: "array",
+    description: "The changes, oldest first.",
+    minItems: 1,
+    maxItems: maxChangesPerEvent,
+    items: ref("schemas", anyChangeName),
+  },
+  Next: {
+    type: "string",
+    description: "The cursor after this event. Store it with the records.",
+    examples: [examplePosition.next],
+  },
+};
 
 function exampleOf({ type, members }: WebhookEvent, resources: readonly Resource[]): Schema {
   const all: Record<DataMember, unknown> = {
