@@ -3,6 +3,7 @@
 //   `once`             Computes one value, and keeps it.
 //   `getOrCreate`      Computes one value for each key of a map, and keeps it in the map.
 //   `coalesceCalls`    Keeps nothing. Calls that arrive during a run share the next run.
+//   `SingleFlight`     Keeps nothing. Tells callers which run of a key is in flight; they share it, or wait and run again.
 //   `Semaphore`        Lets a fixed number of functions run at once.
 //
 // Callers that share a promise share its failure. A failure is not kept, so that a later call tries again.
@@ -66,6 +67,36 @@ export function coalesceCalls<T>(make: () => Promise<T>): () => Promise<T> {
     next ??= start();
     return next;
   };
+}
+
+interface Flight<T> {
+  /** Counted from 1 for all keys, in the order of the starts. */
+  readonly number: number;
+  readonly promise: Promise<T>;
+}
+
+/** Runs at most one function per key at a time, and numbers the runs. So a caller can tell whether a run has started too early for its purpose. */
+export class SingleFlight<Key, T> {
+  readonly #running = new Map<Key, Flight<T>>();
+  #startedCount = 0;
+
+  /** The number of runs that have started, of all keys. */
+  get startedCount(): number {
+    return this.#startedCount;
+  }
+
+  /** Runs `make`. No other run of `key` may be in flight. */
+  run(key: Key, make: () => Promise<T>): Promise<T> {
+    const number = ++this.#startedCount;
+    const promise = make().finally(() => this.#running.delete(key));
+    this.#running.set(key, { number, promise });
+    return promise;
+  }
+
+  /** Returns the run of `key` that is in flight; undefined if none exists. */
+  findRunning(key: Key): Flight<T> | undefined {
+    return this.#running.get(key);
+  }
 }
 
 /** Runs at most `count` functions at once. Further functions wait, in the order of their calls. */

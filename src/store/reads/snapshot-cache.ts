@@ -23,16 +23,17 @@
 // - The cached snapshot never goes back. Only a newer snapshot, or a snapshot of another epoch, replaces it.
 // - Requests see all entries of a replacement or none. Subscribers are notified of the cached snapshot of the system site only.
 
+import { SingleFlight } from "../../lib/concurrency.ts";
 import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { toCursor } from "../database/cursor.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
+import { compareWithDatabase } from "./compare-after-failover.ts";
 import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";
 
 /** A subscriber to the system site: gets its cached snapshot, and the snapshot after each load, and then each change. */
@@ -300,61 +301,4 @@ function isFarBehind({ siteId, revision }: Snapshot, head: Head): boolean {
 /** Returns the number of entries to read after `revision`. Entries after `head` are not read, because their transaction may be incomplete. */
 function nextReadLimit(head: Head, revision: number): number {
   return Math.min(maxEntriesPerRead, head.revision - revision);
-}
-
-interface Flight<T> {
-  /** Counted from 1 in this process, in the order of the starts. */
-  readonly number: number;
-  readonly promise: Promise<T>;
-}
-
-/** Runs at most one function per key at a time. */
-class SingleFlight<Key, T> {
-  readonly #running = new Map<Key, Flight<T>>();
-  #startedCount = 0;
-
-  /** The number of runs that have started, of all keys. */
-  get startedCount(): number {
-    return this.#startedCount;
-  }
-
-  /** Runs `make`. No other run of `key` may be in flight. */
-  run(key: Key, make: () => Promise<T>): Promise<T> {
-    const number = ++this.#startedCount;
-    const promise = make().finally(() => this.#running.delete(key));
-    this.#running.set(key, { number, promise });
-    return promise;
-  }
-
-  /** Returns the run of `key` that is in flight; undefined if none exists. */
-  findRunning(key: Key): Flight<T> | undefined {
-    return this.#running.get(key);
-  }
-}
-
-// After a failover, the database may lack the last commits of a site, and have other commits with the same revisions. Each promotion of a
-// standby starts a new timeline. Before a snapshot is used on a new timeline, its last change is compared with the stored entry of the same
-// revision, by the digests in their feed cursors.
-
-interface Comparison {
-  readonly head: Head;
-  /**
-   * `same`: the database has the snapshot's last change. `lost`: the database has another change of that revision, or none. `unknown`: the entry
-   * was pruned, the snapshot does not know its last change, or the epoch differs.
-   */
-  readonly finding: "same" | "lost" | "unknown";
-}
-
-/** Compares the last change of a snapshot with the database. */
-async function compareWithDatabase(engine: Pick<Engine, "readJournalPage">, snapshot: Snapshot): Promise<Comparison> {
-  const { siteId, revision, epoch, last } = snapshot;
-  const { head, floor, entries } = await engine.readJournalPage(siteId, Math.max(0, revision - 1), 1);
-  const [entry] = entries;
-  if (head.epoch !== epoch) return { head, finding: "unknown" };
-  if (revision === 0) return { head, finding: "same" };
-  if (head.revision < revision) return { head, finding: "lost" };
-  if (!last || floor >= revision || entry?.revision !== revision) return { head, finding: "unknown" };
-  // `last` may have the time and the actor too; then they are also compared.
-  const isSame = toCursor(epoch, entry) === toCursor(epoch, { ...entry, ...last });
-  return { head, finding: isSame ? "same" : "lost" };
 }
