@@ -104,7 +104,7 @@ async function remove(call: ActionContext): Promise<SiteResponse> {
 async function renewSandbox(call: ActionContext): Promise<SandboxResponse> {
   const live = await call.site();
   const engine = withReauthorization(call, "copy", live, { outlivesSession: false });
-  const made = await sandboxes.run(() => makeSandbox(engine, live.Name, { now: call.now }));
+  const made = await sandboxes.run(() => makeSandbox(engine, live.Name, { now: call.now, removalEngine: call.engine }));
   const { site, live: present, leftover: _, ...counts } = made;
   return { ...counts, site: toSiteInfo(site, [present]), run: call.run };
 }

@@ -36,7 +36,7 @@ export function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
       await queryClient.resetQueries();
       // Show the keys of a new sandbox, because a program needs one.
       if (made.isNew && isShown()) navigate(`/${made.site.name}/keys`);
-      else notify("sites.sandbox_made", { type: "success", messageArgs: { count: toNumber(made.records), name } });
+      else notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), { type: "success" });
     } catch (error) {
       if (isShown()) throw error;
       notify((error as Error).message, { type: "error" });

@@ -9,6 +9,7 @@ import { NewSecret } from "../shell/new-secret.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { findSandboxOf } from "../shell/sandboxes.ts";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import { forgetUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { SandboxDialog } from "./sandbox-dialog.tsx";
@@ -78,18 +79,23 @@ function useActionsWithNavigation() {
     add,
     async change(site: SiteInfo, values: SiteBody) {
       await change(site.name, values);
-      if (!values.name || values.name === site.name) return;
-      if (shown.id === site.id) navigate(`/${values.name}/sites`, { replace: true });
-      // The sandbox is renamed with its live site (contract section 1).
-      if (shown.sandboxOf === site.id) navigate(`/${values.name}-sandbox/sites`, { replace: true });
+      if (!values.name || values.name === site.name || !isPartOf(shown, site)) return;
+      // The change is stored. Otherwise the console would ask before it leaves the form.
+      forgetUnsaved();
+      // A sandbox is renamed with its live site (contract section 1).
+      navigate(`/${values.name}${shown.id === site.id ? "" : "-sandbox"}/sites`, { replace: true });
     },
     async remove(site: SiteInfo) {
       await remove(site.name);
-      const isGone = ({ id, sandboxOf }: SiteInfo) => id === site.id || sandboxOf === site.id;
-      const other = sites.find((one) => !isGone(one));
-      if (isGone(shown)) navigate(other ? `/${other.name}/sites` : "/", { replace: true });
+      const other = sites.find((one) => !isPartOf(one, site));
+      if (isPartOf(shown, site)) navigate(other ? `/${other.name}/sites` : "/", { replace: true });
     },
   };
+}
+
+/** Whether a site is `site` or its sandbox. */
+function isPartOf({ id, sandboxOf }: SiteInfo, site: SiteInfo): boolean {
+  return id === site.id || sandboxOf === site.id;
 }
 
 interface RemoveSiteProps {

@@ -39,6 +39,8 @@ interface MakeSandboxOptions {
   readonly signal?: AbortSignal;
   /** Returns the present time in milliseconds since 1970. */
   readonly now: () => number;
+  /** Removes the copy after a failure; by default, `engine` does. For an engine that rejects commits when its operator loses the right to make them. */
+  readonly removalEngine?: Engine;
   /** Gets the number of records that are copied so far. */
   readonly onRecords?: (count: number) => void;
 }
@@ -59,7 +61,7 @@ export async function makeSandbox(engine: Engine, name: string, options: MakeSan
     return await runWhileReserved(engine, copy.id, now, () => fillAndPublish(engine, copy, options));
   } catch (error) {
     // A published site is not reserved, so it stays. If the reserved site cannot be removed now, `completeRemovals` does so later.
-    await removeImport(engine, copy.id, now()).catch(() => {});
+    await removeImport(options.removalEngine ?? engine, copy.id, now()).catch(() => {});
     throw error;
   }
 }

@@ -168,6 +168,18 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
   await choose("Create");
   await page.waitForURL(/#\/toys-sandbox\/keys$/);
   await page.getByText("This is the sandbox of “toys”").waitFor();
+  // The page stays with a shop, or with its sandbox, when the shop gets another name.
+  const rename = async (from: string, to: string) => {
+    await click(`Change ${from}`);
+    await view.field(/^Name/).fill(to);
+    await choose("Save");
+  };
+  await view.show("toys-sandbox/sites");
+  await rename("toys", "garden");
+  await page.waitForURL(/#\/garden-sandbox\/sites$/);
+  await view.show("garden/sites");
+  await rename("garden", "toys");
+  await page.waitForURL(/#\/toys\/sites$/);
   await view.show("shop/sites");
   const copying = Promise.withResolvers<void>();
   await page.route("**/sites/toys/sandbox", async (route) => {
