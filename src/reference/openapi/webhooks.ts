@@ -164,7 +164,7 @@ function eventSchema({ type, summary, description, timestamp, members }: Webhook
 const exampleSince = "5f1c0a9be27d.17";
 
 const dataSchemas: Readonly<Record<DataMember, Schema>> = {
-  Site: { type: "string", description: "The name of the site, or of its sandbox.", examples: ["shop"] },
+  Site: { type: "string", description: "The name of the site, or of its sandbox.", examples: ["toys"] },
   Since: {
     type: "string",
     description: "The `Next` of the previous event, so that you can check that no event is missing.",
@@ -186,7 +186,7 @@ const dataSchemas: Readonly<Record<DataMember, Schema>> = {
 
 function exampleOf({ type, members }: WebhookEvent, resources: readonly Resource[]): Schema {
   const all: Record<DataMember, unknown> = {
-    Site: "shop",
+    Site: "toys",
     Since: exampleSince,
     Changes: exampleItems(resources, json).map((item) => JSON.parse(item)),
     Next: examplePosition.next,
