@@ -2,6 +2,7 @@
 
 import { statusOf } from "../formats/format.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
+import { redactKeys } from "../model/api-key.ts";
 import { type ProblemError, problemTitles } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { readClientPackage, unversionedClientPath } from "../reference/client-package.ts";
@@ -62,7 +63,7 @@ export function toProblemPage(context: RequestContext, problem: ProblemError): W
   const body = problemPage({
     status: statusOf(problem.code),
     title: problemTitles[problem.code],
-    detail: problem.message,
+    detail: redactKeys(problem.message),
     instance: String(context.id),
     type: `/docs/problems/${problem.code}`,
   });

@@ -119,7 +119,9 @@ export class HttpHandler implements Handler {
 
   /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */
   #respondToError(context: RequestContext, error: unknown): MaybePromise<WireResponse> {
-    const page = this.#dependencies.documentation.problemPage(context, error);
+    const { authorizer, documentation } = this.#dependencies;
+    authorizer.identifySandbox(context);
+    const page = documentation.problemPage(context, error);
     return page?.catch(() => this.#toErrorResponse(context, error)) ?? this.#toErrorResponse(context, error);
   }
 

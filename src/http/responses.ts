@@ -4,6 +4,7 @@
 import { formats, statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
+import { redactKeys } from "../model/api-key.ts";
 import { type FieldError, type ProblemError, problemTitles } from "../model/errors.ts";
 import type { TextInParts } from "../store/memory/text-in-parts.ts";
 import type { WireResponse } from "../wire/response.ts";
@@ -112,14 +113,20 @@ export function toProblemResponse(context: RequestContext, problemError: Problem
   return toResponse(context, statusOf(problemError.code), content, problemHeaders(problemError));
 }
 
+/** A problem can quote what the client has sent. A key in it is shortened, because clients log problems. */
 function toProblemDocument(context: RequestContext, { code, message, fieldErrors }: ProblemError) {
-  const errors: { errors?: readonly FieldError[] } = fieldErrors.length > 0 ? { errors: fieldErrors } : {};
+  const redacted = fieldErrors.map((error) => ({
+    ...error,
+    field: redactKeys(error.field),
+    detail: redactKeys(error.detail),
+  }));
+  const errors: { errors?: readonly FieldError[] } = fieldErrors.length > 0 ? { errors: redacted } : {};
   const type = `/docs/problems/${code}`;
   return {
     type,
     title: problemTitles[code],
     status: statusOf(code),
-    detail: message,
+    detail: redactKeys(message),
     instance: String(context.id),
     ...errors,
   };

@@ -14,7 +14,11 @@ const shownRandomLength = 8;
 const minRandomLength = 4;
 const marks = "sfk_(?:test_)?";
 const form = new RegExp(`^${marks}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
-const longerThanShown = new RegExp(`${marks}[0-9A-Za-z]{${shownRandomLength + 1},}`, "g");
+/** The underscores of a key may be percent-encoded, because a path is logged as it was sent. */
+const longerThanShown = new RegExp(
+  `${marks.replaceAll("_", "(?:_|%5[Ff])")}[0-9A-Za-z]{${shownRandomLength + 1},}`,
+  "g",
+);
 const beginning = new RegExp(`^${marks}[0-9A-Za-z]{0,${randomLength + checksumLength - 1}}$`);
 
 /** The rights of a key. `write` includes `read`. */
@@ -55,9 +59,12 @@ function markOf(text: string): string {
   return isSandboxKey(text) ? sandboxMark : mark;
 }
 
-/** Returns `text` with each key in it, also a mistyped or partial key, shortened to the part that may be shown. */
+/**
+ * Returns `text` with each key in it, also a mistyped or partial key, shortened to the part that may be shown. A key whose underscores are
+ * percent-encoded is decoded.
+ */
 export function redactKeys(text: string): string {
-  return text.replace(longerThanShown, (key) => `${visiblePrefix(key)}...`);
+  return text.replace(longerThanShown, (key) => `${visiblePrefix(key.replace(/%5F/gi, "_"))}...`);
 }
 
 /** Whether `text` has the form of a key that was cut off at the end. */

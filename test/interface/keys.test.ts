@@ -35,6 +35,22 @@ afterAll(async () => {
 const list = (key: string | null, headers?: Record<string, string>) =>
   server.call("GET", "/restapi/brands.json", { key, ...(headers ? { headers } : {}) });
 
+test.each([
+  ["a live site", false],
+  ["a sandbox", true],
+] as const)("no problem contains the key of %s that a client has sent in the wrong place", async (_, isForSandbox) => {
+  const { key, prefix } = createApiKey(isForSandbox);
+  const shown = `${prefix}...`;
+  const unknown = await server.call("GET", `/restapi/brands.xml?sort=${key}`);
+  const record = await server.call("POST", "/restapi/brands.json", { body: { [key]: "", Country: key } });
+  const condition = await server.call("PUT", "/restapi/brands/1.json", { body: {}, headers: { "If-Match": key } });
+  const resource = await server.call("GET", `/restapi/changes.json?resource=${key}`);
+  const problems = [unknown, record, condition, resource];
+  expect(problems.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+  for (const { text } of problems) expect([text.includes(shown), text.includes(key)]).toEqual([true, false]);
+  expect(record.json.errors[0].field).toBe(shown);
+});
+
 describe("a key", () => {
   test("that is missing, malformed, mistyped, unknown, revoked or expired gets the same 401", async () => {
     const mistyped = server.key.replace(/.$/, (last) => (last === "0" ? "1" : "0"));

@@ -98,6 +98,7 @@ describe.each(engines)("on $name", (kind) => {
       [403, "POST /restapi/brands.json", { key: reader, body: { Name } }],
       [404, "GET /restapi/brands/99.xml"],
       [404, "GET /restapi/nothing.json"],
+      [404, "GET /nothing", { headers: { Accept: "text/html" } }],
       [405, "PUT /restapi/locations.json"],
       [410, "GET /restapi/changes.json?since=000000000000.1"],
       [412, "PUT /restapi/brands/1.json", { body: { Name }, headers: { "If-Match": '"other.1.json"' } }],

@@ -217,6 +217,14 @@ describe.each(engines)("a sandbox on $name", (kind) => {
       `the sandbox of \`garden\` is being made, and reserved until ${end}; if that was interrupted, the first command after ${end} removes what is left`,
     ]);
     expect(await completeRemovals(engine, now)).toEqual([]);
+    const full: Engine = {
+      ...engine,
+      commit: () => Promise.reject(new ProblemError("unavailable", "the disk is full")),
+      commitAtomically: () => Promise.reject(new ProblemError("unavailable", "the disk is full")),
+    };
+    expect(await completeRemovals(full, now + minute)).toEqual([
+      "could not remove what an interrupted `site sandbox garden` has left: the disk is full; the next command tries again",
+    ]);
     expect(await completeRemovals(engine, now + minute)).toEqual([
       "removed what an interrupted `site sandbox garden` has left",
     ]);
@@ -245,7 +253,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect((await createKey(engine, sandbox, {}, now)).record.Site).toBe(String(next.ID));
   });
 
-  test("is found by its site; without one, the error says how to make it", async () => {
+  test("is found by its site; without one, the error says how to make it, or that the first one is being made", async () => {
     const sites = await listSites(engine);
     expect([requireSandbox(sites, garden), findSandboxRecord(sites, garden)]).toEqual([sandbox, sandbox]);
     await commitSystemChanges(engine, () => [
@@ -253,7 +261,9 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     ]);
     const { sites: made } = await readSystemRecords(engine);
     expect(findSandboxRecord(made, garden)).toBeUndefined();
-    expect(() => requireSandbox(made, garden)).toThrow(
+    expect(() => requireSandbox(made, garden)).toThrow("the sandbox of `garden` is being made, and reserved until");
+    await removeSite(engine, "garden-sandbox", now);
+    expect(() => requireSandbox([garden], garden)).toThrow(
       "the site `garden` has no sandbox yet: make it with `site sandbox garden`",
     );
   });

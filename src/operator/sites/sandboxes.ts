@@ -36,10 +36,12 @@ export function presentSiteOf(sites: readonly SiteRecord[], site: SiteRecord): S
   return SandboxOf === "" ? sites.find((one) => one.ID === ID) : findSandboxRecord(sites, { ID: Number(SandboxOf) });
 }
 
-/** Returns the sandbox of a live site. @throws ProblemError `not-found` */
+/** Returns the sandbox of a live site. @throws ProblemError `not-found`, or `conflict` while the first one is being made */
 export function requireSandbox(sites: readonly SiteRecord[], live: SiteRecord): SiteRecord {
   const found = findSandboxRecord(sites, live);
   if (found) return found;
+  const reserved = sites.find(({ SandboxOf }) => SandboxOf === String(live.ID));
+  if (reserved) throw beingMadeError(reserved, sites);
   const how = `make it with \`site sandbox ${live.Name}\``;
   throw new ProblemError("not-found", `the site \`${live.Name}\` has no sandbox yet: ${how}`);
 }

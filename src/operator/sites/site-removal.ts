@@ -34,10 +34,8 @@ export function removeImport(engine: Engine, id: number, now: number): Promise<S
 export async function completeRemovals(engine: Engine, now: number): Promise<readonly string[]> {
   const done: string[] = [];
   const sites = await listSites(engine);
-  for (const site of sites.filter((one) => isAbandoned(one, sites, now))) {
-    const isRemoved = await removeAbandoned(engine, site.ID, now);
-    if (isRemoved) done.push(describeAbandoned(site, sites));
-  }
+  for (const site of sites.filter((one) => isAbandoned(one, sites, now)))
+    done.push(...(await removeAbandoned(engine, site.ID, describeAbandoned(site, sites), now)));
   for (const site of await engine.readSitesToDrop()) done.push(await finishRemoval(engine, site));
   return done;
 }
@@ -62,15 +60,15 @@ function isAbandoned(site: SiteRecord, sites: readonly SiteRecord[], now: number
   return isReservationExpired || !liveSiteOf(sites, site);
 }
 
-/** Returns a sentence about an abandoned site that was removed. @param sites the sites before */
+/** Returns what an abandoned site is, as the object of a sentence. */
 function describeAbandoned(site: SiteRecord, sites: readonly SiteRecord[]): string {
-  if (!liveSiteOf(sites, site)) return `removed the sandbox ${site.Name}, whose site was removed`;
-  if (site.SandboxOf !== "")
-    return `removed what an interrupted \`site sandbox ${nameOfLiveSite(site, sites)}\` has left`;
-  return `removed the site ${site.Name}, whose import was interrupted`;
+  if (!liveSiteOf(sites, site)) return `the sandbox ${site.Name}, whose site was removed`;
+  if (site.SandboxOf !== "") return `what an interrupted \`site sandbox ${nameOfLiveSite(site, sites)}\` has left`;
+  return `the site ${site.Name}, whose import was interrupted`;
 }
 
-async function removeAbandoned(engine: Engine, id: number, now: number): Promise<boolean> {
+/** Returns a sentence about the removal, also if it fails, for example on a full disk; none if another process has removed the site. */
+async function removeAbandoned(engine: Engine, id: number, what: string, now: number): Promise<readonly string[]> {
   const pick = (sites: readonly SiteRecord[]) => {
     const site = sites.find((one) => one.ID === id && isAbandoned(one, sites, now));
     if (!site) throw new ProblemError("not-found", "the site was removed, or is in use");
@@ -78,11 +76,12 @@ async function removeAbandoned(engine: Engine, id: number, now: number): Promise
   };
   try {
     await remove(engine, pick, now);
-    return true;
+    return [`removed ${what}`];
   } catch (error) {
-    // Another process has removed the site, or this database cannot be written.
-    if (error instanceof ProblemError) return false;
-    throw error;
+    if (!(error instanceof ProblemError)) throw error;
+    return error.code === "not-found"
+      ? []
+      : [`could not remove ${what}: ${error.message}; the next command tries again`];
   }
 }
 

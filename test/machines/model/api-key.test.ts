@@ -43,6 +43,8 @@ describe.each([
     expect(redactKeys(`${key}${key}`)).not.toContain(key.slice(0, shown + 1));
     expect(redactKeys(`${key.slice(0, -1)}_`)).toBe(`${prefix}..._`);
     expect(redactKeys(prefix)).toBe(prefix);
+    for (const encoded of [key.replaceAll("_", "%5F"), key.replace("_", "%5f")])
+      expect(redactKeys(`/${encoded}.json`)).toBe(`/${prefix}....json`);
   });
 
   test("can be cut off anywhere after `sfk_`", () => {
