@@ -26,14 +26,11 @@ describe.each([
 ])("the document in OpenAPI %s", (_, document) => {
   test("has no complaint from Spectral, which finds inserted faults", async () => {
     expect(await lintBySpectral(document)).toEqual([]);
-    const [fault] = await lintBySpectral({ ...document, tags: [] });
-    expect(fault?.code).toBe("operation-tag-defined");
-    // The official JSON Schema of this version of OpenAPI.
-    const [invalid] = await lintBySpectral({
-      ...document,
-      components: { ...(document.components as Schema), other: {} },
-    });
-    expect(invalid?.code).toBe("oas3-schema");
+    // One path takes less time than all. `oas3-schema` is the official JSON Schema of this version of OpenAPI.
+    const paths = Object.fromEntries(Object.entries(document.paths as Schema).slice(0, 1));
+    const components = { ...(document.components as Schema), other: {} };
+    const faults = (await lintBySpectral({ ...document, tags: [], paths, components })).map(({ code }) => code);
+    for (const fault of ["operation-tag-defined", "oas3-schema"]) expect(faults).toContain(fault);
   });
 
   test("has no complaint from Redocly, which finds inserted faults", () => {

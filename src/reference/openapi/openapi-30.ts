@@ -86,7 +86,7 @@ function convertKeywords(schema: Schema): Schema {
 
 /** Keywords that mean the same in both. */
 const sameKeywords = new Set(
-  `additionalProperties default description discriminator enum format maximum maxItems maxLength maxProperties minimum minItems minLength pattern
+  `additionalProperties default description enum format maximum maxItems maxLength maxProperties minimum minItems minLength pattern
   required title xml`.split(/\s+/),
 );
 
@@ -103,6 +103,8 @@ const converters: Readonly<Record<string, (value: unknown) => Schema>> = {
   examples: (values) => ({ example: (values as unknown[])[0] }),
   // 3.0 cannot restrict the names of members. The descriptions of the parameters name them.
   propertyNames: () => ({}),
+  // The values of the named member tell the alternatives apart too. With a discriminator, code for Java does not compile: the member is an enumeration.
+  discriminator: () => ({}),
   type: convertType,
   additionalProperties: (value) => ({
     additionalProperties: typeof value === "boolean" ? value : toSchema30(value as Schema),

@@ -33,6 +33,7 @@ test.each<[string, Schema, Schema]>([
   ["alternatives", { anyOf: [{ const: "a" }, reference] }, { anyOf: [{ enum: ["a"] }, reference] }],
   ["a description beside a reference", { ...reference, description: "A" }, { allOf: [reference], description: "A" }],
   ["a reference", reference, reference],
+  ["a discriminator", { oneOf: [reference], discriminator: { propertyName: "a" } }, { oneOf: [reference] }],
   ["names of members", { type: "object", propertyNames: { enum: ["a"] } }, { type: "object" }],
   [
     "schemas in schemas",
