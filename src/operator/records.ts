@@ -174,7 +174,7 @@ interface DeletedRecords {
 
 /**
  * Deletes records, all of them or none. An ID that occurs twice counts once.
- * @throws ProblemError `not-found` with an ID that does not exist, `conflict` if the site was restored or removed at the same time
+ * @throws ProblemError `not-found` with an ID that does not exist, `conflict` if the site was restored, renewed or removed at the same time
  */
 export async function deleteRecords(
   engine: Engine,

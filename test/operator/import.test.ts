@@ -73,7 +73,7 @@ describe.each(engines)("an import on $name", (kind) => {
     const { created, faults } = await load(ID, ["Name", "B"]);
     expect([created, faults]).toEqual([
       0,
-      [{ row: 2, field: "", detail: "the site was restored or removed during the import" }],
+      [{ row: 2, field: "", detail: "the site was restored, renewed or removed during the import" }],
     ]);
   });
 
@@ -94,7 +94,7 @@ describe.each(engines)("an import on $name", (kind) => {
       now: () => 1,
       atomic,
     });
-    expect([created, faults[0]?.detail]).toEqual([0, "the site was restored or removed during the import"]);
+    expect([created, faults[0]?.detail]).toEqual([0, "the site was restored, renewed or removed during the import"]);
     expect(await engine.readHeads([ID])).toMatchObject([{ revision: 0, epoch: "" }]);
     rmSync(folder, { recursive: true, force: true });
   });
@@ -118,7 +118,7 @@ describe.each(engines)("an import on $name", (kind) => {
     })();
     const summary = await importRecords(engine, site, brand, readRows(brand, bytes, "csv"), { now: () => 1 });
     expect(summary.created + summary.updated).toBe(batch);
-    const detail = "the site was restored or removed during the import";
+    const detail = "the site was restored, renewed or removed during the import";
     expect(summary.faults).toEqual([502, 503].map((row) => ({ row, field: "", detail })));
     expect(await stored(site)).toEqual(lines.slice(1).map((name, n) => `${n + 1} ${name}`));
   });

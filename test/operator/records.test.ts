@@ -43,7 +43,7 @@ describe.each(engines)("records of an operator on $name", (kind) => {
       change === "created"
         ? createRecord(removed, site, brand, { Name: "Late" }, 1)
         : updateRecord(removed, site, brand, ids[0] as number, { Name: "Late" }, { ifVersion: undefined, at: 1 });
-    const message = "the site was restored or removed at the same time; nothing was changed";
+    const message = "the site was restored, renewed or removed at the same time; nothing was changed";
     expect(await failureOf(writing)).toMatchObject({ code: "conflict", message });
   });
 

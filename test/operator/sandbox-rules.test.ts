@@ -216,6 +216,10 @@ describe.each(engines)("a sandbox on $name", (kind) => {
       "conflict",
       `the sandbox of \`garden\` is being made, and reserved until ${end}; if that was interrupted, the first command after ${end} removes what is left`,
     ]);
+    expect(await failure(getSite(engine, "park"))).toEqual([
+      "not-found",
+      "unknown site `park`: known sites: garden, garden-sandbox",
+    ]);
     expect(await completeRemovals(engine, now)).toEqual([]);
     const full: Engine = {
       ...engine,

@@ -330,7 +330,10 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
 
   test.each([
     ["garden", "the site `garden` was removed while its sandbox was made"],
-    ["garden-sandbox", "the sandbox of `garden` was removed while it was made, or the database was restored"],
+    [
+      "garden-sandbox",
+      "the sandbox of `garden` was removed while it was made, or the database was restored or renewed",
+    ],
   ])("leaves nothing if %s is removed while it is copied or published", async (name, why) => {
     for (const during of [beforeFirstBatch, beforePublication]) {
       await make();

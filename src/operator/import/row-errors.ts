@@ -17,7 +17,7 @@ export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, 
       detail: "other writers keep moving this value to other records",
     };
   if (rejectionReason === "other-epoch")
-    return { field: "", detail: "the site was restored or removed during the import" };
+    return { field: "", detail: "the site was restored, renewed or removed during the import" };
   if (rejectionReason === "id-exists") return idGivenError(id);
   const deleted = `the record ${id} was deleted`;
   return {

@@ -94,9 +94,9 @@ export function isSelected(entry: JournalEntry, { resource, id, actor, run }: En
   );
 }
 
-/** Creates the error for a site that was restored or removed while a command worked on it. @param done what the command had done before */
+/** Creates the error for a site that was restored, renewed or removed while a command worked on it. @param done what the command had done before */
 export function epochChangedError(done = "nothing was changed"): ProblemError {
-  return new ProblemError("conflict", `the site was restored or removed at the same time; ${done}`);
+  return new ProblemError("conflict", `the site was restored, renewed or removed at the same time; ${done}`);
 }
 
 /** Creates the error for entries that were pruned. @param floor the revision before the first entry in the journal */

@@ -8,7 +8,8 @@ import { entriesPrunedError, epochChangedError, readEntries, requireBefore } fro
 
 /**
  * Restores the state of a record at `revision`, or by default its state before its last change. A deleted record gets its old ID back.
- * @throws ProblemError `not-found` if the journal does not contain that state, `conflict` if the site was restored or removed at the same time
+ * @throws ProblemError `not-found` if the journal does not contain that state, `conflict` if the site was restored, renewed or removed at the same
+ *   time
  */
 export async function restoreRecord(
   engine: Engine,

@@ -67,7 +67,7 @@ export async function lostCopyError(engine: Engine, { live }: SandboxCopy): Prom
 export function lostError({ ID, Name }: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
   const present = sites.find((site) => site.ID === ID);
   const lost = present
-    ? `the sandbox of \`${present.Name}\` was removed while it was made, or the database was restored`
+    ? `the sandbox of \`${present.Name}\` was removed while it was made, or the database was restored or renewed`
     : `the site \`${Name}\` was removed while its sandbox was made`;
   return new ProblemError("conflict", `${lost}; nothing of the copy is left`);
 }

@@ -117,7 +117,7 @@ function incompleteError(site: SiteRecord, sites: readonly SiteRecord[]): Proble
 export function requireSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   const site = sites.find(({ Name }) => Name === name);
   if (site) return site;
-  const names = sites.map(({ Name }) => Name);
+  const names = sites.filter(({ Importing }) => Importing === "").map(({ Name }) => Name);
   const meant = findNearest(name, names);
   const some = names.slice(0, 10).join(", ") + (names.length > 10 ? ", ..." : "");
   const hint = meant
