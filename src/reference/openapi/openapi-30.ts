@@ -86,7 +86,7 @@ function convertKeywords(schema: Schema): Schema {
 
 /** Keywords that mean the same in both. */
 const sameKeywords = new Set(
-  `additionalProperties default description enum format maximum maxItems maxLength maxProperties minimum minItems minLength pattern
+  `additionalProperties default description enum format maxItems maxLength maxProperties minimum minItems minLength pattern
   required title xml`.split(/\s+/),
 );
 
@@ -97,6 +97,9 @@ function convertKeyword(keyword: string, value: unknown): Schema {
     throw new Error(`there is no conversion of the keyword ${keyword} to OpenAPI 3.0`);
   return { [keyword]: value };
 }
+
+/** The largest integer in the type that generators choose without a `format`. */
+const maxInt32 = 2 ** 31 - 1;
 
 const converters: Readonly<Record<string, (value: unknown) => Schema>> = {
   const: (value) => ({ enum: [value] }),
@@ -109,6 +112,7 @@ const converters: Readonly<Record<string, (value: unknown) => Schema>> = {
   additionalProperties: (value) => ({
     additionalProperties: typeof value === "boolean" ? value : toSchema30(value as Schema),
   }),
+  maximum: (value) => ({ maximum: value, ...((value as number) > maxInt32 ? { format: "int64" } : {}) }),
   properties: (value) => ({
     properties: Object.fromEntries(
       Object.entries(value as Record<string, Schema>).map(([name, one]) => [name, toSchema30(one)]),

@@ -124,7 +124,7 @@ export const webhookParameters: Readonly<Record<string, Schema>> = {
     required: true,
     description:
       "When this attempt was made, in seconds since 1970. Reject a time that is more than five minutes away.",
-    schema: { type: "integer", minimum: 0 },
+    schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     example: 1795292100,
   },
   WebhookSignature: {

@@ -33,6 +33,8 @@ test.each<[string, Schema, Schema]>([
   ["alternatives", { anyOf: [{ const: "a" }, reference] }, { anyOf: [{ enum: ["a"] }, reference] }],
   ["a description beside a reference", { ...reference, description: "A" }, { allOf: [reference], description: "A" }],
   ["a reference", reference, reference],
+  ["a large maximum", { type: "integer", maximum: 2 ** 31 }, { type: "integer", maximum: 2 ** 31, format: "int64" }],
+  ["a small maximum", { type: "integer", maximum: 2 ** 31 - 1 }, { type: "integer", maximum: 2 ** 31 - 1 }],
   ["a discriminator", { oneOf: [reference], discriminator: { propertyName: "a" } }, { oneOf: [reference] }],
   ["names of members", { type: "object", propertyNames: { enum: ["a"] } }, { type: "object" }],
   [
