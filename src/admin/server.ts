@@ -37,13 +37,19 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
   const imports = new OpenImports(dependencies.now, (error) =>
     dependencies.log.error({ err: error }, "an import failed"),
   );
-  const handler = new AdminHandler(createAdminRoutes(dependencies, traffic, imports), hostnames, dependencies);
+  const stopping = new AbortController();
+  const handler = new AdminHandler(
+    createAdminRoutes(dependencies, traffic, imports, stopping.signal),
+    hostnames,
+    dependencies,
+  );
   const listener = listen({ ...limits, ...options }, handler);
   // Load the library now instead of at the first request. Otherwise, if all file descriptors are in use then, Bun would never try again.
   void metricsLibrary().catch((error) => dependencies.log.error({ err: error }, "the metrics could not be loaded"));
   return {
     ...listener,
     async stop(seconds, idleSeconds) {
+      stopping.abort();
       traffic.stop();
       await imports.stop();
       await listener.stop(seconds, idleSeconds);
@@ -55,12 +61,13 @@ function createAdminRoutes(
   dependencies: AdminDependencies,
   traffic: TrafficHistory,
   imports: OpenImports,
+  stopping: AbortSignal,
 ): AdminRoutes {
   return new Map([
     metricsRoute(dependencies.samples),
     ...consoleRoutes(dependencies.loadScript),
     ...sessionRoutes(dependencies, (operator, isEverywhere) => imports.endImportsOf(operator, isEverywhere)),
-    ...toRoutes(allActions(traffic, imports), dependencies),
+    ...toRoutes(allActions(traffic, imports, stopping), dependencies),
   ]);
 }
 

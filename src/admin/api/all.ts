@@ -15,10 +15,11 @@ import { resourceActions } from "./resources.ts";
 import { siteActions } from "./sites.ts";
 import { webhookActions } from "./webhooks.ts";
 
-export function allActions(traffic: TrafficHistory, imports: OpenImports): readonly Action[] {
+/** @param stopping aborted when the admin listener stops */
+export function allActions(traffic: TrafficHistory, imports: OpenImports, stopping: AbortSignal): readonly Action[] {
   return [
     ...resourceActions,
-    ...siteActions,
+    ...siteActions(stopping),
     ...recordActions,
     ...exportActions,
     ...importActions(imports),

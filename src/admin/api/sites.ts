@@ -26,14 +26,17 @@ import type {
 const list = "/operator/sites";
 const one = `${list}/{site}`;
 
-export const siteActions: readonly Action[] = [
-  ["GET", list, listOwnSites],
-  ["POST", list, add, "operators of all sites"],
-  ["GET", one, show],
-  ["PATCH", one, change],
-  ["DELETE", one, remove, "operators of all sites"],
-  ["POST", `${one}/sandbox`, renewSandbox],
-];
+/** @param stopping aborted when the admin listener stops */
+export function siteActions(stopping: AbortSignal): readonly Action[] {
+  return [
+    ["GET", list, listOwnSites],
+    ["POST", list, add, "operators of all sites"],
+    ["GET", one, show],
+    ["PATCH", one, change],
+    ["DELETE", one, remove, "operators of all sites"],
+    ["POST", `${one}/sandbox`, (call) => renewSandbox(call, stopping)],
+  ];
+}
 
 /** Limits the sandboxes that are made at once to two, because each reads a site in one transaction, which has a connection of its own. */
 const sandboxes = new Semaphore(2);
@@ -99,12 +102,14 @@ async function remove(call: ActionContext): Promise<SiteResponse> {
 
 /**
  * Makes the sandbox of a site, or renews it. The response comes when the copy is complete: for a million records after a minute. The copy is stopped
- * if the operator is signed out or removed, or may no longer manage the site.
+ * if the operator is signed out or removed, or may no longer manage the site, or if the admin listener stops. Otherwise, the end of the process would
+ * interrupt it, and the site would have no new copy for a minute.
  */
-async function renewSandbox(call: ActionContext): Promise<SandboxResponse> {
+async function renewSandbox(call: ActionContext, stopping: AbortSignal): Promise<SandboxResponse> {
   const live = await call.site();
   const engine = withReauthorization(call, "copy", live, { outlivesSession: false });
-  const made = await sandboxes.run(() => makeSandbox(engine, live.Name, { now: call.now, removalEngine: call.engine }));
+  const options = { now: call.now, signal: stopping, removalEngine: call.engine };
+  const made = await sandboxes.run(() => makeSandbox(engine, live.Name, options));
   const { site, live: present, leftover: _, ...counts } = made;
   return { ...counts, site: toSiteInfo(site, [present]), run: call.run };
 }

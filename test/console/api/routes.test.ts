@@ -11,7 +11,7 @@ import { exchangeOnce } from "../../support/wire/client.ts";
 const traffic = new TrafficHistory(async () => [], Date.now);
 traffic.stop();
 const imports = new OpenImports(Date.now, () => {});
-const actions = allActions(traffic, imports).map(([method, path, , onlyFor]) => ({
+const actions = allActions(traffic, imports, new AbortController().signal).map(([method, path, , onlyFor]) => ({
   method,
   onlyFor,
   hasSite: path.includes("{site}"),

@@ -2,9 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { setOperatorSites } from "../../../src/operator/operators.ts";
-import { createSite } from "../../../src/operator/sites/sites.ts";
+import { createSite, listSites } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { engines } from "../../support/engine/engines.ts";
+import { waitUntil } from "../../support/time.ts";
 
 describe.each(engines)("a sandbox in the console on $name", (kind) => {
   let server: TestConsole;
@@ -112,18 +113,36 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     for (const name of ["games", "games-sandbox"]) await anna.call("DELETE", `/sites/${name}`, { name });
   });
 
-  test("is as before if its operator may no longer manage the site while the records are copied", async () => {
-    const before = [(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)];
+  /** Calls `work` before the first batch of the next copy is committed. */
+  const beforeCopy = (work: () => Promise<void>) => {
     const { commit } = server.engine;
     Object.assign(server.engine, {
       async commit(...batch: Parameters<typeof commit>) {
         // The first batch with a brand is that of the copy.
         if (!batch[0].some(({ resource }) => resource === "brand")) return commit(...batch);
         Object.assign(server.engine, { commit });
-        await setOperatorSites(server.engine, "ben", ["toys"], Date.now());
+        await work();
         return commit(...batch);
       },
     });
+  };
+
+  test("is as before if the listener stops while the records are copied", async () => {
+    const before = [(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)];
+    const names = async () => (await listSites(server.engine)).map(({ Name }) => Name);
+    let stopped: ReturnType<TestConsole["stopAdmin"]> | undefined;
+    beforeCopy(async () => {
+      stopped = server.stopAdmin();
+    });
+    await make(ben).catch(() => {});
+    await (await stopped)?.();
+    await waitUntil(async () => !(await names()).some((name) => name.endsWith("-being-made")), "the end of the copy");
+    expect([(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)]).toEqual(before);
+  });
+
+  test("is as before if its operator may no longer manage the site while the records are copied", async () => {
+    const before = [(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)];
+    beforeCopy(async () => void (await setOperatorSites(server.engine, "ben", ["toys"], Date.now())));
     const { status, json } = await make(ben);
     expect([status, json.detail]).toEqual([403, "the copy was stopped, because ben may no longer manage this shop"]);
     expect([(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)]).toEqual(before);
