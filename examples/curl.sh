@@ -4,11 +4,11 @@ set -eu
 statuses=$1/restapi/orderstatuses
 key=$2
 
-# Sends a request and prints the response. If the response is a problem, prints it on stderr. A failed call ends the program.
+# Sends a request and prints the response. If the response is a problem, prints it on stderr. A call that fails ends the program.
 call() {
   response=$(curl -sS --fail-with-body -H "X-API-AUTH: $key" "$@") || {
     failure=$?
-    printf '%s\n' "$response" >&2
+    [ -z "$response" ] || printf '%s\n' "$response" >&2
     return $failure
   }
   printf '%s\n' "$response"

@@ -31,7 +31,7 @@ export function* referencePage(openapi: Schema): Steps<string> {
   const sections = yield* allOf(groups, (group) => groupSection(document, group));
   const content = `<h1>Reference</h1>
 ${introduction.html}
-<p>Programs read the same from <a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a>, <a href="/openapi.yaml">as YAML</a> or <a href="/openapi.json?openapi=3.0">in OpenAPI 3.0</a>. It has the <a href="/docs/webhooks">webhooks</a> too.</p>
+<p>Programs read the same from <a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a>, <a href="/openapi.yaml">as YAML</a> or <a href="/openapi.json?openapi=3.0">in OpenAPI 3.0</a>. OpenAPI has the <a href="/docs/webhooks">webhooks</a> too.</p>
 ${keyBox("API key for the forms on this page")}
 ${sections.join("\n")}
 ${yield* otherForms(document, groups)}`;
