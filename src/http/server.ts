@@ -41,26 +41,19 @@ const maxUnsentBytes = 1024 * 1024;
 
 /** Starts the public listener. @throws Error if the port is taken or the certificate is invalid */
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
-  const { engine, log, now } = dependencies;
-  const authorizer = new RequestAuthorizer(options, dependencies);
-  const longPolls = new LongPolls(options.connections, { ...dependencies, authorizer });
   let expiry = options.tls && certificateExpiry(options.tls.cert);
-  const metrics = createMetrics(async (checksReadiness) => {
-    const isReady = checksReadiness ? await readiness.isReadyForMetrics() : readiness.latest;
-    const usage = { listener: listener.usage(), longPolls: longPolls.size, isReady, certificateExpiry: expiry };
-    return serverFamilies(dependencies, usage);
-  });
-  const documentation = createDocumentation(options, dependencies);
-  const requestLog = new RequestLog(options, dependencies);
-  const readiness = new Readiness(engine, now);
-  const own = { authorizer, metrics, documentation, requestLog, longPolls, readiness };
-  const handler = new HttpHandler({ ...dependencies, ...own });
+  const usage = () => ({ listener: listener.usage(), certificateExpiry: expiry });
+  const { handler, authorizer, metrics, documentation, longPolls, readiness } = createHttpParts(
+    options,
+    dependencies,
+    usage,
+  );
   const listener = listen(
     { ...options, maxBodyBytes: maxPublicBodyBytes, receiveBufferBytes, maxUnsentBytes },
     handler,
   );
 
-  const loading = loadSoon([documentation.load, metrics.load, async () => dependencies.build()], log);
+  const loading = loadSoon([documentation.load, metrics.load, async () => dependencies.build()], dependencies.log);
 
   return {
     ...listener,
@@ -79,6 +72,28 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
       await authorizer.stop();
     },
   };
+}
+
+/** The state of the listener, for the metrics. */
+type ListenerState = Omit<Parameters<typeof serverFamilies>[1], "longPolls" | "isReady">;
+
+/** Creates the handler of the public listener and its parts, without a socket. @param stateOf returns the state of the listener */
+export function createHttpParts(
+  options: AuthorizerOptions & RequestLogOptions & Pick<ListenOptions, "tls" | "connections">,
+  dependencies: HttpDependencies,
+  stateOf: () => ListenerState,
+) {
+  const authorizer = new RequestAuthorizer(options, dependencies);
+  const longPolls = new LongPolls(options.connections, { ...dependencies, authorizer });
+  const readiness = new Readiness(dependencies.engine, dependencies.now);
+  const metrics = createMetrics(async (checksReadiness) => {
+    const isReady = checksReadiness ? await readiness.isReadyForMetrics() : readiness.latest;
+    return serverFamilies(dependencies, { ...stateOf(), longPolls: longPolls.size, isReady });
+  });
+  const documentation = createDocumentation(options, dependencies);
+  const requestLog = new RequestLog(options, dependencies);
+  const own = { authorizer, metrics, documentation, requestLog, longPolls, readiness };
+  return { ...own, handler: new HttpHandler({ ...dependencies, ...own }) };
 }
 
 /**

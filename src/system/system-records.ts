@@ -107,12 +107,13 @@ export interface ApiKey {
   readonly scope: Scope;
   /** Requests per second; undefined for the server's default. */
   readonly rate: number | undefined;
-  /** When the key expires or was revoked, whichever is earlier, in milliseconds since 1970; infinity if neither. */
+  /** When the key expires, in milliseconds since 1970; infinity if never, 0 if it was revoked. */
   readonly endsAt: number;
 }
 
 export function toApiKey({ ID, Site, Prefix, Digest, Scope, Rate, Expires, Revoked }: KeyRecord): ApiKey {
-  const ends = [Expires, Revoked].filter((time) => time !== "").map((time) => Date.parse(time));
+  // The time of the revocation is that of another machine's clock, so it is not compared with the clock of this machine.
+  const expiresAt = Expires === "" ? Number.POSITIVE_INFINITY : Date.parse(Expires);
   const rate = Rate === "" ? undefined : Number(Rate);
   return {
     id: ID,
@@ -121,7 +122,7 @@ export function toApiKey({ ID, Site, Prefix, Digest, Scope, Rate, Expires, Revok
     digest: Digest,
     scope: Scope,
     rate,
-    endsAt: Math.min(...ends),
+    endsAt: Revoked === "" ? expiresAt : 0,
   };
 }
 

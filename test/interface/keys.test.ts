@@ -82,6 +82,12 @@ describe("a key", () => {
     }
   });
 
+  test("that is revoked on a machine whose clock is ahead is rejected on the very next request", async () => {
+    const key = await server.issueKey();
+    await revokeKey(elsewhere, key.slice(0, 12), clock + 600_000);
+    expect((await list(key)).status).toBe(401);
+  });
+
   test.each([
     ["revoked long before it would expire", { expiresAt: clock + 1e9 }],
     ["revoked, and would never expire", {}],
@@ -94,14 +100,6 @@ describe("a key", () => {
     });
     expect((await call(`${later.url}/restapi/brands.json`, "GET", { key })).status).toBe(401);
     await later.stop();
-  });
-
-  test("with a revocation later than its end is rejected from its end", async () => {
-    const key = await server.issueKey({ expiresAt: clock + 1000 });
-    await revokeKey(elsewhere, key.slice(0, 12), clock + 2000);
-    expect((await list(key)).status).toBe(200);
-    clock += 1000;
-    expect((await list(key)).status).toBe(401);
   });
 
   test("that is rotated ends at once, or after the overlap", async () => {

@@ -115,7 +115,7 @@ export class WebhookChecker {
     for (const other of this.#inFlight) {
       const isGone = other.endedAt !== undefined || !other.process.isAlive;
       if (isGone) this.#inFlight.delete(other);
-      else if (other.process.frozenAt !== undefined && other.process.frozenAt >= other.startedAt) continue;
+      else if (other.process.life.frozenAt !== undefined && other.process.life.frozenAt >= other.startedAt) continue;
       else if (Math.max(this.jumpedAt, this.#site.rolledBackAt) < now - pauseMs)
         this.#fault(`${id} is sent while ${other.delivery.headers["webhook-id"]} is in flight`);
     }

@@ -1,43 +1,152 @@
-// The database of a simulation, which can return to an earlier state.
+// The store of a simulation: the statements of the SQLite engine on a database in memory, without its threads and files. So a call ends in the tick in
+// which it starts, and the same seed gives the same rows. The database can return to an earlier state.
 
 import { Database } from "bun:sqlite";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Engine } from "../../src/model/engine.ts";
+import { nextImmediate } from "../../src/lib/yielding.ts";
+import type { Engine, OnCommit } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { openEngine } from "../../src/store/open.ts";
+import {
+  createOperationCalls,
+  type ExecuteOperation,
+  isRead,
+  transactionOf,
+} from "../../src/store/database/operations.ts";
+import { replaceEpoch } from "../../src/store/database/site-operations.ts";
+import { createViews, migrate } from "../../src/store/sqlite/migrate.ts";
+import { createReader } from "../../src/store/sqlite/reads.ts";
+import { fillAndSwapTables } from "../../src/store/sqlite/table-sets.ts";
+import { runInTransaction, runStatements } from "../../src/store/sqlite/transaction.ts";
+import { decideAndWrite, writerStatements } from "../../src/store/sqlite/writer.ts";
+import { ChangesSinceMatch } from "../../src/store/writes/changes-since-match.ts";
 import { simulatedClock } from "./time.ts";
 
 /** The tables of a site of which a failover may lose the last commits. */
-const tables = { sites: "id", records: "site_id", journal: "site_id", webhook_state: "site_id" } as const;
+const tables = {
+  sites: "id",
+  records: "site_id",
+  journal: "site_id",
+  webhook_state: "site_id",
+  idempotency: "site_id",
+};
 
 export interface SimulatedDatabase {
   readonly engine: Engine;
   /** Keeps the rows of a site. The returned function restores them, so that later commits are lost. */
   remember(site: number): () => Promise<void>;
+  /** Stores the responses of `intents` for their idempotency keys, without the records. Only a planted fault does this. */
+  storeResponsesOnly(...args: Parameters<Engine["commit"]>): void;
+  close(): void;
 }
 
-/** A folder in memory, if there is one: a simulation kills no real process, and the disk would take most of the time. */
-const parent = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+/** An empty database with all tables, as bytes. */
+let empty: Uint8Array | undefined;
 
-/** Runs `work` on a new database whose leases end by the simulated clock. */
+function openEmpty(): Database {
+  if (!empty) {
+    const made = new Database(":memory:", { strict: true });
+    migrate(made);
+    createViews(made, allResources);
+    empty = made.serialize();
+    made.close();
+  }
+  return Database.deserialize(empty, { strict: true });
+}
+
+/** Opens a new database, whose leases end by the simulated clock. */
+export function openSimulatedDatabase(): SimulatedDatabase {
+  const database = openEmpty();
+  const engine = createEngine(database);
+  return {
+    engine,
+    remember: (site) => rememberSite(database, site),
+    storeResponsesOnly: (intents) => storeResponsesOnly(database, () => decideAll(database, intents)),
+    close: () => database.close(),
+  };
+}
+
+/** Runs `work` on a new database. */
 export async function withSimulatedDatabase<T>(work: (database: SimulatedDatabase) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(parent, "storefront-simulation-"));
-  const file = join(folder, "test.db");
+  const database = openSimulatedDatabase();
   try {
-    const engine = await openEngine(`sqlite:${file}`, allResources, { clock: simulatedClock.now });
-    const database = new Database(file);
-    try {
-      return await work({ engine, remember: (site) => rememberSite(database, site) });
-    } finally {
-      database.close();
-      await engine.close();
-    }
+    return await work(database);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    database.close();
   }
 }
+
+function createEngine(database: Database): Engine {
+  const subscribers = new Set<OnCommit>();
+  const reader = createReader(
+    database,
+    () => Database.deserialize(database.serialize(), { strict: true }),
+    () => {},
+  );
+  /** Runs a write, and then tells the subscribers of it. */
+  const write = <T>(work: () => T): T => {
+    const result = runInTransaction(database, work);
+    for (const onCommit of subscribers) onCommit(undefined);
+    return result;
+  };
+  const execute: ExecuteOperation = async (name, args) =>
+    isRead(name)
+      ? reader.execute(name, args)
+      : write(() => runStatements(database, transactionOf(name, args), simulatedClock.now()));
+  return {
+    ...reader.calls,
+    ...createOperationCalls(execute, nextImmediate),
+    subscribeToCommits: (onCommit) => {
+      subscribers.add(onCommit);
+      return { mayMissCommits: false, stop: () => void subscribers.delete(onCommit) };
+    },
+    openConnections: async () => {},
+    commit: async (intents, { atomic = false } = {}) => write(() => decideAll(database, intents, atomic)),
+    commitAtomically: async (batches, onOutcomes) => {
+      for (const intents of batches) await onOutcomes(write(() => decideAll(database, intents, true)));
+    },
+    probeWrite: async () => {},
+    deleteExpiredResponses: async () => false,
+    replaceEpoch: async (site, epoch) => write(() => runStatements(database, replaceEpoch(site, epoch))),
+    replaceAllData: async (rows, save, amend) => {
+      // A restore has a connection of its own. Here, its statements run on the only connection, which stays open.
+      const shared = new Proxy(database, {
+        get: (target, name) => {
+          if (name === "close") return () => {};
+          const value = Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+      const heads = await fillAndSwapTables(() => shared, rows, save, amend);
+      for (const onCommit of subscribers) onCommit(undefined);
+      return heads;
+    },
+    close: async () => {},
+  };
+}
+
+function decideAll(database: Database, intents: Parameters<Engine["commit"]>[0], atomic = false) {
+  return decideAndWrite(statementsOf(database), intents, new ChangesSinceMatch(), atomic);
+}
+
+const statements = new WeakMap<Database, ReturnType<typeof writerStatements>>();
+
+function statementsOf(database: Database): ReturnType<typeof writerStatements> {
+  const made = statements.get(database) ?? writerStatements(database);
+  statements.set(database, made);
+  return made;
+}
+
+function storeResponsesOnly(database: Database, decide: () => unknown): void {
+  const text = "select * from idempotency";
+  let rows: unknown[][] = [];
+  database.run("begin immediate");
+  decide();
+  rows = database.query(text).values();
+  database.run("rollback");
+  const insert = database.query(`insert or ignore into idempotency values (${places(rows[0]?.length ?? 0)})`);
+  for (const row of rows) insert.run(...(row as string[]));
+}
+
+const places = (count: number) => Array.from({ length: count }, () => "?").join(", ");
 
 function rememberSite(database: Database, site: number): () => Promise<void> {
   const kept = Object.entries(tables).map(([table, column]) => {
@@ -47,23 +156,9 @@ function rememberSite(database: Database, site: number): () => Promise<void> {
   const goBack = database.transaction(() => {
     for (const { table, column, rows } of kept) {
       database.query(`delete from ${table} where ${column} = ?`).run(site);
-      for (const row of rows) {
-        const places = row.map(() => "?").join(", ");
-        database.query(`insert into ${table} values (${places})`).run(...(row as string[]));
-      }
+      for (const row of rows)
+        database.query(`insert into ${table} values (${places(row.length)})`).run(...(row as string[]));
     }
   });
-  return () => whenFree(() => goBack.immediate());
-}
-
-/** Does `work` when the writer thread has ended its transaction, because a planted fault may have begun a transaction without waiting for it. */
-async function whenFree(work: () => void): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return work();
-    } catch (error) {
-      if ((error as { code?: string }).code !== "SQLITE_BUSY" || attempt === 10_000) throw error;
-    }
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  return async () => goBack.immediate();
 }

@@ -74,8 +74,8 @@ export class Network {
         end(status === 0 ? failed("reset") : toReceived(status, behaviour.retryAfter)),
       );
     // The process times out, unless it is frozen.
-    time.after(timeoutMs, () => void process.deliver(undefined).then(() => end(failed("no response"))));
-    return promise.then((received) => process.deliver(received));
+    time.after(timeoutMs, () => void process.life.deliver(undefined).then(() => end(failed("no response"))));
+    return promise.then((received) => process.life.deliver(received));
   }
 
   /** The connections of a process that is killed are closed. */

@@ -138,7 +138,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
       return send({ ...delivery, body, headers: { ...delivery.headers, ...signed } }, signal);
     },
   },
-  "a resume is undone by an attempt under way": inEngine((engine) => ({
+  "a resume is undone by an attempt in flight": inEngine((engine) => ({
     async compareAndSetWebhook(key, expected, update) {
       const [state] = await engine.readWebhookStates([key]);
       return engine.compareAndSetWebhook(key, { ...expected, resumes: state?.resumes ?? 0 }, update);

@@ -62,7 +62,7 @@ export async function takeOver({ engine }: SimulatedDatabase, seed: number): Pro
   const state = (await engine.readWebhookStates([webhook]))[0];
   await time.pass(random.between(0, 1));
   const killedAt = time.now;
-  for (const process of processes) if (process.name === state?.holder) process.kill();
+  for (const process of processes) if (process.name === state?.holder) process.life.kill();
   await time.pass(60_000);
   const stopping = Promise.all(processes.filter(({ isAlive }) => isAlive).map((process) => process.stop()));
   await time.pass(1000);

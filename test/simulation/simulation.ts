@@ -23,7 +23,8 @@ import { WebhookChecker } from "./checker.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { Network, type Sent } from "./network.ts";
 import type { PlantedFault } from "./planted-faults.ts";
-import { noFailures, SimulatedProcess } from "./process.ts";
+import { SimulatedProcess } from "./process.ts";
+import { noFailures } from "./process-life.ts";
 import type { Random } from "./random.ts";
 import { type ModelChange, SiteModel } from "./site-model.ts";
 import { type SimulatedTime, simulatedClock } from "./time.ts";
@@ -134,7 +135,7 @@ export class Simulation {
         random.pick([0, 0.05, 0.2]),
       ];
       for (const process of this.#processes)
-        process.failureRates = this.#hasFailures ? { kill, fail, slow } : noFailures;
+        process.life.failureRates = this.#hasFailures ? { kill, fail, slow } : noFailures;
       await this.#act();
       await this.#time.pass(random.between(1, random.chance(0.1) ? 20_000 : 2000));
     }
@@ -144,7 +145,7 @@ export class Simulation {
   async endFailures(): Promise<void> {
     this.#isRecovering = true;
     this.#network.endFailures();
-    for (const process of this.#processes) process.failureRates = noFailures;
+    for (const process of this.#processes) process.life.failureRates = noFailures;
     // A change of each resource, so that every webhook has an event, which shows lost changes.
     for (const resource of ["brand", "order-status"]) await this.#commitChange(resource, "create");
     await this.#suspend(false);
@@ -211,9 +212,9 @@ export class Simulation {
     const process = this.random.pick(busy.length > 0 ? busy : this.#processes);
     if (!process?.isAlive) return;
     const how = this.random.next();
-    if (how < 0.3) process.kill();
+    if (how < 0.3) process.life.kill();
     else if (how < 0.7) void this.#stop(process);
-    else process.freeze(this.random.between(100, 60_000));
+    else process.life.freeze(this.random.between(100, 60_000));
   }
 
   /** Stops a process, and checks that it releases its leases. */
@@ -221,7 +222,7 @@ export class Simulation {
     await process.stop();
     const states = await this.#time.during(() => this.#engine.readWebhookStates());
     const now = this.#time.now;
-    if (Math.max(process.failedAt, this.#model.rolledBackAt) > now - failureEffectMs) return;
+    if (Math.max(process.life.failedAt, this.#model.rolledBackAt) > now - failureEffectMs) return;
     for (const { webhook, holder, leaseUntil } of states)
       if (holder === process.name && leaseUntil > simulatedClock.now())
         this.#webhooks.find(({ id }) => id === webhook)?.checker.add(`${process.name} has stopped and keeps its lease`);
@@ -373,7 +374,7 @@ export class Simulation {
     const { commits } = this.#kept;
     const lost = this.#model.changes.slice(commits?.changes.length);
     // The processes may have run on the machine that was lost.
-    if (this.random.chance(0.5)) for (const process of this.#processes) process.kill();
+    if (this.random.chance(0.5)) for (const process of this.#processes) process.life.kill();
     await this.#goBack(commits);
     this.#startProcess();
     if (this.random.chance(0.3)) return;
@@ -440,7 +441,7 @@ export class Simulation {
     const { rollbacks } = this.#model;
     const [now, resumes] = [this.#time.now, checker.resumes];
     this.#time.after(reactionMs, () => {
-      const hasFailed = !process.isAlive || process.isFrozen || process.failedAt > now - failureEffectMs;
+      const hasFailed = !process.isAlive || process.life.isFrozen || process.life.failedAt > now - failureEffectMs;
       const isSame = rollbacks === this.#model.rollbacks && resumes === checker.resumes && !checker.isRemoved;
       if (!hasFailed && isSame && checker.pausedAt === undefined) checker.add(`webhook ${id} continues after 410`);
     });

@@ -1,0 +1,43 @@
+// The engine of a database server in a simulation: its heads have the timeline of the database, as those of PostgreSQL do.
+
+import type { Engine } from "../../../src/model/engine.ts";
+import type { Head } from "../../../src/model/head.ts";
+
+/** @param current returns the timeline; undefined for an engine without timelines */
+export function withTimeline(engine: Engine, current: () => number | undefined): Engine {
+  const on = (head: Head): Head => ({ ...head, timeline: current() });
+  return {
+    ...engine,
+    readHeads: async (sites) => (await engine.readHeads(sites)).map(on),
+    readRecord: async (...args) => {
+      const found = await engine.readRecord(...args);
+      return { ...found, head: on(found.head), system: on(found.system) };
+    },
+    readPage: async (...args) => {
+      const found = await engine.readPage(...args);
+      return { ...found, head: on(found.head) };
+    },
+    readSite: (site, use, requiredHead) =>
+      engine.readSite(
+        site,
+        async (contents) => {
+          const { revision } = contents.head;
+          const [last] = current() === undefined ? [] : (await engine.readJournalPage(site, revision - 1, 1)).entries;
+          return use({ ...contents, head: on(contents.head), last });
+        },
+        requiredHead,
+      ),
+    readChangesSince: async (site, revision, { timeline, ...options } = {}) =>
+      timeline === undefined || timeline === current() ? engine.readChangesSince(site, revision, options) : undefined,
+    readJournalPage: async (...args) => {
+      const page = await engine.readJournalPage(...args);
+      return { ...page, head: on(page.head) };
+    },
+    commit: async (...args) => {
+      const timeline = current();
+      const outcomes = await engine.commit(...args);
+      return outcomes.map((outcome) => (outcome.kind === "done" ? { ...outcome, timeline } : outcome));
+    },
+    replaceEpoch: async (...args) => on((await engine.replaceEpoch?.(...args)) as Head),
+  };
+}

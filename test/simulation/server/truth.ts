@@ -1,0 +1,138 @@
+// The contents of the database of a simulation at every moment, as seen from its commits. The checker compares the responses with them.
+
+import type { Intent, Outcome, RecordChange } from "../../../src/model/change.ts";
+import { toDeclaredJson } from "../../../src/model/record.ts";
+import { systemSite } from "../../../src/model/system-site.ts";
+import { allResources } from "../../../src/resources/all.ts";
+
+const resources = new Map(allResources.map((resource) => [resource.name, resource]));
+
+/** One change to the site. The same change keeps its object when a rollback keeps it, so that two histories can be compared by identity. */
+export interface Entry {
+  readonly change: RecordChange;
+  /** The path and ID of its record, such as `brands 3`. */
+  readonly record: string;
+  /** The record as clients see it; undefined after a delete. */
+  readonly shown: string | undefined;
+  /** The time of the commit, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** The database between two commits. */
+export interface Moment {
+  /** The number of the history: each epoch of the site has its own. */
+  readonly history: number;
+  /** All changes that the site has: the first `revision` of `lineage`. */
+  readonly lineage: readonly Entry[];
+  readonly revision: number;
+  /** The last entry of each record that exists, by path and ID. */
+  readonly records: ReadonlyMap<string, Entry>;
+  /** The prefixes of the valid keys. */
+  readonly keys: ReadonlySet<string>;
+  readonly at: number;
+}
+
+export class Truth {
+  readonly moments: Moment[] = [];
+  readonly faults: string[] = [];
+  /** The highest revision through which the journal was ever pruned. */
+  prunedThrough = 0;
+  readonly #now: () => number;
+  #site = -1;
+  /** The number of each epoch that the site had. */
+  readonly #histories = new Map<string, number>();
+
+  /** @param now milliseconds since 1970 */
+  constructor(now: () => number) {
+    this.#now = now;
+    this.moments.push({ history: 0, lineage: [], revision: 0, records: new Map(), keys: new Set(), at: now() });
+  }
+
+  get latest(): Moment {
+    return this.moments.at(-1) as Moment;
+  }
+
+  /** The index of the latest moment. */
+  get index(): number {
+    return this.moments.length - 1;
+  }
+
+  /** Returns the moments from the index `from` until now. */
+  since(from: number): readonly Moment[] {
+    return this.moments.slice(from);
+  }
+
+  begin(site: number, epoch: string): void {
+    this.#site = site;
+    this.#histories.set(epoch, 0);
+  }
+
+  /** Records what a commit did. */
+  onCommit(intents: readonly Intent[], outcomes: readonly Outcome[]): void {
+    outcomes.forEach((outcome, index) => {
+      const intent = intents[index] as Intent;
+      if (outcome.kind !== "done") return;
+      if (intent.site === this.#site) this.#onChange(intent, outcome.change);
+      if (intent.site === systemSite && intent.resource === "key") this.#onKey(outcome.change);
+    });
+  }
+
+  /** Records that the database went back to an earlier moment, and which epoch the site has then. */
+  onRollback({ lineage, revision, records, keys }: Moment, epoch: string): void {
+    this.#add({ history: this.#historyOf(epoch), lineage: lineage.slice(0, revision), revision, records, keys });
+  }
+
+  /** Records the epoch that the site has now. */
+  onEpoch(epoch: string): void {
+    const history = this.#historyOf(epoch);
+    if (history !== this.latest.history) this.#add({ ...this.latest, history });
+  }
+
+  #historyOf(epoch: string): number {
+    const history = this.#histories.get(epoch) ?? this.#histories.size;
+    this.#histories.set(epoch, history);
+    return history;
+  }
+
+  #onChange({ actor, at: _ }: Intent, change: RecordChange): void {
+    const { latest } = this;
+    const { resource, id, operation, revision, body } = change;
+    const declared = resources.get(resource) as NonNullable<ReturnType<typeof resources.get>>;
+    const record = `${declared.path} ${id}`;
+    const shown = operation === "delete" ? undefined : JSON.stringify(JSON.parse(toDeclaredJson(declared, body)));
+    const entry: Entry = { change, record, shown, at: this.#now() };
+    if (revision !== latest.revision + 1) this.faults.push(`revision ${revision} follows ${latest.revision}`);
+    if (actor.startsWith("sfk_") && !latest.keys.has(actor))
+      this.faults.push(`the change ${revision} was made with the revoked key ${actor}`);
+    const token = tokenIn(body);
+    const isRepeated = latest.lineage.some(({ change: other }) => isSameWrite(other, change, token));
+    if (isRepeated) this.faults.push(`the write ${token} (${operation} ${record}) was made twice`);
+    const records = new Map(latest.records);
+    if (shown === undefined) records.delete(record);
+    else records.set(record, entry);
+    // A moment reads only its own part of the lineage, so all moments of a lineage can share it.
+    (latest.lineage as Entry[]).push(entry);
+    this.#add({ ...latest, revision, records });
+  }
+
+  #onKey({ body, operation }: RecordChange): void {
+    const { Prefix, Revoked } = JSON.parse(body);
+    const keys = new Set(this.latest.keys);
+    if (Revoked || operation === "delete") keys.delete(Prefix);
+    else keys.add(Prefix);
+    this.#add({ ...this.latest, keys });
+  }
+
+  #add(moment: Omit<Moment, "at">): void {
+    this.moments.push({ ...moment, at: this.#now() });
+  }
+}
+
+function isSameWrite(one: RecordChange, other: RecordChange, token: string | undefined): boolean {
+  return one.operation === other.operation && token !== undefined && tokenIn(one.body) === token;
+}
+
+/** Returns the text that a client puts into each write, which no other write has. */
+export function tokenIn(body: string): string | undefined {
+  return /"Name":"(w\d+)"/.exec(body)?.[1];
+}

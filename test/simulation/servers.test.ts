@@ -1,0 +1,40 @@
+// Some seeds of the simulation of whole servers; `npm run simulate` runs more. One of the first 100 seeds finds each planted fault.
+
+import { describe, expect, test } from "bun:test";
+import { plantedServerFaults } from "./server/planted-faults.ts";
+import { type ServerReport, simulateServers } from "./server/simulation.ts";
+
+/** The seeds of a normal run: as many as about two seconds of CPU allow. */
+const seeds = 30;
+/** The seeds of which one must find each planted fault. */
+const seedsPerFault = 100;
+
+describe("servers in a simulation", () => {
+  const reports: ServerReport[] = [];
+
+  test("every response is what the database had, and every acknowledged write is there once", async () => {
+    for (let seed = 1; seed <= seeds; seed++) reports.push(await simulateServers(seed));
+    const faults = reports.flatMap((report, index) =>
+      report.faults.map((fault) => `${fault} (to repeat: npm run simulate -- 1 ${index + 1})`),
+    );
+    expect(faults).toEqual([]);
+    // The seeds must cause these events. The effect of a seed changes with the program.
+    const sum = (name: keyof ServerReport["counts"]) => reports.reduce((total, { counts }) => total + counts[name], 0);
+    expect(sum("requests")).toBeGreaterThan(1000);
+    expect(sum("commits")).toBeGreaterThan(200);
+    for (const name of ["kills", "reloads", "restores", "failovers", "restarts", "revocations"] as const)
+      expect(sum(name)).toBeGreaterThan(5);
+  }, 60_000);
+
+  test("is the same for the same seed, to the last byte", async () => {
+    for (const seed of [1, 2, 3]) expect(await simulateServers(seed)).toEqual(reports[seed - 1] as ServerReport);
+  }, 60_000);
+
+  test.each(Object.keys(plantedServerFaults))("finds a planted fault: %s", async (name) => {
+    const plant = plantedServerFaults[name] as (typeof plantedServerFaults)[string];
+    const found: string[] = [];
+    for (let seed = 1; seed <= seedsPerFault && found.length === 0; seed++)
+      found.push(...(await simulateServers(seed, { plant })).faults.filter((fault) => plant.report.test(fault)));
+    expect(found).not.toEqual([]);
+  }, 60_000);
+});
