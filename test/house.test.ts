@@ -42,7 +42,7 @@ const arrows: Record<string, readonly string[]> = {
   main: ["commands"],
 };
 
-/** The layers of the console: its folders, and what each may import. Arrows are transitive. The folders above `frame` are pages. */
+/** The layers of the console: its folders, and what each may import. Arrows are transitive. All folders between `find` and `frame` are pages. */
 const consoleArrows: Record<string, readonly string[]> = {
   text: [],
   api: ["text"],

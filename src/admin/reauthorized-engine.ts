@@ -6,9 +6,9 @@ import { ProblemError } from "../model/errors.ts";
 import { canManage, findOperator, type ListedOperator } from "../operator/operators.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
-import { readCurrentSystemRecords, requireSession } from "./session.ts";
+import { readSitesAndOperators, requireSession } from "./session.ts";
 
-/** An import, undo or copy that an operator has started. Its member may change: it is read before each transaction. */
+/** An import, undo or copy that an operator has started. `outlivesSession` can change while it runs, and is read before each transaction. */
 interface Started {
   /** Whether it continues after the session in which it was started has ended. */
   readonly outlivesSession: boolean;
@@ -63,5 +63,5 @@ async function operatorOfSession(call: ActionContext): Promise<ListedOperator | 
 }
 
 async function currentOperator({ session, siteViews }: ActionContext): Promise<ListedOperator | undefined> {
-  return findOperator(await readCurrentSystemRecords(siteViews), session.operator.ID);
+  return findOperator(await readSitesAndOperators(siteViews), session.operator.ID);
 }

@@ -7,7 +7,7 @@ interface Found<Route> {
 }
 
 export class Router<Route> {
-  /** Patterns with their routes, by number of segments. */
+  /** The patterns and their routes. The key of the map is the number of segments. */
   readonly #patterns = new Map<number, { readonly segments: readonly string[]; readonly route: Route }[]>();
 
   /** @param routes by pattern. If a path matches two patterns, compare their segments from the left: the first fixed segment wins */

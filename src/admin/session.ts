@@ -16,7 +16,7 @@ import {
 } from "../operator/sessions.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
-import { systemOf } from "../system/read-system-records.ts";
+import { sitesAndOperatorsIn } from "../system/read-system-records.ts";
 import type { OperatorRecord, SystemRecords } from "../system/system-records.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { WireRequest } from "../wire/request.ts";
@@ -151,7 +151,7 @@ async function findRequestSession(
   { engine, siteViews, now }: SessionDependencies,
 ): Promise<Session | undefined> {
   const secrets = sessionSecretsIn(headers);
-  const system = secrets.length > 0 ? await readCurrentSystemRecords(siteViews) : undefined;
+  const system = secrets.length > 0 ? await readSitesAndOperators(siteViews) : undefined;
   for (const secret of secrets) {
     const session = system && (await findSession(engine, system, secret, now()));
     if (session) return session;
@@ -160,10 +160,8 @@ async function findRequestSession(
 }
 
 /** Reads the records of the system site, up to date. */
-export async function readCurrentSystemRecords(
-  siteViews: SiteViews,
-): Promise<Pick<SystemRecords, "sites" | "operators">> {
-  return systemOf((await siteViews.getUpToDate(systemSite)) as Snapshot);
+export async function readSitesAndOperators(siteViews: SiteViews): Promise<Pick<SystemRecords, "sites" | "operators">> {
+  return sitesAndOperatorsIn((await siteViews.getUpToDate(systemSite)) as Snapshot);
 }
 
 /** Runs an attempt to sign in, and counts a failure. @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */

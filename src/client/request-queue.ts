@@ -200,9 +200,12 @@ export class RequestQueue {
   }
 
   /**
-   * The bucket had `remaining` whole tokens, and perhaps a part of another, at some time between request and response. So it was full at the earliest
-   * if that was when the request was sent, and no other request was counted later. It was full at the latest if that was now, and all requests of
-   * this client that were in flight with this one were counted later. Other programs take whole tokens.
+   * Corrects the time at which the bucket is full again. The server says that the bucket had `remaining` whole tokens when it counted the request, and
+   * perhaps a part of another token. The client does not know when that was, so the time is between two limits:
+   * - `earliest`: the server counted this request when it was sent, and no other request after it.
+   * - `latest`: the server counted this request now, and after it all requests of this client that were in flight at the same time.
+   *
+   * A time before `earliest` moves by whole tokens, because other programs with the same key take whole tokens.
    */
   #correct(
     { sentAt, sentBefore, inFlight, isOverLimit }: Permit,

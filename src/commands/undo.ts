@@ -41,7 +41,7 @@ export function undoCommand(): Command {
       `
 All changes are undone in one transaction, or none. More than 50,000 records need several
 transactions; if the command is stopped, it prints the command for the rest. Records that
-were changed again later are left alone and listed. An undo can itself be undone.`,
+were changed again later are skipped and listed. An undo can itself be undone.`,
     )
     .action(async (options: UndoFlags) => {
       const from = parsePoint("--since", options.since);
@@ -96,14 +96,14 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
     const why = changed
       ? `${changed.actor} changed it at revision ${changed.revision}`
       : "it was changed later, and the journal no longer has that change";
-    printMessage(`left alone: ${pathOf(resource)} ${id}: ${why}`);
+    printMessage(`skipped: ${pathOf(resource)} ${id}: ${why}`);
   }
-  if (skippedCount > skipped.length) printMessage(`left alone: ${skippedCount - skipped.length} more`);
+  if (skippedCount > skipped.length) printMessage(`skipped: ${skippedCount - skipped.length} more`);
   const back = undoOf(options, summary.revisions, run);
   const { deleted, restored, unchanged } = others;
   const total = deleted + restored + unchanged + skippedCount;
   const would = options.dryRun ? "would be " : "";
-  const line = `${formatCount(total, "record")}: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${skippedCount} left alone`;
+  const line = `${formatCount(total, "record")}: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${skippedCount} skipped`;
   // The output of `--json` names the skipped records `left`.
   printUndoable(options, { ...others, leftCount: skippedCount, left: skipped, ...back }, [line]);
   printUndo(back);

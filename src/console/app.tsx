@@ -9,7 +9,7 @@ import { setPageOperator } from "./api/call-api.ts";
 import { type Declared, loadDeclared } from "./api/declarations.ts";
 import { useServerAccess } from "./api/server-access.ts";
 import { openRouter } from "./frame/router.tsx";
-import { Sites, SitesContext } from "./frame/site-frame.tsx";
+import { FrameContext, SiteRoutes } from "./frame/site-frame.tsx";
 import { dropLink, openSession, operatorIn } from "./session/session.ts";
 import { SignIn } from "./session/sign-in.tsx";
 import { Plain } from "./shell/plain.tsx";
@@ -62,9 +62,9 @@ export function App() {
   if (state.kind === "replace-session") return <ReplaceSessionQuestion {...state} onDone={begin} />;
   if (state.kind === "signed-out") return <SignIn fault={state.fault} onSignedIn={open} />;
   return (
-    <SitesContext value={{ session: state.session, declared: state.declared, reload }}>
-      <RouterProvider router={openRouter(<Sites />)} />
-    </SitesContext>
+    <FrameContext value={{ session: state.session, declared: state.declared, reload }}>
+      <RouterProvider router={openRouter(<SiteRoutes />)} />
+    </FrameContext>
   );
 }
 

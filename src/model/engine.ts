@@ -223,7 +223,7 @@ interface EngineMaintenance {
    */
   importSiteRows(site: number, rows: AsyncIterable<DumpedRow>): Promise<void>;
 
-  /** Gives every site a new epoch, so that versions from before are not accepted. Returns the number of sites without the system site. */
+  /** Gives every site a new epoch, so that versions from before are not accepted. Returns the number of sites, not counting the system site. */
   replaceEpochs(): Promise<number>;
 
   /**

@@ -36,7 +36,7 @@ class SystemRecordsCache {
   async read(engine: Engine): Promise<SystemRecords> {
     const [head] = (await engine.readHeads([systemSite])) as [Head];
     if (this.#latest && isSameHead(this.#latest.head, head)) return this.#latest.system;
-    const read = await readSystem(engine);
+    const read = await readSystemWithHead(engine);
     this.#latest = read.size <= maxCachedRows ? read : undefined;
     return read.system;
   }
@@ -67,8 +67,8 @@ export function readSystemRecords(engine: Engine): Promise<SystemRecords> {
   return cacheOf(engine).read(engine);
 }
 
-/** Reads the records from the database, without the cache. */
-export async function readSystem(engine: Engine): Promise<SystemRead> {
+/** Reads the records from the database with their head, without the cache. */
+export async function readSystemWithHead(engine: Engine): Promise<SystemRead> {
   const { head, rows } = await readAllRows(engine, systemSite);
   const parsed = new Map<string, unknown[]>(systemResources.map(({ name }) => [name, []]));
   let lastSiteId = 0;
@@ -89,7 +89,7 @@ export async function readSystem(engine: Engine): Promise<SystemRead> {
 }
 
 /** Returns the sites and operators in a snapshot of the system site. They are parsed when they are used. */
-export function systemOf(snapshot: Snapshot): Pick<SystemRecords, "sites" | "operators"> {
+export function sitesAndOperatorsIn(snapshot: Snapshot): Pick<SystemRecords, "sites" | "operators"> {
   const parse = <T extends { readonly ID: number }>(resource: Resource): T[] =>
     Array.from(snapshot.collection(resource), ({ json }): T => JSON.parse(json)).sort((a, b) => a.ID - b.ID);
   return {

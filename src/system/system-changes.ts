@@ -9,7 +9,7 @@ import { ProblemError } from "../model/errors.ts";
 import { parseNewRecord, parseRecordChanges, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
-import { readSystem } from "./read-system-records.ts";
+import { readSystemWithHead } from "./read-system-records.ts";
 import type { SystemRecords } from "./system-records.ts";
 
 /** Maximum attempts to decide and commit while other processes change the system site. */
@@ -26,7 +26,7 @@ export async function commitSystemChanges(
   decide: (system: SystemRecords) => readonly Intent[],
 ): Promise<string[]> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { system, head } = await readSystem(engine);
+    const { system, head } = await readSystemWithHead(engine);
     const [first, ...others] = decide(system);
     if (!first) return [];
     const outcomes = await engine.commit([{ ...first, ifHead: headVersion(head) }, ...others], { atomic: true });

@@ -58,14 +58,14 @@ export function updateAfterSuccess(next: string): WebhookStateUpdate {
 export function decideAfterFailure(
   state: WebhookState,
   received: DeliveryResponse,
-  moment: RetryInputs,
+  inputs: RetryInputs,
 ): FailureDecision {
   const failures = state.failures + 1;
-  const failingSince = state.failingSince ?? moment.now;
-  const nextAt = Math.round(moment.now + backOffAfter(failures, received.retryAfter, moment));
+  const failingSince = state.failingSince ?? inputs.now;
+  const nextAt = Math.round(inputs.now + backOffAfter(failures, received.retryAfter, inputs));
   return {
     update: { failures, failingSince, nextAt },
-    pauseReason: reasonToPause(failures, failingSince, received, moment),
+    pauseReason: reasonToPause(failures, failingSince, received, inputs),
   };
 }
 

@@ -44,7 +44,7 @@ export class Places {
   readonly #taken = new Set<PlacedConnection>();
   /** The slow connections that the last search found and that have not been ended, the slowest last. */
   #slow: PlacedConnection[] = [];
-  /** When the last search was that found all slow connections, by the clock of the listener (whole seconds). Another one at that time finds no others. */
+  /** The time of the last search that returned all slow connections, in whole seconds of the listener's clock. A search at the same time would find the same. */
   #searchedAt = -1;
 
   constructor(limit: number, handler: Handler) {

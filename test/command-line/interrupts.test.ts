@@ -77,7 +77,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     expect(await stored(site)).toBe(1000);
   });
 
-  test("that is storing rows finishes the batch in flight", async () => {
+  test("that is storing rows commits the batch that it has begun, and ends", async () => {
     const site = await newSite();
     writeFileSync(workspace.file("many.csv"), `Name\n${rows(200_000)}`);
     const started = startImport(site, workspace.file("many.csv"));
@@ -176,13 +176,13 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
   database.run("drop trigger slow");
   const deleted = (stored.get(site)?.revision ?? 0) - count;
   expect([deleted % 5000, deleted < count]).toEqual([0, true]);
-  expect(started.stdout()).toBe(`${deleted} records: ${deleted} deleted, 0 restored, 0 unchanged, 0 left alone\n`);
+  expect(started.stdout()).toBe(`${deleted} records: ${deleted} deleted, 0 restored, 0 unchanged, 0 skipped\n`);
   const [, undo = ""] = /to undo this: npx --no storefront (.*)/.exec(started.stderr()) ?? [];
   const [, done, rest = ""] =
     /interrupted after (\d+) of 50001 records; the rest: npx --no storefront (.*)/.exec(started.stderr()) ?? [];
   expect(Number(done)).toBe(deleted);
   expect(await workspace.mustRun([...rest.split(" "), "--dry-run"])).toBe(
-    `${count} records: ${count - deleted} would be deleted, 0 would be restored, ${deleted} unchanged, 0 left alone\n`,
+    `${count} records: ${count - deleted} would be deleted, 0 would be restored, ${deleted} unchanged, 0 skipped\n`,
   );
   expect(await workspace.mustRun([...undo.split(" "), "--dry-run"])).toStartWith(
     `${deleted} records: 0 would be deleted, ${deleted} would be restored`,

@@ -57,7 +57,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["operator list", "", /\n1 +anna +all +\S+ \S+\n$/],
   ["delete", "--site shop brands 2", /^\{"ID":2,.*\}\n/],
   ["restore-record", "--site shop brands 2 --json", /"Name": "B"/],
-  ["undo", "--site shop --since 2", /^2 records: 1 deleted, 0 restored, 1 unchanged, 0 left alone\n/],
+  ["undo", "--site shop --since 2", /^2 records: 1 deleted, 0 restored, 1 unchanged, 0 skipped\n/],
   ["journal", "--site shop --since 1h", /^1\t.*\n2\t.*\n(.*\n){4}$/],
   ["export-site", "shop shop.site", /^wrote the site shop to shop\.site: 2 keys, 1 webhook, 3 records, /],
   [

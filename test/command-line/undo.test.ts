@@ -44,7 +44,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     started.kill("SIGINT");
     expect(await started.exited).toBe(1);
     const { code, stdout } = await runPrinted(started.stderr());
-    expect([code, stdout]).toEqual([0, "500 records: 500 deleted, 0 restored, 0 unchanged, 0 left alone\n"]);
+    expect([code, stdout]).toEqual([0, "500 records: 500 deleted, 0 restored, 0 unchanged, 0 skipped\n"]);
     expect(await names()).toEqual([]);
   });
 
@@ -78,8 +78,8 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     const left = [{ resource: "brand", id: 2, changed: { revision: 7 } }];
     expect(JSON.parse(dryRun)).toMatchObject({ deleted: 1, restored: 1, unchanged: 0, leftCount: 1, left });
     const undone = await runPrinted(bad.stderr);
-    expect([undone.code, undone.stdout]).toEqual([0, "3 records: 1 deleted, 1 restored, 0 unchanged, 1 left alone\n"]);
-    expect(undone.stderr).toContain(`left alone: brands 2: ${key.slice(0, 12)} changed it at revision 7`);
+    expect([undone.code, undone.stdout]).toEqual([0, "3 records: 1 deleted, 1 restored, 0 unchanged, 1 skipped\n"]);
+    expect(undone.stderr).toContain(`skipped: brands 2: ${key.slice(0, 12)} changed it at revision 7`);
     expect(await names()).toEqual(["1 A", "2 By a client", "3 C", "5 From a client"]);
     const read = await fetchWithKey(`${url}/1.json`, key);
     expect(await read.json()).toMatchObject({ Name: "A", AccountNumber: "1" });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engines, useEngines } from "../support/engine/engines.ts";
+import { engines, useEngineAndOpener } from "../support/engine/engines.ts";
 import { createIntent, deleteSiteRecord, type TestIntent } from "../support/engine/intents.ts";
 import { ticks, waitUntil } from "../support/time.ts";
 
@@ -12,7 +12,7 @@ describe.each(engines)("on $name", (kind) => {
   let engine: Engine;
   let url: string;
   let site = 0;
-  useEngines(kind, (first, address) => {
+  useEngineAndOpener(kind, (first, address) => {
     [engine, url] = [first, address];
   });
 

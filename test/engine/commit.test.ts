@@ -6,13 +6,13 @@ import type { Engine } from "../../src/model/engine.ts";
 import type { Head } from "../../src/model/head.ts";
 import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engineKinds, useEngines } from "../support/engine/engines.ts";
+import { engineKinds, useEngineAndOpener } from "../support/engine/engines.ts";
 import { createBrand, deleteBrand, idOf, updateBrand, versionAfter } from "../support/engine/intents.ts";
 import { retainedBytesOutsideCells } from "../support/memory.ts";
 
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;
-  useEngines(kind, (first) => {
+  useEngineAndOpener(kind, (first) => {
     engine = first;
   });
   let site = 0;

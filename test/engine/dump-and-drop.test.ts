@@ -3,12 +3,12 @@
 import { describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engineKinds, useEngines } from "../support/engine/engines.ts";
+import { engineKinds, useEngineAndOpener } from "../support/engine/engines.ts";
 import { createBrand, deleteBrand, deleteSiteRecord, updateBrand } from "../support/engine/intents.ts";
 
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;
-  const { open } = useEngines(kind, (first) => {
+  const { open } = useEngineAndOpener(kind, (first) => {
     engine = first;
   });
   let site = 0;

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engineKinds, useEngines } from "../support/engine/engines.ts";
+import { engineKinds, useEngineAndOpener } from "../support/engine/engines.ts";
 import { createBrand } from "../support/engine/intents.ts";
 import { waitUntil } from "../support/time.ts";
 
@@ -13,7 +13,7 @@ type Commits = (readonly number[] | undefined)[];
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;
   let url: string;
-  const { open } = useEngines(kind, (first, address) => {
+  const { open } = useEngineAndOpener(kind, (first, address) => {
     [engine, url] = [first, address];
   });
   let site = 0;

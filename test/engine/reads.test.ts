@@ -4,13 +4,13 @@ import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import type { Head } from "../../src/model/head.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
-import { engineKinds, useEngines } from "../support/engine/engines.ts";
+import { engineKinds, useEngineAndOpener } from "../support/engine/engines.ts";
 import { createBrand, deleteBrand, updateBrand } from "../support/engine/intents.ts";
 
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;
   let url: string;
-  useEngines(kind, (first, address) => {
+  useEngineAndOpener(kind, (first, address) => {
     [engine, url] = [first, address];
   });
   let site = 0;

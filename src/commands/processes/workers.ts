@@ -1,6 +1,6 @@
 // The main process of a server of several processes, which is the parent of the others. It serves no requests: it starts the workers and the admin
-// process, restarts a process that exits, and stops all of them. SIGHUP replaces every other process, for example after
-// an upgrade, but not this one. So this process does as little as possible.
+// process, restarts a process that exits, and stops all of them. On SIGHUP, it replaces all other processes, which then
+// run the program on disk, for example after an upgrade. This process itself keeps the old program, so it does as little as possible.
 
 import { type AdminAddress, type Config, toAdminText } from "../../config.ts";
 import { readyFamily } from "../../http/server-metrics.ts";

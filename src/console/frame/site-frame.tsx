@@ -23,30 +23,30 @@ import { createSiteStore } from "./site-store.ts";
 import { reportWrite } from "./undo-offer.tsx";
 import { UnknownPage, UnknownSite } from "./unknown.tsx";
 
-interface SitesProps {
+interface FrameProps {
   readonly session: SessionInfo;
   readonly declared: Declared;
   readonly reload: () => Promise<void>;
 }
 
 /** Passes the properties to the pages, because the router is created only once and so cannot pass new ones. */
-export const SitesContext = createContext<SitesProps | undefined>(undefined);
+export const FrameContext = createContext<FrameProps | undefined>(undefined);
 
 /** Shows the site in the address; without one, the first site. */
-export function Sites() {
-  const props = useContext(SitesContext);
+export function SiteRoutes() {
+  const props = useContext(FrameContext);
   if (!props) return null;
   const [first] = props.declared.sites;
   if (!first) return <FirstSite session={props.session} reload={props.reload} />;
   return (
     <Routes>
-      <Route path="/:site/*" element={<OneSite {...props} />} />
+      <Route path="/:site/*" element={<SiteFrame {...props} />} />
       <Route path="*" element={<Navigate to={`/${first.name}`} replace />} />
     </Routes>
   );
 }
 
-function OneSite({ session, declared, reload }: SitesProps) {
+function SiteFrame({ session, declared, reload }: FrameProps) {
   const { site: siteName = "" } = useParams();
   const known = declared.sites.find(({ name }) => name === siteName);
   const { maxSearchLength } = declared;

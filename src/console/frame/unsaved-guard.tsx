@@ -2,7 +2,7 @@
 
 import { Typography } from "@mui/material";
 import { useBlocker } from "react-router-dom";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { dropWaitingAction, forgetUnsaved, hasUnsaved, useWaitingAction } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
@@ -24,7 +24,7 @@ export function UnsavedGuard() {
     else if (blocker.state === "blocked") blocker.reset();
   }
   return (
-    <Confirm
+    <ActionDialog
       title={translate("general.discard_title")}
       action={translate("general.discard")}
       isDangerous
@@ -32,6 +32,6 @@ export function UnsavedGuard() {
       onClose={stay}
     >
       <Typography>{translate("general.discard_explain")}</Typography>
-    </Confirm>
+    </ActionDialog>
   );
 }

@@ -3,7 +3,7 @@
 import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import type { HistoryEntryInfo, UndoResponse } from "../../admin/api/types.ts";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
@@ -28,7 +28,7 @@ export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
   useEffect(ask, [entry]);
   const nothing = plan && plan.deleted + plan.restored === 0;
   return (
-    <Confirm
+    <ActionDialog
       title={translate("history.undo_title")}
       action={translate("general.undo")}
       isDisabled={!plan || nothing}
@@ -46,7 +46,7 @@ export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
         </Typography>
       )}
       {plan && plan.skipped.length > 0 && <SkippedRecords plan={plan} />}
-    </Confirm>
+    </ActionDialog>
   );
 }
 

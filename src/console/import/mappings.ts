@@ -46,7 +46,7 @@ export function suggestedMapping({ columns = [] }: FilePreviewResponse): ImportM
   return { fields: Object.fromEntries(columns.flatMap(({ name, field }) => (field ? [[field, name]] : []))) };
 }
 
-/** Suggests the match field: the ID, otherwise the code or another required field that has a column. */
+/** Suggests the match field: the ID if it has a column; otherwise the first required field that has one, and `Code` before others. */
 export function suggestedMatch({ fields }: ResourceInfo, mapping: ImportMapping): string {
   const mapped = fields.filter(({ path, required }) => required && path in mapping.fields).map(({ path }) => path);
   if ("ID" in mapping.fields) return "ID";

@@ -3,7 +3,7 @@
 import { MenuItem, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import type { KeyBody, ListedKeyInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useEdited } from "../shell/unsaved.ts";
 import { toMoment } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
@@ -32,7 +32,7 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
   const name = formatKeyName(apiKey ?? { label: "", prefix: "" });
   const title = apiKey ? translate("keys.edit_title", { key: name }) : translate("keys.make");
   return (
-    <Confirm
+    <ActionDialog
       title={title}
       action={translate(apiKey ? "general.save" : "general.create")}
       isEdited={isEdited}
@@ -73,7 +73,7 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
         onChange={({ target }) => setExpires(target.value)}
         slotProps={{ inputLabel: { shrink: true } }}
       />
-    </Confirm>
+    </ActionDialog>
   );
 }
 
@@ -103,7 +103,7 @@ export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
   const [overlap, setOverlap] = useState(24);
   const name = formatKeyName(apiKey);
   return (
-    <Confirm
+    <ActionDialog
       title={translate("keys.rotate_title", { key: name })}
       action={translate("keys.rotate")}
       onConfirm={() => onRotate(overlap)}
@@ -122,7 +122,7 @@ export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
           </MenuItem>
         ))}
       </TextField>
-    </Confirm>
+    </ActionDialog>
   );
 }
 
@@ -139,7 +139,7 @@ export function RevokeKey({ apiKey, onRevoke, onClose }: RevokeProps) {
     ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) })
     : translate("keys.revoke_unused");
   return (
-    <Confirm
+    <ActionDialog
       title={translate("keys.revoke_title", { key: name })}
       action={translate("keys.revoke")}
       isDangerous
@@ -148,6 +148,6 @@ export function RevokeKey({ apiKey, onRevoke, onClose }: RevokeProps) {
     >
       <Typography>{translate("keys.revoke_explain")}</Typography>
       <Typography>{use}</Typography>
-    </Confirm>
+    </ActionDialog>
   );
 }

@@ -3,7 +3,7 @@
 import { Alert, Autocomplete, FormControlLabel, Radio, RadioGroup, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import type { NewOperatorBody, OperatorInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useDeclared, useSession } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
@@ -18,7 +18,7 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
   const [managed, setManaged] = useState<ManagedSites>({ isForAll: false, sites: [] });
   const sites = sitesOf(managed);
   return (
-    <Confirm
+    <ActionDialog
       title={translate("operators.add")}
       action={translate("general.create")}
       isEdited={useEdited([name, managed])}
@@ -36,7 +36,7 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
         slotProps={{ htmlInput: { maxLength: 64, autoComplete: "off" } }}
       />
       <SitesChoice value={managed} onChange={setManaged} />
-    </Confirm>
+    </ActionDialog>
   );
 }
 
@@ -58,7 +58,7 @@ export function ChangeSites({ operator, isLast, onSubmit, onClose }: ChangeSites
   const isLimited = operator.sites === null && sites !== null;
   const { name } = operator;
   return (
-    <Confirm
+    <ActionDialog
       title={translate("operators.sites_title", { name })}
       action={translate(isLimited && isLast ? "operators.limit_last_confirm" : "general.save")}
       isDangerous={isLimited}
@@ -71,7 +71,7 @@ export function ChangeSites({ operator, isLast, onSubmit, onClose }: ChangeSites
       <SitesChoice value={managed} onChange={setManaged} />
       {isLimited && name === own && <Alert severity="warning">{translate("operators.limit_self")}</Alert>}
       {isLimited && isLast && <Alert severity="error">{translate("operators.remove_last", { name })}</Alert>}
-    </Confirm>
+    </ActionDialog>
   );
 }
 
@@ -86,7 +86,7 @@ interface RemoveOperatorProps {
 export function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }: RemoveOperatorProps) {
   const { operator: own } = useSession();
   return (
-    <Confirm
+    <ActionDialog
       title={translate("operators.remove_title", { name })}
       action={translate(isLast ? "operators.remove_last_confirm" : "operators.remove")}
       isDangerous
@@ -96,7 +96,7 @@ export function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }
       <Typography>{translate("operators.remove_explain")}</Typography>
       {name === own && <Alert severity="warning">{translate("operators.remove_self")}</Alert>}
       {isLast && <Alert severity="error">{translate("operators.remove_last", { name })}</Alert>}
-    </Confirm>
+    </ActionDialog>
   );
 }
 

@@ -3,7 +3,7 @@
 import { Button, Typography } from "@mui/material";
 import { useState } from "react";
 import type { OperatorInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
@@ -73,7 +73,7 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
     return <RemoveOperator operator={operator} isLast={isLast} onRemove={remove} onClose={close} />;
   }
   return (
-    <Confirm
+    <ActionDialog
       title={translate("operators.sign_out_title", { name })}
       action={translate("operators.sign_out")}
       isDangerous
@@ -81,6 +81,6 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
       onClose={close}
     >
       <Typography>{translate("operators.sign_out_explain")}</Typography>
-    </Confirm>
+    </ActionDialog>
   );
 }

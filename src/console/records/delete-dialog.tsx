@@ -4,7 +4,7 @@ import { Box, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type Identifier, useDataProvider, useDeleteMany } from "react-admin";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
@@ -35,7 +35,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
     onDone();
   }
   return (
-    <Confirm
+    <ActionDialog
       title={translate("record.delete_title", { count: toNumber(ids.length), name, site: siteName })}
       action={translate("record.delete")}
       isDangerous
@@ -52,7 +52,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
         )}
       </Box>
       <Typography>{translate("record.delete_explain")}</Typography>
-    </Confirm>
+    </ActionDialog>
   );
 }
 

@@ -5,7 +5,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNotify } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { SiteInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { findLive } from "../shell/sandboxes.ts";
 import { useShown } from "../shell/shown.ts";
 import { useDeclared } from "../shell/site-context.ts";
@@ -44,7 +44,7 @@ export function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
   }
 
   return (
-    <Confirm
+    <ActionDialog
       title={translate(`sites.${kind}_title`, { name })}
       action={translate(kind === "renew" ? "sites.renew" : "general.create")}
       busyText={translate("sites.copying")}
@@ -52,6 +52,6 @@ export function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
       onClose={onClose}
     >
       <Typography>{translate(`sites.${kind}_explain`)}</Typography>
-    </Confirm>
+    </ActionDialog>
   );
 }

@@ -4,7 +4,7 @@ import { Box, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNavigate } from "react-router-dom";
 import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { findSandboxOf } from "../shell/sandboxes.ts";
@@ -57,7 +57,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   if (kind === "sandbox" || kind === "renew") return <SandboxDialog site={site} kind={kind} onClose={close} />;
   if (kind === "remove") return <RemoveSite site={site} onRemove={() => remove(site)} onClose={close} />;
   return (
-    <Confirm
+    <ActionDialog
       title={translate(`sites.${kind}_title`, { name: site.name })}
       action={translate(`sites.${kind}`)}
       isDangerous={kind === "suspend"}
@@ -65,7 +65,7 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
       onClose={close}
     >
       <Typography>{translate(`sites.${kind}_explain`)}</Typography>
-    </Confirm>
+    </ActionDialog>
   );
 }
 
@@ -122,7 +122,7 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
     ...(sandbox ? [translate("sites.remove_sandbox", { name: sandbox.name })] : []),
   ];
   return (
-    <Confirm
+    <ActionDialog
       title={translate("sites.remove_title", { name })}
       action={translate("sites.remove")}
       isDangerous
@@ -145,6 +145,6 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
         onChange={({ target }) => setTyped(target.value)}
         slotProps={{ htmlInput: { autoCapitalize: "none", spellCheck: false, autoComplete: "off" } }}
       />
-    </Confirm>
+    </ActionDialog>
   );
 }

@@ -3,7 +3,7 @@
 import { Checkbox, FormControlLabel, TextField } from "@mui/material";
 import { useState } from "react";
 import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useEdited } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 import { toHostnames } from "./sites.ts";
@@ -69,7 +69,7 @@ interface AddSiteProps {
 export function AddSite({ onSubmit, onClose }: AddSiteProps) {
   const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: false, withKey: false });
   return (
-    <Confirm
+    <ActionDialog
       title={translate("sites.add")}
       action={translate("general.create")}
       isEdited={useEdited(values)}
@@ -77,7 +77,7 @@ export function AddSite({ onSubmit, onClose }: AddSiteProps) {
       onClose={onClose}
     >
       <SiteFields values={values} onChange={setValues} isNew hasDefault />
-    </Confirm>
+    </ActionDialog>
   );
 }
 
@@ -97,7 +97,7 @@ export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSitePr
     withKey: false,
   });
   return (
-    <Confirm
+    <ActionDialog
       title={translate("sites.edit_title", { name })}
       action={translate("general.save")}
       isEdited={useEdited(values)}
@@ -105,7 +105,7 @@ export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSitePr
       onClose={onClose}
     >
       <SiteFields values={values} onChange={setValues} isNew={false} hasDefault={hasDefault} />
-    </Confirm>
+    </ActionDialog>
   );
 }
 

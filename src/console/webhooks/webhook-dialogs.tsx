@@ -11,7 +11,7 @@ import {
   Typography,
 } from "@mui/material";
 import { useState } from "react";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
 import { serverNow } from "../text/server-time.ts";
@@ -29,7 +29,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
   const toggle = (path: string) =>
     setChosen(chosen.includes(path) ? chosen.filter((one) => one !== path) : [...chosen, path]);
   return (
-    <Confirm
+    <ActionDialog
       title={translate("webhooks.add")}
       action={translate("general.create")}
       isEdited={useEdited([url, chosen])}
@@ -58,7 +58,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
         </FormGroup>
         <FormHelperText sx={{ mx: 0 }}>{translate("webhooks.resources_help")}</FormHelperText>
       </FormControl>
-    </Confirm>
+    </ActionDialog>
   );
 }
 
@@ -71,7 +71,7 @@ interface RewindProps {
 export function RewindWebhook({ onRewind, onClose }: RewindProps) {
   const [since, setSince] = useState(() => toLocal(serverNow() - 3_600_000));
   return (
-    <Confirm
+    <ActionDialog
       title={translate("webhooks.rewind_title")}
       action={translate("webhooks.rewind")}
       isEdited={useEdited(since)}
@@ -87,7 +87,7 @@ export function RewindWebhook({ onRewind, onClose }: RewindProps) {
         onChange={({ target }) => setSince(target.value)}
         slotProps={{ inputLabel: { shrink: true } }}
       />
-    </Confirm>
+    </ActionDialog>
   );
 }
 

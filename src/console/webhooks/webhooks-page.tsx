@@ -4,7 +4,7 @@ import WebhookIcon from "@mui/icons-material/Webhook";
 import { Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify } from "react-admin";
-import { Confirm } from "../shell/confirm.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { Empty } from "../shell/empty.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
@@ -98,7 +98,7 @@ function OpenDialog({
     return <RewindWebhook onRewind={(time) => actions.rewind(open.id, time)} onClose={close} />;
   const confirm = open.kind === "rotate" ? () => showSecret(actions.rotate(open.id)) : () => actions.remove(open.id);
   return (
-    <Confirm
+    <ActionDialog
       title={translate(`webhooks.${open.kind}_title`)}
       action={translate(`webhooks.${open.kind}`)}
       isDangerous={open.kind === "remove"}
@@ -106,6 +106,6 @@ function OpenDialog({
       onClose={close}
     >
       <Typography>{translate(`webhooks.${open.kind}_explain`)}</Typography>
-    </Confirm>
+    </ActionDialog>
   );
 }

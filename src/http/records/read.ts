@@ -54,9 +54,9 @@ async function respondToUncachedList(
   siteView: UncachedSite,
   query: ListParameters | undefined,
 ): Promise<WireResponse> {
-  if (query && isUnfilteredPage(query)) {
+  if (query && isPlainPage(query)) {
     const page = await readUncachedPage(route, siteView, query);
-    if (page) return respondPage(context, route, query, page);
+    if (page) return toPageResponse(context, route, query, page);
   }
   return respondToList(context, route, await siteView.loadSnapshot(), query);
 }
@@ -108,7 +108,7 @@ function respondToList(
   return whenResolved(collection.version(), (version) => {
     const records = { snapshot, collection, version };
     return query
-      ? respondWithSelection(context, route, records, query)
+      ? respondWithPage(context, route, records, query)
       : whenResolved(version.encodeList(route.format), (list) => respondWithWholeList(context, route, records, list));
   });
 }
@@ -136,7 +136,7 @@ function respondWithWholeList(
   return respondEncoded(context, { type: format.contentType, list, coding }, fixed);
 }
 
-function respondWithSelection(
+function respondWithPage(
   context: RequestContext,
   route: ResourceRoute,
   records: ListedRecords,
@@ -150,7 +150,7 @@ function respondWithSelection(
     createPage(records, { name, format, query, isWanted: () => !request.isAbandoned }),
   );
   return whenResolved(page, ({ body, total }) =>
-    respondPage(context, route, query, { body, total, version: versionParts(snapshot, version.revision) }),
+    toPageResponse(context, route, query, { body, total, version: versionParts(snapshot, version.revision) }),
   );
 }
 
@@ -160,7 +160,7 @@ interface VersionedPage extends Page {
   readonly version: HeaderParts;
 }
 
-function respondPage(
+function toPageResponse(
   context: RequestContext,
   { resource, format }: ResourceRoute,
   query: ListParameters,
@@ -180,7 +180,7 @@ function respondPage(
 type PlainPage = ListParameters & { readonly limit: number };
 
 /** Whether the query has `limit`, and neither filters nor `sort`. The database can return such a page without the site in memory. */
-function isUnfilteredPage(query: ListParameters): query is PlainPage {
+function isPlainPage(query: ListParameters): query is PlainPage {
   return query.limit !== undefined && query.filters.length === 0 && query.sort.length === 0;
 }
 

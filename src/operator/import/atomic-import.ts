@@ -5,7 +5,7 @@
 
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { NumberedRow } from "./file-rows.ts";
-import { type ImportContext, isFoundOtherwise, maxMatches } from "./import-context.ts";
+import { type ImportContext, isMatchChanged, maxMatches } from "./import-context.ts";
 import type { PendingRow, SpooledRows } from "./spooled-rows.ts";
 
 /** Commits the spooled rows, all or none. If one is rejected, the summary counts it, and nothing is stored. */
@@ -70,7 +70,7 @@ class AtomicAttempt {
   }
 
   async #count(outcomes: readonly Outcome[]): Promise<void> {
-    this.#hasMovedMatch = this.#mayRepeat && outcomes.some(isFoundOtherwise);
+    this.#hasMovedMatch = this.#mayRepeat && outcomes.some(isMatchChanged);
     await this.#context.countOutcomes(this.#undecided.shift() ?? [], outcomes, this.#mayRepeat);
     const { rows, created, updated, unchanged } = this.#context.summary;
     // All rows are valid now. Before this point, an error leaves nothing stored.

@@ -79,7 +79,7 @@ export class DryRunEngine implements EngineCommits {
 
   #copySite(engine: Pick<Engine, "readSite">): Promise<void> {
     return engine.readSite(this.#site, async ({ head, rowChunks }) => {
-      const counters: Record<string, number> = {};
+      const lastIds: Record<string, number> = {};
       const yieldIfDue = createYielder();
       withScratchErrors(() => this.#copy.clear());
       for await (const rows of rowChunks) {
@@ -87,9 +87,9 @@ export class DryRunEngine implements EngineCommits {
         withScratchErrors(() => {
           for (const row of rows) this.#copy.put(row);
         });
-        for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
+        for (const { resource, id } of rows) lastIds[resource] = Math.max(lastIds[resource] ?? 0, id);
       }
-      this.#state = toState(head, counters);
+      this.#state = toState(head, lastIds);
     });
   }
 }

@@ -96,7 +96,7 @@ export class ImportContext {
     if (!options.dryRun) summary.revisions = revisionsOf(outcomes, summary.revisions);
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
-      if (mayRepeat && isFoundOtherwise(outcome)) continue;
+      if (mayRepeat && isMatchChanged(outcome)) continue;
       if (outcome.kind === "rejected") await this.#rejectRow(row(), [rejectionFieldError(outcome, intent)]);
       else {
         countOutcome(summary, intent, outcome);
@@ -129,6 +129,6 @@ export class ImportContext {
 }
 
 /** Whether an intent was rejected because others have moved the match value of its row to another record. */
-export function isFoundOtherwise(outcome: Outcome | undefined): boolean {
+export function isMatchChanged(outcome: Outcome | undefined): boolean {
   return outcome?.kind === "rejected" && outcome.rejectionReason === "match-changed";
 }

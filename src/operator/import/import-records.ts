@@ -9,8 +9,8 @@
 // - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
 //   rejected.
 // - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
-// - Except for the IDs of an import by ID, the memory of this file does not grow with the number of rows: spooled rows and match values are in temporary
-//   files. The caller supplies the rows. For JSON and XML, the command line first reads the whole file (`readRowsOfCompleteFile` in file-rows.ts).
+// - An import by ID keeps the IDs of its rows in memory. Otherwise, the memory does not grow with the number of rows, because spooled rows and match values
+//   are in temporary files. The caller supplies the rows. For JSON and XML, the command line first reads the whole file (`readRowsOfCompleteFile` in file-rows.ts).
 
 import { createYielder } from "../../lib/yielding.ts";
 import { operatorActor } from "../../model/change.ts";
@@ -23,7 +23,7 @@ import { revisionsOf } from "../journal/journal-entries.ts";
 import { commitSpooledRows } from "./atomic-import.ts";
 import { DryRunEngine } from "./dry-run-engine.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
-import { ImportContext, type ImportOptions, isFoundOtherwise, maxMatches } from "./import-context.ts";
+import { ImportContext, type ImportOptions, isMatchChanged, maxMatches } from "./import-context.ts";
 import { emptySummary, type ImportSummary, withImported } from "./import-summary.ts";
 import { readMatcher } from "./matcher.ts";
 import { parseInput, toChange } from "./row-change.ts";
@@ -133,7 +133,7 @@ class RowImporter {
     for (let attempts = 1; batch.length > 0; attempts++) {
       const mayRepeat = attempts < maxMatches;
       const outcomes = await engine.commit(this.#context.intentsOf(batch));
-      const again = mayRepeat ? batch.filter((_, index) => isFoundOtherwise(outcomes[index])) : [];
+      const again = mayRepeat ? batch.filter((_, index) => isMatchChanged(outcomes[index])) : [];
       await this.#context.countOutcomes(batch, outcomes, mayRepeat);
       if (!options.dryRun) await matcher.advancePast(revisionsOf(outcomes));
       batch = await this.#matchAllAgain(again);

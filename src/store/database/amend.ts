@@ -15,8 +15,8 @@ type NameOf = (table: TableName) => string;
 /** Reads both system sites and decides the amendments, in the transaction that has swapped the tables. @param replaced the replaced tables */
 export function* decideAmendments(replaced: TableSet, amend: Amend): Transaction<ReturnType<Amend["decide"]>> {
   const nameOf = (table: TableName) => tableNameIn(replaced, table);
-  const before = yield* readSystem(nameOf);
-  const restored = yield* readSystem((table) => table);
+  const before = yield* readStoredSystem(nameOf);
+  const restored = yield* readStoredSystem((table) => table);
   const keyChanges = yield* readKeyChanges(nameOf, amend.keyChangesAfter(before.head));
   return amend.decide({ replaced: before, restored, keyChanges });
 }
@@ -29,7 +29,7 @@ where site_id = ${systemSite} and revision > ${after} and resource = '${keyResou
 }
 
 /** Reads the system site: its head, its records, and the secrets of webhooks. */
-function* readSystem(nameOf: NameOf): Transaction<StoredSystem> {
+function* readStoredSystem(nameOf: NameOf): Transaction<StoredSystem> {
   const deletion = `deleted.site_id = ${systemSite} and deleted.revision = stored.revision and stored.body is null`;
   const [head] = yield* query(`select revision, epoch from ${nameOf("sites")} where id = ${systemSite}`);
   const records =

@@ -1,5 +1,6 @@
-// The list of the database operations: rare work on a database, written once for both engines. Each is one transaction (transaction.ts). An engine
-// executes them by name, because SQLite does so in another thread: their arguments and results are plain data.
+// The list of the database operations, such as leases of webhooks, credentials and the removal of sites. Each operation is one transaction that is written
+// once for both engines; transaction.ts says which work is not. An engine executes operations by name, because SQLite does so in another thread: their
+// arguments and results are plain data.
 
 import type { Engine } from "../../model/engine.ts";
 import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";

@@ -1,6 +1,6 @@
 // Which schemas of a database this program knows. The first migration of each engine, `tables.sql`, makes the base. An addition is a later migration that
-// only adds columns and tables (`lastAdded`). Databases that are older than the base are rejected, and
-// databases that a newer program has changed in another way.
+// only adds columns and tables (`lastAdded`). This program rejects a database that is older than the base. It also rejects a database of a newer program
+// whose migrations did more than add columns and tables.
 
 import { ProblemError } from "../../model/errors.ts";
 import type { TableName } from "./tables.ts";

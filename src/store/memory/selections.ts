@@ -1,5 +1,5 @@
-// A selection has the IDs of the records of a list with `filter` or `sort`, in the order of the list. Selections are cached. After a few
-// changes, a selection is patched: only the changed records are moved.
+// A selection has the IDs of the records of a list with `filter`, `sort` or `limit`, in the order of the list and on all its pages. Selections are
+// cached. After a few changes, a selection is patched: only the changed records are moved.
 
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { Steps } from "../../lib/slices.ts";

@@ -150,8 +150,8 @@ export function runInGroups(
       const results = await send(group.map(({ operation }) => operation));
       group.forEach(({ resolve }, index) => void resolve(results[index]));
     } catch (error) {
-      const isShared = group.length === 1 || error instanceof ProblemError;
-      if (isShared) for (const { reject } of group) reject(error);
+      const isErrorOfAll = group.length === 1 || error instanceof ProblemError;
+      if (isErrorOfAll) for (const { reject } of group) reject(error);
       // One of the operations has caused the error. Execute each in its own transaction, so that only that one fails.
       else for (const one of group) await sendGroup([one]);
     }

@@ -25,7 +25,7 @@ const actions = allActions(traffic, imports, new AbortController().signal).map((
 }));
 
 /** Actions without a site, which every operator may use, and their queries. */
-const free: Readonly<Record<string, string>> = {
+const actionsWithoutSite: Readonly<Record<string, string>> = {
   "GET /operator/resources": "",
   "GET /operator/sites": "",
   "GET /operator/find": "?text=Acme",
@@ -79,7 +79,7 @@ describe("an operator of one site", () => {
 
   const others = actions.filter(({ hasSite, onlyFor }) => !hasSite && !onlyFor);
   test.each(others)("gets no data of another site with $name", async ({ method, path, name }) => {
-    const query = free[name];
+    const query = actionsWithoutSite[name];
     expect([name, query !== undefined]).toEqual([name, true]);
     const { status, json } = await ben.call(method, path + query, bodyOf(method));
     expect(status).toBe(200);

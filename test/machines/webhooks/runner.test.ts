@@ -174,7 +174,7 @@ describe("a lease", () => {
     [7000, 0],
     [0, 7000],
     [3000, 9000],
-  ])("whose acquisition took %d ms before and %d ms after it was made is not used in its last second", async (before, after) => {
+  ])("is not used in its last second, if the database took %d ms before and %d ms after it stored the lease", async (before, after) => {
     const key = await addWebhook();
     const lease = await acquireLease(key, { engine: slowEngine(before, after), holder: "one", clock });
     const [end, until] = endsOf(lease as WebhookLease) as [number, number];

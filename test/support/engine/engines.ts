@@ -31,20 +31,21 @@ export interface EngineKind {
   run(url: string, text: string): Promise<void>;
   /** Returns the tables that are not in use: a restore fills such tables, and an interrupted restore leaves them. */
   extraTables(url: string): Promise<unknown[]>;
-  /** Prevents changes of the tables by a lock, or once by ending all connections. The function returned releases the lock. */
+  /** On SQLite, locks the database against writes, and returns a function that releases the lock. On PostgreSQL, ends all connections once. */
   obstruct(url: string): Promise<() => void>;
   /** Whether a session waits for a lock of another session. Always false on SQLite, where a writer tries again until it gets the lock. */
   isWaitingForLock(url: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
+/** Every way of opening an engine: both engines, and PostgreSQL also as through a pooler. For tests of queries, and of what other processes see. */
 export const engineKinds: readonly EngineKind[] = [
   sqlite(),
   postgres("PostgreSQL"),
   postgres("PostgreSQL without prepared statements", "&prepare=no"),
 ];
 
-/** One of each engine, for tests that do not depend on prepared statements. */
+/** The two engines, without the kind for a pooler. For all other tests. */
 export const engines: readonly EngineKind[] = engineKinds.filter(({ isForPooler }) => !isForPooler);
 
 /** Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set`. */
@@ -71,7 +72,7 @@ export function useTwoEngines(kind: EngineKind, set: (first: Engine, second: Eng
  * Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set` with the address of the
  * database. Closes it after the tests, with the engines that `open` of the result opened.
  */
-export function useEngines(
+export function useEngineAndOpener(
   kind: EngineKind,
   set: (first: Engine, url: string) => void,
 ): { open(url: string): Promise<Engine> } {

@@ -41,7 +41,7 @@ async function loaded(manual: ManualEngine, revision: number): Promise<SiteViews
   return siteViews;
 }
 
-/** The result of a query for the head of site 1. */
+/** Waits for the next query for heads, and answers that the head of site 1 is `revision`. */
 async function tellHead(manual: ManualEngine, revision: number, epoch = "a"): Promise<void> {
   (await manual.next("readHeads")).resolve([systemHead, headAt(revision, epoch)]);
 }

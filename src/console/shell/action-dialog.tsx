@@ -16,7 +16,7 @@ import { translate } from "../text/translate.ts";
 import { useShown } from "./shown.ts";
 import { askBeforeLoss, useUnsaved } from "./unsaved.ts";
 
-interface ConfirmProps {
+interface ActionDialogProps {
   readonly title: string;
   readonly action: string;
   readonly isDangerous?: boolean;
@@ -31,7 +31,7 @@ interface ConfirmProps {
 }
 
 /** A dialog with one action. If the action fails, the dialog stays open and shows the error. */
-export function Confirm({
+export function ActionDialog({
   title,
   action,
   isDangerous = false,
@@ -41,7 +41,7 @@ export function Confirm({
   onConfirm,
   onClose,
   children,
-}: ConfirmProps) {
+}: ActionDialogProps) {
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
   const titleId = useId();
