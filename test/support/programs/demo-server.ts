@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../../src/config.ts";
+import type { Engine } from "../../../src/model/engine.ts";
 import { createDemo } from "../../../src/operator/demo.ts";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
@@ -49,18 +50,24 @@ async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promis
 
 /** A demo within this process. */
 export interface LocalDemoServer extends DemoServer {
+  readonly engine: Engine;
   /** Makes or renews the sandbox of the site, and returns a new key that opens it. */
   openSandbox(): Promise<string>;
 }
 
-/** The same within this process, for tests that need many servers. */
-export async function startDemo(): Promise<LocalDemoServer> {
+/**
+ * The same within this process, for tests that need many servers.
+ *
+ * @param database the address of an empty database; by default a new file
+ */
+export async function startDemo(database?: string): Promise<LocalDemoServer> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));
-  const config = readConfig({ PORT: "0", LOG: "silent", DATABASE: `sqlite:${join(folder, "demo.db")}` });
+  const config = readConfig({ PORT: "0", LOG: "silent", DATABASE: database ?? `sqlite:${join(folder, "demo.db")}` });
   const running = await start(config);
   const key = (await createDemo(running.engine, Date.now())) as string;
   return {
     url: running.url,
+    engine: running.engine,
     key,
     async openSandbox() {
       const { site } = await makeSandbox(running.engine, "demo", { now: Date.now });

@@ -1,0 +1,182 @@
+// Contract section 1: sites, keys, addressing.
+
+import { casesOf } from "../case.ts";
+import type { Answer } from "../requests.ts";
+import { NotTested, type Shop } from "../shop.ts";
+
+const { both, once } = casesOf(1);
+
+/** A key of the right form, whose checksum is wrong. */
+const unknownKey = `sfk_${"a".repeat(42)}`;
+
+export const keyCases = [
+  once("What is a website", "port, case and a trailing dot of the host do not count", async (shop) => {
+    const { hostname } = new URL(shop.target.url);
+    const isName = /[a-z]/i.test(hostname) && !hostname.startsWith("[");
+    const hosts = ["$HOST", `${hostname}:9`, ...(isName ? [hostname.toUpperCase(), `${hostname}.`] : [])];
+    for (const host of hosts) {
+      const answer = await shop.firstOfBytes(request("GET /restapi/orderstatuses.json?limit=1", host));
+      shop.status(answer, 200);
+    }
+  }),
+  once("What is a website", "a host of no site is 421, unless a default site serves it", async (shop) => {
+    const answer = await shop.firstOfBytes(request("GET /restapi/orderstatuses.json?limit=1", "host.invalid"));
+    shop.status(answer, 200, 403, 421);
+    if (answer.status === 421) shop.problem(answer, 421, /wrong-site/);
+  }),
+  once(
+    "Which headers of a proxy are trusted?",
+    "X-Forwarded-Host and X-Forwarded-For of a client change nothing",
+    async (shop) => {
+      const headers = { "X-Forwarded-Host": "host.invalid", "X-Forwarded-For": "192.0.2.1" };
+      shop.status(await shop.call("GET", "orderstatuses?limit=1", { headers }), 200);
+    },
+  ),
+  once("A suspended site", "403 with any path, method and key", async (shop) => {
+    const host = shop.need("suspendedHost");
+    for (const line of [
+      "GET /restapi/brands.json",
+      "POST /restapi/nothing.json",
+      "GET /nothing",
+      "DELETE /restapi/brands/1.xml",
+    ])
+      shop.problem(await shop.firstOfBytes(request(line, host)), 403, /site-suspended/);
+  }),
+  once("A sandbox", "its name is that of its site with -sandbox added", async (shop) => {
+    const names = await Promise.all([shop.target.key, sandboxKey(shop)].map((key) => siteName(shop, key)));
+    const last = await shop.call("GET", "orderstatuses?limit=1", { key: sandboxKey(shop) });
+    shop.header(last, "X-Sandbox", /^[a-z0-9-]+-sandbox$/);
+    shop.same(last, "the name of the sandbox", names[1], last.headers.get("X-Sandbox"));
+    if (!names[0]?.endsWith("-sandbox")) shop.same(last, "the name of the sandbox", names[1], `${names[0]}-sandbox`);
+  }),
+  both("What belongs to a site?", "every ID is used at most once, even after a delete", async (shop) => {
+    const first = await shop.create();
+    shop.status(await shop.call("DELETE", `orderstatuses/${first.id}`), 200);
+    const second = await shop.create();
+    shop.holds(second.answer, `an ID other than ${first.id}, which was deleted`, second.id !== first.id);
+    shop.holds(second.answer, "an ID of at least 1", Number.isSafeInteger(second.id) && second.id >= 1);
+    shop.problem(await shop.call("GET", `orderstatuses/${first.id}`), 404);
+  }),
+  both("What belongs to a site?", "nothing is visible to another site", async (shop) => {
+    const key = shop.need("sandboxKey");
+    const { record } = await shop.create("brands", { Name: `${shop.mark} live` });
+    const answer = await shop.call("GET", `brands?filter[Name]=${record.Name}`, { key });
+    shop.same(answer, "the brands of the sandbox", shop.list(answer, "brands"), []);
+  }),
+  both("Key missing", "missing, malformed and unknown are 401 with the same response", async (shop) => {
+    const keys = [null, "x", `Bearer ${shop.target.key}`, `${shop.target.key}x`, unknownKey];
+    const texts: string[] = [];
+    for (const key of keys) texts.push(unauthorized(shop, await shop.call("GET", "orderstatuses", { key })));
+    const last = await shop.call("GET", "orderstatuses", { key: null });
+    shop.same(last, "the same response for each key:", new Set(texts).size, 1);
+  }),
+  both("Key missing", "a revoked or expired key is 401 with the same response", async (shop) => {
+    const revoked = await shop.call("GET", "orderstatuses", { key: shop.need("revokedKey") });
+    const missing = await shop.call("GET", "orderstatuses", { key: null });
+    shop.same(revoked, "the response", unauthorized(shop, revoked), unauthorized(shop, missing));
+  }),
+  both("Sandbox key", "opens the sandbox, and does not change the live site", async (shop) => {
+    const key = shop.need("sandboxKey");
+    const { record } = await shop.create("orderstatuses", { Name: `${shop.mark} sandbox` }, { key });
+    const answer = await shop.call("GET", `orderstatuses?filter[Name]=${record.Name}`);
+    shop.same(answer, "the order statuses of the live site", shop.list(answer), []);
+    const inSandbox = await shop.call("GET", `orderstatuses/${record.ID}`, { key });
+    shop.same(inSandbox, "the record", shop.record(inSandbox), record);
+  }),
+  both("Which responses say", "X-Sandbox is in every response to a sandbox key, errors included", async (shop) => {
+    const key = sandboxKey(shop);
+    const name = (await shop.call("GET", "orderstatuses?limit=1", { key })).headers.get("X-Sandbox");
+    for (const [method, path] of [
+      ["GET", "nothing"],
+      ["PATCH", "locations"],
+      ["GET", "brands/0"],
+      ["POST", "brands"],
+    ]) {
+      const answer = await shop.call(method as string, path as string, { key });
+      shop.holds(answer, "a 4xx status", answer.status >= 400 && answer.status < 500);
+      shop.header(answer, "X-Sandbox", name ?? /-sandbox$/);
+    }
+  }),
+  both("Which responses say", "X-Sandbox is not in 401, a preflight, and paths without a key", async (shop) => {
+    const headers = { Origin: "https://shop.example", "Access-Control-Request-Method": "GET" };
+    const answers = [
+      await shop.call("GET", "orderstatuses", { key: null }),
+      await shop.call("OPTIONS", "orderstatuses", { key: null, headers }),
+      await shop.call("GET", "/healthz", { key: null }),
+    ];
+    for (const answer of answers) shop.header(answer, "X-Sandbox", null);
+  }),
+  both("A renewed sandbox", "cursors and ETags of live site and sandbox are not valid for each other", async (shop) => {
+    const key = shop.need("sandboxKey");
+    const live = await shop.create();
+    const page = await shop.call("GET", "changes?since=now");
+    const cursor = /Next"?[=:]\s*"([^"]+)"/.exec(page.text)?.[1] ?? "";
+    shop.problem(await shop.call("GET", `changes?since=${cursor}`, { key }), 410);
+    const { id } = await shop.create("orderstatuses", {}, { key });
+    const options = { key, body: { Name: `${shop.mark} x` }, headers: { "If-Match": live.etag } };
+    shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 412);
+  }),
+  both("Key of another site", "is 403", async (shop) => {
+    const answer = await shop.call("GET", "orderstatuses", { key: shop.need("otherKey") });
+    shop.problem(answer, 403, /forbidden/);
+    shop.header(answer, "X-Sandbox", null);
+  }),
+  both("Read-only key used for a write", "is 403, names the scope, and changes nothing", async (shop) => {
+    const key = shop.need("readKey");
+    const { id, record } = await shop.create();
+    const answer = await shop.call("PUT", `orderstatuses/${id}`, { key, body: { Name: `${shop.mark} x` } });
+    shop.problem(answer, 403, /\bwrite\b/);
+    const read = await shop.call("GET", `orderstatuses/${id}`, { key });
+    shop.same(read, "the record", shop.record(read), record);
+  }),
+  both(
+    "In which order are requests checked?",
+    "method 501, route 404 and 405, key 401, then the body",
+    async (shop) => {
+      const without = { key: null };
+      const unknown = `/restapi/nothing.${shop.format}`;
+      const [line = ""] = request(`GREET ${unknown}`, "$HOST");
+      shop.status(await shop.firstOfBytes([line, "Host: $HOST", "Content-Length: 0"]), 501);
+      shop.status(await shop.call("GET", "nothing", without), 404);
+      shop.status(await shop.call("PUT", "locations", without), 405);
+      shop.status(await shop.call("POST", "orderstatuses", { ...without, body: "not a record" }), 401);
+      shop.status(await shop.call("POST", "orderstatuses", { body: "not a record" }), 400);
+      shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
+    },
+  ),
+  both("In which order are requests checked?", "scope 403, then the body", async (shop) => {
+    const answer = await shop.call("POST", "orderstatuses", { key: shop.need("readKey"), body: "not a record" });
+    shop.problem(answer, 403);
+  }),
+  once("How is a key stored?", "a key of a sandbox begins with sfk_test_, every other key with sfk_", async (shop) => {
+    for (const key of [shop.target.key, shop.target.extras.sandboxKey].filter((one) => one !== undefined)) {
+      const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
+      const form = answer.headers.has("X-Sandbox") ? /^sfk_test_\w{42}$/ : /^sfk_(?!test_)\w{42}$/;
+      shop.holds(answer, `a key of the form ${form}`, form.test(key));
+    }
+  }),
+];
+
+/** The header section of a request in JSON, with the key and another host. */
+function request(line: string, host: string): string[] {
+  return [`${line} HTTP/1.1`, `Host: ${host}`, "X-API-AUTH: $KEY", "Content-Length: 0"];
+}
+
+/** The key of a sandbox: that of the run, or the option. */
+function sandboxKey(shop: Shop): string {
+  return shop.target.key.startsWith("sfk_test_") ? shop.target.key : shop.need("sandboxKey");
+}
+
+async function siteName(shop: Shop, key: string): Promise<string | undefined> {
+  const answer = await shop.call("GET", "/docs/site.json", { key });
+  shop.status(answer, 200);
+  return /^\{"Site":\s*"([a-z0-9-]+)"\}\s*$/.exec(answer.text)?.[1];
+}
+
+/** Checks a 401, and returns what must not depend on the key. */
+function unauthorized(shop: Shop, answer: Answer): string {
+  const { instance } = shop.problem(answer, 401, /unauthorized/);
+  shop.header(answer, "WWW-Authenticate", /^ApiKey realm="[a-z0-9-]+", header="X-API-AUTH"$/);
+  if (!instance) throw new NotTested("the problem has no instance, which section 8 tests");
+  return `${answer.headers.get("WWW-Authenticate")} ${answer.text.replaceAll(instance, "")}`;
+}

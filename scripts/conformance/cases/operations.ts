@@ -1,0 +1,250 @@
+// Contract section 3: operations, and the headers of interface 4.5.
+
+import { casesOf } from "../case.ts";
+import { completeRecord, shopResources } from "../records.ts";
+import type { Answer } from "../requests.ts";
+import { NotTested, type Shop } from "../shop.ts";
+
+const { both, once } = casesOf(3);
+const paths = Object.keys(shopResources);
+const writable = paths.filter((path) => path !== "locations");
+const ending = "Only the ending of the path sets the format";
+const headersOfReads = "A successful read has the headers";
+
+export const operationCases = [
+  both("list |", "every record of the site in ID order", async (shop) => {
+    for (const path of paths) {
+      const own = path === "locations" ? [] : [await shop.create(path), await shop.create(path)];
+      const answer = await shop.call("GET", path);
+      const ids = shop.list(answer, path).map(({ ID }) => ID as number);
+      shop.same(
+        answer,
+        "IDs in order",
+        ids,
+        [...new Set(ids)].sort((a, b) => a - b),
+      );
+      shop.header(answer, "X-Total-Count", String(ids.length));
+      for (const { id } of own) shop.holds(answer, `the record ${id}, which was created before`, ids.includes(id));
+    }
+  }),
+  both("look up |", "200 with the record, 404 if the ID is unknown", async (shop) => {
+    for (const path of writable) {
+      const { id, record } = await shop.create(path);
+      const answer = await shop.call("GET", `${path}/${id}`);
+      shop.status(answer, 200);
+      shop.same(answer, "the record", shop.record(answer, path), record);
+      shop.problem(await shop.call("GET", `${path}/${2 ** 52}`), 404, /not-found/);
+    }
+  }),
+  both("create |", "201, the record as stored, and Location", async (shop) => {
+    for (const path of writable) {
+      const { answer, record, id } = await shop.create(path, { Name: `${shop.mark} new` });
+      shop.same(answer, "the record", record, completeRecord(path, { ID: id, Name: `${shop.mark} new` }));
+      shop.header(answer, "Location", `/restapi/${path}/${id}.${shop.format}`);
+      const read = await shop.call("GET", answer.headers.get("Location") ?? "");
+      shop.same(read, "the record at Location", shop.record(read, path), record);
+    }
+  }),
+  both("update |", "200 with the record after the update, 404 if the ID is unknown", async (shop) => {
+    for (const path of writable) {
+      const { id, record } = await shop.create(path);
+      const answer = await shop.call("PUT", `${path}/${id}`, { body: { Name: `${shop.mark} changed` } });
+      shop.status(answer, 200);
+      shop.same(answer, "the record", shop.record(answer, path), { ...record, Name: `${shop.mark} changed` });
+      shop.problem(await shop.call("PUT", `${path}/${2 ** 52}`, { body: { Name: "x" } }), 404);
+    }
+  }),
+  both("delete |", "200 with the deleted record, then 404", async (shop) => {
+    for (const path of writable) {
+      const { id, record } = await shop.create(path);
+      const answer = await shop.call("DELETE", `${path}/${id}`);
+      shop.status(answer, 200);
+      shop.same(answer, "the record", shop.record(answer, path), record);
+      shop.problem(await shop.call("DELETE", `${path}/${id}`), 404);
+      shop.problem(await shop.call("GET", `${path}/${id}`), 404);
+    }
+  }),
+  both("HEAD |", "as GET, without a body", async (shop) => {
+    const { id } = await shop.create();
+    for (const path of [
+      `orderstatuses/${id}`,
+      `orderstatuses?filter[ID][in]=${id}&limit=1`,
+      `orderstatuses/${2 ** 52}`,
+    ]) {
+      const [get, head] = [await shop.call("GET", path), await shop.call("HEAD", path)];
+      shop.status(head, get.status);
+      shop.same(head, "the length of the body", head.length, 0);
+      for (const name of ["Content-Type", "ETag", "X-Total-Count", "Link", "Cache-Control"])
+        shop.header(head, name, get.headers.get(name));
+      if (get.status === 200) shop.header(head, "Content-Length", get.headers.get("Content-Length"));
+    }
+  }),
+  both("OPTIONS |", "204, Allow and the headers of a preflight, without a key", async (shop) => {
+    const asked = [
+      "X-API-AUTH",
+      "If-Match",
+      "If-None-Match",
+      "Idempotency-Key",
+      "X-HTTP-Method-Override",
+      "Content-Type",
+    ];
+    const added = ["X-Request-Id", "Cache-Control", "X-Requested-With", "traceparent", "tracestate", "baggage"];
+    const answer = await shop.call("OPTIONS", "brands", {
+      key: null,
+      headers: { Origin: "https://shop.example", "Access-Control-Request-Method": "PUT" },
+    });
+    shop.status(answer, 204);
+    shop.header(answer, "Access-Control-Allow-Origin", "*");
+    allows(shop, answer, ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+    for (const name of [...asked, ...added])
+      shop.header(answer, "Access-Control-Allow-Headers", new RegExp(`(^|[ ,])${name}($|[ ,])`, "i"));
+    for (const method of ["PUT", "PATCH", "DELETE"])
+      shop.header(answer, "Access-Control-Allow-Methods", new RegExp(`\\b${method}\\b`));
+  }),
+  both("PATCH |", "PUT and PATCH both change the fields that are present", async (shop) => {
+    const { id, record } = await shop.create("brands", { AccountNumber: "1", Address: { Town: "Leeds" } });
+    const expected = { ...record, AccountNumber: "2" };
+    for (const [i, method] of ["PATCH", "PUT"].entries()) {
+      const answer = await shop.call(method, `brands/${id}`, { body: { AccountNumber: String(i + 2) } });
+      shop.status(answer, 200);
+      shop.same(answer, "the record", shop.record(answer, "brands"), { ...expected, AccountNumber: String(i + 2) });
+    }
+  }),
+  both("POST with `X-HTTP-Method-Override", "is that method, and on other methods it is ignored", async (shop) => {
+    const { id, record } = await shop.create();
+    const override = (method: string) => ({ headers: { "X-HTTP-Method-Override": method } });
+    shop.status(await shop.call("GET", `orderstatuses/${id}`, override("DELETE")), 200);
+    shop.status(await shop.call("GET", `orderstatuses/${id}`), 200);
+    for (const method of ["PUT", "PATCH"]) {
+      const body = { Name: `${shop.mark} ${method}` };
+      const answer = await shop.call("POST", `orderstatuses/${id}`, { ...override(method), body });
+      shop.status(answer, 200);
+      shop.same(answer, "the record", shop.record(answer), { ...record, ...body });
+    }
+    shop.status(await shop.call("POST", `orderstatuses/${id}`, override("DELETE")), 200);
+    shop.status(await shop.call("GET", `orderstatuses/${id}`), 404);
+  }),
+  both("a method that the path does not have", "405 with Allow", async (shop) => {
+    const { id } = await shop.create();
+    const answer = await shop.call("POST", `orderstatuses/${id}`, { body: { Name: `${shop.mark} x` } });
+    shop.problem(answer, 405, /method-not-allowed/);
+    allows(shop, answer, ["GET", "HEAD", "PUT", "PATCH", "DELETE"]);
+    allows(shop, await shop.call("DELETE", "locations/1"), ["GET", "HEAD"]);
+  }),
+  both("a method that is not in the IANA registry", "501", async (shop) => {
+    const line = `GREET /restapi/brands.${shop.format} HTTP/1.1`;
+    const answer = await shop.firstOfBytes([line, "Host: $HOST", "X-API-AUTH: $KEY", "Content-Length: 0"]);
+    shop.problem(answer, 501, /not-implemented/);
+  }),
+  both("a path that does not exist", "404, which suggests the nearest path; no redirects", async (shop) => {
+    shop.problem(await shop.call("GET", "brand"), 404, new RegExp(`/restapi/brands\\.${shop.format}`));
+    for (const path of [`/restapi//brands.${shop.format}`, `/restapi/brands.${shop.format}/`, "/restapi/brands"])
+      shop.status(await shop.call("GET", path), 404);
+    const line = `GET /restapi/x/../brands.${shop.format} HTTP/1.1`;
+    shop.status(await shop.firstOfBytes([line, "Host: $HOST", "X-API-AUTH: $KEY"]), 404);
+  }),
+  both("Brands and order statuses have all five operations", "a write of a location is 405", async (shop) => {
+    for (const [method, path] of [
+      ["POST", "locations"],
+      ["PUT", "locations/1"],
+      ["DELETE", "locations/1"],
+      ["PUT", "locations"],
+    ])
+      shop.problem(await shop.call(method as string, path as string, { body: { Name: "x" } }), 405);
+  }),
+  both("Brands and order statuses have all five operations", "locations have list and look-up", async (shop) => {
+    const list = await shop.call("GET", "locations?limit=1");
+    const [location] = shop.list(list, "locations");
+    if (!location) throw new NotTested("the site has no location");
+    const answer = await shop.call("GET", `locations/${location.ID}`);
+    shop.status(answer, 200);
+    shop.same(answer, "the location", shop.record(answer, "locations"), location);
+    shop.same(answer, "its fields", location, completeRecord("locations", location));
+  }),
+  both(headersOfReads, "a successful read has the headers of interface 4.5, and an ETag", async (shop) => {
+    const { id } = await shop.create();
+    for (const path of [...paths, `orderstatuses/${id}`]) {
+      const answer = await shop.call("GET", path);
+      shop.status(answer, 200);
+      uncacheable(shop, answer);
+      shop.header(answer, "Content-Type", `application/${shop.format}; charset=utf-8`);
+      shop.header(answer, "Content-Length", String(answer.length));
+      shop.header(answer, "Date", /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/);
+      shop.header(answer, "ETag", /^"[^"]+"$/);
+    }
+  }),
+  both(headersOfReads, "every response is uncacheable and open to scripts, errors included", async (shop) => {
+    const answers = [
+      await shop.call("GET", "orderstatuses?limit=1"),
+      await shop.call("GET", "orderstatuses", { key: null }),
+      await shop.call("GET", "nothing"),
+      await shop.call("PUT", "locations"),
+      await shop.call("POST", "brands", { body: "not a record" }),
+      (await shop.create()).answer,
+    ];
+    for (const answer of answers) uncacheable(shop, answer);
+  }),
+  both(headersOfReads, "with an Origin, scripts may read the header fields", async (shop) => {
+    const answer = await shop.call("GET", "orderstatuses?limit=1", { headers: { Origin: "https://shop.example" } });
+    for (const name of ["ETag", "Link", "Location", "X-Request-Id", "X-Sandbox", "X-Total-Count", "Retry-After"])
+      shop.header(answer, "Access-Control-Expose-Headers", new RegExp(`(^|[ ,])${name}($|[ ,])`, "i"));
+  }),
+  both(headersOfReads, "a well-formed X-Request-Id is kept, unless it contains an API key", async (shop) => {
+    const send = (id: string) => shop.call("GET", "orderstatuses?limit=1", { headers: { "X-Request-Id": id } });
+    for (const id of ["a", "Az09_.~+=@-", "x".repeat(128)]) shop.header(await send(id), "X-Request-Id", id);
+    for (const id of ["x".repeat(129), "a b", "a/b", `x-${shop.target.key}`]) {
+      const answer = await send(id);
+      shop.status(answer, 200);
+      shop.header(answer, "X-Request-Id", /^[\w.~+=@-]{1,128}$/);
+      shop.holds(answer, `another X-Request-Id than ${id.slice(0, 4)}…`, answer.headers.get("X-Request-Id") !== id);
+    }
+  }),
+  both(ending, "Accept and Content-Type never change the format", async (shop) => {
+    const other = shop.format === "json" ? "application/xml" : "application/json";
+    const answer = await shop.call("POST", "orderstatuses", {
+      body: { Name: shop.mark },
+      headers: { Accept: other, "Content-Type": other },
+    });
+    shop.status(answer, 201);
+    shop.header(answer, "Content-Type", `application/${shop.format}; charset=utf-8`);
+    shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
+  }),
+  both(ending, "a charset other than UTF-8 is 415", async (shop) => {
+    const send = (charset: string) =>
+      shop.call("POST", "orderstatuses", {
+        body: { Name: shop.mark },
+        headers: { "Content-Type": `application/${shop.format}; charset=${charset}` },
+      });
+    shop.problem(await send("iso-8859-1"), 415, /unsupported-media-type/);
+    shop.status(await send("UTF-8"), 201);
+  }),
+  both(ending, "a byte order mark is skipped, and invalid UTF-8 is 400", async (shop) => {
+    const valid =
+      shop.format === "json" ? `{"Name":"${shop.mark}"}` : `<OrderStatus><Name>${shop.mark}</Name></OrderStatus>`;
+    const answer = await shop.call("POST", "orderstatuses", { body: `\uFEFF${valid}` });
+    shop.status(answer, 201);
+    shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
+    const invalid = Uint8Array.from(Buffer.from(valid.replace(shop.mark, `${shop.mark}\xFF`), "latin1"));
+    shop.problem(await shop.call("POST", "orderstatuses", { body: invalid }), 400);
+  }),
+  once(headersOfReads, "documentation may be cached", async (shop) => {
+    const answer = await shop.call("GET", "/docs", { key: null });
+    shop.status(answer, 200);
+    shop.holds(answer, "no Cache-Control: no-store", !/no-store/.test(answer.headers.get("Cache-Control") ?? ""));
+  }),
+];
+
+/** Checks the fields that every response under /restapi has. */
+function uncacheable(shop: Shop, answer: Answer): void {
+  shop.header(answer, "Cache-Control", "no-cache, no-store, must-revalidate");
+  shop.header(answer, "Pragma", "no-cache");
+  shop.header(answer, "Expires", "-1");
+  shop.header(answer, "Access-Control-Allow-Origin", "*");
+  shop.header(answer, "X-Request-Id", /^[\w.~+=@-]{1,128}$/);
+  shop.header(answer, "X-Content-Type-Options", "nosniff");
+}
+
+function allows(shop: Shop, answer: Answer, methods: readonly string[]): void {
+  const allowed = (answer.headers.get("Allow") ?? "").split(/\s*,\s*/);
+  for (const method of methods) shop.holds(answer, `Allow with ${method}, not ${allowed}`, allowed.includes(method));
+}

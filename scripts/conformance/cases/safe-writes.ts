@@ -1,0 +1,193 @@
+// Contract section 7: safe writes.
+
+import { casesOf } from "../case.ts";
+import type { Format } from "../records.ts";
+import type { CallOptions, Shop } from "../shop.ts";
+
+const { both } = casesOf(7);
+const tags = "Every record and list has a strong `ETag`.";
+const durable = "A 2xx response to a write is sent only after";
+const sameRequest = "The same key with the same request";
+const reads = "A read that starts after the response to a write";
+
+export const safeWriteCases = [
+  both(tags, "the ETag is strong, and the same after create, look-up and update", async (shop) => {
+    const { id, etag, answer } = await shop.create();
+    shop.header(answer, "ETag", /^"[^"]+"$/);
+    const read = await shop.call("GET", `orderstatuses/${id}`);
+    shop.header(read, "ETag", etag);
+    const updated = await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}2` } });
+    shop.holds(updated, `another ETag than ${etag}`, updated.headers.get("ETag") !== etag);
+    shop.header(await shop.call("GET", `orderstatuses/${id}`), "ETag", updated.headers.get("ETag"));
+  }),
+  both(tags, "If-None-Match is 304 without a body while nothing has changed, then 200", async (shop) => {
+    const { id } = await shop.create();
+    for (const path of [`orderstatuses/${id}`, "orderstatuses", "orderstatuses?limit=1"]) {
+      const first = await shop.call("GET", path);
+      const etag = first.headers.get("ETag") ?? "";
+      for (const header of [etag, `"x", ${etag}`, `W/${etag}`]) {
+        const answer = await shop.call("GET", path, { headers: { "If-None-Match": header } });
+        shop.status(answer, 304);
+        shop.same(answer, "the length of the body", answer.length, 0);
+        shop.header(answer, "ETag", etag);
+        shop.header(answer, "Content-Type", null);
+      }
+      const other = { headers: { "If-None-Match": '"x"' } };
+      shop.status(await shop.call("GET", path, other), 200);
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}${path}` } }), 200);
+      const changed = await shop.call("GET", path, { headers: { "If-None-Match": etag } });
+      shop.status(changed, 200);
+      shop.holds(changed, `another ETag than ${etag}`, changed.headers.get("ETag") !== etag);
+    }
+  }),
+  both(tags, "If-Match is 412 if the record has changed since, and then nothing changes", async (shop) => {
+    for (const method of ["PUT", "PATCH", "DELETE"]) {
+      const { id, etag } = await shop.create();
+      const guarded = (tag: string, name: string): CallOptions => ({
+        headers: { "If-Match": tag },
+        ...(method === "DELETE" ? {} : { body: { Name: `${shop.mark}${name}` } }),
+      });
+      const updated = await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}b` } });
+      shop.problem(await shop.call(method, `orderstatuses/${id}`, guarded(etag, "c")), 412, /precondition-failed/);
+      const read = await shop.call("GET", `orderstatuses/${id}`);
+      shop.same(read, "the record", shop.record(read).Name, `${shop.mark}b`);
+      shop.status(await shop.call(method, `orderstatuses/${id}`, guarded(updated.headers.get("ETag") ?? "", "d")), 200);
+    }
+  }),
+  both(tags, "without If-Match, the last write wins", async (shop) => {
+    const { id } = await shop.create();
+    for (const name of ["b", "c"])
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}${name}` } }), 200);
+    const read = await shop.call("GET", `orderstatuses/${id}`);
+    shop.same(read, "the name", shop.record(read).Name, `${shop.mark}c`);
+  }),
+  both(
+    "`If-Match` compares the epoch and the revision",
+    "a tag of one format is valid for a write in the other",
+    async (shop) => {
+      const { id, etag } = await shop.create();
+      const format = otherFormat(shop);
+      const write = { format, headers: { "If-Match": etag }, body: { Name: `${shop.mark}b` } };
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, write), 200);
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, write), 412);
+    },
+  ),
+  both("An `If-Match` that is not a list of entity tags", "is 400", async (shop) => {
+    const { id, etag } = await shop.create();
+    for (const tag of [etag.replaceAll('"', ""), `${etag},x`, "", "'x'"]) {
+      const options = { headers: { "If-Match": tag }, body: { Name: `${shop.mark}b` } };
+      shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 400);
+    }
+    const options = { headers: { "If-Match": `"x", ${etag}` }, body: { Name: `${shop.mark}b` } };
+    shop.status(await shop.call("PUT", `orderstatuses/${id}`, options), 200);
+  }),
+  both("A weak tag never matches", "it is 412, and the message says that it was weakened", async (shop) => {
+    const { id, etag } = await shop.create();
+    const options = { headers: { "If-Match": `W/${etag}` }, body: { Name: `${shop.mark}b` } };
+    shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 412, /weak/i);
+  }),
+  both("`Idempotency-Key` on POST, PUT, PATCH and DELETE", "has 1 to 255 printable ASCII characters", async (shop) => {
+    for (const key of ["", "x".repeat(256), "x\u00e9", "x\ty"]) {
+      const answer = await shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers: idempotency(key) });
+      shop.problem(answer, 400, /Idempotency-Key/);
+    }
+    const longest = shop.mark.padEnd(255, "~");
+    shop.status(
+      await shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers: idempotency(longest) }),
+      201,
+    );
+  }),
+  both(sameRequest, "a repeated POST gets the first response, and creates nothing", async (shop) => {
+    const options = { body: { Name: shop.mark }, headers: idempotency(shop.mark) };
+    const [first, second] = [
+      await shop.call("POST", "orderstatuses", options),
+      await shop.call("POST", "orderstatuses", options),
+    ];
+    shop.status(first, 201);
+    shop.header(first, "Idempotency-Replayed", null);
+    shop.status(second, 201);
+    shop.header(second, "Idempotency-Replayed", "true");
+    shop.same(second, "the response", second.text, first.text);
+    for (const name of ["Location", "ETag"]) shop.header(second, name, first.headers.get(name));
+    const own = await shop.own();
+    shop.same(second, "the number of records", own.length, 1);
+  }),
+  both(sameRequest, "repeated PUT, PATCH and DELETE get the first response, and change nothing", async (shop) => {
+    const { id, record } = await shop.create();
+    for (const method of ["PUT", "PATCH", "DELETE"]) {
+      const body = method === "DELETE" ? {} : { body: { Name: `${shop.mark}${method}` } };
+      const options = { ...body, headers: idempotency(`${shop.mark}${method}`) };
+      const first = await shop.call(method, `orderstatuses/${id}`, options);
+      shop.status(first, 200);
+      const between = { body: { Name: record.Name as string } };
+      if (method !== "DELETE") shop.status(await shop.call("PUT", `orderstatuses/${id}`, between), 200);
+      const second = await shop.call(method, `orderstatuses/${id}`, options);
+      shop.same(second, "status and response", [second.status, second.text], [200, first.text]);
+      shop.header(second, "Idempotency-Replayed", "true");
+      const read = await shop.call("GET", `orderstatuses/${id}`);
+      if (method === "DELETE") shop.status(read, 404);
+      else shop.same(read, "the record", shop.record(read), record);
+    }
+  }),
+  both("Errors are not stored", "after an error, the key may be used again", async (shop) => {
+    const headers = idempotency(shop.mark);
+    shop.problem(await shop.call("POST", "orderstatuses", { body: { Name: "" }, headers }), 400);
+    const answer = await shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers });
+    shop.status(answer, 201);
+    shop.header(answer, "Idempotency-Replayed", null);
+  }),
+  both(
+    "The same key with another request is 422",
+    "path, query, body, method and preconditions count",
+    async (shop) => {
+      const { id, etag, record } = await shop.create();
+      const key = idempotency(shop.mark);
+      const body = { Name: record.Name as string };
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body, headers: key }), 200);
+      const others: [string, string, CallOptions][] = [
+        ["PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}b` }, headers: key }],
+        ["PATCH", `orderstatuses/${id}`, { body, headers: key }],
+        ["PUT", `orderstatuses/${id}?_=1`, { body, headers: key }],
+        ["PUT", `orderstatuses/${id}`, { body, headers: { ...key, "If-Match": etag } }],
+        ["POST", "orderstatuses", { body, headers: key }],
+      ];
+      for (const [method, path, options] of others)
+        shop.problem(await shop.call(method, path, options), 422, /idempotency-key-reused/);
+    },
+  ),
+  both(durable, "a write is all or nothing: one bad field, and no field changes", async (shop) => {
+    const { id, record, etag } = await shop.create("brands");
+    const body = { Name: `${shop.mark}b`, AccountNumber: "1", Address: { Country: "Britain" } };
+    shop.problem(await shop.call("PUT", `brands/${id}`, { body }), 400);
+    const answer = await shop.call("GET", `brands/${id}`);
+    shop.same(answer, "the record", shop.record(answer, "brands"), record);
+    shop.header(answer, "ETag", etag);
+  }),
+  both(reads, "list, look-up and feed have the write at once, in both formats, on new connections", async (shop) => {
+    const { id } = await shop.create();
+    for (let i = 0; i < 5; i++) {
+      const Name = `${shop.mark}${i}`;
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name } }), 200);
+      for (const format of ["json", "xml"] as const) {
+        const isFresh = { format, isFresh: true };
+        const single = await shop.call("GET", `orderstatuses/${id}`, isFresh);
+        shop.same(single, "Name", shop.record(single, "orderstatuses", format).Name, Name);
+        const whole = await shop.call("GET", "orderstatuses", isFresh);
+        const listed = shop.list(whole, "orderstatuses", format).find((one) => one.ID === id);
+        shop.same(whole, `Name of ${id}`, listed?.Name, Name);
+      }
+    }
+    shop.status(await shop.call("DELETE", `orderstatuses/${id}`), 200);
+    shop.status(await shop.call("GET", `orderstatuses/${id}`, { format: otherFormat(shop), isFresh: true }), 404);
+    const list = await shop.call("GET", "orderstatuses", { isFresh: true });
+    shop.holds(list, `a list without ${id}, which was deleted`, !shop.list(list).some((one) => one.ID === id));
+  }),
+];
+
+function idempotency(key: string): Record<string, string> {
+  return { "Idempotency-Key": key };
+}
+
+function otherFormat(shop: Shop): Format {
+  return shop.format === "json" ? "xml" : "json";
+}

@@ -1,0 +1,95 @@
+// Contract section 5: XML.
+
+import { casesOf } from "../case.ts";
+import type { Shop } from "../shop.ts";
+import { declaration, readXml } from "../xml.ts";
+
+const { once } = casesOf(5);
+const list = "A list is `<Results>`";
+const declared = "Every document starts with";
+const strict = "A DOCTYPE is 400";
+
+export const xmlCases = [
+  once(list, "a list is Results, a record its element, with ID as an attribute", async (shop) => {
+    const brand = await shop.create("brands", { Telephone: { Mobile: "1" } }, { format: "xml" });
+    const status = await shop.create("orderstatuses", {}, { format: "xml" });
+    const answer = await shop.call("GET", `brands?filter[ID][in]=${brand.id}`, { format: "xml" });
+    const root = readXml(answer.text);
+    shop.same(answer, "the elements", [root.name, ...root.children.map(({ name }) => name)], ["Results", "Brand"]);
+    const children = root.children[0]?.children.map(({ name }) => name);
+    shop.same(answer, "the fields", children, ["Name", "AccountNumber", "Telephone", "Address"]);
+    const telephone = root.children[0]?.children[2]?.children.map(({ name, text }) => [name, text]);
+    shop.same(answer, "Telephone", telephone, [
+      ["Daytime", ""],
+      ["Evening", ""],
+      ["Mobile", "1"],
+    ]);
+    const single = await shop.call("GET", `orderstatuses/${status.id}`, { format: "xml" });
+    const { name, attributes } = readXml(single.text);
+    shop.same(single, "the root", [name, attributes], ["OrderStatus", { ID: String(status.id) }]);
+  }),
+  once(list, "an ID in the body is the attribute, or a child element that agrees", async (shop) => {
+    const { id } = await shop.create();
+    const update = (inner: string, attribute = "") =>
+      shop.call("PUT", "orderstatuses", {
+        format: "xml",
+        body: `<OrderStatus${attribute}>${inner}<Name>${shop.mark}</Name></OrderStatus>`,
+      });
+    shop.status(await update("", ` ID="${id}"`), 200);
+    shop.status(await update(`<ID>${id}</ID>`), 200);
+    shop.status(await update(`<ID>${id}</ID>`, ` ID="${id}"`), 200);
+    shop.problem(await update(`<ID>${id + 1}</ID>`, ` ID="${id}"`), 400);
+    shop.problem(await update("", ` id="${id}"`), 400);
+  }),
+  once(declared, "with the declaration, errors too", async (shop) => {
+    for (const path of ["orderstatuses?limit=1", "orderstatuses/0", "changes?since=now", "nothing"]) {
+      const answer = await shop.call("GET", path, { format: "xml" });
+      shop.holds(answer, `a body that starts with ${declaration}`, answer.text.startsWith(declaration));
+      readXml(answer.text);
+    }
+  }),
+  once(declared, "a declaration of another encoding is 415", async (shop) => {
+    const body = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>${status(shop)}`;
+    shop.problem(await post(shop, body("iso-8859-1")), 415);
+    for (const encoding of ["UTF-8", "utf-8"]) shop.status(await post(shop, body(encoding)), 201);
+  }),
+  once(strict, "a DOCTYPE is 400", async (shop) => {
+    const doctype = '<!DOCTYPE OrderStatus [<!ENTITY e SYSTEM "file:///etc/hostname">]>';
+    shop.problem(await post(shop, `${doctype}${status(shop, "&e;")}`), 400);
+    shop.problem(await post(shop, `${declaration}<!DOCTYPE OrderStatus>${status(shop)}`), 400);
+  }),
+  once(strict, "what is repeated, unknown or outside of fields is 400", async (shop) => {
+    const name = `<Name>${shop.mark}</Name>`;
+    const bodies = [
+      `<OrderStatus>${name}${name}</OrderStatus>`,
+      `<OrderStatus>${name}<Other/></OrderStatus>`,
+      `<OrderStatus other="1">${name}</OrderStatus>`,
+      `<OrderStatus><Name other="1">${shop.mark}</Name></OrderStatus>`,
+      `<OrderStatus>text${name}</OrderStatus>`,
+      `<Brand>${name}</Brand>`,
+      `<OrderStatus>${name}</OrderStatus><OrderStatus/>`,
+      `<OrderStatus>${name}`,
+      "",
+    ];
+    for (const body of bodies) shop.problem(await post(shop, body), 400);
+  }),
+  once(strict, "comments and processing instructions are skipped", async (shop) => {
+    const body = `<!-- a --><OrderStatus><?b c?><Name>${shop.mark}<!-- d --> x</Name></OrderStatus><!-- e -->`;
+    const answer = await post(shop, body);
+    shop.status(answer, 201);
+    shop.same(answer, "Name", shop.record(answer, "orderstatuses", "xml").Name, `${shop.mark} x`);
+  }),
+  once("CR inside text is written as `&#13;`", "so that a parser preserves it", async (shop) => {
+    const { id } = await shop.create("orderstatuses", { Name: `${shop.mark}\r\n` });
+    const answer = await shop.call("GET", `orderstatuses/${id}`, { format: "xml" });
+    shop.holds(answer, "&#13; in the body", answer.text.includes(`${shop.mark}&#13;`));
+  }),
+];
+
+function status(shop: Shop, text = ""): string {
+  return `<OrderStatus><Name>${shop.mark}${text}</Name></OrderStatus>`;
+}
+
+function post(shop: Shop, body: string) {
+  return shop.call("POST", "orderstatuses", { body, format: "xml" });
+}

@@ -1,0 +1,36 @@
+// Whether other clients write to the site during a run: a case that they may have disturbed runs again.
+
+import { send } from "./requests.ts";
+import type { Target } from "./shop.ts";
+
+export interface Others {
+  /** Returns whether the site has changes, since the last call, of records that are not of this run. */
+  haveWritten(): Promise<boolean>;
+}
+
+interface Change {
+  readonly Resource: string;
+  readonly ID: number;
+  readonly Record: { readonly Name: string } | null;
+}
+
+/** @param run the beginning of the names of all records of the run */
+export async function watchOthers({ url, key }: Target, run: string): Promise<Others> {
+  const read = async (query: string) => {
+    const headers = { "X-API-AUTH": key };
+    const rest = { isFresh: false, secrets: new Map<string, string>(), signal: AbortSignal.timeout(10_000) };
+    const answer = await send({ method: "GET", url: `${url}/restapi/changes.json?${query}`, headers, ...rest });
+    return JSON.parse(answer.text) as { readonly Changes?: readonly Change[]; readonly Next?: string };
+  };
+  const own = new Set<string>();
+  let cursor = (await read("since=now").catch(() => undefined))?.Next;
+  return {
+    async haveWritten() {
+      const page = await read(`since=${cursor}&limit=1000`).catch(() => undefined);
+      cursor = page?.Next ?? cursor;
+      const changes = page?.Changes ?? [];
+      for (const { Resource, ID, Record } of changes) if (Record?.Name.startsWith(run)) own.add(`${Resource} ${ID}`);
+      return changes.some(({ Resource, ID }) => !own.has(`${Resource} ${ID}`));
+    },
+  };
+}

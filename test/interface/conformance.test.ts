@@ -1,0 +1,141 @@
+// The client that is written from the contract alone (scripts/conformance): a server keeps every promise, and each promise has a case or a reason.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readPromises } from "../../scripts/conformance/contract.ts";
+import { numberCases, type Outcome, runCases } from "../../scripts/conformance/run.ts";
+import { isSandbox } from "../../scripts/conformance/sandbox.ts";
+import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
+import { createSite, getSite, setSite } from "../../src/operator/sites/sites.ts";
+import { engines } from "../support/engine/engines.ts";
+import { type LocalDemoServer, startDemo } from "../support/programs/demo-server.ts";
+import { startReceiver } from "../support/webhooks/receiver.ts";
+import { createTestWebhook } from "../support/webhooks/test-webhook.ts";
+
+setDefaultTimeout(120_000);
+
+const root = join(import.meta.dir, "../..");
+const promises = readPromises(readFileSync(join(root, "docs/contract.md"), "utf8"));
+const untested = [
+  ...readFileSync(join(root, "scripts/conformance/untested.md"), "utf8").matchAll(
+    /^\| (\d+) \| (.+?) \| ([^|]+) \|$/gm,
+  ),
+].map(([, section, beginning = ""]) => ({ section: Number(section), beginning: beginning.replaceAll("\\|", "|") }));
+
+describe("each promise of the contract", () => {
+  const tested = new Set(numberCases().map(({ number }) => number.replace(/[a-z]$/, "")));
+  const isListed = ({ section, text }: (typeof promises)[number]) =>
+    untested.some((line) => line.section === section && text.startsWith(line.beginning));
+
+  test("has a case, or a reason why it has none", () => {
+    expect(promises.length).toBeGreaterThan(200);
+    const missing = promises.filter((promise) => !tested.has(promise.number) && !isListed(promise));
+    expect(missing.map(({ number, text }) => `${number} ${text}`)).toEqual([]);
+  });
+
+  test("that has a case is not listed as a promise without one", () => {
+    expect(promises.filter((promise) => tested.has(promise.number) && isListed(promise))).toEqual([]);
+  });
+
+  test("that is listed as not tested is in the contract", () => {
+    expect(untested.length).toBeGreaterThan(100);
+    const gone = untested.filter(
+      ({ section, beginning }) => !promises.some((one) => one.section === section && one.text.includes(beginning)),
+    );
+    expect(gone).toEqual([]);
+  });
+});
+
+/** Settings of a run with everything that cases can need. The rest of the database belongs to the test. */
+async function everything({ url, key, engine, openSandbox }: LocalDemoServer) {
+  const now = Date.now();
+  const site = await getSite(engine, "demo");
+  const other = await createSite(engine, "other", { hostnames: ["other.example"] }, now);
+  await createSite(engine, "closed", { hostnames: ["closed.example"] }, now);
+  await setSite(engine, "closed", { isSuspended: true }, now);
+  const newKey = async (settings = {}, of = site) => (await createKey(engine, of, settings, now)).key;
+  const revokedKey = await newKey();
+  await revokeKey(engine, revokedKey.slice(0, 12), now);
+  const receiver = await startReceiver();
+  await receiver.stop();
+  const webhook = await createTestWebhook(engine, site.ID, receiver.url);
+  const extras = {
+    sandboxKey: await openSandbox(),
+    readKey: await newKey({ scope: "read" }),
+    otherKey: await newKey({}, other),
+    revokedKey,
+    limitedKey: await newKey({ rate: 1 }),
+    suspendedHost: "closed.example",
+    webhookPort: new URL(receiver.url).port,
+    webhookSecret: webhook.secret,
+  };
+  return { url, key, extras, formats: ["json", "xml"] as const, signal: new AbortController().signal };
+}
+
+describe.each(engines)("a demo on $name", (kind) => {
+  let demo: LocalDemoServer;
+  beforeAll(async () => {
+    await kind.open();
+    demo = await startDemo(await kind.newDatabase());
+  });
+  afterAll(async () => {
+    await demo.stop();
+    await kind.close();
+  });
+
+  test("keeps its promises, and has its records as before", async () => {
+    const settings = await everything(demo);
+    // The database matters to writes and the feed.
+    const parts = kind.name === "SQLite" ? [undefined] : ["7", "10"];
+    const read = async (key: string) =>
+      (await fetch(`${demo.url}/restapi/brands.json`, { headers: { "X-API-AUTH": key } })).text();
+    const before = [await read(demo.key), await read(settings.extras.sandboxKey)];
+    for (const only of parts) {
+      const outcomes = await runCases({ ...settings, only });
+      expect(outcomes.filter(({ result }) => result !== "passed")).toEqual([]);
+      expect(outcomes.length).toBeGreaterThan(only ? 25 : 250);
+    }
+    expect([await read(demo.key), await read(settings.extras.sandboxKey)]).toEqual(before);
+  });
+});
+
+describe("a run", () => {
+  let demo: LocalDemoServer;
+  beforeAll(async () => {
+    demo = await startDemo();
+  });
+  afterAll(() => demo.stop());
+
+  test("that is stopped in a case removes its records", async () => {
+    const stop = new AbortController();
+    const headers = { "X-API-AUTH": demo.key };
+    const names = async () => (await fetch(`${demo.url}/restapi/orderstatuses.json`, { headers })).text();
+    const feed = `${demo.url}/restapi/changes.json?resource=orderstatuses`;
+    const { Next } = (await (await fetch(`${feed}&since=now`, { headers })).json()) as { Next: string };
+    const waitsFor = fetch(`${feed}&wait=30&since=${Next}`, { headers });
+    const outcomes: Promise<Outcome[]> = runCases({
+      ...{ url: demo.url, key: demo.key, extras: {}, formats: ["json"], only: "7", signal: stop.signal },
+    });
+    expect(await (await waitsFor).text()).toContain("conformance-");
+    stop.abort();
+    expect((await outcomes).length).toBeLessThan(3);
+    expect(await names()).not.toContain("conformance-");
+  });
+
+  test("of a part selects by number or by text, and says which option a case needs", async () => {
+    const run = (only: string) =>
+      runCases({
+        ...{ url: demo.url, key: demo.key, extras: {}, formats: ["json"], only, signal: new AbortController().signal },
+      });
+    expect((await run("2.1b")).map(({ number }) => number)).toEqual(["2.1b"]);
+    expect(await run("is 403, names the scope")).toMatchObject([{ result: "not tested", reason: "needs --read-key" }]);
+    expect(await run("no such case")).toEqual([]);
+  });
+
+  test("knows a sandbox by its responses, so that the command rejects the key of a live site", async () => {
+    expect(await isSandbox(demo.url, demo.key)).toBe(false);
+    expect(await isSandbox(demo.url, await demo.openSandbox())).toBe(true);
+    expect(isSandbox(demo.url, "sfk_test_x")).rejects.toThrow("401");
+  });
+});
