@@ -117,7 +117,7 @@ function withoutTypes(text: string): string {
   return text.replaceAll(/^import type\b[^;]*;/gms, "");
 }
 
-/** `store/sqlite` for store/sqlite/engine.ts, `http` for http/server.ts, `operator` for operator/import/upload.ts, `main` for main.ts. */
+/** `store/sqlite` for store/sqlite/engine.ts, `http` for http/server.ts, `operator` for operator/import/job/upload.ts, `main` for main.ts. */
 function partOf(file: string): string {
   const folder = dirname(file);
   if (folder === ".") return file.replace(/\.tsx?$/, "");

@@ -7,7 +7,7 @@ import { isProcessRunning } from "../lib/operating-system.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError, withFileErrors } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { ImportJob } from "../operator/import/import-job.ts";
+import { ImportJob } from "../operator/import/job/import-job.ts";
 
 /** Result of undoing an import: the number of records. */
 interface UndoneImport {

@@ -12,9 +12,9 @@
 
 import type { Engine } from "../../model/engine.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
-import { runWhileReserved } from "../site-files/site-reservation.ts";
 import { requireLive } from "../sites/sandboxes.ts";
 import { completeRemovals, removeImport } from "../sites/site-removal.ts";
+import { runWhileReserved } from "../sites/site-reservation.ts";
 import { getSite, listSites } from "../sites/sites.ts";
 import { copyRecords } from "./copy-records.ts";
 import { publishCopy } from "./publish-sandbox.ts";

@@ -7,8 +7,8 @@ import { systemSite } from "../../model/system-site.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { toCreateIntent } from "../../system/system-changes.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
-import { reservedUntil } from "../site-files/site-reservation.ts";
 import { beingMadeError, findSandboxRecord, requireSandboxName } from "../sites/sandboxes.ts";
+import { reservedUntil } from "../sites/site-reservation.ts";
 import { listSites, requireUnusedNames, updateSites } from "../sites/sites.ts";
 
 /** A copy of a live site that is not published yet. */

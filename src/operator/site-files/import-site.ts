@@ -6,11 +6,11 @@ import { ProblemError } from "../../model/errors.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
 import { readBackup } from "../backup/backup-format.ts";
 import { removeImport } from "../sites/site-removal.ts";
+import { completeSiteImport, type ReservedSite, reserveSite, runWhileReserved } from "../sites/site-reservation.ts";
 import { type RestrictedKey, restrictKeys } from "./removed-keys.ts";
 import { readSiteFile, type SiteFile, validateSiteRows } from "./site-file-rows.ts";
 import { parseKey, parseSettings } from "./site-file-settings.ts";
 import { type OmittedWebhook, parseWebhooks, WebhookRows } from "./site-file-webhooks.ts";
-import { completeSiteImport, type ReservedSite, reserveSite, runWhileReserved } from "./site-reservation.ts";
 
 interface ImportSiteOptions {
   /** The name of the new site; by default, the name in the file. */

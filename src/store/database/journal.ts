@@ -5,6 +5,9 @@ import type { SinceOptions } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { columnsOf } from "./tables.ts";
 
+/** The columns of a `RecordChange`. */
+export const recordChangeColumns = columnsOf("journal", ["site_id", "at", "actor", "run", "before"]).join(", ");
+
 /** The columns of a change that `Engine.readChangesSince` returns. */
 export const changeColumns = columnsOf("journal", ["site_id", "run", "before"]).join(", ");
 

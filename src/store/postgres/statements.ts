@@ -18,7 +18,7 @@
 
 import { systemSite } from "../../model/system-site.ts";
 import { type CompletedSites, completeSites, incompleteSites } from "../database/incomplete-sites.ts";
-import { changeColumns, entryColumns } from "../database/journal.ts";
+import { changeColumns, entryColumns, recordChangeColumns } from "../database/journal.ts";
 import { deleteSome } from "../database/site-operations.ts";
 import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
 import type { SystemRecordKey } from "../writes/write-authorization.ts";
@@ -76,7 +76,7 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   /** Selects the last `limit` changes after a revision, the latest first. */
   lastChanges: ({ site, revision, limit }: Readonly<Record<"site" | "revision" | "limit", number>>) =>
-    `select revision, resource, id, operation, body from journal
+    `select ${recordChangeColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision desc limit ${list([limit])}`,
 
   floor: (site: number) => `select revision, epoch, floor from sites where id = ${list([site])}`,

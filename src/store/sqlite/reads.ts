@@ -15,7 +15,7 @@ import { type ExecuteOperation, transactionOf } from "../database/operations.ts"
 import { parseCounts, type StoredCounts } from "../database/record-counts.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
-import { type DumpOptions, dumpedColumns, siteColumnOf, tablesWith } from "../database/tables.ts";
+import { columnsOf, type DumpOptions, dumpedColumns, siteColumnOf, tablesWith } from "../database/tables.ts";
 import { tableNamesIn } from "./database.ts";
 import { fromSqlite, withSqliteErrors } from "./errors.ts";
 import { runStatements } from "./transaction.ts";
@@ -103,8 +103,8 @@ const rowsPerChunk = 256;
 const maxConcurrentLoads = 4;
 
 const selectSite = "select revision, epoch, live, live_revision from sites where id = ?";
-const selectRows =
-  "select resource, id, revision, body from records where site_id = ? order by resource, id limit coalesce(?, -1)";
+const recordColumns = columnsOf("records", ["site_id"]).join(", ");
+const selectRows = `select ${recordColumns} from records where site_id = ? order by resource, id limit coalesce(?, -1)`;
 
 /**
  * @param open opens another connection to the same database, for a site that is read in several chunks
@@ -151,10 +151,10 @@ function siteStatements(database: Database) {
     site: database.query(selectSite),
     rows: database.query<RecordRow, [number, number]>(selectRows),
     record: database.query<RecordRow, [number, string, number]>(
-      "select resource, id, revision, body from records where site_id = ? and resource = ? and id = ?",
+      `select ${recordColumns} from records where site_id = ? and resource = ? and id = ?`,
     ),
     page: database.query<RecordRow, [number, string, number, number]>(
-      `select resource, id, revision, body from records
+      `select ${recordColumns} from records
 where site_id = ? and resource = ? and body is not null order by id limit ? offset ?`,
     ),
   };

@@ -5,6 +5,7 @@ import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { unavailableError } from "../../model/errors.ts";
 import { systemSite } from "../../model/system-site.ts";
+import { recordChangeColumns } from "../database/journal.ts";
 import { transactionOf } from "../database/operations.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import type { TableName, TableRow } from "../database/tables.ts";
@@ -180,7 +181,7 @@ export function writerStatements(database: Database) {
       selectStatement("records", ["revision", "body"]),
     ),
     changes: database.query<RecordChange, [number, number, number]>(
-      "select revision, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision desc limit ?",
+      `select ${recordChangeColumns} from journal where site_id = ? and revision > ? order by revision desc limit ?`,
     ),
     response: database.query<StoredResponse, [SqliteRow]>(selectStatement("idempotency")),
     insertSite: storing("sites", insertStatement, " on conflict (id) do nothing"),

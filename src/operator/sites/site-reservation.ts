@@ -13,10 +13,10 @@ import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import { type SiteRecord, toSite } from "../../system/system-records.ts";
-import { requireUnusedNames, updateSites } from "../sites/sites.ts";
+import type { ImportedKey, ImportedSettings } from "../site-files/site-file-settings.ts";
+import type { ImportedWebhook } from "../site-files/site-file-webhooks.ts";
 import { requireWebhookRoom } from "../webhooks/webhooks.ts";
-import type { ImportedKey, ImportedSettings } from "./site-file-settings.ts";
-import type { ImportedWebhook } from "./site-file-webhooks.ts";
+import { requireUnusedNames, updateSites } from "./sites.ts";
 
 /** Milliseconds for which an import or a copy reserves its site. */
 const reservationMs = 60_000;

@@ -2,11 +2,11 @@
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Engine } from "../../model/engine.ts";
-import { ProblemError } from "../../model/errors.ts";
-import type { Resource } from "../../model/resource.ts";
-import type { RevisionRange } from "../journal/journal-entries.ts";
-import type { FileFormat } from "./file-rows.ts";
+import type { Engine } from "../../../model/engine.ts";
+import { ProblemError } from "../../../model/errors.ts";
+import type { Resource } from "../../../model/resource.ts";
+import type { RevisionRange } from "../../journal/journal-entries.ts";
+import type { FileFormat } from "../file-rows.ts";
 import { executeImport } from "./import-execution.ts";
 import { ImportReport, type RowKind } from "./import-report.ts";
 import { type RowsOptions, readSelectedRows } from "./selected-rows.ts";

@@ -1,10 +1,10 @@
 // The preview of an uploaded file before it is imported: its format, encoding, columns and first rows.
 
-import { fieldNames, readCsvRows } from "../../formats/csv.ts";
-import { decodeText } from "../../formats/text-encoding.ts";
-import { ProblemError } from "../../model/errors.ts";
-import type { Resource } from "../../model/resource.ts";
-import type { FileFormat } from "./file-rows.ts";
+import { fieldNames, readCsvRows } from "../../../formats/csv.ts";
+import { decodeText } from "../../../formats/text-encoding.ts";
+import { ProblemError } from "../../../model/errors.ts";
+import type { Resource } from "../../../model/resource.ts";
+import type { FileFormat } from "../file-rows.ts";
 import type { Upload } from "./upload.ts";
 
 interface UploadPreview {

@@ -1,8 +1,8 @@
 // Reads the rows of an uploaded file that the operator has not excluded.
 
-import { ProblemError } from "../../model/errors.ts";
-import type { Resource } from "../../model/resource.ts";
-import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "./file-rows.ts";
+import { ProblemError } from "../../../model/errors.ts";
+import type { Resource } from "../../../model/resource.ts";
+import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "../file-rows.ts";
 
 /** Maximum rows of a file. */
 const maxRows = 300_000;

@@ -1,7 +1,7 @@
 // A file that is uploaded in parts, and read when it is complete.
 
 import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { ProblemError, withFileErrors } from "../../model/errors.ts";
+import { ProblemError, withFileErrors } from "../../../model/errors.ts";
 
 /** The file of an upload, on disk. */
 export class Upload {
