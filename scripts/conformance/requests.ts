@@ -105,7 +105,6 @@ function readResponses(bytes: Buffer, command: string): Answer[] {
 }
 
 function toCurl({ method, url, headers, body, secrets }: Omit<Sending, "signal" | "isFresh">): string {
-  const quote = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = [
     "curl -g -i",
     method === "HEAD" ? "--head" : `-X ${method}`,
@@ -119,6 +118,12 @@ function toCurl({ method, url, headers, body, secrets }: Omit<Sending, "signal" 
     );
   }
   return hide(parts.join(" "), secrets);
+}
+
+/** Returns the text as a word of a shell, on one line. */
+function quote(text: string): string {
+  if (!/[\n\r\t]/.test(text)) return `'${text.replaceAll("'", "'\\''")}'`;
+  return `$'${text.replaceAll(/[\\'\n\r\t]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`)}'`;
 }
 
 function hide(text: string, secrets: ReadonlyMap<string, string>): string {

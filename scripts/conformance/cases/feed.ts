@@ -276,6 +276,15 @@ export const feedCases = [
       Changes.map(({ Cursor }) => Cursor),
     );
   }),
+  both("A cursor is `<digest>.<revision>`.", "0.0 is the position before the first change", async (shop) => {
+    const [absent, zero] = [
+      await shop.call("GET", "changes?limit=2"),
+      await shop.call("GET", "changes?limit=2&since=0.0"),
+    ];
+    shop.status(absent, 200, 410);
+    shop.same(zero, "the status without since", zero.status, absent.status);
+    if (absent.status === 200) shop.same(zero, "the page without since", zero.text, absent.text);
+  }),
   both(gone, "the problem says how to start again", async (shop) => {
     shop.problem(await shop.call("GET", "changes?since=000000000000.1"), 410, /since=now/);
   }),

@@ -155,6 +155,17 @@ export const safeWriteCases = [
         shop.problem(await shop.call(method, path, options), 422, /idempotency-key-reused/);
     },
   ),
+  both("The same key with another request is 422", "of requests at the same time, one writes", async (shop) => {
+    const options = { body: { Name: shop.mark }, headers: idempotency(shop.mark), isFresh: true };
+    const answers = await Promise.all(Array.from({ length: 5 }, () => shop.call("POST", "orderstatuses", options)));
+    for (const answer of answers) {
+      shop.status(answer, 201, 409);
+      if (answer.status === 409) shop.header(answer, "Retry-After", /^[1-9]\d*$/);
+    }
+    const last = await shop.call("POST", "orderstatuses", options);
+    shop.header(last, "Idempotency-Replayed", "true");
+    shop.same(last, "the number of records", (await shop.own()).length, 1);
+  }),
   both(durable, "a write is all or nothing: one bad field, and no field changes", async (shop) => {
     const { id, record, etag } = await shop.create("brands");
     const body = { Name: `${shop.mark}b`, AccountNumber: "1", Address: { Country: "Britain" } };
