@@ -125,6 +125,8 @@ interface Authorization {
   readonly hostSite?: number | undefined;
   /** The revision of the system site as of which the key and the sites were authorized. */
   readonly revision: number;
+  /** The timeline of this revision (`Head.timeline`). On another timeline, the revision may be another change. */
+  readonly timeline?: number | undefined;
 }
 
 /** Identifies a write that a client may send repeatedly. */

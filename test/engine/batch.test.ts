@@ -287,6 +287,19 @@ describe.each(engines)("on $name", (kind) => {
     expect(await outcomesAt(fourth)).toEqual([changed, "done"]);
   });
 
+  test("a write that was authorized before a failover is rejected, because its revision may be another change now", async () => {
+    const site = newSite();
+    await commit(createIntent({ site: 0, resource: "site", id: site, values: { Name: "s" } }));
+    const { id: keyId, revision } = await commit(createIntent({ site: 0, resource: "key", values: { Name: "k" } }));
+    const [{ timeline } = { timeline: undefined }] = await engine.readHeads([0]);
+    const write = async (on: number | undefined) => {
+      const authorizedBy = { keyId, revision, timeline: on };
+      const [outcome] = await engine.commit([createIntent({ site, authorizedBy })]);
+      return outcome?.kind === "rejected" ? outcome.rejectionReason : outcome?.kind;
+    };
+    expect([await write(timeline), await write((timeline ?? 1) - 1)]).toEqual(["done", "authorization-changed"]);
+  });
+
   test("of a removed site only the row in `sites` stays, and other sites keep their rows", async () => {
     const [gone, kept] = [newSite(), newSite()];
     for (const number of [gone, kept]) {

@@ -31,8 +31,8 @@ const tables = {
 
 export interface SimulatedDatabase {
   readonly engine: Engine;
-  /** Keeps the rows of a site. The returned function restores them, so that later commits are lost. */
-  remember(site: number): () => Promise<void>;
+  /** Keeps the rows of a site, by default of all sites. The returned function restores them, so that later commits are lost. */
+  remember(site?: number): () => Promise<void>;
   /** Stores the responses of `intents` for their idempotency keys, without the records. Only a planted fault does this. */
   storeResponsesOnly(...args: Parameters<Engine["commit"]>): void;
   close(): void;
@@ -58,7 +58,7 @@ export function openSimulatedDatabase(): SimulatedDatabase {
   const engine = createEngine(database);
   return {
     engine,
-    remember: (site) => rememberSite(database, site),
+    remember: (site) => remember(database, site),
     storeResponsesOnly: (intents) => storeResponsesOnly(database, () => decideAll(database, intents)),
     close: () => database.close(),
   };
@@ -148,14 +148,14 @@ function storeResponsesOnly(database: Database, decide: () => unknown): void {
 
 const places = (count: number) => Array.from({ length: count }, () => "?").join(", ");
 
-function rememberSite(database: Database, site: number): () => Promise<void> {
+function remember(database: Database, site: number | undefined): () => Promise<void> {
   const kept = Object.entries(tables).map(([table, column]) => {
-    const rows = database.query(`select * from ${table} where ${column} = ?`).values(site);
-    return { table, column, rows };
+    const which = `from ${table} where ${site === undefined ? "true" : `${column} = ${site}`}`;
+    return { table, which, rows: database.query(`select * ${which}`).values() };
   });
   const goBack = database.transaction(() => {
-    for (const { table, column, rows } of kept) {
-      database.query(`delete from ${table} where ${column} = ?`).run(site);
+    for (const { table, which, rows } of kept) {
+      database.query(`delete ${which}`).run();
       for (const row of rows)
         database.query(`insert into ${table} values (${places(row.length)})`).run(...(row as string[]));
     }

@@ -22,7 +22,7 @@ describe("servers in a simulation", () => {
     const sum = (name: keyof ServerReport["counts"]) => reports.reduce((total, { counts }) => total + counts[name], 0);
     expect(sum("requests")).toBeGreaterThan(1000);
     expect(sum("commits")).toBeGreaterThan(200);
-    for (const name of ["kills", "reloads", "restores", "failovers", "restarts", "revocations"] as const)
+    for (const name of ["kills", "reloads", "restores", "renewals", "failovers", "restarts", "revocations"] as const)
       expect(sum(name)).toBeGreaterThan(5);
   }, 60_000);
 

@@ -80,7 +80,12 @@ function toIntent(
     ifVersion: isNew ? undefined : versionsInIfMatch(headers.get("if-match")),
     ifNotVersion: isNew ? undefined : versionsInIfNoneMatch(headers.get("if-none-match")),
     ifSystemEpoch: system.epoch,
-    authorizedBy: { keyId: key.id, hostSite: hostSiteOfSandbox(context, key), revision: system.revision },
+    authorizedBy: {
+      keyId: key.id,
+      hostSite: hostSiteOfSandbox(context, key),
+      revision: system.revision,
+      timeline: system.timeline,
+    },
     actor: key.prefix,
     at,
     idempotency: parseIdempotency(context, key, body),

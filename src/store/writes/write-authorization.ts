@@ -27,18 +27,25 @@ interface SystemState {
   readonly rows: BatchRows;
   /** The epoch of the system site. */
   readonly systemEpoch: string;
+  /** As `Head.timeline`. */
+  readonly timeline?: number | undefined;
 }
 
 /**
  * Rejects a write if `restore` has replaced the database since the writer read it, or if the key or a site has changed since the write was authorized.
- * After `restore`, equal IDs and revisions mean nothing.
+ * After `restore`, equal IDs and revisions mean nothing. After a failover, which may have lost commits, they may mean something else.
  */
-export function rejectIfAuthorizationChanged(intent: Intent, { rows, systemEpoch }: SystemState): Outcome | undefined {
+export function rejectIfAuthorizationChanged(
+  intent: Intent,
+  { rows, systemEpoch, timeline }: SystemState,
+): Outcome | undefined {
   const { site, ifSystemEpoch, authorizedBy } = intent;
   if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch)
     return { kind: "rejected", rejectionReason: "other-epoch" };
   if (!authorizedBy) return undefined;
   const { keyId, hostSite = site, revision } = authorizedBy;
+  if (authorizedBy.timeline !== undefined && authorizedBy.timeline !== timeline)
+    return { kind: "rejected", rejectionReason: "authorization-changed" };
   const keyRow = rows.find(systemSite, keyResourceName, keyId);
   const siteRow = rows.find(systemSite, siteResourceName, site);
   const hostSiteRow = hostSite === site ? siteRow : rows.find(systemSite, siteResourceName, hostSite);

@@ -19,8 +19,8 @@ export interface PlantedServerFault {
   server?(parts: Pick<ReturnType<typeof createHttpParts>, "authorizer"> & { readonly siteViews: SiteViews }): void;
   /** Changes the code of all processes. The returned function undoes that. */
   install?(): () => void;
-  /** Whether processes believe that no notification of a commit is lost. */
-  readonly claimsAllCommits?: boolean;
+  /** Probability that a notification of a commit is lost although the processes believe that none is. */
+  readonly secretlyLost?: number;
 }
 
 /** Replaces a method of a class until the returned function is called. */
@@ -91,7 +91,7 @@ export const plantedServerFaults: Readonly<Record<string, PlantedServerFault>> =
       };
     },
   },
-  "a lost wake-up": { report: /a long poll ended empty/, claimsAllCommits: true },
+  "a lost wake-up": { report: /a long poll ended empty/, secretlyLost: 0.7 },
   "a key is checked before the body only": {
     report: /with the revoked key/,
     server: ({ authorizer, siteViews }) => {

@@ -111,7 +111,7 @@ export class ServerProcess {
   #toEngine(engine: Engine): Engine {
     const { kind, commits, plant } = this.#options;
     const failing = this.life.wrap(engine);
-    const mayMissCommits = kind === "remote" && !plant?.claimsAllCommits;
+    const mayMissCommits = kind === "remote" && plant?.secretlyLost === undefined;
     const subscribeToCommits: Engine["subscribeToCommits"] = (onCommit): CommitSubscription => {
       const { stop } = engine.subscribeToCommits((sites) => this.#notify(() => onCommit(sites)));
       return { mayMissCommits, stop };
@@ -131,8 +131,8 @@ export class ServerProcess {
   /** Notifications come late and in any order. With a database server, some are lost. */
   #notify(callback: () => void): void {
     const { kind, random, time, plant } = this.#options;
-    const mayBeLost = kind === "remote" || plant?.claimsAllCommits === true;
-    if (!this.life.isAlive || (mayBeLost && random.chance(lostNotifications))) return;
+    const lost = plant?.secretlyLost ?? (kind === "remote" ? lostNotifications : 0);
+    if (!this.life.isAlive || random.chance(lost)) return;
     time.after(random.between(0, maxNotificationMs), () => void this.life.whenRunning(callback));
   }
 }

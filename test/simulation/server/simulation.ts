@@ -4,10 +4,10 @@
 
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { publicResources } from "../../../src/model/resource.ts";
-import { systemSite } from "../../../src/model/system-site.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../../src/operator/sites/keys.ts";
 import { replaceAllEpochs } from "../../../src/operator/sites/renew.ts";
-import { createSite } from "../../../src/operator/sites/sites.ts";
+import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { buildSnapshot } from "../../../src/store/memory/site-loader.ts";
 import { Snapshot } from "../../../src/store/memory/snapshot.ts";
@@ -32,7 +32,17 @@ export interface ServerReport {
   readonly counts: Readonly<Record<ServerEvent, number>>;
 }
 
-const events = ["requests", "commits", "kills", "reloads", "restores", "failovers", "restarts", "revocations"] as const;
+const events = [
+  "requests",
+  "commits",
+  "kills",
+  "reloads",
+  "restores",
+  "renewals",
+  "failovers",
+  "restarts",
+  "revocations",
+] as const;
 export type ServerEvent = (typeof events)[number];
 
 export interface ServerOptions {
@@ -45,6 +55,9 @@ export interface ServerOptions {
 const pausesMs = [20, 200, 1000, 5000];
 /** The same for a client that follows the feed. */
 const maxFollowerPauseMs = 200;
+const siteName = "shop";
+/** Probability that the clients use the sandbox of the site. */
+const sandboxes = 0.3;
 /** Maximum milliseconds for the clients to end, and for a final read. */
 const maxEndMs = 300_000;
 
@@ -83,6 +96,7 @@ interface SimulationParts {
 /** A state of the database to which a restore or a failover goes back. */
 interface Kept {
   readonly moment: Moment;
+  readonly site: SiteRecord;
   goBack(): Promise<unknown>;
 }
 
@@ -108,7 +122,10 @@ class ServerSimulation {
   #only: ServerProcess | undefined;
   #backup: Kept | undefined;
   #remembered: Kept | undefined;
+  /** The site that the clients use. */
   #site = {} as SiteRecord;
+  /** Whether this is a sandbox, and not the site of the host. */
+  #isSandbox = false;
   /** Whether calls to the database may fail. */
   #hasFailures = false;
 
@@ -133,9 +150,10 @@ class ServerSimulation {
   /** Creates the site, the clients and the processes. Returns the maximum milliseconds between two requests of a client. */
   async start(): Promise<number> {
     const { time, random } = this.#parts;
-    this.#site = await createSite(this.#engine, "shop", { isDefault: true }, time.now);
-    const [head] = await this.#engine.readHeads([this.#site.ID]);
-    this.#truth.begin(this.#site.ID, head?.epoch ?? "");
+    this.#site = await createSite(this.#engine, siteName, { isDefault: true }, time.now);
+    this.#isSandbox = random.chance(sandboxes);
+    if (this.#isSandbox) await this.#makeSandbox();
+    else this.#truth.onPublished(this.#site.ID, await this.#readEpoch());
     this.#hasFailures = random.chance(0.5);
     for (let i = random.whole(2, 4); i > 0; i--)
       this.#writers.push(new WritingClient(await this.#newKey(), this.#clientOptions()));
@@ -224,6 +242,7 @@ class ServerSimulation {
       [4, "back up", () => this.#backUp()],
       [4, "restore", () => this.#restore()],
       [3, "renew", () => this.#renew()],
+      [this.#isSandbox ? 5 : 0, "renew the sandbox", () => this.#makeSandbox()],
       [6, "remember", () => this.#remember()],
       [5, "lose commits", () => this.#loseCommits()],
       [8, "revoke", () => this.#revoke()],
@@ -295,21 +314,21 @@ class ServerSimulation {
     async function* all(): AsyncGenerator<DumpedRow> {
       yield* rows;
     }
-    this.#backup = { moment: this.#truth.latest, goBack: () => this.#engine.replaceAllData(all()) };
+    this.#backup = { moment: this.#truth.latest, site: this.#site, goBack: () => this.#engine.replaceAllData(all()) };
   }
 
   async #restore(): Promise<void> {
     if (!this.#backup) return;
     this.#counts.restores++;
     await this.#backup.goBack();
-    await this.#onRollback(this.#backup.moment);
+    await this.#onRollback(this.#backup);
     this.#requireNewHistory("a restore");
     this.#remember();
   }
 
   async #renew(): Promise<void> {
     await replaceAllEpochs(this.#engine);
-    await this.#onRollback(this.#truth.latest);
+    await this.#onRollback({ moment: this.#truth.latest, site: this.#site });
     this.#requireNewHistory("renew");
     this.#remember();
   }
@@ -317,9 +336,7 @@ class ServerSimulation {
   /** Keeps the state that a standby has. */
   #remember(): void {
     if (this.#kind !== "remote") return;
-    const { database } = this.#parts;
-    const goBack = [systemSite, this.#site.ID].map((site) => database.remember(site));
-    this.#remembered = { moment: this.#truth.latest, goBack: () => Promise.all(goBack.map((one) => one())) };
+    this.#remembered = { moment: this.#truth.latest, site: this.#site, goBack: this.#parts.database.remember() };
   }
 
   /** A standby that lacks the last commits becomes the primary. */
@@ -330,13 +347,31 @@ class ServerSimulation {
     this.#timeline++;
     this.#commits++;
     this.#checker.onFailover(this.#remembered.moment.revision);
-    await this.#onRollback(this.#remembered.moment);
+    await this.#onRollback(this.#remembered);
   }
 
-  async #onRollback(moment: Moment): Promise<void> {
-    const [head] = await this.#engine.readHeads([this.#site.ID]);
-    this.#truth.onRollback(moment, head?.epoch ?? "");
+  async #onRollback({ moment, site }: Pick<Kept, "moment" | "site">): Promise<void> {
+    this.#site = site;
+    this.#truth.onRollback(moment, site.ID, await this.#readEpoch());
     this.#trace(`the database is at ${moment.revision}`);
+  }
+
+  async #readEpoch(): Promise<string> {
+    const [head] = await this.#engine.readHeads([this.#site.ID]);
+    return head?.epoch ?? "";
+  }
+
+  /** Makes the sandbox that the clients use, or renews it: replaces it by a copy of the site of the host. */
+  async #makeSandbox(): Promise<void> {
+    const { time, random } = this.#parts;
+    this.#counts.renewals++;
+    const live = await getSite(this.#engine, siteName);
+    const valuesJson = JSON.stringify({ Name: `live ${time.now}` });
+    const record = { site: live.ID, resource: random.pick(["brand", "order-status"]), operation: "create" } as const;
+    await this.#engine.commit([{ ...record, valuesJson, actor: "operator", at: time.now }]);
+    this.#site = (await makeSandbox(this.#engine, siteName, { now: () => time.now })).site;
+    this.#truth.onPublished(this.#site.ID, await this.#readEpoch());
+    this.#requireNewHistory("a new sandbox");
   }
 
   #requireNewHistory(cause: string): void {

@@ -1,11 +1,18 @@
 // The engine of a database server in a simulation: its heads have the timeline of the database, as those of PostgreSQL do.
 
+import type { Intent } from "../../../src/model/change.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import type { Head } from "../../../src/model/head.ts";
 
 /** @param current returns the timeline; undefined for an engine without timelines */
 export function withTimeline(engine: Engine, current: () => number | undefined): Engine {
   const on = (head: Head): Head => ({ ...head, timeline: current() });
+  /** The statements of SQLite know no timeline. An authorization of another timeline becomes one that is outdated, as on PostgreSQL. */
+  const withoutTimeline = ({ authorizedBy, ...intent }: Intent): Intent => {
+    if (!authorizedBy) return intent;
+    const { timeline, revision, ...by } = authorizedBy;
+    return { ...intent, authorizedBy: { ...by, revision: timeline === current() ? revision : -1 } };
+  };
   return {
     ...engine,
     readHeads: async (sites) => (await engine.readHeads(sites)).map(on),
@@ -33,9 +40,9 @@ export function withTimeline(engine: Engine, current: () => number | undefined):
       const page = await engine.readJournalPage(...args);
       return { ...page, head: on(page.head) };
     },
-    commit: async (...args) => {
+    commit: async (intents, options) => {
       const timeline = current();
-      const outcomes = await engine.commit(...args);
+      const outcomes = await engine.commit(intents.map(withoutTimeline), options);
       return outcomes.map((outcome) => (outcome.kind === "done" ? { ...outcome, timeline } : outcome));
     },
     replaceEpoch: async (...args) => on((await engine.replaceEpoch?.(...args)) as Head),

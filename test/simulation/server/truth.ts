@@ -41,11 +41,15 @@ export class Truth {
   #site = -1;
   /** The number of each epoch that the site had. */
   readonly #histories = new Map<string, number>();
+  /** The changes of sites that are not published yet, by site. */
+  readonly #unpublished = new Map<number, Entry[]>();
+  /** The sandboxes that a renewal has replaced. */
+  readonly #replaced = new Set<number>();
 
   /** @param now milliseconds since 1970 */
   constructor(now: () => number) {
     this.#now = now;
-    this.moments.push({ history: 0, lineage: [], revision: 0, records: new Map(), keys: new Set(), at: now() });
+    this.moments.push({ history: -1, lineage: [], revision: 0, records: new Map(), keys: new Set(), at: now() });
   }
 
   get latest(): Moment {
@@ -62,9 +66,14 @@ export class Truth {
     return this.moments.slice(from);
   }
 
-  begin(site: number, epoch: string): void {
+  /** Records that the clients use another site from now on: the first one, or a sandbox that replaces another. */
+  onPublished(site: number, epoch: string): void {
+    const lineage = this.#unpublished.get(site) ?? [];
+    const records = new Map(lineage.map((entry) => [entry.record, entry]));
+    if (this.#site >= 0) this.#replaced.add(this.#site);
+    this.#unpublished.clear();
     this.#site = site;
-    this.#histories.set(epoch, 0);
+    this.#add({ ...this.latest, history: this.#historyOf(epoch), lineage, revision: lineage.length, records });
   }
 
   /** Records what a commit did. */
@@ -73,12 +82,15 @@ export class Truth {
       const intent = intents[index] as Intent;
       if (outcome.kind !== "done") return;
       if (intent.site === this.#site) this.#onChange(intent, outcome.change);
+      else if (intent.site !== systemSite) this.#onOther(intent.site, outcome.change);
       if (intent.site === systemSite && intent.resource === "key") this.#onKey(outcome.change);
     });
   }
 
-  /** Records that the database went back to an earlier moment, and which epoch the site has then. */
-  onRollback({ lineage, revision, records, keys }: Moment, epoch: string): void {
+  /** Records that the database went back to an earlier moment, and which site and epoch the clients use then. */
+  onRollback({ lineage, revision, records, keys }: Moment, site: number, epoch: string): void {
+    this.#site = site;
+    this.#replaced.clear();
     this.#add({ history: this.#historyOf(epoch), lineage: lineage.slice(0, revision), revision, records, keys });
   }
 
@@ -94,13 +106,11 @@ export class Truth {
     return history;
   }
 
-  #onChange({ actor, at: _ }: Intent, change: RecordChange): void {
+  #onChange({ actor }: Intent, change: RecordChange): void {
     const { latest } = this;
-    const { resource, id, operation, revision, body } = change;
-    const declared = resources.get(resource) as NonNullable<ReturnType<typeof resources.get>>;
-    const record = `${declared.path} ${id}`;
-    const shown = operation === "delete" ? undefined : JSON.stringify(JSON.parse(toDeclaredJson(declared, body)));
-    const entry: Entry = { change, record, shown, at: this.#now() };
+    const { operation, revision, body } = change;
+    const entry = this.#toEntry(change);
+    const { record, shown } = entry;
     if (revision !== latest.revision + 1) this.faults.push(`revision ${revision} follows ${latest.revision}`);
     if (actor.startsWith("sfk_") && !latest.keys.has(actor))
       this.faults.push(`the change ${revision} was made with the revoked key ${actor}`);
@@ -113,6 +123,19 @@ export class Truth {
     // A moment reads only its own part of the lineage, so all moments of a lineage can share it.
     (latest.lineage as Entry[]).push(entry);
     this.#add({ ...latest, revision, records });
+  }
+
+  /** A change of the live site, or of a sandbox that is being made. */
+  #onOther(site: number, change: RecordChange): void {
+    if (this.#replaced.has(site)) this.faults.push(`the replaced sandbox ${site} was changed`);
+    this.#unpublished.set(site, [...(this.#unpublished.get(site) ?? []), this.#toEntry(change)]);
+  }
+
+  #toEntry(change: RecordChange): Entry {
+    const { resource, id, operation, body } = change;
+    const declared = resources.get(resource) as NonNullable<ReturnType<typeof resources.get>>;
+    const shown = operation === "delete" ? undefined : JSON.stringify(JSON.parse(toDeclaredJson(declared, body)));
+    return { change, record: `${declared.path} ${id}`, shown, at: this.#now() };
   }
 
   #onKey({ body, operation }: RecordChange): void {
