@@ -7,7 +7,7 @@ import type { Head } from "../../../src/model/head.ts";
 /** @param current returns the timeline; undefined for an engine without timelines */
 export function withTimeline(engine: Engine, current: () => number | undefined): Engine {
   const on = (head: Head): Head => ({ ...head, timeline: current() });
-  /** The statements of SQLite know no timeline. An authorization of another timeline becomes one that is outdated, as on PostgreSQL. */
+  /** The statements of SQLite know no timeline. An authorization of another timeline becomes outdated, as on PostgreSQL. */
   const withoutTimeline = ({ authorizedBy, ...intent }: Intent): Intent => {
     if (!authorizedBy) return intent;
     const { timeline, revision, ...by } = authorizedBy;
