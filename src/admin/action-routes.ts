@@ -119,8 +119,8 @@ async function runIdempotent(
   run: ActionHandler,
   repeats: IdempotentResponses,
 ): Promise<AdminContent> {
-  const { operator } = call.session;
-  const attempt = { operator: operator.ID, key, request: await requestFingerprint(call.request) };
+  const { operator, systemEpoch } = call.session;
+  const attempt = { operator: operator.ID, systemEpoch, key, request: await requestFingerprint(call.request) };
   const { content, site } = await repeats.respondOnce(attempt, async () => {
     let used: SiteRecord | undefined;
     const site = async () => {

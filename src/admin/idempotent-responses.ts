@@ -8,8 +8,10 @@ import type { AdminContent } from "./handler.ts";
 
 /** The identity of a request that the client may repeat. */
 interface RepeatableRequest {
-  /** ID of the operator; no ID is used twice. The session is not part of the identity: an operator can repeat a request after a new sign-in. */
+  /** ID of the operator. The session is not part of the identity: an operator can repeat a request after a new sign-in. */
   readonly operator: number;
+  /** The epoch of the system site. After a restore, a request is executed again: its effect was discarded, and another operator may have the ID. */
+  readonly systemEpoch: string;
   /** The `Idempotency-Key`. */
   readonly key: string;
   /** A text that is the same only for the same request: method, target and content. */
@@ -23,7 +25,7 @@ interface RepeatableResponse {
   readonly site: SiteRecord | undefined;
 }
 
-interface KeptResponse extends Omit<RepeatableRequest, "key"> {
+interface KeptResponse extends Pick<RepeatableRequest, "operator" | "request"> {
   readonly response: Promise<RepeatableResponse>;
   /** Time of the request, in milliseconds since 1970. */
   readonly at: number;
@@ -41,7 +43,7 @@ const responseLifetimeMs = 10 * 60_000;
 
 /** The kept responses of all operators. */
 export class IdempotentResponses {
-  /** Kept responses by operator and `Idempotency-Key`, the oldest first. */
+  /** Kept responses by epoch, operator and `Idempotency-Key`, the oldest first. */
   readonly #kept = new Map<string, KeptResponse>();
   readonly #now: () => number;
 
@@ -100,8 +102,8 @@ export class IdempotentResponses {
   }
 }
 
-function nameOf({ operator, key }: RepeatableRequest): string {
-  return `${operator}\n${key}`;
+function nameOf({ operator, systemEpoch, key }: RepeatableRequest): string {
+  return `${systemEpoch}\n${operator}\n${key}`;
 }
 
 function isShort(body: AdminContent["body"]): boolean {

@@ -17,13 +17,19 @@ interface UndoneImport {
   readonly skipped: number;
 }
 
-/** An import of an operator into a site. */
-export interface OpenImport {
-  readonly id: string;
-  /** ID of the operator, because another operator may get the name later. */
+/** The operator of an import, and its site. By ID, because another operator or site may get the name later. */
+export interface ImportOwner {
+  /** ID of the operator. */
   readonly operator: number;
   /** ID of the site. */
   readonly site: number;
+  /** The epoch of the system site, in which the IDs are unique: after a restore, others may get them. */
+  readonly systemEpoch: string;
+}
+
+/** An import of an operator into a site. */
+export interface OpenImport extends ImportOwner {
+  readonly id: string;
   /** Name of the file on the operator's machine. */
   readonly name: string;
   readonly job: ImportJob;
@@ -66,17 +72,17 @@ export class OpenImports {
   }
 
   /** Opens an import. At a limit, removes the operator's least recently used idle import. @throws ProblemError `too-many-requests`, `unavailable` */
-  openImport(operator: number, site: number, resource: Resource, name: string): OpenImport {
-    this.#makeRoom(operator);
+  openImport(owner: ImportOwner, resource: Resource, name: string): OpenImport {
+    this.#removeRestored(owner.systemEpoch);
+    this.#makeRoom(owner.operator);
     const id = randomText(16);
     const job = withFileErrors(
       "no file can be stored",
       () => new ImportJob(join(this.#openFolder(), id), resource, this.#onError),
     );
     const opened: OpenImport = {
+      ...owner,
       id,
-      operator,
-      site,
       name,
       job,
       run: undefined,
@@ -89,17 +95,17 @@ export class OpenImports {
   }
 
   /** Returns an import and marks it as used. @throws ProblemError `not-found`, also for the import of another operator or into another site */
-  get(operator: number, site: number, id: string): OpenImport {
+  get(owner: ImportOwner, id: string): OpenImport {
     const found = this.#imports.get(id);
-    if (found?.operator !== operator || found.site !== site)
+    if (!found || !isOwnedBy(found, owner))
       throw new ProblemError("not-found", "there is no such import; it may have ended");
     found.lastRequestedAt = this.#now();
     return found;
   }
 
   /** Lists the imports of an operator into a site, the latest first. */
-  list(operator: number, site: number): OpenImport[] {
-    return [...this.#imports.values()].filter((one) => one.operator === operator && one.site === site).reverse();
+  list(owner: ImportOwner): OpenImport[] {
+    return [...this.#imports.values()].filter((one) => isOwnedBy(one, owner)).reverse();
   }
 
   /** Adds a part of the file. @param number of the part, from 0. @throws ProblemError `conflict`, `too-large`, `unavailable` */
@@ -175,6 +181,12 @@ export class OpenImports {
     this.remove(leastUsed).catch(this.#onError);
   }
 
+  /** Removes the imports from before a restore, which nobody can use any more. */
+  #removeRestored(systemEpoch: string): void {
+    for (const one of [...this.#imports.values()])
+      if (one.systemEpoch !== systemEpoch) this.remove(one).catch(this.#onError);
+  }
+
   #openFolder(): string {
     if (this.#folder) return this.#folder;
     removeStaleFolders(this.#now());
@@ -188,6 +200,10 @@ export class OpenImports {
     for (const one of [...this.#imports.values()])
       if (!one.job.isBusy && one.lastRequestedAt < this.#now() - unusedLifetimeMs) await this.remove(one);
   }
+}
+
+function isOwnedBy(one: ImportOwner, { operator, site, systemEpoch }: ImportOwner): boolean {
+  return one.operator === operator && one.site === site && one.systemEpoch === systemEpoch;
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Session {
   readonly operator: ListedOperator;
   /** Time at which the session ends, in milliseconds since 1970. */
   readonly expiresAt: number;
+  /** The epoch in which the IDs of operators and sites are unique. After a restore, an ID that was given since the backup is given again. */
+  readonly systemEpoch: string;
 }
 
 /** The dependencies for reading a session. */
@@ -151,17 +153,21 @@ async function findRequestSession(
   { engine, siteViews, now }: SessionDependencies,
 ): Promise<Session | undefined> {
   const secrets = sessionSecretsIn(headers);
-  const system = secrets.length > 0 ? await readSitesAndOperators(siteViews) : undefined;
+  const snapshot = secrets.length > 0 ? await readSystemSnapshot(siteViews) : undefined;
   for (const secret of secrets) {
-    const session = system && (await findSession(engine, system, secret, now()));
-    if (session) return session;
+    const session = snapshot && (await findSession(engine, sitesAndOperatorsIn(snapshot), secret, now()));
+    if (session) return { ...session, systemEpoch: snapshot.epoch };
   }
   return undefined;
 }
 
 /** Reads the records of the system site, up to date. */
 export async function readSitesAndOperators(siteViews: SiteViews): Promise<Pick<SystemRecords, "sites" | "operators">> {
-  return sitesAndOperatorsIn((await siteViews.getUpToDate(systemSite)) as Snapshot);
+  return sitesAndOperatorsIn(await readSystemSnapshot(siteViews));
+}
+
+async function readSystemSnapshot(siteViews: SiteViews): Promise<Snapshot> {
+  return (await siteViews.getUpToDate(systemSite)) as Snapshot;
 }
 
 /** Runs an attempt to sign in, and counts a failure. @throws ProblemError `too-many-requests` instead of `unauthorized` after too many failures */
@@ -181,7 +187,7 @@ async function limitFailedSignIns<T>(
   }
 }
 
-function toSessionContent(session: Session | undefined): AdminContent {
+function toSessionContent(session: Omit<Session, "systemEpoch"> | undefined): AdminContent {
   const shown: SessionResponse = session
     ? {
         id: session.operator.ID,

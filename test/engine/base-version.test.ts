@@ -13,6 +13,7 @@ import { backUp, checkBackup, restore } from "../../src/operator/backup/backup.t
 import { readEntries } from "../../src/operator/journal/journal-entries.ts";
 import { restoreRecord } from "../../src/operator/journal/restore-record.ts";
 import { undo } from "../../src/operator/journal/undo.ts";
+import { findSession } from "../../src/operator/sessions.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
@@ -22,6 +23,7 @@ import { brand } from "../../src/resources/brand.ts";
 import { type Running, start } from "../../src/start.ts";
 import { lastOfBase } from "../../src/store/database/schema-versions.ts";
 import { openEngine } from "../../src/store/open.ts";
+import { readSystemRecords } from "../../src/system/read-system-records.ts";
 import { type EngineKind, engines } from "../support/engine/engines.ts";
 import { type CallOptions, call } from "../support/http/server.ts";
 
@@ -118,6 +120,19 @@ describe.each(engines)("on $name", (kind) => {
       const empty = await kind.newEmptyDatabase();
       await (await openEngine(empty, allResources)).close();
       expect(await columnsIn(kind, url)).toEqual(await columnsIn(kind, empty));
+    });
+
+    test("keeps its sessions and links: an operator who was signed in is signed in", async () => {
+      const [secret, at] = ["x".repeat(32), Date.now()];
+      await server.stop();
+      url = await baseDatabase(kind);
+      const digest = Bun.SHA256.hash(secret, "hex");
+      const values = `('${digest}', 'session', 1, ${at + 60_000})`;
+      await kind.run(url, `insert into credentials (digest, kind, operator_id, expires_at) values ${values}`);
+      await startOn(url);
+      const { engine } = server;
+      const found = await findSession(engine, await readSystemRecords(engine), secret, at);
+      expect(found).toMatchObject({ operator: { ID: 1 }, expiresAt: at + 60_000 });
     });
 
     test("is upgraded by one of two processes that open it at once", async () => {

@@ -52,12 +52,15 @@ type Loss = typeof loss extends fc.Arbitrary<infer T> ? T : never;
 let postgres: LossyPostgres;
 let url: string;
 let shops: Shop[];
+/** A shop whose clients send `Idempotency-Key`. */
+let orders: Shop;
 let servers: Awaited<ReturnType<typeof start>>[];
 beforeAll(async () => {
   postgres = await startLossyPostgres();
   url = await postgres.createDatabase();
   shops = await use(async (engine) => {
     const made: Shop[] = [];
+    orders = await addShop(engine, "orders");
     for (const name of ["one", "two", "three"]) made.push(await addShop(engine, name));
     return made;
   });
@@ -69,18 +72,21 @@ afterAll(async () => {
   await postgres.remove();
 });
 
-test("after a failover that lost commits, no record, list, version, cursor or key of them is served or accepted", async () => {
+test("after a failover that lost commits, no record, list, version, cursor or key of them is served or accepted, and a lost write is done again", async () => {
   const rounds = fc.asyncProperty(fc.tuple(loss, loss, loss), checkFailovers);
   await fc.assert(rounds, { numRuns: 4, endOnFailure: true });
 });
 
 async function checkFailovers(losses: readonly Loss[]): Promise<void> {
+  const [keptOrder, lostOrder] = [unique(), unique()];
+  await order(keptOrder);
   await postgres.keep();
   const kept = await use(heads);
   const key = await use(async (engine) => {
     for (const [index, { lost }] of losses.entries()) await make(engine, index, lost);
     return (await createKey(engine, shops[0]?.site as SiteRecord, {}, Date.now())).key;
   });
+  await order(lostOrder);
   const before = await use(heads);
   const clients = await Promise.all(shops.flatMap((shop) => servers.map((server) => readClient(server.url, shop))));
   const lostIn = (shop: Shop) => before.get(shop)?.revision !== kept.get(shop)?.revision;
@@ -101,6 +107,31 @@ async function checkFailovers(losses: readonly Loss[]): Promise<void> {
     expect((await client.get(`changes.json?since=${client.cursor}`)).status).toBe(200);
   }
   await checkWrites(clients);
+  await checkOrders(keptOrder, lostOrder);
+}
+
+/** Creates a brand with its name as the `Idempotency-Key`. */
+async function order(name: string) {
+  const { key, host } = orders;
+  const headers = { Host: host, "Idempotency-Key": name };
+  for (;;) {
+    const response = await call(`${servers[0]?.url}/restapi/brands.json`, "POST", {
+      key,
+      headers,
+      body: { Name: name },
+    });
+    if (response.status === 201) return response;
+    expect(response.status).toBe(503);
+  }
+}
+
+/** Checks that of two requests that are sent again, only the request whose write was lost is executed again. */
+async function checkOrders(kept: string, lost: string): Promise<void> {
+  const replayed = async (name: string) => (await order(name)).headers.get("Idempotency-Replayed");
+  expect([await replayed(kept), await replayed(lost), await replayed(lost)]).toEqual(["true", null, "true"]);
+  const { rows } = await use(async (engine) => readAllRows(engine, orders.site.ID));
+  const names = rows.map(({ body }) => JSON.parse(body as string).Name);
+  expect([kept, lost].map((name) => names.filter((one) => one === name).length)).toEqual([1, 1]);
 }
 
 /** Writes other changes instead of the lost changes. If the number must be the same, each further change creates a brand. */

@@ -6,6 +6,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
+import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -251,6 +252,15 @@ describe.each(engines)("on $name", (kind) => {
     await server.call("POST", brands, { body: { Name: "first" } });
     await renew();
     expect((await poll).json.Changes).toMatchObject([{ Operation: "create", ID: 2, Record: { Name: "first" } }]);
+  });
+
+  test("a request that waits for a change ends with 401 when the sandbox is removed alone", async () => {
+    const since = (await send("GET", `${feed}?since=now`)).json.Next;
+    const poll = send("GET", `${feed}?since=${since}&wait=50`);
+    await waitForPolls(server, 1);
+    await removeSite(other, "shop-sandbox", now);
+    const ended = await poll;
+    expect([ended.status, sandboxIn(ended)]).toEqual([401, null]);
   });
 
   test("a write whose body comes slowly is stored in the new sandbox if the sandbox is renewed meanwhile", async () => {

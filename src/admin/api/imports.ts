@@ -13,7 +13,7 @@ import { type RowKind, rowKinds } from "../../operator/import/job/import-report.
 import { getMatchField } from "../../operator/import/matcher.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { parseChoice, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
-import type { OpenImport, OpenImports } from "../open-imports.ts";
+import type { ImportOwner, OpenImport, OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { maxDownloadBytes, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
 import { resourceNamed } from "./parameters.ts";
@@ -35,7 +35,7 @@ export function importActions(imports: OpenImports): readonly Action[] {
   /** Returns an action that finds the import of the path, which must belong to the operator, and passes it to `act`. */
   const withImport =
     (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
-      act(call, imports.get(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
+      act(call, imports.get(await ownerOf(call), call.parameters.id ?? ""));
   return [
     ["GET", list, (call) => listOwn(call, imports)],
     ["POST", list, (call) => open(call, imports)],
@@ -52,18 +52,22 @@ export function importActions(imports: OpenImports): readonly Action[] {
 }
 
 async function listOwn(call: ActionContext, imports: OpenImports): Promise<ImportsResponse> {
-  return { imports: imports.list(call.session.operator.ID, (await call.site()).ID).map(toImportInfo) };
+  return { imports: imports.list(await ownerOf(call)).map(toImportInfo) };
+}
+
+async function ownerOf({ session, site }: ActionContext): Promise<ImportOwner> {
+  return { operator: session.operator.ID, site: (await site()).ID, systemEpoch: session.systemEpoch };
 }
 
 /** Maximum length of a file's name, in characters. A longer name is cut. */
 const maxNameLength = 200;
 
 async function open(call: ActionContext, imports: OpenImports): Promise<ImportInfo> {
-  const site = await call.site();
+  const owner = await ownerOf(call);
   const input = await call.input<NewImportBody>();
   const resource = resourceNamed(parseText(input, "resource"));
   const name = parseText(input, "name").slice(0, maxNameLength);
-  return toImportInfo(imports.openImport(call.session.operator.ID, site.ID, resource, name));
+  return toImportInfo(imports.openImport(owner, resource, name));
 }
 
 /** Adds a part of the file. The body has its bytes. Parts are numbered from 0, and must arrive in this order. */

@@ -8,7 +8,7 @@ import { ticks } from "../../support/time.ts";
 test("files of an abandoned import that cannot be removed are reported, and the next import starts", async () => {
   const failures: unknown[] = [];
   const imports = new OpenImports(Date.now, (error) => failures.push(error));
-  const start = () => imports.openImport(1, 1, brand, "brands.csv");
+  const start = () => imports.openImport({ operator: 1, site: 1, systemEpoch: "a" }, brand, "brands.csv");
   const [first] = [start(), start(), start(), start()];
   const { job } = first as ReturnType<typeof start>;
   const remove = job.remove.bind(job);

@@ -148,6 +148,21 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     expect([(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)]).toEqual(before);
   });
 
+  test("ends the open imports into it when it is renewed; none of them stores a row in the new copy", async () => {
+    await make(anna);
+    const imports = "/sites/shop-sandbox/imports";
+    const { id } = (await anna.call("POST", imports, { resource: "brands", name: "supplier.csv" })).json;
+    const bytes = new Uint8Array(Buffer.from("Name\nLate\n"));
+    await anna.call("PUT", `${imports}/${id}/parts/0`, bytes, { "Content-Type": "application/octet-stream" });
+    await anna.call("POST", `${imports}/${id}/check`, { format: "csv" });
+    const state = async () => (await anna.call("GET", `${imports}/${id}`)).json.state;
+    await waitUntil(async () => (await state()) === "checked", "the check");
+    await make(anna);
+    expect((await anna.call("POST", `${imports}/${id}/run`, {})).status).toBe(404);
+    expect((await anna.call("GET", imports)).json.imports).toEqual([]);
+    expect((await anna.call("GET", "/sites/shop-sandbox/records/brands")).text).not.toContain("Late");
+  });
+
   test("is removed only by an operator of all sites, and with its site", async () => {
     const remove = (client: ConsoleClient) => client.call("DELETE", "/sites/shop-sandbox", { name: "shop-sandbox" });
     expect((await remove(ben)).status).toBe(403);

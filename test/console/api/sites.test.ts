@@ -1,7 +1,13 @@
 // Sites in the API of the console.
 
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exportSite } from "../../../src/operator/site-files/export-site.ts";
+import { importSite } from "../../../src/operator/site-files/import-site.ts";
 import { createSites } from "../../../src/operator/sites/site-creation.ts";
+import { removeSite } from "../../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
 import { useConsoleOn } from "../../support/console/use-console.ts";
@@ -96,6 +102,19 @@ describe.each(engines)("sites in the console on $name", (kind) => {
     expect((await anna.call("DELETE", "/sites/toys", { name: "toys" })).status).toBe(200);
     expect((await anna.call("DELETE", "/sites/toys", { name: "toys" })).status).toBe(404);
     expect(await namesOf(anna)).toEqual(["shop"]);
+  });
+
+  test("gives a removed site that is imported again to no operator of some sites, because it is another site", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-sites-"));
+    await createSite(server.engine, "toys", {}, 1);
+    const ben = await server.signIn("ben", ["toys"]);
+    await exportSite(server.engine, "toys", join(folder, "toys.site"), 1);
+    await removeSite(server.engine, "toys", 1);
+    expect([await namesOf(ben), (await ben.call("GET", "/operators")).status]).toEqual([[], 403]);
+    await importSite(server.engine, join(folder, "toys.site"), { now: () => 1 });
+    expect([await namesOf(ben), (await ben.call("GET", "/sites/toys")).status]).toEqual([[], 404]);
+    expect(await namesOf(anna)).toEqual(["shop", "toys"]);
+    rmSync(folder, { recursive: true, force: true });
   });
 
   test("lets an operator of one site change it, but not make it the default, and names no other site", async () => {

@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => imports.stop());
 
 test("a file has at most 256 MiB", () => {
-  const opened = imports.openImport(1, 1, brand, "supplier.csv");
+  const opened = imports.openImport({ operator: 1, site: 1, systemEpoch: "a" }, brand, "supplier.csv");
   const parts: number[] = [];
   const ofSize = (size: number) =>
     ({
@@ -45,7 +45,7 @@ test("the first import removes the folders that killed processes left more than 
   };
   const folders = [folder(killed.pid, "old", 61), folder(killed.pid, "new", 59), folder(process.ppid, "in-use", 61)];
   try {
-    imports.openImport(1, 1, brand, "supplier.csv");
+    imports.openImport({ operator: 1, site: 1, systemEpoch: "a" }, brand, "supplier.csv");
     expect(folders.map(existsSync)).toEqual([false, true, true]);
   } finally {
     for (const path of folders) rmSync(path, { recursive: true, force: true });
