@@ -6,8 +6,12 @@ import { readConfig } from "../../src/config.ts";
 import { toMetricsText } from "../../src/lib/metrics.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import type { Head } from "../../src/model/head.ts";
+import { readRows } from "../../src/operator/import/file-rows.ts";
+import { importRecords } from "../../src/operator/import/import-records.ts";
+import { undo } from "../../src/operator/journal/undo.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
+import { brand } from "../../src/resources/brand.ts";
 import { start } from "../../src/start.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import type { SiteRecord } from "../../src/system/system-records.ts";
@@ -75,6 +79,52 @@ afterAll(async () => {
 test("after a failover that lost commits, no record, list, version, cursor or key of them is served or accepted, and a lost write is done again", async () => {
   const rounds = fc.asyncProperty(fc.tuple(loss, loss, loss), checkFailovers);
   await fc.assert(rounds, { numRuns: 4, endOnFailure: true });
+});
+
+/** Work on a site that decides by what it has read. Calls `lose` after it has read, and before it commits. @param name the name of a brand to import */
+type LongWork = (engine: Engine, lose: () => Promise<void>, name: string) => Promise<unknown>;
+
+const importing =
+  (atomic: boolean): LongWork =>
+  (engine, lose, name) => {
+    const rows = (async function* () {
+      yield Buffer.from("Name\n");
+      await lose();
+      yield Buffer.from(`${name}\n`);
+    })();
+    const options = { match: "Name", atomic, now: Date.now };
+    return importRecords(engine, orders.site.ID, brand, readRows(brand, rows, "csv"), options);
+  };
+const undoing: LongWork = (engine, lose) => {
+  const readJournalPage: Engine["readJournalPage"] = async (...query) => {
+    const page = await engine.readJournalPage(...query);
+    await lose();
+    return page;
+  };
+  return undo({ ...engine, readJournalPage }, orders.site.ID, { since: 0 }, { at: Date.now() });
+};
+
+test.each([
+  ["an import", importing(false)],
+  ["an import of all rows or none", importing(true)],
+  ["an undo", undoing],
+])("%s during a failover that loses commits ends before it changes what it has not read", async (_, work) => {
+  const { ID: site } = orders.site;
+  const create = (engine: Engine, Name: string) =>
+    engine.commit([createIntent({ site, values: { Name }, at: Date.now() })]);
+  const name = unique();
+  await postgres.keep();
+  const lose = async () => {
+    await postgres.failOver();
+    await use((engine) => create(engine, name));
+  };
+  const error = await use(async (engine) => {
+    await create(engine, unique());
+    return work(engine, lose, name).catch((reason) => reason);
+  });
+  const { rows } = await use(async (engine) => readAllRows(engine, site));
+  expect(rows.filter(({ body }) => body?.includes(`"${name}"`))).toHaveLength(1);
+  expect(error).toMatchObject({ code: "conflict", message: expect.stringContaining("another machine has taken over") });
 });
 
 async function checkFailovers(losses: readonly Loss[]): Promise<void> {

@@ -1,5 +1,5 @@
-// What an operation of an operator, run by another process, leaves valid for those who use the site: keys, ETags, cursors, a waiting request,
-// idempotency keys, and the session and the open import of an operator in the console. docs/proof.md has the table of such pairs.
+// After an operation of an operator by another process, everything that clients and the console hold is valid or not, as the contract says: keys, ETags,
+// cursors, a request that waits, idempotency keys, a session and an open import. docs/pairs.md has the table of such pairs.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -39,7 +39,7 @@ interface Shop {
   readonly poll: Promise<TestResponse>;
 }
 
-/** What is seen after the operation; by default as if there had been none. */
+/** Results after the operation; by default as if there had been none. */
 interface Seen {
   /** Whether brand 1, and the list, are as before for `If-None-Match`. */
   readonly changed?: true;

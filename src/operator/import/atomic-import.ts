@@ -40,6 +40,7 @@ class AtomicAttempt {
   /** Returns false if nothing was stored and another attempt must follow. */
   async commit(): Promise<boolean> {
     const { engine } = this.#context;
+    await this.#context.requireSameMachine();
     try {
       await engine.commitAtomically(this.#batches(), (outcomes) => this.#count(outcomes));
     } catch (error) {

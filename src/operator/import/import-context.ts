@@ -2,10 +2,12 @@
 
 import { InternedTexts } from "../../lib/bytes.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { EngineCommits } from "../../model/engine.ts";
+import type { Engine, EngineCommits } from "../../model/engine.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { revisionsOf } from "../journal/journal-entries.ts";
+import { requireSameMachine } from "../same-machine.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import { type AcceptedOutcome, countOutcome, countRejected, type ImportSummary } from "./import-summary.ts";
 import type { Matcher } from "./matcher.ts";
@@ -38,7 +40,7 @@ export interface ImportOptions {
 
 type ImportParts = Pick<
   ImportContext,
-  "site" | "resource" | "matcher" | "engine" | "options" | "summary" | "systemEpoch" | "startRevision"
+  "site" | "resource" | "matcher" | "engine" | "heads" | "options" | "summary" | "systemHead" | "startRevision"
 >;
 
 export class ImportContext {
@@ -46,10 +48,12 @@ export class ImportContext {
   readonly resource: Resource;
   readonly matcher: Matcher;
   readonly engine: EngineCommits;
+  /** Reads heads of the database, also in a dry run. */
+  readonly heads: Pick<Engine, "readHeads">;
   readonly options: ImportOptions;
   readonly summary: ImportSummary;
-  /** The epoch of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
-  readonly systemEpoch: string;
+  /** The head of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
+  readonly systemHead: Head;
   /** The revision of the site before the import. */
   readonly startRevision: number;
   readonly #errorTexts = new InternedTexts();
@@ -59,9 +63,10 @@ export class ImportContext {
     this.resource = parts.resource;
     this.matcher = parts.matcher;
     this.engine = parts.engine;
+    this.heads = parts.heads;
     this.options = parts.options;
     this.summary = parts.summary;
-    this.systemEpoch = parts.systemEpoch;
+    this.systemHead = parts.systemHead;
     this.startRevision = parts.startRevision;
   }
 
@@ -69,7 +74,7 @@ export class ImportContext {
   intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
     // A dry run uses a copy as of one moment, in which nobody changes a match.
     const none = this.options.dryRun ? { ifStillMatched: undefined } : {};
-    return batch.map(({ intent }) => ({ ...intent, ...none, ifSystemEpoch: this.systemEpoch }));
+    return batch.map(({ intent }) => ({ ...intent, ...none, ifSystemEpoch: this.systemHead.epoch }));
   }
 
   /** Returns the row with an intent for the record that it matches now. @throws ProblemError `invalid-record` */
@@ -83,6 +88,11 @@ export class ImportContext {
     const { decoded } = pending.row();
     const changed = toChange(this.resource, match, parseInput(decoded), decoded.fieldErrors);
     return { ...pending, intent: { ...intent, ...changed } };
+  }
+
+  /** Call this before each commit. @throws ProblemError `conflict` if another machine has taken over the database since the rows were matched */
+  async requireSameMachine(): Promise<void> {
+    if (!this.options.dryRun) await requireSameMachine(this.heads, this.systemHead);
   }
 
   /** Tells the caller that rows may be stored from now on. A dry run stores nothing. */

@@ -5,7 +5,8 @@
 //
 // Invariants:
 // - Rows are matched as of one revision. If others have moved the match value of a row to another record (`ifStillMatched`), the engine rejects the intent,
-//   and the row is matched again, up to five times in all. If the database was restored (`ifSystemEpoch`), the engine rejects all further rows.
+//   and the row is matched again, up to five times in all. If the database was restored (`ifSystemEpoch`), the engine rejects all further rows. If another
+//   machine has taken over the database, the import ends.
 // - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
 //   rejected.
 // - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
@@ -57,9 +58,10 @@ export async function importRecords(
       resource,
       matcher,
       engine: dryRunEngine ?? engine,
+      heads: engine,
       options,
       summary,
-      systemEpoch: system.epoch,
+      systemHead: system,
       startRevision: head.revision,
     });
     await new RowImporter(context, spooled, pendingValues).importAll(rows);
@@ -72,8 +74,13 @@ export async function importRecords(
     dryRunEngine?.close();
     spooled.close();
   }
-  const isNothingStored = atomic && (summary.rejected > 0 || summary.interrupted);
-  return isNothingStored ? { ...summary, created: 0, updated: 0, unchanged: 0, revisions: undefined } : summary;
+  return atomic ? ofAllOrNone(summary) : summary;
+}
+
+/** Returns the summary of an import of all rows or none. */
+function ofAllOrNone(summary: ImportSummary): ImportSummary {
+  if (summary.rejected === 0 && !summary.interrupted) return summary;
+  return { ...summary, created: 0, updated: 0, unchanged: 0, revisions: undefined };
 }
 
 /** Imports the rows of one file, batch by batch. */
@@ -132,6 +139,7 @@ class RowImporter {
     this.#context.notifyBeforeCommit();
     for (let attempts = 1; batch.length > 0; attempts++) {
       const mayRepeat = attempts < maxMatches;
+      await this.#context.requireSameMachine();
       const outcomes = await engine.commit(this.#context.intentsOf(batch));
       const again = mayRepeat ? batch.filter((_, index) => isMatchChanged(outcomes[index])) : [];
       await this.#context.countOutcomes(batch, outcomes, mayRepeat);

@@ -5,6 +5,7 @@ import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf 
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
+import { requireSameMachine } from "../same-machine.ts";
 import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./journal-entries.ts";
 import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
 
@@ -66,7 +67,7 @@ const pageSize = 1000;
  * Undoes the changes in `range`. The undo is journaled like any other change: up to 50,000 records in one transaction, more in transactions of 5,000. A
  * record that changes during the undo counts as changed later.
  * @throws ProblemError `not-found` if the range has no changes, some were pruned, or the journal lacks the record before one of them; `conflict` if
- *   the site was restored or removed
+ *   the site was restored or removed, or another machine has taken over the database
  */
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
   const [head] = (await engine.readHeads([site])) as [Head];
@@ -197,6 +198,7 @@ class Undo {
     const all: Outcome[] = [];
     this.#options.onBeforeCommit?.(this.#head.revision);
     try {
+      await requireSameMachine(this.#engine, this.#head);
       await this.#engine.commitAtomically(batches(), (outcomes) => void all.push(...outcomes));
     } catch (error) {
       throw withUndone(error, this.#summary);

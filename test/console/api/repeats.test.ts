@@ -110,7 +110,7 @@ test.each(
 
 describe("the cache of responses", () => {
   const content = (body: string) => ({ content: { body, headers: {} }, site: undefined });
-  const attempt = (key: string, operator = 1) => ({ operator, key, request: "POST /" });
+  const attempt = (key: string, operator = 1) => ({ operator, systemEpoch: "a", key, request: "POST /" });
   let runs = 0;
   const run = async () => content(`run ${++runs}`);
 

@@ -1,5 +1,5 @@
-// What a restore leaves of a console that is in use: no session, and of the memory of the process nothing. IDs that were given after the backup
-// are given again to other operators, sites and records.
+// A restore while the console is in use ends all sessions, and what the process has in memory. The database gives the IDs that it has given since the
+// backup again, to other operators and sites.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
