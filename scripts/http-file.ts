@@ -9,7 +9,8 @@ const beginnings: Readonly<Record<HttpDialect, string>> = {
 };
 
 const introduction = `# First set @key, and @url if it is not this server. Then send the requests of a resource from top to bottom: the first
-# ones create a record, and the others use the ID that came back.
+# ones create a record, and the others use the ID that came back. After you have changed @key, begin again at the top: an
+# ID of a sandbox can name another record of the shop.
 
 @url = http://127.0.0.1:8080
 @key = paste the API key here
@@ -26,7 +27,7 @@ function toEntry(request: ExampleRequest, dialect: HttpDialect): string {
   const fill = (text: string) => text.replaceAll("{{id}}", idOf(request, dialect));
   const body = request.body === undefined ? "" : `\n${fill(request.body)}\n`;
   const isNamed = isIdSource && dialect === "rest-client";
-  const script = isIdSource && dialect === "jetbrains" ? keepId(request) : "";
+  const script = dialect === "jetbrains" ? scriptOf(request) : "";
   return `### ${tag}: ${name}\n${isNamed ? `# @name ${id}\n` : ""}${method} {{url}}${fill(path)}\n${headerLines(request)}${body}${script}`;
 }
 
@@ -51,12 +52,17 @@ function idPath({ kind, element }: IdSource): string {
 }
 
 /**
- * Returns the script that keeps the ID of the new record, whose path has it in both formats, or of the first record of a list. A list in XML has none: the
- * list in JSON before it has set the same variable.
+ * Returns the script that keeps the ID of the new record, whose path has it in both formats, or of the first record of a list, and forgets the ID of a
+ * deleted record. If no ID comes back, it forgets the earlier one, so that no later request changes an earlier record. Other requests have none, and
+ * neither has a list in XML: the list in JSON before it has set the same variable.
  */
-function keepId({ method, path, variable }: ExampleRequest): string {
-  if (method === "GET" && path.endsWith(".xml")) return "";
-  const id =
-    method === "GET" ? "response.body[0].ID" : 'response.headers.valueOf("Location").match(/(\\d+)\\.\\w+$/)[1]';
-  return `\n> {% client.global.set("${variable}", ${id}); %}\n`;
+function scriptOf({ method, path, variable, isIdSource }: ExampleRequest): string {
+  const set = (value: string) => `client.global.set("${variable}", ${value});`;
+  const written = (code: string) => `\n> {% ${code} %}\n`;
+  if (method === "DELETE") return written(`if (response.status < 300) ${set('""')}`);
+  if (!isIdSource || (method === "GET" && path.endsWith(".xml"))) return "";
+  if (method === "GET") {
+    return written(set('response.status < 300 && response.body.length > 0 ? response.body[0].ID : ""'));
+  }
+  return written(set('response.status < 300 ? response.headers.valueOf("Location").match(/(\\d+)\\.\\w+$/)[1] : ""'));
 }

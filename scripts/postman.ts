@@ -1,7 +1,7 @@
 import type { ExampleRequest } from "./requests.ts";
 
 const description =
-  "First set the variables `url` and `key` of this collection. Then send the requests of a folder from top to bottom: the first ones create a record, and the others use the ID that came back, in a variable of the collection.";
+  "First set the variables `url` and `key` of this collection. Then send the requests of a folder from top to bottom: the first ones create a record, and the others use the ID that came back, in a variable of the collection. After you have changed `key`, begin again at the top: an ID of a sandbox can name another record of the shop.";
 
 /** Formats `requests` as a Postman collection (format v2.1). Other tools read this format too. */
 export function toPostman(requests: readonly ExampleRequest[]): string {
@@ -35,11 +35,10 @@ function toItem(request: ExampleRequest) {
   const { name, method, path, query, headers, variable } = request;
   const fill = (text: string) => text.replaceAll("{{id}}", `{{${variable}}}`);
   const body = request.body === undefined ? undefined : fill(request.body);
+  const exec = scriptOf(request);
   return {
     name,
-    ...(request.isIdSource
-      ? { event: [{ listen: "test", script: { type: "text/javascript", exec: script(request) } }] }
-      : {}),
+    ...(exec ? { event: [{ listen: "test", script: { type: "text/javascript", exec } }] } : {}),
     request: {
       method,
       header: Object.entries(headers).map(([key, value]) => ({ key, value })),
@@ -61,11 +60,17 @@ function toItem(request: ExampleRequest) {
   };
 }
 
-/** Returns the lines of the script that keeps the ID of the new record, or of the first record of a list. */
-function script({ path, method, variable }: ExampleRequest): string[] {
+/**
+ * Returns the lines of the script that keeps the ID of the new record, or of the first record of a list, and forgets the ID of a deleted record. If no ID
+ * comes back, it forgets the earlier one, so that no later request changes an earlier record. Returns undefined for other requests.
+ */
+function scriptOf({ path, method, variable, isIdSource }: ExampleRequest): string[] | undefined {
+  const set = (value: string) => `pm.collectionVariables.set("${variable}", ${value});`;
+  if (method === "DELETE") return [`if (pm.response.code < 300) ${set('""')}`];
+  if (!isIdSource) return undefined;
   const record = method === "POST" ? "pm.response.json()" : "pm.response.json()[0]";
-  const id = path.endsWith(".xml") ? 'pm.response.text().match(/ ID="(\\d+)"/)[1]' : `${record}.ID`;
-  return [`if (pm.response.code < 300) pm.collectionVariables.set("${variable}", ${id});`];
+  const id = path.endsWith(".xml") ? 'pm.response.text().match(/ ID="(\\d+)"/)?.[1]' : `${record}?.ID`;
+  return [set(`(pm.response.code < 300 && ${id}) || ""`)];
 }
 
 function languageOf(path: string): string {

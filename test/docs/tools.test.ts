@@ -69,12 +69,28 @@ async function expectNoChange(send: () => Promise<void>): Promise<void> {
   expect(await lists()).toEqual(before);
 }
 
+/** Expects no request to use the ID of an earlier record after its deletion, or after a create that failed. */
+async function expectNoStaleId(requests: readonly ToolRequest[]): Promise<void> {
+  expect([variables.get("brandId"), variables.get("orderStatusId")]).toEqual(["", ""]);
+  const failed = await call(`${server.url}/restapi/brands.json`, "POST", { key: "wrong", body: "{}" });
+  const creates = requests.filter(
+    ({ method, onResponse, name }) => method === "POST" && onResponse && /^Create/.test(name),
+  );
+  expect(creates.length).toBeGreaterThan(4);
+  for (const { onResponse } of creates) {
+    for (const name of ["brandId", "orderStatusId"]) variables.set(name, "1");
+    onResponse?.(failed);
+    expect([variables.get("brandId"), variables.get("orderStatusId")].sort()).toEqual(["", "1"]);
+  }
+}
+
 test("the Postman collection runs from its first request to its last", async () => {
   const { item: folders, variable } = JSON.parse(read("postman.json"));
   for (const { key, value } of variable) if (!variables.has(key)) variables.set(key, value);
   const requests: ToolRequest[] = folders.flatMap(({ item }: { item: PostmanItem[] }) => item).map(fromPostman);
   expect(requests.length).toBeGreaterThanOrEqual(documented.length);
   await expectNoChange(() => expectSuccess(requests, (name) => variables.get(name)));
+  await expectNoStaleId(requests);
 });
 
 interface PostmanItem {
@@ -155,11 +171,12 @@ test("storefront-jetbrains.http runs in the HTTP client of JetBrains: scripts af
     onResponse: (received: Response) => {
       const client = { global: { set: (name: string, value: unknown) => variables.set(name, String(value)) } };
       const headers = { valueOf: (name: string) => received.headers.get(name) };
-      const response = { headers, body: () => received.json };
+      const response = { status: received.status, headers, body: () => received.json };
       if (script)
         new Function("client", "response", script.replaceAll("response.body", "response.body()"))(client, response);
     },
   }));
   expect(entriesOf("storefront-jetbrains.http").filter(({ script }) => script).length).toBeGreaterThan(4);
   await expectNoChange(() => expectSuccess(requests, (name) => variables.get(name)));
+  await expectNoStaleId(requests);
 });
