@@ -10,12 +10,12 @@ import type { PendingRow, SpooledRows } from "./spooled-rows.ts";
 
 /** Commits the spooled rows, all or none. If one is rejected, the summary counts it, and nothing is stored. */
 export async function commitSpooledRows(context: ImportContext, spooled: SpooledRows): Promise<void> {
-  const { matcher, options, summary } = context;
+  const { matcher, options, counter } = context;
   for (let attempts = 1; ; attempts++) {
     if (!options.dryRun) await matcher.catchUp();
     const attempt = new AtomicAttempt(context, spooled, attempts < maxMatches);
     if (await attempt.commit()) return;
-    Object.assign(summary, { created: 0, updated: 0, unchanged: 0, revisions: undefined });
+    counter.resetStored();
   }
 }
 
@@ -73,7 +73,7 @@ class AtomicAttempt {
   async #count(outcomes: readonly Outcome[]): Promise<void> {
     this.#hasMovedMatch = this.#mayRepeat && outcomes.some(isMatchChanged);
     await this.#context.countOutcomes(this.#undecided.shift() ?? [], outcomes, this.#mayRepeat);
-    const { rows, created, updated, unchanged } = this.#context.summary;
+    const { rows, created, updated, unchanged } = this.#context.counter.summary;
     // All rows are valid now. Before this point, an error leaves nothing stored.
     if (created + updated + unchanged === rows) this.#context.notifyBeforeCommit();
   }

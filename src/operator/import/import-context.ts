@@ -1,15 +1,13 @@
 // The context of one import, for both ways of storing rows: import-records.ts commits batches while the file is read, atomic-import.ts all rows at once.
 
-import { InternedTexts } from "../../lib/bytes.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine, EngineCommits } from "../../model/engine.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
-import { revisionsOf } from "../journal/journal-entries.ts";
 import { requireSameMachine } from "../same-machine.ts";
 import type { NumberedRow } from "./file-rows.ts";
-import { type AcceptedOutcome, countOutcome, countRejected, type ImportSummary } from "./import-summary.ts";
+import type { AcceptedOutcome, RowCounter } from "./import-summary.ts";
 import type { Matcher } from "./matcher.ts";
 import { parseInput, toChange } from "./row-change.ts";
 import { rejectionFieldError } from "./row-errors.ts";
@@ -40,7 +38,7 @@ export interface ImportOptions {
 
 type ImportParts = Pick<
   ImportContext,
-  "site" | "resource" | "matcher" | "engine" | "heads" | "options" | "summary" | "systemHead" | "startRevision"
+  "site" | "resource" | "matcher" | "engine" | "heads" | "options" | "counter" | "systemHead" | "startRevision"
 >;
 
 export class ImportContext {
@@ -51,12 +49,11 @@ export class ImportContext {
   /** Reads heads of the database, also in a dry run. */
   readonly heads: Pick<Engine, "readHeads">;
   readonly options: ImportOptions;
-  readonly summary: ImportSummary;
+  readonly counter: RowCounter;
   /** The head of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
   readonly systemHead: Head;
   /** The revision of the site before the import. */
   readonly startRevision: number;
-  readonly #errorTexts = new InternedTexts();
 
   constructor(parts: ImportParts) {
     this.site = parts.site;
@@ -65,7 +62,7 @@ export class ImportContext {
     this.engine = parts.engine;
     this.heads = parts.heads;
     this.options = parts.options;
-    this.summary = parts.summary;
+    this.counter = parts.counter;
     this.systemHead = parts.systemHead;
     this.startRevision = parts.startRevision;
   }
@@ -102,14 +99,14 @@ export class ImportContext {
 
   /** @param mayRepeat whether rows with a changed match are matched again, so that they do not count yet */
   async countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[], mayRepeat: boolean): Promise<void> {
-    const { matcher, options, summary } = this;
-    if (!options.dryRun) summary.revisions = revisionsOf(outcomes, summary.revisions);
+    const { matcher, options, counter } = this;
+    if (!options.dryRun) counter.addRevisions(outcomes);
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
       if (mayRepeat && isMatchChanged(outcome)) continue;
       if (outcome.kind === "rejected") await this.#rejectRow(row(), [rejectionFieldError(outcome, intent)]);
       else {
-        countOutcome(summary, intent, outcome);
+        counter.countOutcome(intent, outcome);
         await options.onAccepted?.(row(), outcome);
       }
       if (outcome.kind === "done" && input) matcher.trackRow(input, outcome.id);
@@ -132,9 +129,8 @@ export class ImportContext {
   }
 
   async #rejectRow(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
-    const { options, summary } = this;
-    countRejected(summary, row.number, fieldErrors, this.#errorTexts, options.maxFieldErrors);
-    await options.onRejected?.(row, fieldErrors);
+    this.counter.countRejected(row.number, fieldErrors);
+    await this.options.onRejected?.(row, fieldErrors);
   }
 }
 

@@ -25,7 +25,7 @@ import { commitSpooledRows } from "./atomic-import.ts";
 import { DryRunEngine } from "./dry-run-engine.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import { ImportContext, type ImportOptions, isMatchChanged, maxMatches } from "./import-context.ts";
-import { emptySummary, type ImportSummary, withImported } from "./import-summary.ts";
+import { type ImportSummary, RowCounter, withImported } from "./import-summary.ts";
 import { readMatcher } from "./matcher.ts";
 import { parseInput, toChange } from "./row-change.ts";
 import { repeatedValueError } from "./row-errors.ts";
@@ -47,7 +47,8 @@ export async function importRecords(
   const [system] = (await engine.readHeads([systemSite])) as [Head];
   const { head, matcher } = await readMatcher(engine, site, resource, match);
   const spooled = new SpooledRows();
-  const summary = emptySummary();
+  const counter = new RowCounter(options.maxFieldErrors);
+  const { summary } = counter;
   let pendingValues: ValueIndex | undefined;
   let dryRunEngine: DryRunEngine | undefined;
   try {
@@ -60,13 +61,13 @@ export async function importRecords(
       engine: dryRunEngine ?? engine,
       heads: engine,
       options,
-      summary,
+      counter,
       systemHead: system,
       startRevision: head.revision,
     });
     await new RowImporter(context, spooled, pendingValues).importAll(rows);
   } catch (error) {
-    if (signal?.aborted && error === signal.reason) summary.interrupted = true;
+    if (signal?.aborted && error === signal.reason) counter.markInterrupted();
     else throw dryRun || atomic ? error : withImported(error, summary);
   } finally {
     matcher.close();
@@ -74,13 +75,9 @@ export async function importRecords(
     dryRunEngine?.close();
     spooled.close();
   }
-  return atomic ? ofAllOrNone(summary) : summary;
-}
-
-/** Returns the summary of an import of all rows or none. */
-function ofAllOrNone(summary: ImportSummary): ImportSummary {
-  if (summary.rejected === 0 && !summary.interrupted) return summary;
-  return { ...summary, created: 0, updated: 0, unchanged: 0, revisions: undefined };
+  const { summary } = counter;
+  if (atomic && (summary.rejected > 0 || summary.interrupted)) counter.resetStored();
+  return summary;
 }
 
 /** Imports the rows of one file, batch by batch. */
@@ -98,18 +95,18 @@ class RowImporter {
   }
 
   async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
-    const { options, summary } = this.#context;
+    const { options, counter } = this.#context;
     const yieldIfDue = createYielder();
     for await (const row of rows) {
       options.signal?.throwIfAborted();
-      summary.rows++;
+      counter.countRead();
       // Rows in memory never yield to the event loop, but signals and the requests of others arrive only between two ticks.
       await yieldIfDue();
       await this.#context.runOrReject(row, () => this.#addRow(row));
       if (this.#pending.isFull) await (options.atomic ? this.#spoolPending() : this.#commitPending());
     }
     if (!options.atomic) await this.#commitPending();
-    else if (summary.rejected === 0) {
+    else if (counter.summary.rejected === 0) {
       this.#spoolPending();
       await commitSpooledRows(this.#context, this.#spooled);
     }
@@ -117,7 +114,7 @@ class RowImporter {
 
   /** @throws ProblemError `invalid-record` */
   async #addRow(row: NumberedRow): Promise<void> {
-    const { site, resource, matcher, options, summary } = this.#context;
+    const { site, resource, matcher, options, counter } = this.#context;
     const input = parseInput(row.decoded);
     const value = matcher.matchValueOf(input);
     if (value !== undefined && this.#pendingValues?.find(value, 1).length) {
@@ -128,7 +125,7 @@ class RowImporter {
     const change = toChange(resource, match, input, row.decoded.fieldErrors);
     const intent = { ...change, site, actor: operatorActor, at: options.now() };
     this.#pending.add({ row: () => row, input, intent }, row.source);
-    if (value !== undefined) this.#pendingValues?.set(summary.rows, value);
+    if (value !== undefined) this.#pendingValues?.set(counter.summary.rows, value);
     matcher.trackRow(input, match.id);
   }
 

@@ -1,9 +1,9 @@
 // Counts the outcomes of rows, and lists the field errors of rejected rows.
 
-import type { InternedTexts } from "../../lib/bytes.ts";
+import { InternedTexts } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
-import type { RevisionRange } from "../journal/journal-entries.ts";
+import { type RevisionRange, revisionsOf } from "../journal/journal-entries.ts";
 
 /** A field error, and the number of its row. */
 interface RowFieldError {
@@ -17,53 +17,72 @@ export type AcceptedOutcome = Exclude<Outcome, RejectedOutcome>;
 
 /** The result of an import or a dry run, as numbers of rows. */
 export interface ImportSummary {
-  rows: number;
-  created: number;
-  updated: number;
-  unchanged: number;
+  readonly rows: number;
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
   /** Rows that were rejected. */
-  rejected: number;
+  readonly rejected: number;
   /** Whether the import was stopped before the last row. */
-  interrupted: boolean;
+  readonly interrupted: boolean;
   /** The journal entries of this import; undefined if it changed nothing. */
-  revisions: RevisionRange | undefined;
+  readonly revisions: RevisionRange | undefined;
   /** The field errors of rejected rows. The name is part of the output of `--json`. */
-  faults: RowFieldError[];
+  readonly faults: readonly RowFieldError[];
 }
 
-export function emptySummary(): ImportSummary {
-  return {
-    rows: 0,
-    created: 0,
-    updated: 0,
-    unchanged: 0,
-    rejected: 0,
-    interrupted: false,
-    revisions: undefined,
-    faults: [],
-  };
-}
+/** Counts the rows of one import. Only this class changes the summary. */
+export class RowCounter {
+  readonly #summary: { -readonly [Member in keyof ImportSummary]: ImportSummary[Member] };
+  readonly #faults: RowFieldError[] = [];
+  readonly #maxFieldErrors: number;
+  readonly #errorTexts = new InternedTexts();
 
-/** Counts the outcome of a row that was not rejected. */
-export function countOutcome(summary: ImportSummary, intent: Intent, outcome: Outcome): void {
-  if (outcome.kind === "unchanged") summary.unchanged++;
-  else if (intent.operation === "create") summary.created++;
-  else summary.updated++;
-}
+  /** @param maxFieldErrors maximum field errors that the summary lists */
+  constructor(maxFieldErrors = Number.POSITIVE_INFINITY) {
+    this.#maxFieldErrors = maxFieldErrors;
+    const rowCounts = { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0 };
+    this.#summary = { ...rowCounts, interrupted: false, revisions: undefined, faults: this.#faults };
+  }
 
-/** Counts a rejected row, and lists its field errors: at most `maxFieldErrors` of all rows. @param texts copies the texts that are listed */
-export function countRejected(
-  summary: ImportSummary,
-  row: number,
-  fieldErrors: readonly FieldError[],
-  texts: InternedTexts,
-  maxFieldErrors = Number.POSITIVE_INFINITY,
-): void {
-  summary.rejected++;
-  for (const { field, detail } of fieldErrors) {
-    if (summary.faults.length >= maxFieldErrors) return;
-    // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
-    summary.faults.push({ row, field: texts.copy(field), detail: texts.copy(detail) });
+  /** The numbers so far. The object changes as rows are counted. */
+  get summary(): ImportSummary {
+    return this.#summary;
+  }
+
+  countRead(): void {
+    this.#summary.rows++;
+  }
+
+  /** Counts the outcome of a row that was not rejected. */
+  countOutcome(intent: Intent, outcome: Outcome): void {
+    if (outcome.kind === "unchanged") this.#summary.unchanged++;
+    else if (intent.operation === "create") this.#summary.created++;
+    else this.#summary.updated++;
+  }
+
+  /** Counts a rejected row, and lists its field errors within the maximum. */
+  countRejected(row: number, fieldErrors: readonly FieldError[]): void {
+    this.#summary.rejected++;
+    for (const { field, detail } of fieldErrors) {
+      if (this.#faults.length >= this.#maxFieldErrors) return;
+      // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
+      this.#faults.push({ row, field: this.#errorTexts.copy(field), detail: this.#errorTexts.copy(detail) });
+    }
+  }
+
+  /** Adds the journal entries of a transaction. */
+  addRevisions(outcomes: readonly Outcome[]): void {
+    this.#summary.revisions = revisionsOf(outcomes, this.#summary.revisions);
+  }
+
+  markInterrupted(): void {
+    this.#summary.interrupted = true;
+  }
+
+  /** Begins again to count what is stored, because a transaction with all rows has stored nothing. */
+  resetStored(): void {
+    Object.assign(this.#summary, { created: 0, updated: 0, unchanged: 0, revisions: undefined });
   }
 }
 
