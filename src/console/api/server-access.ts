@@ -1,33 +1,32 @@
 // Whether this page can use the server: whether the server responds, and whether the operator of this page is still signed in. Requests report
 // changes, and wait until the access is `open` again.
 
-import { useSyncExternalStore } from "react";
+import { SharedValue, useSharedValue } from "./shared-value.ts";
 
 /** `gone`: the server cannot be reached. `signed-out`: the session of this page's operator has ended; another operator may be signed in. */
 type ServerAccess = "open" | "gone" | "signed-out";
 
-let access: ServerAccess = "open";
-const listeners = new Set<() => void>();
+const access = new SharedValue<ServerAccess>("open");
 
 /** Returns the access to the server, and renders the component again when it changes. */
 export function useServerAccess(): ServerAccess {
-  return useSyncExternalStore(subscribe, () => access);
+  return useSharedValue(access);
 }
 
 /** Reports that a request was rejected because the session of this page's operator has ended. */
 export function markSignedOut(): void {
-  setAccess("signed-out");
+  access.set("signed-out");
 }
 
 /** Reports that the operator of this page has signed in again. */
 export function markSignedIn(): void {
-  setAccess("open");
+  access.set("open");
 }
 
 /** Reports that the server could not be reached. Starts to probe it until it responds. */
 export function markUnreachable(): void {
-  if (access === "gone") return;
-  setAccess("gone");
+  if (access.get() === "gone") return;
+  access.set("gone");
   void untilBack();
 }
 
@@ -36,10 +35,10 @@ export function markUnreachable(): void {
  * shows whether it is the operator of this page.
  */
 export function whenOpen(): Promise<void> {
-  if (access === "open") return Promise.resolve();
+  if (access.get() === "open") return Promise.resolve();
   return new Promise((resolve) => {
-    const stop = subscribe(() => {
-      if (access !== "open") return;
+    const stop = access.subscribe(() => {
+      if (access.get() !== "open") return;
       stop();
       resolve();
     });
@@ -54,7 +53,7 @@ async function untilBack(): Promise<void> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 1.5)) {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     const session = await probe();
-    if (session) return setAccess(session.operator === null ? "signed-out" : "open");
+    if (session) return access.set(session.operator === null ? "signed-out" : "open");
   }
 }
 
@@ -69,14 +68,4 @@ export async function probe(): Promise<SignedInOperator | undefined> {
   } catch {
     return undefined;
   }
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
-
-function setAccess(newAccess: ServerAccess): void {
-  access = newAccess;
-  for (const listener of [...listeners]) listener();
 }

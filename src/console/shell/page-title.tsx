@@ -1,8 +1,9 @@
 // The title of the page, in the frame and in the browser's tab. In the tab, the title of a form that is open over the page comes first.
 
 import { Box } from "@mui/material";
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect } from "react";
 import { Title } from "react-admin";
+import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";
 import { useSiteName } from "./site-context.ts";
@@ -12,8 +13,7 @@ interface Shown {
   readonly title: string;
 }
 
-let titles: readonly Shown[] = [];
-const listeners = new Set<() => void>();
+const titles = new SharedValue<readonly Shown[]>([]);
 
 /** Shows the title of a page. */
 export function PageTitle({ title }: { readonly title: string }) {
@@ -27,20 +27,14 @@ export function useDocumentTitle(title: string): void {
   useEffect(() => {
     if (title === "") return;
     const shown = { title: `${showInvisible(title)} · ${siteName}` };
-    setTitles([...titles, shown]);
-    return () => setTitles(titles.filter((one) => one !== shown));
+    setTitles([...titles.get(), shown]);
+    return () => setTitles(titles.get().filter((one) => one !== shown));
   }, [title, siteName]);
 }
 
 /** Announces the shown page to screen readers, because the browser does not load a new document. */
 export function TitleAnnouncer() {
-  const title = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => titles.at(-1)?.title ?? "",
-  );
+  const title = useSharedValue(titles).at(-1)?.title ?? "";
   return (
     <Box role="status" sx={forScreenReaders}>
       {title}
@@ -49,8 +43,7 @@ export function TitleAnnouncer() {
 }
 
 function setTitles(newTitles: readonly Shown[]): void {
-  titles = newTitles;
-  const title = titles.at(-1)?.title;
+  const title = newTitles.at(-1)?.title;
   document.title = title ? `${title} · ${translate("app.title")}` : translate("app.title");
-  for (const listener of [...listeners]) listener();
+  titles.set(newTitles);
 }

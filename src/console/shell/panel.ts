@@ -1,24 +1,16 @@
 // The panel that is open over the page: the search over all sites, or the list of shortcuts.
 
-import { useSyncExternalStore } from "react";
+import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 
 type Panel = "find" | "shortcuts" | undefined;
 
-let open: Panel;
-const listeners = new Set<() => void>();
+const open = new SharedValue<Panel>(undefined);
 
 export function usePanel(): Panel {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => open,
-  );
+  return useSharedValue(open);
 }
 
 /** Opens a panel instead of the present one; undefined closes it. */
 export function openPanel(panel: Panel): void {
-  open = panel;
-  for (const listener of [...listeners]) listener();
+  open.set(panel);
 }

@@ -1,10 +1,10 @@
 // Tracks the forms with changes that were not saved, and the action that waits until the operator agrees to lose them. unsaved-guard.tsx asks.
 
-import { useCallback, useLayoutEffect, useState, useSyncExternalStore } from "react";
+import { useCallback, useLayoutEffect, useState } from "react";
+import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 
 const edited = new Set<object>();
-let waiting: (() => void) | undefined;
-const listeners = new Set<() => void>();
+const waiting = new SharedValue<(() => void) | undefined>(undefined);
 
 /**
  * Reports whether a form has changes that were not saved.
@@ -43,18 +43,18 @@ export function forgetUnsaved(): void {
 
 /** Runs an action that would lose unsaved changes: at once if nothing is unsaved, otherwise after the operator has agreed. */
 export function askBeforeLoss(act: () => void): void {
-  if (hasUnsaved()) setWaiting(act);
+  if (hasUnsaved()) waiting.set(act);
   else act();
 }
 
 /** Returns the action that waits for the operator's agreement, if any. */
 export function useWaitingAction(): (() => void) | undefined {
-  return useSyncExternalStore(subscribe, () => waiting);
+  return useSharedValue(waiting);
 }
 
 /** Discards the waiting action, because the operator did not agree. */
 export function dropWaitingAction(): void {
-  setWaiting(undefined);
+  waiting.set(undefined);
 }
 
 function remove(form: object): void {
@@ -64,14 +64,4 @@ function remove(form: object): void {
 
 function onUnload(event: BeforeUnloadEvent): void {
   event.preventDefault();
-}
-
-function setWaiting(act: (() => void) | undefined): void {
-  waiting = act;
-  for (const listener of [...listeners]) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
 }

@@ -48,7 +48,6 @@ export async function importRecords(
   const { head, matcher } = await readMatcher(engine, site, resource, match);
   const spooled = new SpooledRows();
   const counter = new RowCounter(options.maxFieldErrors);
-  const { summary } = counter;
   let pendingValues: ValueIndex | undefined;
   let dryRunEngine: DryRunEngine | undefined;
   try {
@@ -68,16 +67,14 @@ export async function importRecords(
     await new RowImporter(context, spooled, pendingValues).importAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) counter.markInterrupted();
-    else throw dryRun || atomic ? error : withImported(error, summary);
+    else throw dryRun || atomic ? error : withImported(error, counter.summary);
   } finally {
     matcher.close();
     pendingValues?.close();
     dryRunEngine?.close();
     spooled.close();
   }
-  const { summary } = counter;
-  if (atomic && (summary.rejected > 0 || summary.interrupted)) counter.resetStored();
-  return summary;
+  return atomic ? counter.summaryOfAllOrNone() : counter.summary;
 }
 
 /** Imports the rows of one file, batch by batch. */

@@ -80,7 +80,13 @@ export class RowCounter {
     this.#summary.interrupted = true;
   }
 
-  /** Begins again to count what is stored, because a transaction with all rows has stored nothing. */
+  /** Returns the summary of an import that stores all rows or none: none if a row was rejected, or if the import was interrupted. */
+  summaryOfAllOrNone(): ImportSummary {
+    if (this.#summary.rejected > 0 || this.#summary.interrupted) this.resetStored();
+    return this.#summary;
+  }
+
+  /** Sets the counts of stored rows to zero, because the transaction has stored nothing. */
   resetStored(): void {
     Object.assign(this.#summary, { created: 0, updated: 0, unchanged: 0, revisions: undefined });
   }

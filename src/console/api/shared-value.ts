@@ -1,0 +1,32 @@
+// A value outside of components, such as the access to the server. Components that show it are rendered again when it changes.
+
+import { useSyncExternalStore } from "react";
+
+export class SharedValue<T> {
+  #value: T;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  /** Returns the value. */
+  readonly get = (): T => this.#value;
+
+  /** Changes the value, and calls all listeners. */
+  set(value: T): void {
+    this.#value = value;
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Calls `listener` after each change. Returns a function that ends this. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  };
+}
+
+/** Returns the value, and renders the component again when it changes. */
+export function useSharedValue<T>(shared: SharedValue<T>): T {
+  return useSyncExternalStore(shared.subscribe, shared.get);
+}
