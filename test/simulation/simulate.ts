@@ -8,6 +8,7 @@ import { createSite } from "../../src/operator/sites/sites.ts";
 import { webhook as webhookResource } from "../../src/resources/webhook.ts";
 import { createTestWebhook } from "../support/webhooks/test-webhook.ts";
 import type { SimulatedDatabase } from "./database.ts";
+import { onSimulatedMachine } from "./machine.ts";
 import { Network } from "./network.ts";
 import { noFault, type PlantedFault } from "./planted-faults.ts";
 import { SimulatedProcess } from "./process.ts";
@@ -29,11 +30,13 @@ export async function simulate(
 ): Promise<SimulationReport> {
   const time = new SimulatedTime(Date.UTC(2030, 0, 1) + seed * 1000);
   useTime(time);
-  const simulation = new Simulation(database, time, new Random(seed), options.plant ?? noFault);
-  await simulation.start(`s${seed}-${randomBytes(4).toString("hex")}`);
-  await simulation.runWithFailures(simulation.random.between(20_000, options.maxFailuresMs ?? 120_000));
-  await simulation.endFailures();
-  return simulation.end();
+  return onSimulatedMachine(time, new Random(~seed), async () => {
+    const simulation = new Simulation(database, time, new Random(seed), options.plant ?? noFault);
+    await simulation.start(`s${seed}-${randomBytes(4).toString("hex")}`);
+    await simulation.runWithFailures(simulation.random.between(20_000, options.maxFailuresMs ?? 120_000));
+    await simulation.endFailures();
+    return simulation.end();
+  });
 }
 
 function useTime(time: SimulatedTime): void {
