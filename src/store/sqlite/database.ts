@@ -3,8 +3,9 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
+import { flushFolders, rewriteFile } from "./durable-files.ts";
 import { withSqliteErrors } from "./errors.ts";
-import { logSize } from "./files.ts";
+import { logPath, logSize } from "./files.ts";
 import { requireKnownSchema } from "./migrate.ts";
 
 /** Maximum bytes of the log (`-wal`) after a checkpoint, when SQLite truncates the log. During a large transaction, the log may be larger. */
@@ -26,7 +27,10 @@ export function openDatabase(path: string, busyTimeoutMs = serverBusyTimeoutMs):
 }
 
 function open(path: string, busyTimeoutMs: number): Database {
-  mkdirSync(dirname(path), { recursive: true });
+  if (!existsSync(path)) {
+    mkdirSync(dirname(path), { recursive: true });
+    flushFolders(dirname(path));
+  }
   createPrivateFile(path);
   const database = new Database(path, { readwrite: true, strict: true });
   try {
@@ -72,10 +76,43 @@ function setWalMode(database: Database, busyTimeoutMs: number): void {
  * although they were flushed and acknowledged.
  *
  * So this function opens the database and closes it again: when the last connection is closed, SQLite writes all pages of the log to the database
- * file, flushes that file, and deletes the log. `npm run check:fsync` tests this.
+ * file, flushes that file, and deletes the log. `npm run check:crash` tests this.
  */
 export function settleLog(path: string, busyTimeoutMs?: number): void {
-  if (existsSync(path) && logSize(path) > 0) openDatabase(path, busyTimeoutMs).close();
+  if (!existsSync(path) || logSize(path) === 0) return;
+  withSqliteErrors(() => rewriteLog(path), `the database ${path}`, path);
+  openDatabase(path, busyTimeoutMs).close();
+}
+
+/**
+ * Writes the log again, with the same bytes, and flushes it, unless another process has the database open. Otherwise, after a failed fsync, a power
+ * loss while SQLite moves the pages could leave some pages in the database file, and a log without the others: a damaged database.
+ */
+function rewriteLog(path: string): void {
+  const database = new Database(path, { readwrite: true, strict: true });
+  try {
+    if (!canBeginAlone(database)) return;
+    // If the log belongs to an earlier database, SQLite has deleted it.
+    if (logSize(path) > 0) rewriteFile(logPath(path));
+    database.run("rollback");
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Begins a transaction, if this connection is the only one, so that nobody else appends to the log. Returns false if it is not, or if SQLite cannot use
+ * the database; `openDatabase` then waits, or reports the reason.
+ */
+function canBeginAlone(database: Database): boolean {
+  try {
+    database.run("pragma locking_mode = exclusive");
+    database.run("pragma synchronous = full");
+    database.run("begin immediate");
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

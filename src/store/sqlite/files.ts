@@ -33,7 +33,12 @@ export function knownFiles(path: string): KnownFile[] {
 
 /** Returns the bytes of the log of the database at `path`; 0 without a log. */
 export function logSize(path: string): number {
-  return statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  return statSync(logPath(path), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Returns the path of the log of the database at `path`. If `path` is a symbolic link, the log is in the folder of its target. */
+export function logPath(path: string): string {
+  return `${realpathSync(path)}-wal`;
 }
 
 /** @throws ProblemError `unavailable` if one of `files` was removed or replaced */

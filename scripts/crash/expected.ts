@@ -1,0 +1,61 @@
+// What a subject (the records of a client, a site, a file) may be after a power loss: its steps that were acknowledged before have happened, each step
+// that was sent before and not acknowledged has happened or not, and no other.
+
+/** One change of a subject. Positions are those of the log. */
+export interface Step {
+  readonly sent: number;
+  /** When the step was acknowledged; undefined if its outcome is unknown. */
+  readonly acknowledged: number | undefined;
+  /** Returns the names after the step; undefined if the step cannot happen to these names. */
+  readonly change: (names: readonly string[]) => readonly string[] | undefined;
+}
+
+/** The states of a subject, as lists of names. */
+export class Expected {
+  readonly #subject: string;
+  readonly #first: readonly string[];
+  readonly #steps: Step[] = [];
+
+  constructor(subject: string, first: readonly string[] = []) {
+    this.#subject = subject;
+    this.#first = first;
+  }
+
+  add(step: Step): void {
+    this.#steps.push(step);
+  }
+
+  /** Returns a sentence for each contradiction between `found` and a power loss at `position`. */
+  check(found: readonly string[], position: number): string[] {
+    const possible = new Set([keyOf(this.#first)]);
+    for (const { sent, acknowledged, change } of this.#steps) {
+      if (sent > position) break;
+      const before = [...possible];
+      if (acknowledged !== undefined && acknowledged <= position) possible.clear();
+      for (const key of before) {
+        const after = change(JSON.parse(key));
+        if (after) possible.add(keyOf(after));
+      }
+    }
+    if (possible.has(keyOf(found))) return [];
+    const wanted = [...possible].slice(-2).map(shorten).join(" or ");
+    return [`${this.#subject}: found ${shorten(keyOf(found))}, expected ${wanted}`];
+  }
+}
+
+/** Returns a step's change that replaces the name `from`, or adds a name, or removes one. */
+export function replaceName(from: string | undefined, to: string | undefined): Step["change"] {
+  return (names) => {
+    if (from !== undefined && !names.includes(from)) return undefined;
+    const others = names.filter((name) => name !== from);
+    return to === undefined ? others : [...others, to];
+  };
+}
+
+function keyOf(names: readonly string[]): string {
+  return JSON.stringify([...names].sort());
+}
+
+function shorten(text: string): string {
+  return text.length <= 160 ? text : `${text.slice(0, 100)}… (${text.split(",").length} names)`;
+}

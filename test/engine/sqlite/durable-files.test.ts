@@ -1,0 +1,30 @@
+// Files that are written again, and folders that are flushed. `npm run check:crash` shows what they are for: what a power loss leaves.
+
+import { expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { flushFolders, rewriteFile } from "../../../src/store/sqlite/durable-files.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "storefront-durable-"));
+
+test("a file that is written again has the same bytes, and is the same file", () => {
+  const file = join(folder, "log");
+  const bytes = Buffer.alloc(2_500_000, "the bytes of a log");
+  writeFileSync(file, bytes);
+  utimesSync(file, 1, 1);
+  const before = statSync(file);
+  rewriteFile(file);
+  const after = statSync(file);
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  expect([after.ino, after.size]).toEqual([before.ino, before.size]);
+  expect(after.mtimeMs).toBeGreaterThan(before.mtimeMs);
+});
+
+test("a new folder and all above it can be flushed; a missing one is an error", () => {
+  const path = join(folder, "new", "data");
+  mkdirSync(path, { recursive: true });
+  flushFolders(path);
+  rmSync(folder, { recursive: true });
+  expect(() => flushFolders(path)).toThrow("ENOENT");
+});
