@@ -5,17 +5,18 @@
 // background, and then replaces it. If entries were pruned, the site is reloaded. For the system site, requests wait in every case.
 // Entries after the required head are never read, because their transaction may have further entries that are not read yet.
 //
-// The following functions return a snapshot that has reached a required head, or make the cache have one:
-//   getOrLoad            returns the cached snapshot if it has reached the head; otherwise calls catchUp, or #reload if no snapshot of this epoch is cached
-//                        or a load is in flight
-//   catchUp              calls #applyNewEntries if few entries are missing, #replaceSnapshot with a copy if many are, #loadInstead if some were pruned
-//   tryCatchUp           does the same, but starts everything except #applyNewEntries in the background
-//   #loadInstead         calls #reload, or getOrLoad if another snapshot is cached by then
+// To bring the site to a required head, these functions call each other:
+//   getOrLoad            if the cached snapshot has reached the head, returns it. If none of this epoch is cached, or a load is in flight, calls #reload;
+//                        otherwise catchUp
+//   catchUp              if few entries are missing, calls #applyNewEntries; if many, #replaceSnapshot with a copy; if some were pruned, #loadInstead
+//   tryCatchUp           the same, but only #applyNewEntries runs while the request waits; the others run in the background
+//   #loadInstead         if another snapshot is cached by then, calls getOrLoad; otherwise #reload
 //   #reload              calls #replaceSnapshot with a snapshot that is read from the database
-//   #replaceSnapshot     caches the snapshot that its parameter `make` returns. If a load is in flight, waits for it first, and then usually begins again
-//                        with getOrLoad
+//   #replaceSnapshot     caches the snapshot that its parameter `make` returns. If a load is in flight, waits for it instead, and then usually calls
+//                        getOrLoad
 //
-// They pass on `loadsStartedBefore`: the number of loads that had started when the required head was read. The second invariant needs this number.
+// They pass on `loadsStartedBefore`, for the second invariant: the number of loads that had started when the required head was read. A load with a
+// higher number began after that, so its result is new enough.
 //
 // Invariants:
 // - At most one load or replacement per site is in flight. Requests share its result and its failure (single flight).
@@ -99,10 +100,11 @@ export class SnapshotCache {
   /**
    * Returns the snapshot of `site` at `head` or later, or of another epoch. Loads the site if it is not cached.
    *
-   * For example, load 7 is in flight when `head` is read, so `loadsStartedBefore` is 7. Load 7 may have read the site before `head` was committed, so the
-   * request waits for its end, and asks again. If load 8 of the site has been started by then, the request shares it: it began after `head` was read.
-   * @param loadsStartedBefore the number of loads and replacements, of all sites, that had started when `head` was read. The default is the number at
-   *   this call. It may be higher, and then the call may wait for a load whose result it could have used, and read again
+   * For example, load 7 is in flight when `head` is read, so `loadsStartedBefore` is 7. Load 7 may have read the site before `head` was committed. So the
+   * request waits for the end of load 7, and asks again. If load 8 is in flight then, the request shares its result, because load 8 began after `head` was
+   * read.
+   * @param loadsStartedBefore the number of loads and replacements, of all sites, that had started when `head` was read. The default, the number at this
+   *   call, can be too high. That is safe: the request may then wait for a load whose result it could have used, and read the site again
    */
   async getOrLoad(site: number, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): Promise<Snapshot> {
     const snapshot = this.#snapshots.get(site);

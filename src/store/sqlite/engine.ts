@@ -11,7 +11,7 @@ import { CommitPoller, createCheckFactory, type UnchangedCheck } from "./commit-
 import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { createFileCheck, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
-import { decodeOutcomes, encodeIntents, type WriterCall } from "./messages.ts";
+import { decodeOutcomes, encodeIntents, type SendCall } from "./messages.ts";
 import { createViews, migrate } from "./migrate.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
@@ -78,7 +78,6 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
   };
   const reader = createReader(database, openAgain, requireUnreplaced);
   const writer = new WriterThread({ path, files, busyTimeoutMs });
-  const run = async (call: WriterCall) => void (await writer.call(call));
   const execute: ExecuteOperation = (name, args) =>
     isRead(name) ? reader.execute(name, args) : writer.execute({ name, args, now: clock() });
   return {
@@ -86,16 +85,12 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
     ...createOperationCalls(execute, pauseForOtherWriters),
     checkUnchanged: guarded(createCheck(), requireUnreplaced),
     subscribeToCommits: (onCommit) => subscriptions.start(onCommit),
-    openConnections: () => run({ name: "open" }),
+    openConnections: () => writer.call("open"),
     commit: async (intents, { atomic = false } = {}) =>
-      decodeOutcomes(
-        (await writer.call({ name: "commit", intents: encodeIntents(intents), atomic })) as string,
-        intents,
-      ),
+      decodeOutcomes(await writer.call("commit", encodeIntents(intents), atomic), intents),
     commitAtomically: (batches, onOutcomes) => commitAtomically(writer, batches, onOutcomes),
-    probeWrite: () => run({ name: "probeWrite" }),
-    deleteExpiredResponses: (before, most) =>
-      writer.call({ name: "deleteExpiredResponses", before, most }) as Promise<boolean>,
+    probeWrite: () => writer.call("probeWrite"),
+    deleteExpiredResponses: (before, most) => writer.call("deleteExpiredResponses", before, most),
     replaceAllData: (rows, save, amend) => fillAndSwapTables(openAgain, rows, save, amend),
     usage: () => ({ logBytes: logSize(path) }),
     close: async () => {
@@ -127,34 +122,34 @@ function commitAtomically(
   onOutcomes: OnOutcomes,
 ): Promise<void> {
   return writer.uninterrupted(async (call) => {
-    await call({ name: "beginBatches" });
+    await call("beginBatches");
     let shouldCommit = false;
     try {
       shouldCommit = await sendBatches(call, batches, onOutcomes);
     } finally {
-      await call({ name: "endBatches", shouldCommit });
+      await call("endBatches", shouldCommit);
     }
   });
 }
 
 /** Sends all batches. Returns false if a rejected intent has aborted the transaction. */
 async function sendBatches(
-  call: (request: WriterCall) => Promise<unknown>,
+  call: SendCall,
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,
 ): Promise<boolean> {
   const iterator = batches[Symbol.iterator]();
-  const sent: { readonly intents: readonly Intent[]; readonly result: Promise<unknown> }[] = [];
+  const sent: { readonly intents: readonly Intent[]; readonly result: Promise<string> }[] = [];
   for (let next = iterator.next(); ; ) {
     for (; !next.done && sent.length < maxSent; next = iterator.next()) {
-      const result = call({ name: "addBatch", intents: encodeIntents(next.value) });
+      const result = call("addBatch", encodeIntents(next.value));
       // The failure is thrown below, when the result is awaited. Without this handler, it would be an unhandled rejection until then.
       result.catch(() => {});
       sent.push({ intents: next.value, result });
     }
     const first = sent.shift();
     if (!first) return true;
-    const outcomes = decodeOutcomes((await first.result) as string, first.intents);
+    const outcomes = decodeOutcomes(await first.result, first.intents);
     await onOutcomes(outcomes);
     if (isBatchAborted(outcomes, first.intents)) return false;
   }

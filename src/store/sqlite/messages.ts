@@ -18,17 +18,35 @@ export interface WriterStart {
   readonly busyTimeoutMs: number | undefined;
 }
 
-/** Any later message to the thread: a call. `open` only opens the database. */
-export type WriterCall =
-  | { readonly name: "open" }
-  | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
-  | { readonly name: "beginBatches" }
-  | { readonly name: "addBatch"; readonly intents: string }
-  | { readonly name: "endBatches"; readonly shouldCommit: boolean }
-  | { readonly name: "probeWrite" }
-  | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
-  | { readonly name: "operations"; readonly calls: readonly OperationCall[] }
-  | { readonly name: "close" };
+/** The calls of the writer thread, with their arguments and results. Intents and outcomes are encoded. */
+export interface WriterCalls {
+  /** Only opens the database. */
+  open(): void;
+  commit(intents: string, atomic: boolean): string;
+  beginBatches(): void;
+  addBatch(intents: string): string;
+  endBatches(shouldCommit: boolean): void;
+  probeWrite(): void;
+  /** Returns whether more responses may have to be deleted. */
+  deleteExpiredResponses(before: number, most: number): boolean;
+  /** Executes operations in one transaction. Returns their results. */
+  operations(calls: readonly OperationCall[]): readonly unknown[];
+  close(): void;
+}
+
+export type CallName = keyof WriterCalls;
+
+/** Any later message to the thread: a call. */
+export interface WriterCall<Name extends CallName = CallName> {
+  readonly name: Name;
+  readonly args: Parameters<WriterCalls[Name]>;
+}
+
+/** Sends a call to the thread, and returns its result. */
+export type SendCall = <Name extends CallName>(
+  name: Name,
+  ...args: Parameters<WriterCalls[Name]>
+) => Promise<ReturnType<WriterCalls[Name]>>;
 
 /** The result of a call. A failure is plain data, because an error loses its class when it is sent to another thread. */
 export type WriterResult = { readonly value: unknown } | { readonly failure: WriterFailure };

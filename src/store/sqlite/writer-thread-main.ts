@@ -1,11 +1,14 @@
 // The writer thread. It waits for the disk, so that the thread of the reads does not. It executes one message after the other, each to its end.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
+import type { Intent, Outcome } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
 import {
+  type CallName,
   decodeIntents,
   encodeOutcomes,
   type WriterCall,
+  type WriterCalls,
   type WriterFailure,
   type WriterResult,
   type WriterStart,
@@ -13,6 +16,24 @@ import {
 import { Writer } from "./writer.ts";
 
 declare const self: Worker;
+
+/** How each call is executed. */
+const calls: {
+  readonly [Name in CallName]: (
+    target: Writer,
+    ...args: Parameters<WriterCalls[Name]>
+  ) => ReturnType<WriterCalls[Name]>;
+} = {
+  open: () => undefined,
+  commit: (target, text, atomic) => decideEncoded(text, (intents) => target.commit(intents, atomic)),
+  beginBatches: (target) => target.beginBatches(),
+  addBatch: (target, text) => decideEncoded(text, (intents) => target.addBatch(intents)),
+  endBatches: (target, shouldCommit) => target.endBatches(shouldCommit),
+  probeWrite: (target) => target.probeWrite(),
+  deleteExpiredResponses: (target, before, most) => target.deleteExpiredResponses(before, most),
+  operations: (target, operations) => target.execute(operations),
+  close: (target) => target.close(),
+};
 
 let start: WriterStart | undefined;
 let writer: Writer | undefined;
@@ -38,21 +59,12 @@ function toFailure(error: unknown): WriterFailure {
   return { problem: undefined, code: typeof code === "string" ? code : undefined, message: errorMessage(error) };
 }
 
-/** Executes a call. Returns the encoded outcomes of a batch, whether more responses may have to be deleted, or the results of operations. */
-function execute(target: Writer, call: WriterCall): unknown {
-  if (call.name === "commit") {
-    const intents = decodeIntents(call.intents);
-    return encodeOutcomes(target.commit(intents, call.atomic), intents);
-  }
-  if (call.name === "addBatch") {
-    const intents = decodeIntents(call.intents);
-    return encodeOutcomes(target.addBatch(intents), intents);
-  }
-  if (call.name === "operations") return target.execute(call.calls);
-  if (call.name === "deleteExpiredResponses") return target.deleteExpiredResponses(call.before, call.most);
-  if (call.name === "probeWrite") target.probeWrite();
-  else if (call.name === "beginBatches") target.beginBatches();
-  else if (call.name === "endBatches") target.endBatches(call.shouldCommit);
-  else if (call.name === "close") target.close();
-  return undefined;
+function execute<Name extends CallName>(target: Writer, { name, args }: WriterCall<Name>): unknown {
+  return calls[name](target, ...args);
+}
+
+/** Decodes intents, and returns the encoded outcomes of `work`. */
+function decideEncoded(text: string, work: (intents: readonly Intent[]) => readonly Outcome[]): string {
+  const intents = decodeIntents(text);
+  return encodeOutcomes(work(intents), intents);
 }

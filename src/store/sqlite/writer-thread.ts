@@ -10,7 +10,7 @@
 
 import { ProblemError, unavailableError } from "../../model/errors.ts";
 import { type OperationName, operations } from "../database/operations.ts";
-import type { OperationCall, WriterCall, WriterFailure, WriterResult, WriterStart } from "./messages.ts";
+import type { OperationCall, SendCall, WriterCall, WriterFailure, WriterResult, WriterStart } from "./messages.ts";
 
 interface PendingCall {
   readonly resolve: (value: unknown) => void;
@@ -24,8 +24,7 @@ export class WriterThread {
   readonly #pending: PendingCall[] = [];
   /** The end of the present `uninterrupted` work; undefined if any call may be sent. */
   #uninterrupted: Promise<void> | undefined;
-  readonly #executeTogether = (calls: readonly OperationCall[]) =>
-    this.call({ name: "operations", calls }) as Promise<readonly unknown[]>;
+  readonly #executeTogether = (calls: readonly OperationCall[]) => this.call("operations", calls);
   readonly #executeSmall = runInGroups(this.#executeTogether);
 
   constructor(start: WriterStart) {
@@ -33,9 +32,8 @@ export class WriterThread {
   }
 
   /** Sends a call, and returns its result. @throws ProblemError `unavailable` if the database cannot be used, or the thread ends before it answers */
-  call(request: WriterCall): Promise<unknown> {
-    return this.#uninterrupted ? this.#uninterrupted.then(() => this.call(request)) : this.#send(request);
-  }
+  readonly call: SendCall = (name, ...args) =>
+    this.#uninterrupted ? this.#uninterrupted.then(() => this.call(name, ...args)) : this.#send(name, ...args);
 
   /** Executes an operation, and returns its result. @throws the error of the operation, or as `call` does */
   execute(operation: OperationCall): Promise<unknown> {
@@ -43,32 +41,32 @@ export class WriterThread {
   }
 
   /** Runs `work` with a function that sends calls. The thread executes no other calls in between. */
-  async uninterrupted<T>(work: (call: (request: WriterCall) => Promise<unknown>) => Promise<T>): Promise<T> {
+  async uninterrupted<T>(work: (call: SendCall) => Promise<T>): Promise<T> {
     while (this.#uninterrupted) await this.#uninterrupted;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#uninterrupted = promise;
     try {
-      return await work((request) => this.#send(request));
+      return await work(this.#send);
     } finally {
       this.#uninterrupted = undefined;
       resolve();
     }
   }
 
-  #send(request: WriterCall): Promise<unknown> {
+  readonly #send: SendCall = (name, ...args) => {
     this.#worker ??= this.#startWorker();
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
-      this.#pending.push({ resolve, reject });
+      this.#pending.push({ resolve: resolve as PendingCall["resolve"], reject });
       worker.ref();
-      worker.postMessage(request);
+      worker.postMessage({ name, args } satisfies WriterCall);
     });
-  }
+  };
 
   /** Closes the database and ends the thread, after all earlier calls. */
   async stop(): Promise<void> {
     if (!this.#worker) return;
-    await this.call({ name: "close" });
+    await this.call("close");
     const stopped = this.#worker;
     this.#worker = undefined;
     stopped?.terminate();
