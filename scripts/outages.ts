@@ -1,5 +1,6 @@
 // Outages: each breaks a real server in one way, and returns the metrics of that server.
 
+import { Database } from "bun:sqlite";
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
@@ -77,6 +78,22 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
     }));
   },
 
+  "a record is changed in the database by hand": (folder) =>
+    withServer(folder, {}, async (server, engine) => {
+      const site = await createSite(engine, "shop", { isDefault: true }, Date.now());
+      const { key } = await createKey(engine, site, {}, Date.now());
+      await call(server, key, "POST");
+      await call(server, key, "GET");
+      const before = await scrape(server);
+      using database = new Database(join(folder, "test.db"));
+      database.run(`update records set body = replace(body, 'Acme', 'Other') where site_id = ${site.ID}`);
+      const isFound = async () => /^storefront_verify_differences_total 1$/m.test(await scrape(server));
+      await waitUntil(isFound, "the difference", { output: server.log, withinMs: 120_000 });
+      // Add scrapes before it, because the rule covers the last hour, and the test evaluates it after 100 minutes.
+      const quiet = Array.from({ length: 60 }, () => before);
+      return { scrapes: [...quiet, await scrape(server)], firing: ["StorefrontMemoryDiffers"] };
+    }),
+
   "a day without a backup, after one under a clock that was a year ahead": (folder) =>
     backedUp(folder, [Date.now() + 365 * day], ["StorefrontBackupOld"]),
 
@@ -98,11 +115,7 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
         const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
         await createWebhook(engine, site, { url: receiver.url.href, resources: [], since: "now" }, policy, Date.now());
         const { key } = await createKey(engine, site, {}, Date.now());
-        await fetch(`${server.url}/restapi/brands.json`, {
-          method: "POST",
-          headers: { "X-API-AUTH": key },
-          body: '{"Name":"Acme"}',
-        });
+        await call(server, key, "POST");
         const lag = /^storefront_webhook_lag_changes\{webhook="1"\} 1$/m;
         const isShown = (text: string) => text.includes("\nstorefront_webhooks_given_up 1\n") && lag.test(text);
         await waitUntil(async () => isShown(await scrape(server)), "the webhook to give up", { output: server.log });
@@ -113,6 +126,12 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
     }
   },
 };
+
+/** Creates a brand, or reads all brands. */
+async function call({ url }: ServerProcess, key: string, method: "POST" | "GET"): Promise<void> {
+  const body = method === "POST" ? { body: '{"Name":"Acme"}' } : {};
+  await (await fetch(`${url}/restapi/brands.json`, { method, headers: { "X-API-AUTH": key }, ...body })).text();
+}
 
 /** Runs a server after backups of its database at these times, in milliseconds since 1970. */
 function backedUp(folder: string, times: readonly number[], firing: readonly string[]): Promise<Outage> {

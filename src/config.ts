@@ -43,6 +43,8 @@ export interface Config {
   readonly accessLog: boolean;
   /** Duration in milliseconds from which a request is logged as slow; `Infinity` to log no request as slow. */
   readonly slowMs: number;
+  /** Whether the sites in memory are compared with the database in the background. */
+  readonly verify: boolean;
   /** Undefined for no admin listener. */
   readonly admin: AdminAddress | undefined;
   /** Hostnames of the admin listener, besides `localhost` and IP addresses. */
@@ -87,6 +89,7 @@ const settingNames = [
   "TLS_KEY",
   "TRUST_FORWARDED_HOST",
   "TRUST_PROXY",
+  "VERIFY",
   "WEBHOOK_ALLOW",
   "WORKERS",
 ] as const;
@@ -155,6 +158,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     logLevel,
     accessLog: flag(settings, "ACCESS_LOG") || logLevel === "debug" || logLevel === "trace",
     slowMs: number(settings, "SLOW_MS", 1000, 0, 3_600_000) || Number.POSITIVE_INFINITY,
+    verify: oneOf(settings, "VERIFY", "memory", ["memory", "none"]) !== "none",
     admin: parseAdminAddress(settings),
     adminHosts: parseAdminHosts(settings),
     webhookAllow: parseNetworks(settings),

@@ -24,6 +24,7 @@ import { LastBackup } from "./store/last-backup.ts";
 import { measureEngine } from "./store/measured-engine.ts";
 import { openEngine } from "./store/open.ts";
 import { SiteViews } from "./store/reads/site-views.ts";
+import { DifferenceReports, startVerification, type VerificationPauses } from "./store/reads/snapshot-verification.ts";
 import { startResponseExpiry } from "./store/writes/response-expiry.ts";
 import { WriteQueue } from "./store/writes/write-queue.ts";
 import { SystemSiteIndex } from "./system/system-site-index.ts";
@@ -59,6 +60,8 @@ export interface StartOptions {
   readonly now?: () => number;
   /** The clock of the delivery of webhooks; by default, that of the machine. */
   readonly webhookClock?: Clock;
+  /** The pauses of the verification of the sites in memory. */
+  readonly verificationPauses?: VerificationPauses;
 }
 
 /** Starts a server. @throws if the database cannot be opened or the port is in use; everything that was opened is closed before */
@@ -67,7 +70,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const connections = connectionsOf(config);
   const log = createLog(config);
   const accessLog = config.accessLog ? new LineWriter(stderr) : undefined;
-  const store = await openStore(config, resources, log);
+  const store = await openStore(config, resources, log, options.verificationPauses);
   const { engine, siteViews } = store;
   const parts = { ...store, systemSiteIndex: createSystemSiteIndex(siteViews, resources), resources, log };
   let http: HttpServer;
@@ -75,7 +78,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     const dependencies = { ...parts, build: once(readBuild), accessLog, now };
     http = serveHttp({ ...toHttpOptions(config, certificate), connections }, dependencies);
   } catch (error) {
-    await engine.close();
+    await store.close();
     throw error;
   }
   const webhooks = startWebhooks({ ...parts, allow: config.webhookAllow, clock: options.webhookClock });
@@ -98,21 +101,45 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       await accessLog?.stop(1000);
       store.changeNotifier.stop();
       for (const work of background) await work.stop();
-      await engine.close();
+      await store.close();
     },
   };
 }
 
-/** Opens the database, and creates what all requests share: site views, write queue and change notifier. @throws if the database cannot be opened */
-export async function openStore({ database, memory }: Config, resources: readonly Resource[], log: Logger) {
+/**
+ * Opens the database, and creates what all requests share: site views, write queue and change notifier. Starts the verification of the sites in memory.
+ * @throws if the database cannot be opened
+ */
+export async function openStore(
+  { database, memory, verify }: Config,
+  resources: readonly Resource[],
+  log: Logger,
+  pauses?: VerificationPauses,
+) {
   const { engine, calls } = measureEngine(await openEngine(database, resources));
-  const siteViews = new SiteViews(engine, resources, memory, (site) => log.warn({ site }, lostCommits));
+  const reports = new DifferenceReports(log);
+  const onLost = (site: number) => log.warn({ site }, lostCommits);
+  const siteViews = new SiteViews(engine, resources, memory, { onLost, onDifferences: reports.add });
   await engine
     .openConnections()
     .catch((error) => log.warn({ err: error }, "some requests cannot be served at present"));
   const writeQueue = new WriteQueue(engine, siteViews);
   const changeNotifier = new SiteChangeNotifier(engine);
-  return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), siteViews, writeQueue, changeNotifier };
+  const verification = startVerification(verify, { engine, siteViews, resources, reports, log, pauses });
+  return {
+    engine,
+    engineCalls: calls,
+    lastBackup: new LastBackup(engine),
+    siteViews,
+    writeQueue,
+    changeNotifier,
+    verification,
+    /** Stops the verification, and closes the database. */
+    async close() {
+      await verification.stop();
+      await engine.close();
+    },
+  };
 }
 
 const lostCommits =

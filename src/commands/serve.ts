@@ -78,6 +78,10 @@ function withLimitOptions(command: Command): Command {
 function withLogOptions(command: Command): Command {
   return command
     .option("--journal-days <number>", "delete journal entries of sites after this many days (default: keep them)")
+    .option(
+      "--verify <what>",
+      "what is compared with the database in the background: memory, the sites in memory, or none (default: memory)",
+    )
     .option("--log <level>", "trace, debug (with --access-log), info, warn, error, fatal or silent (default: info)")
     .option("--access-log", "log every request, whatever --log is")
     .option("--slow-ms <milliseconds>", "log requests that take at least this time, 0 for none (default: 1000)");

@@ -9,6 +9,7 @@ import type { SiteChangeNotifier } from "../store/changes/site-change-notifier.t
 import type { LastBackup } from "../store/last-backup.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
+import type { Verification } from "../store/reads/snapshot-verification.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 
@@ -18,6 +19,7 @@ export interface HttpDependencies {
   readonly engineCalls: MeasuredCalls;
   readonly lastBackup: LastBackup;
   readonly siteViews: SiteViews;
+  readonly verification: Pick<Verification, "families">;
   readonly systemSiteIndex: SystemSiteIndex;
   readonly writeQueue: WriteQueue;
   readonly changeNotifier: SiteChangeNotifier;

@@ -26,7 +26,7 @@ export async function serverFamilies(
   dependencies: HttpDependencies,
   { listener, longPolls, isReady, certificateExpiry }: ServerUsage,
 ): Promise<MetricFamily[]> {
-  const { engine, engineCalls, siteViews, writeQueue, accessLog } = dependencies;
+  const { engine, engineCalls, siteViews, verification, writeQueue, accessLog } = dependencies;
   const build = dependencies.build();
   const help = "Always 1. The labels are the version of the program and the commit that it was built from.";
   return [
@@ -37,6 +37,7 @@ export async function serverFamilies(
     ...(isReady === undefined ? [] : [readyFamily(isReady)]),
     ...(certificateExpiry === undefined ? [] : [expiryFamily(certificateExpiry)]),
     ...memoryFamilies(siteViews),
+    ...verification.families(),
     ...writeFamilies(writeQueue),
     ...callFamilies(engineCalls),
     ...usageFamilies(usageOf(engine)),

@@ -135,6 +135,16 @@ export interface Engine extends EngineCommits, EngineMaintenance, EngineMonitori
   ): Promise<SiteReadResult & { readonly rows: readonly RecordRow[] }>;
 
   /**
+   * Reads the first `limit` rows of the records of a resource with an ID above `after`, in ID order, deleted records included. The time grows with
+   * `limit` only.
+   */
+  readRowsAfter(
+    site: number,
+    resource: string,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<SiteReadResult & { readonly rows: readonly RecordRow[] }>;
+
+  /**
    * Reads a whole site in one transaction, which ends when `use` has ended. If the connection is lost, the engine may repeat the read and call `use`
    * a second time.
    * @param requiredHead as for `readRecord`

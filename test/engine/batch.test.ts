@@ -73,6 +73,21 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
+  test("a record that is newer than its site, or that the stored count lacks, is not changed", async () => {
+    newSite();
+    await commit(createIntent({ site }));
+    const deletion = createIntent({ site, operation: "delete", id: 1, values: {} });
+    const message = () => engine.commit([deletion]).catch((error) => error.message);
+    await kind.run(url, `update records set revision = 2 where site_id = ${site}`);
+    expect(await message()).toBe(`site ${site} is at revision 1, and its brand 1 at revision 2`);
+    await kind.run(url, `update records set revision = 1 where site_id = ${site}`);
+    await kind.run(url, `update sites set live = '{"brand":{"count":0,"revision":1}}' where id = ${site}`);
+    expect(await message()).toContain("run `storefront check`");
+    expect((await engine.readHeads([site]))[0]?.revision).toBe(1);
+    await kind.run(url, `update sites set live = '{"brand":{"count":1,"revision":1}}' where id = ${site}`);
+    expect((await commit(deletion)).revision).toBe(2);
+  });
+
   test("an idempotency key belongs to the API key that sent it, and to its site", async () => {
     const one = newSite();
     const first = await commit(keyed("a", { site: one }));

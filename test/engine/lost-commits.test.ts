@@ -69,7 +69,8 @@ beforeAll(async () => {
     return made;
   });
   const config = readConfig({ PORT: "0", ADMIN: "none", LOG: "silent", DATABASE: url });
-  servers = [await start(config), await start(config)];
+  const verificationPauses = { firstMs: 0, minMs: 5, perWork: 0, passMs: 5 };
+  servers = [await start(config, { verificationPauses }), await start(config, { verificationPauses })];
 });
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
@@ -158,6 +159,8 @@ async function checkFailovers(losses: readonly Loss[]): Promise<void> {
   }
   await checkWrites(clients);
   await checkOrders(keptOrder, lostOrder);
+  expect(await metric("storefront_verified_records_total")).toBeGreaterThan(0);
+  expect(await metric("storefront_verify_differences_total")).toBe(0);
 }
 
 /** Creates a brand with its name as the `Idempotency-Key`. */
@@ -281,9 +284,14 @@ async function heads(engine: Engine): Promise<Map<Shop, Head>> {
 const use: Data["use"] = (work) => dataOf(url).use(work);
 
 /** Returns the number of long polls that wait. */
-async function waiting(): Promise<number> {
+function waiting(): Promise<number> {
+  return metric("storefront_polls_waiting");
+}
+
+/** Returns the sum of a metric of all servers. */
+async function metric(name: string): Promise<number> {
   const text = await toMetricsText(await Promise.all(servers.map((server) => server.sample())));
-  return Number(/^storefront_polls_waiting (\d+)$/m.exec(text)?.[1]);
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
 }
 
 let names = 0;

@@ -32,6 +32,21 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(rows).toEqual([{ resource: "brand", id: 1, revision: 1, body: JSON.stringify({ ID: 1, Name: name }) }]);
   });
 
+  test("rows after an ID come with the state of the site, deleted records among them", async () => {
+    const number = newSite();
+    await engine.commit([..."abcd"].map((name) => createBrand(number, name)));
+    await engine.commit([deleteBrand(number, 2)]);
+    const { rows, head, counts } = await engine.readRowsAfter(number, "brand", { after: 1, limit: 2 });
+    expect(rows.map(({ id, revision, body }) => [id, revision, body])).toEqual([
+      [2, 5, null],
+      [3, 3, '{"ID":3,"Name":"c"}'],
+    ]);
+    expect([head.revision, counts]).toEqual([5, { brand: { count: 3, revision: 5 } }]);
+    const end = await engine.readRowsAfter(number, "brand", { after: 4, limit: 2 });
+    expect([end.rows, end.head]).toEqual([[], head]);
+    expect((await engine.readRowsAfter(newSite(), "brand", { after: 0, limit: 2 })).rows).toEqual([]);
+  });
+
   test("heads come in the order of the request, sites without writes among them", async () => {
     const [one, two, three] = [newSite(), newSite(), newSite()];
     await engine.commit([createBrand(one, "a"), createBrand(three, "a"), createBrand(three, "b")]);

@@ -66,6 +66,7 @@ describe.each(engines)("a restore on $name", (kind) => {
         lastBackup: new LastBackup(engine),
         build: () => ({ version: "", commit: "" }),
         siteViews,
+        verification: { families: () => [] },
         systemSiteIndex,
         changeNotifier: new SiteChangeNotifier(delayed),
         writeQueue: new WriteQueue(delayed, siteViews),

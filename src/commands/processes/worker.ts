@@ -54,14 +54,16 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
     return response;
   };
   const certificate = await certificateOfParent();
-  const { engine, siteViews } = await openStore(config, allResources, createLog(config));
-  const parts = { engine, siteViews, samples, publicUrl: toPublicUrl(config) };
+  const store = await openStore(config, allResources, createLog(config));
+  const samplesOfAll = async () => [...(await samples()), store.verification.families()];
+  const { engine, siteViews } = store;
+  const parts = { engine, siteViews, samples: samplesOfAll, publicUrl: toPublicUrl(config) };
   const listener = await withListenErrors(admin, () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
   // Keep serving while the workers drain, because the metrics of the workers are served here.
   const drained = end.then(() => Bun.sleep(config.drain * 1000));
   await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, Promise.race([drained, orphaned]));
-  await engine.close();
+  await store.close();
   process.disconnect?.();
 }
 

@@ -23,6 +23,7 @@ export function parseCounts({ revision, live, live_revision }: StoredCounts): Re
 /**
  * Returns the counts after one more change.
  * @param difference 1 if the record exists only after the change, -1 if it existed only before the change, otherwise 0
+ * @throws Error if the stored count was too low
  */
 export function countsAfterChange(
   counts: RecordCounts,
@@ -32,5 +33,8 @@ export function countsAfterChange(
     difference,
   }: { readonly resource: string; readonly revision: number; readonly difference: number },
 ): RecordCounts {
-  return { ...counts, [resource]: { count: (counts[resource]?.count ?? 0) + difference, revision } };
+  const count = (counts[resource]?.count ?? 0) + difference;
+  if (count < 0)
+    throw new Error(`the site has records of ${resource}, and its count says none; run \`storefront check\``);
+  return { ...counts, [resource]: { count, revision } };
 }

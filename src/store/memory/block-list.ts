@@ -15,6 +15,12 @@ export function findRecord(blocks: readonly Block[], id: number): BlockRecord | 
   return blocks[indexOfBlock(blocks, id)]?.find(id);
 }
 
+/** Yields the records with an ID above `after`, in ID order. */
+export function* recordsAfter(blocks: readonly Block[], after: number): Generator<BlockRecord> {
+  for (let index = indexOfBlock(blocks, after); index < blocks.length; index++)
+    for (const record of (blocks[index] as Block).records()) if (record.id > after) yield record;
+}
+
 /** Returns `blocks` after changes: new blocks for the changed records, and the same blocks for all others. */
 export function* withChanges(resource: Resource, blocks: readonly Block[], changed: Changed): Steps<readonly Block[]> {
   const ids = [...changed.keys()].sort((a, b) => a - b);

@@ -16,7 +16,7 @@ import type { RecordRow } from "../../model/engine.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Block } from "./block.ts";
-import { type Changed, withChanges } from "./block-list.ts";
+import { type Changed, recordsAfter, withChanges } from "./block-list.ts";
 import { CollectionVersion } from "./collection-version.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 import { Selections } from "./selections.ts";
@@ -24,6 +24,19 @@ import { Selections } from "./selections.ts";
 /** Maximum pending changes: this number, or this share of the records if that is more. With more, new blocks are made without a request. */
 const maxPendingChanges = 1024;
 const pendingShare = 1 / 4;
+
+/** Maximum pending changes with which a part of the collection is read without new blocks, because the time grows with their number. */
+const maxPendingInPart = 1024;
+
+/** A part of a collection at one moment. Later changes do not affect it. */
+export interface CollectionPart {
+  /** The number of all records of the collection. */
+  readonly count: number;
+  /** The revision of the last change to any record of the collection. */
+  readonly revision: number;
+  /** The first records of the part, in ID order. */
+  readonly records: readonly MemoryRecord[];
+}
 
 /** The records of one resource of one site. */
 export class Collection {
@@ -64,6 +77,29 @@ export class Collection {
       for (const record of block.records()) if (!changed.has(record.id)) yield record;
     }
     for (const record of changed.values()) if (record) yield record;
+  }
+
+  /** Resolves when few changes are pending, so that `partAfter` takes little time. */
+  async settle(): Promise<void> {
+    if (this.#pendingChanges.size + this.#changesInNext.size > maxPendingInPart) await this.version();
+  }
+
+  /** Returns the first `limit` records with an ID above `after`, after all changes so far. The time grows with `limit` and the pending changes. */
+  partAfter(after: number, limit: number): CollectionPart {
+    const changed = new Map([...this.#changesInNext, ...this.#pendingChanges]);
+    let count = this.#version.size;
+    const records: MemoryRecord[] = [];
+    for (const [id, record] of changed) {
+      count += Number(record !== undefined) - Number(this.#version.find(id) !== undefined);
+      if (record && id > after) records.push(record);
+    }
+    let unchanged = 0;
+    for (const record of recordsAfter(this.#version.blocks, after)) {
+      if (changed.has(record.id)) continue;
+      records.push(record);
+      if (++unchanged === limit) break;
+    }
+    return { count, revision: this.#revision, records: records.sort((a, b) => a.id - b.id).slice(0, limit) };
   }
 
   /** Adds a change, as the row of the record after it. Any program version may have written the row. */

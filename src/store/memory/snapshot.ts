@@ -14,8 +14,11 @@
 import type { RecordChange } from "../../model/change.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
-import { Collection } from "./collection.ts";
+import { Collection, type CollectionPart } from "./collection.ts";
 import type { MemoryRecord } from "./memory-record.ts";
+
+/** Whether a record exists before a change, by operation. The base version has written another operation, for which this is unknown. */
+const existenceBefore: Readonly<Record<string, boolean | undefined>> = { create: false, update: true, delete: true };
 
 /** The records of a site in memory, as of `revision`. */
 export class Snapshot {
@@ -72,16 +75,39 @@ export class Snapshot {
     return this.revision === head.revision && this.epoch === head.epoch && this.timeline === head.timeline;
   }
 
-  /** Applies the next change, and skips a change that was applied before. Returns false if changes before it are missing. */
+  /**
+   * Applies the next change, and skips a change that was applied before. Returns false, and changes nothing, if changes before it are missing, or if it
+   * does not fit the records in memory (`fits`).
+   */
   apply(change: RecordChange): boolean {
     if (change.revision <= this.revision) return true;
-    if (change.revision !== this.revision + 1) return false;
+    if (change.revision !== this.revision + 1 || !this.fits(change)) return false;
     this.revision = change.revision;
     this.#last = change;
     const { id, revision, operation } = change;
     const body = operation === "delete" ? null : change.body;
     this.#named(change.resource)?.set({ id, revision, body });
     return true;
+  }
+
+  /**
+   * Whether the next change can follow on the records in memory: a created record does not exist before, and an updated or deleted record does.
+   * Otherwise a change was lost or applied twice.
+   */
+  fits({ resource, id, operation }: RecordChange): boolean {
+    const collection = this.#named(resource);
+    const existsBefore = existenceBefore[operation];
+    return !collection || existsBefore === undefined || existsBefore === (collection.find(id) !== undefined);
+  }
+
+  /** Resolves when `partAfter` takes little time. */
+  async settle({ name }: Resource): Promise<void> {
+    await this.#collections.get(name)?.settle();
+  }
+
+  /** Returns the first `limit` records of a resource with an ID above `after`, as of this moment. */
+  partAfter({ name }: Resource, after: number, limit: number): CollectionPart {
+    return this.#collections.get(name)?.partAfter(after, limit) ?? { count: 0, revision: 0, records: [] };
   }
 
   /** Returns a snapshot with the same records. Later changes of one of the two do not affect the other. */

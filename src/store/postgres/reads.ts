@@ -12,7 +12,7 @@ import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { lookUp, sql } from "./statements.ts";
 
-type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
+type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readSite">;
 
 /** Rows per chunk. Processing a chunk blocks other requests for about a millisecond. */
 const rowsPerChunk = 500;
@@ -47,6 +47,11 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
       pagePool.read(async (connection) => {
         const rows = await lookUp(connection, sql.page, site, resource, limit, offset);
         return { ...toReadResult(connection, rows[0], requiredHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
+      }),
+    readRowsAfter: (site, resource, { after, limit }) =>
+      pagePool.read(async (connection) => {
+        const rows = await lookUp(connection, sql.rowsAfter, site, resource, after, limit);
+        return { ...toReadResult(connection, rows[0], undefined), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
     readSite: (site, use, requiredHead) => {
       const read = () => readSite(site, use, requiredHead);

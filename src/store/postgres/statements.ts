@@ -67,6 +67,8 @@ export const sql = {
 
   page: `${siteWith("and body is not null order by id limit $3 offset $4")} order by found.id`,
 
+  rowsAfter: `${siteWith("and id > $3 order by id limit $4")} order by found.id`,
+
   rows: (site: number) =>
     `select ${columnsInSite("records")} from records where site_id = ${list([site])} order by ${keyInSite("records")}`,
 

@@ -27,7 +27,8 @@ import { systemSite } from "../../model/system-site.ts";
 import { Snapshot } from "../memory/snapshot.ts";
 import { HeadQueries, type HeadQueryResult } from "./head-queries.ts";
 import type { CacheUsage } from "./memory-budget.ts";
-import { type OnLostCommits, SnapshotCache, type SystemSiteSubscriber } from "./snapshot-cache.ts";
+import { type CacheEvents, SnapshotCache, type SystemSiteSubscriber } from "./snapshot-cache.ts";
+import type { SnapshotDifference } from "./snapshot-differences.ts";
 import { SiteLoadPolicy, type UncachedRead, UncachedSite, type UncachedSiteOptions } from "./uncached-site.ts";
 
 /** Maximum head queries per call. While a site is being restored, the epoch in its head and the epoch of its rows can differ. Then the heads are read again. */
@@ -38,6 +39,8 @@ const maxCheckedUncachedSites = 1000;
 
 /** An up-to-date view of a site: its snapshot if it is cached, otherwise an `UncachedSite`. */
 export type SiteView = Snapshot | UncachedSite;
+
+const noEvents: CacheEvents = { onLost: () => {}, onDifferences: () => {} };
 
 export class SiteViews {
   readonly #engine: Engine;
@@ -54,9 +57,9 @@ export class SiteViews {
   readonly #checkedUncachedSites = new Map<number, UncachedSite>();
 
   /** @param budget maximum memory of all snapshots together, in bytes */
-  constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits = () => {}) {
+  constructor(engine: Engine, resources: readonly Resource[], budget: number, events: Partial<CacheEvents> = {}) {
     this.#engine = engine;
-    this.#snapshots = new SnapshotCache(engine, resources, budget, onLost);
+    this.#snapshots = new SnapshotCache(engine, resources, budget, { ...noEvents, ...events });
     this.#sharedHeads = engine.checkUnchanged ? undefined : new HeadQueries((sites) => this.#readHeads(sites));
     this.#uncachedSiteOptions = {
       engine,
@@ -147,6 +150,21 @@ export class SiteViews {
   applyOwnCommit(site: number, change: RecordChange, epoch: string, timeline?: number): void {
     const snapshot = this.#snapshots.find(site);
     if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#snapshots.applyEntry(snapshot, change);
+  }
+
+  /** Returns the IDs of the sites in memory. */
+  listCachedSites(): number[] {
+    return this.#snapshots.listSites();
+  }
+
+  /** Returns the snapshot of `site`, which may not be up to date, without marking it as used; undefined if it is not cached. */
+  findCached(site: number): Snapshot | undefined {
+    return this.#snapshots.find(site);
+  }
+
+  /** Drops a snapshot that differs from the database, so that the next request loads its site. */
+  drop(snapshot: Snapshot, differences: readonly SnapshotDifference[]): void {
+    this.#snapshots.drop(snapshot, differences);
   }
 
   /** The head of the system site in memory; before the first load, revision 0 with an empty epoch. */

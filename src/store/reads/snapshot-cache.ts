@@ -36,6 +36,7 @@ import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
 import { compareWithDatabase } from "./compare-after-failover.ts";
 import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";
+import type { OnDifferences, SnapshotDifference } from "./snapshot-differences.ts";
 
 /** A subscriber to the system site: gets its cached snapshot, and the snapshot after each load, and then each change. */
 export interface SystemSiteSubscriber {
@@ -44,7 +45,13 @@ export interface SystemSiteSubscriber {
 }
 
 /** Called after the database lost commits of a site that were in memory, and the site got a new epoch for that reason. */
-export type OnLostCommits = (site: number) => void;
+type OnLostCommits = (site: number) => void;
+
+/** The events of a cache that a caller may be told of. */
+export interface CacheEvents {
+  readonly onLost: OnLostCommits;
+  readonly onDifferences: OnDifferences;
+}
 
 export class SnapshotCache {
   readonly #engine: Engine;
@@ -54,14 +61,16 @@ export class SnapshotCache {
   readonly #loadsInFlight = new SingleFlight<number, Snapshot>();
   readonly #subscribers: SystemSiteSubscriber[] = [];
   readonly #memory: MemoryBudget;
-  readonly #onLost: OnLostCommits;
+  readonly #events: CacheEvents;
+  /** Snapshots that were dropped because they differ from the database. Copies of them are not cached either. */
+  readonly #dropped = new WeakSet<Snapshot>();
   #loads = 0;
   #evictions = 0;
 
   /** @param budget in bytes */
-  constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits) {
+  constructor(engine: Engine, resources: readonly Resource[], budget: number, events: CacheEvents) {
     this.#engine = engine;
-    this.#onLost = onLost;
+    this.#events = events;
     this.#resources = resources;
     this.#memory = new MemoryBudget(budget);
   }
@@ -70,6 +79,11 @@ export class SnapshotCache {
   listUnverified(timeline: number | undefined): number[] {
     const snapshots = [...this.#snapshots.values()].filter((snapshot) => snapshot.timeline !== timeline);
     return snapshots.map(({ siteId }) => siteId);
+  }
+
+  /** Returns the IDs of the sites with a snapshot. */
+  listSites(): number[] {
+    return [...this.#snapshots.keys()];
   }
 
   find(site: number): Snapshot | undefined {
@@ -134,7 +148,7 @@ export class SnapshotCache {
     if (finding === "lost" && this.#engine.replaceEpoch) {
       // Replace the epoch before the snapshot is evicted. Otherwise, if this fails, no later request could detect the loss.
       headAfter = await this.#engine.replaceEpoch(siteId, epoch);
-      this.#onLost(siteId);
+      this.#events.onLost(siteId);
     }
     if (this.#snapshots.get(siteId) === snapshot) this.evict(siteId);
     return headAfter;
@@ -167,14 +181,25 @@ export class SnapshotCache {
     return (await this.#applyNewEntries(snapshot, head)) ?? this.#startInBackground(siteId, loadLater);
   }
 
-  /** Applies a change to `snapshot`. Returns false if changes before it are missing. */
+  /**
+   * Applies a change to `snapshot`. Returns false if changes before it are missing. If the change does not fit the records in memory, drops the
+   * snapshot and returns false too, so that the site is loaded.
+   */
   applyEntry(snapshot: Snapshot, change: RecordChange): boolean {
     const isNew = change.revision > snapshot.revision;
-    if (!snapshot.apply(change)) return false;
+    if (!this.#applyOrDrop(snapshot, change)) return false;
     // A request can still be updating a snapshot that was replaced in the cache. Subscribers are notified only of the cached snapshot.
     if (isNew && snapshot === this.#snapshots.get(systemSite))
       for (const subscriber of this.#subscribers) subscriber.onEntry(change);
     return true;
+  }
+
+  /** Drops a snapshot that differs from the database: evicts its site, so that the next request loads it, and reports the differences. */
+  drop(snapshot: Snapshot, differences: readonly SnapshotDifference[]): void {
+    const { siteId, epoch, revision } = snapshot;
+    this.#dropped.add(snapshot);
+    if (this.#snapshots.get(siteId)?.epoch === epoch) this.evict(siteId);
+    this.#events.onDifferences({ site: siteId, revision, differences });
   }
 
   /** Marks `snapshot` as used now, and evicts others if all together exceed the budget. */
@@ -192,6 +217,13 @@ export class SnapshotCache {
     if (!snapshot) return;
     this.#memory.remove(snapshot);
     this.#snapshots.delete(site);
+  }
+
+  #applyOrDrop(snapshot: Snapshot, change: RecordChange): boolean {
+    if (snapshot.apply(change)) return true;
+    const { resource, id, operation, revision } = change;
+    if (revision === snapshot.revision + 1) this.drop(snapshot, [{ resource, id, kind: "unfit-change", operation }]);
+    return false;
   }
 
   /** Starts `work` in the background, unless a load or replacement of the site is in flight. If it rejects, the next request starts again. */
@@ -258,9 +290,10 @@ export class SnapshotCache {
         limit,
         requiredHead: head,
       });
-      if (!changes?.every((change) => copy.apply(change))) return this.#readSnapshot(siteId, head);
+      if (!changes?.every((change) => this.#applyOrDrop(copy, change))) return this.#readSnapshot(siteId, head);
       await yieldToEventLoop();
     }
+    if (this.#dropped.has(snapshot)) return this.#readSnapshot(siteId, head);
     return copy;
   }
 

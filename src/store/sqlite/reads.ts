@@ -94,7 +94,7 @@ function guardReads(database: Database, requireUnreplaced: () => void): GuardedR
 
 // Reads of one site: one record, a page of records, or all rows.
 
-type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
+type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readSite">;
 
 /** Rows per chunk. A site with at most this number of rows is read as one chunk, on the shared connection. */
 const rowsPerChunk = 256;
@@ -133,6 +133,8 @@ function createSiteReads(
       })),
     readPage: async (site, resource, { limit, offset }, requiredHead) =>
       read(site, requiredHead, (found) => ({ ...found, rows: sql.page.all(site, resource, limit, offset) })),
+    readRowsAfter: async (site, resource, { after, limit }) =>
+      read(site, undefined, (found) => ({ ...found, rows: sql.rowsAfter.all(site, resource, after, limit) })),
     readSite: async (site, use, requiredHead) => {
       const small = read(site, requiredHead, (found) => ({ ...found, rows: sql.rows.all(site, rowsPerChunk + 1) }));
       const { rows, ...found } = small;
@@ -156,6 +158,9 @@ function siteStatements(database: Database) {
     page: database.query<RecordRow, [number, string, number, number]>(
       `select ${recordColumns} from records
 where site_id = ? and resource = ? and body is not null order by id limit ? offset ?`,
+    ),
+    rowsAfter: database.query<RecordRow, [number, string, number, number]>(
+      "select resource, id, revision, body from records where site_id = ? and resource = ? and id > ? order by id limit ?",
     ),
   };
 }

@@ -108,7 +108,7 @@ export function decideBatch(intents: readonly Intent[], state: BatchState, atomi
     result.outcomes.push(outcome);
     if (atomic && abortsBatch(outcome, intent)) return { ...emptyBatchResult(), outcomes: result.outcomes };
   }
-  requireConsecutive(result.entries, revisions);
+  requireSound(result.entries, revisions, state);
   return result;
 }
 
@@ -126,13 +126,20 @@ function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
   return outcome.kind === "rejected" && (!isOptional || outcome.rejectionReason === "other-epoch");
 }
 
-/** Asserts that entries are numbered without a gap, because readers of the journal rely on it. `Snapshot.apply` checks it again. */
-function requireConsecutive(entries: readonly JournalRow[], revisions: Map<number, number>): void {
-  for (const { site_id: site, revision } of entries) {
+/**
+ * Asserts that entries are numbered without a gap, up to the revision that their sites will have, and that exactly updates have the record before them.
+ * Readers of the journal rely on this. `Snapshot.apply` checks it again.
+ */
+function requireSound(entries: readonly JournalRow[], revisions: Map<number, number>, { sites }: BatchState): void {
+  for (const { site_id: site, revision, operation, before } of entries) {
     const last = revisions.get(site) as number;
     if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} does not follow on entry ${last}`);
+    if ((operation === "update") !== (before !== null))
+      throw new Error(`site ${site}: the ${operation} ${revision} has a wrong record before it`);
     revisions.set(site, revision);
   }
+  for (const [site, { revision }] of sites)
+    if (revisions.get(site) !== revision) throw new Error(`site ${site} is at revision ${revision} without its entry`);
 }
 
 function rejectIfSiteNotUsable({ site }: Intent, state: BatchState): Outcome | undefined {
@@ -164,6 +171,7 @@ function decideIntent(intent: Intent, state: BatchState, result: BatchResult): O
   if (intent.ifStillMatched && !state.changesSinceMatch.isConditionMet(intent, intent.ifStillMatched, row?.body)) {
     return { kind: "rejected", rejectionReason: "match-changed" };
   }
+  if (row) requireInJournal(row, site);
   const decision = decideRecordChange(intent, row, last + 1, site.epoch);
   if (decision.kind === "rejected") return decision;
   const operation = toJournalOperation(intent, row);
@@ -188,6 +196,12 @@ function decideIntent(intent: Intent, state: BatchState, result: BatchResult): O
   result.rows.add(state.rows.upsertFromEntry(row, change));
   addStoredResponse(intent, change, state, result);
   return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: state.timeline };
+}
+
+/** Asserts that the row of a record was not changed after the last entry of the journal. */
+function requireInJournal({ site_id, resource, id, revision }: BatchRow, { revision: last }: SiteState): void {
+  if (revision > last)
+    throw new Error(`site ${site_id} is at revision ${last}, and its ${resource} ${id} at revision ${revision}`);
 }
 
 interface RecordState {

@@ -94,6 +94,7 @@ const others = [
     "readHeads",
     "readRecord",
     "readPage",
+    "readRowsAfter",
     "readSite",
     "readChangesSince",
     "readJournalPage",

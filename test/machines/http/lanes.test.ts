@@ -106,6 +106,7 @@ async function openHandler(kind: EngineKind) {
   const changeNotifier = new SiteChangeNotifier(engine);
   const dependencies = {
     ...{ engine: observed, engineCalls: new Map(), lastBackup: new LastBackup(engine), siteViews },
+    verification: { families: () => [] },
     ...{ resources: allResources },
     ...{ writeQueue: new WriteQueue(observed, siteViews), changeNotifier, log: pino({ level: "silent" }) },
     ...{ systemSiteIndex, build: () => ({ version: "", commit: "" }), accessLog: undefined, now: () => now },

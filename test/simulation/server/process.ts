@@ -8,6 +8,7 @@ import { SiteChangeNotifier } from "../../../src/store/changes/site-change-notif
 import { LastBackup } from "../../../src/store/last-backup.ts";
 import { measureEngine } from "../../../src/store/measured-engine.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
+import type { OnDifferences } from "../../../src/store/reads/snapshot-differences.ts";
 import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
 import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
 import type { SimulatedDatabase } from "../database.ts";
@@ -31,6 +32,8 @@ export interface ServerOptions {
   readonly plant: PlantedServerFault | undefined;
   readonly meanwhile: () => Promise<unknown>;
   readonly onKill: (process: ServerProcess) => void;
+  /** Called when a change does not fit the records in memory. */
+  readonly onDifferences: OnDifferences;
 }
 
 const log = pino({ level: "silent" });
@@ -61,7 +64,7 @@ export class ServerProcess {
     this.#skew = random.chance(0.3) ? random.whole(-600_000, 600_000) : 0;
     const planted = plant?.engine?.(options.engine, database, random) ?? options.engine;
     const { engine, calls } = measureEngine(this.#toEngine(planted));
-    this.siteViews = new SiteViews(engine, allResources, random.pick([30_000, 10_000_000]));
+    this.siteViews = new SiteViews(engine, allResources, random.pick([30_000, 10_000_000]), options);
     const systemSiteIndex = new SystemSiteIndex(allResources);
     this.siteViews.subscribeToSystemSite(systemSiteIndex);
     this.#notifier = new SiteChangeNotifier(engine);
@@ -69,6 +72,7 @@ export class ServerProcess {
     const dependencies = {
       ...parts,
       lastBackup: new LastBackup(engine),
+      verification: { families: () => [] },
       writeQueue: new WriteQueue(engine, this.siteViews),
       changeNotifier: this.#notifier,
       build: () => ({ version: "0.0.0", commit: "" }),

@@ -273,6 +273,7 @@ class ServerSimulation {
       commits: () => this.#commits,
       meanwhile: async () => {},
       onKill: (killed) => this.#network.onKill(killed),
+      onDifferences: (found) => this.#checker.fault(`a change does not fit: ${JSON.stringify(found)}`),
     });
     this.#processes.push(process);
   }

@@ -215,7 +215,7 @@ for (const { what, stored, shown } of [
 test("when another machine has taken over, sites in memory that no one requests are compared, too", async () => {
   const manual = createManualEngine();
   const lost: number[] = [];
-  const siteViews = new SiteViews(manual.engine, [brand], plenty, (site) => void lost.push(site));
+  const siteViews = new SiteViews(manual.engine, [brand], plenty, { onLost: (site) => void lost.push(site) });
   const on = (head: Head, timeline: number) => ({ ...head, timeline });
   const first = loadUpToDate(siteViews, 1);
   (await manual.next("readHeads")).resolve([on(systemHead, 1), on(headAt(3), 1)]);
@@ -401,7 +401,7 @@ test("records do not catch up before the keys, so that no other request finds th
   const { args, resolve } = await manual.next("readChangesSince");
   expect(args.slice(0, 2)).toEqual([0, 0]);
   expect(await manual.waiting()).toEqual([]);
-  resolve([changeTo(1)]);
+  resolve([{ ...changeTo(1), operation: "create" }]);
   (await manual.next("readChangesSince")).resolve([changeTo(2)]);
   expect(nameIn(await first)).toBe("r2");
   expect(siteViews.systemHead.revision).toBe(1);
