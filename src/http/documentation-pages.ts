@@ -49,7 +49,7 @@ export async function createPages(
   const home = (address: string) => ({ type: htmlType, text: homePage(resources, address, clientPath) });
   const made = [["/", home] as const, ...filesWithAddress(resources, client)].map(([path, make]): [string, Respond] => [
     path,
-    (context) => serveMade(context, make(addressOf(context)), "X-Forwarded-Proto"),
+    (context) => serveMade(context, make(addressOf(context)), "X-Forwarded-Host, X-Forwarded-Proto"),
   ]);
   const responders = new Map([...made, ...files]);
   return {
@@ -88,7 +88,7 @@ function serveFile({ type, make, policy, isVersioned, isCompressed }: ServedFile
   };
 }
 
-/** Responds with a text that was made for this request. @param vary the request header field that the text depends on */
+/** Responds with a text that was made for this request. @param vary the request header fields that the text depends on */
 function serveMade(context: RequestContext, { type, text }: Download, vary: string): MaybePromise<WireResponse> {
   const bytes = Buffer.from(text);
   const headers = {

@@ -28,12 +28,12 @@ export interface Documentation {
 
 const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/|llms\.txt$)/;
 
-/** The name of the site that the key opens, for the pages: they say what an example would change. */
+/** The name of the site that the key opens, and the scope of the key, for the pages: they say what an example would change. */
 const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
   readOperation: "look-up",
   methods: ["GET", "HEAD"],
   respond: (context) => {
-    const body = JSON.stringify({ Site: context.sandbox ?? context.site?.name });
+    const body = JSON.stringify({ Site: context.sandbox ?? context.site?.name, Scope: context.key?.scope });
     return toResponse(context, 200, { type: "application/json", body: Buffer.from(body) });
   },
 });

@@ -108,7 +108,7 @@ describe("what describes the interface", () => {
     ] as const) {
       const coded = await get(path, { "Accept-Encoding": accepted });
       expect(coded.headers.get("Content-Encoding")).toBe(coding);
-      expect(coded.headers.get("Vary")).toMatch(/^(?:X-Forwarded-Proto, )?Accept-Encoding$/);
+      expect(coded.headers.get("Vary")).toMatch(/^(?:X-Forwarded-Host, X-Forwarded-Proto, )?Accept-Encoding$/);
       expect(new Uint8Array(decode(await bytes(coded)))).toEqual(content);
       const etag = coded.headers.get("ETag") as string;
       tags.add(etag);
@@ -287,14 +287,23 @@ describe("an example that changes records", () => {
 });
 
 describe("/docs/site.json", () => {
-  test("is the name of the site or sandbox that a valid key opens", async () => {
+  test("is the name of the site or sandbox that a valid key opens, and the scope of the key", async () => {
     const { status, headers, json } = await server.call("GET", "/docs/site.json", { key: server.key });
-    expect([status, headers.get("Content-Type"), json]).toEqual([200, "application/json", { Site: server.site.Name }]);
+    expect([status, headers.get("Content-Type"), json]).toEqual([
+      200,
+      "application/json",
+      { Site: server.site.Name, Scope: "write" },
+    ]);
     expect(headers.get("Cache-Control")).toBe("no-cache, no-store, must-revalidate");
     const { site } = await makeSandbox(server.engine, server.site.Name, { now: Date.now });
     const sandboxKey = (await createKey(server.engine, site, {}, Date.now())).key;
     const response = await server.call("GET", "/docs/site.json", { key: sandboxKey });
-    expect([response.json, response.headers.get("X-Sandbox")]).toEqual([{ Site: "shop-sandbox" }, "shop-sandbox"]);
+    expect([response.json, response.headers.get("X-Sandbox")]).toEqual([
+      { Site: "shop-sandbox", Scope: "write" },
+      "shop-sandbox",
+    ]);
+    const reading = (await createKey(server.engine, server.site, { scope: "read" }, Date.now())).key;
+    expect((await server.call("GET", "/docs/site.json", { key: reading })).json.Scope).toBe("read");
     expect((await server.call("GET", "/docs/site.json", { key: "" })).status).toBe(401);
     expect((await server.call("GET", "/docs/site.json", { key: "wrong" })).status).toBe(401);
     expect((await server.call("POST", "/docs/site.json", { key: server.key })).status).toBe(405);

@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Dialog, Page } from "playwright-core";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
+import { createKey } from "../../src/operator/sites/keys.ts";
 import { openBrowser, openPage, type Watched } from "../support/console/browser.ts";
 import { type DemoServer, startDemo, startDemoServer } from "../support/programs/demo-server.ts";
 
@@ -170,6 +172,11 @@ test("with a sandbox key, every page says that only the sandbox changes, and a d
     expect(await form.locator(".writes").textContent()).toBe("This changes records of the site that your key opens.");
     await page.locator("#key").fill(`sfk_${"x".repeat(42)}`);
     await page.locator("#key-meaning").getByText("The server does not accept this key.").waitFor();
+    const { site } = await makeSandbox(demo.engine, "demo", { now: Date.now });
+    const readKey = (await createKey(demo.engine, site, { scope: "read" }, Date.now())).key;
+    await page.locator("#key").fill(readKey);
+    await page.locator("#key-meaning").getByText("It may only read the sandbox demo-sandbox.").waitFor();
+    expect(await form.locator(".writes").textContent()).toBe("Your key may only read: the server rejects this.");
     const live = await fetch(`${demo.url}/restapi/brands/3.json`, { headers: { "X-API-AUTH": demo.key } });
     expect(live.status).toBe(200);
     await page.context().close();

@@ -23,13 +23,22 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   };
 
-  /** @param site the site that the key opens, and whether it is a sandbox; null if it is not known. @param start the beginning of the sentence about the key */
+  /**
+   * @param site the site that the key opens, whether it is a sandbox, and whether the key may only read; null if it is not known
+   * @param start the beginning of the sentence about the key
+   */
   const show = (site, start) => {
     if (site) Object.assign(root.dataset, { site: site.name, kind: site.isSandbox ? "sandbox" : "live" });
     else for (const name of ["site", "kind"]) delete root.dataset[name];
     const changed = site && (site.isSandbox ? `only the sandbox ${site.name}` : `the live site ${site.name}`);
-    for (const note of notes) note.textContent = site ? `This changes ${changed}.` : general;
-    if (site) meaning.textContent = `${start} a ${site.isSandbox ? "sandbox" : "live"} key. It changes ${changed}.`;
+    const [note, effect] = site?.isReadOnly
+      ? [
+          "Your key may only read: the server rejects this.",
+          `It may only read ${site.isSandbox ? "the sandbox" : "the live site"} ${site.name}.`,
+        ]
+      : [site ? `This changes ${changed}.` : general, `It changes ${changed}.`];
+    for (const one of notes) one.textContent = note;
+    if (site) meaning.textContent = `${start} a ${site.isSandbox ? "sandbox" : "live"} key. ${effect}`;
   };
 
   const forget = (text) => {
@@ -45,7 +54,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (response.status === 401) return forget("The server does not accept this key.");
     if (!response.ok) return forget(`The server answers ${response.status}: ${content.detail}.`);
     const sandbox = response.headers.get("X-Sandbox");
-    const site = { name: sandbox ?? content.Site, isSandbox: sandbox !== null };
+    const site = { name: sandbox ?? content.Site, isSandbox: sandbox !== null, isReadOnly: content.Scope === "read" };
     remember(site);
     show(site, "This is");
   };

@@ -83,7 +83,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const send = async (form) => {
     const { method, path, headers, body } = requestOf(form);
     const key = document.querySelector("#key").value.trim();
-    const isDelete = method === "DELETE" || /^delete$/i.test(headers["X-HTTP-Method-Override"]);
+    const isDelete = method === "DELETE" || /^\s*delete\s*$/i.test(headers["X-HTTP-Method-Override"]);
     if (isDelete && !mayDelete(key)) return show(form, "Not sent", "Nothing was deleted.");
     const all = { ...headers, ...(key ? { "X-API-AUTH": key } : {}) };
     const response = await fetch(path, { method, headers: all, body, cache: "no-store" });
