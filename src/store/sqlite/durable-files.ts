@@ -8,7 +8,7 @@ import { systemErrorCode } from "../../lib/errors-for-log.ts";
 const chunkBytes = 1024 * 1024;
 
 /** Codes of errors that say that a folder cannot be flushed by this user, or on this file system. */
-const cannotFlush = ["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EISDIR"];
+const cannotFlush = ["EACCES", "EPERM", "EINVAL", "ENOTSUP", "ENOSYS", "EROFS", "EISDIR"];
 
 /**
  * Flushes a folder and all folders above it, so that a power loss does not remove new ones with everything in them. SQLite flushes only the folder of
