@@ -170,7 +170,7 @@ function sandboxKey(shop: Shop): string {
 async function siteName(shop: Shop, key: string): Promise<string | undefined> {
   const answer = await shop.call("GET", "/docs/site.json", { key });
   shop.status(answer, 200);
-  return /^\{"Site":\s*"([a-z0-9-]+)"\}\s*$/.exec(answer.text)?.[1];
+  return /^\{"Site":\s*"([a-z0-9-]+)"[,}]/.exec(answer.text)?.[1];
 }
 
 /** Checks a 401, and returns what must not depend on the key. */
