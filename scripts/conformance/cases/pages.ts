@@ -91,12 +91,16 @@ export const pageCases = [
       shop.same({ ...answer, text }, "what is loaded from another host", loaded, null);
     }
   }),
-  once("The documentation is the same on every server.", "/docs/site.json names the site and the scope of the key", async (shop) => {
-    const answer = await shop.call("GET", "/docs/site.json");
-    shop.status(answer, 200);
-    shop.same(answer, "the members", Object.keys(JSON.parse(answer.text)), ["Site", "Scope"]);
-    shop.status(await shop.call("GET", "/docs/site.json", { key: null }), 401);
-  }),
+  once(
+    "The documentation is the same on every server.",
+    "/docs/site.json names the site and the scope of the key",
+    async (shop) => {
+      const answer = await shop.call("GET", "/docs/site.json");
+      shop.status(answer, 200);
+      shop.same(answer, "the members", Object.keys(JSON.parse(answer.text)), ["Site", "Scope"]);
+      shop.status(await shop.call("GET", "/docs/site.json", { key: null }), 401);
+    },
+  ),
   casesOf(13).once("The admin listener has a second address", "the public port serves nothing of it", async (shop) => {
     for (const path of ["/metrics", "/console.js", "/operator", "/operator/session", "/console.js.LICENSE.txt"])
       shop.status(await shop.call("GET", path), 404);
