@@ -86,8 +86,8 @@ test("reads no settings from files in the folder where it is started, and runs n
   expect(existsSync(workspace.file("loaded"))).toBe(false);
 });
 
-test("is a file of at most 3 MB", () => {
-  expect(packedBytes).toBeLessThan(3_000_000);
+test("is a file of at most 2.5 MB", () => {
+  expect(packedBytes).toBeLessThan(2_500_000);
 });
 
 test("has the changelog, no source of the tests, and no pictures", () => {
