@@ -1,5 +1,5 @@
-// The API of the console under `/operator`. Each action is a method on a path, for a signed-in operator. It only calls functions of operator/, so
-// that the console and the command line can do the same.
+// The API of the console under `/operator`. Each action is a method on a path, for a signed-in operator. Its work is done by
+// functions of operator/, so that the console and the command line can do the same.
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";

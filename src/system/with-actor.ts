@@ -14,27 +14,27 @@ import { shareSystemRecords } from "./read-system-records.ts";
  * @param run the ID that all changes of this command or action share
  */
 export function withActor(engine: Engine, actor: string, run: string): Engine {
-  const addActor = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));
-  const addingActor = (amend: Amend): Amend => ({
+  const addToIntents = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));
+  const addToAmend = (amend: Amend): Amend => ({
     ...amend,
     decide(swap) {
       const { intents, webhooks } = amend.decide(swap);
-      return { intents: addActor(intents), webhooks };
+      return { intents: addToIntents(intents), webhooks };
     },
   });
   const commits: EngineCommits = {
-    commit: (intents, options) => engine.commit(addActor(intents), options),
-    commitAtomically: (batches, onOutcomes) => engine.commitAtomically(addActorToAll(batches, addActor), onOutcomes),
+    commit: (intents, options) => engine.commit(addToIntents(intents), options),
+    commitAtomically: (batches, onOutcomes) => engine.commitAtomically(addToBatches(batches, addToIntents), onOutcomes),
   };
   const wrapper: Engine = {
     ...engine,
     ...commits,
-    replaceAllData: (rows, save, amend) => engine.replaceAllData(rows, save, amend && addingActor(amend)),
+    replaceAllData: (rows, save, amend) => engine.replaceAllData(rows, save, amend && addToAmend(amend)),
   };
   shareSystemRecords(engine, wrapper);
   return wrapper;
 }
 
-function* addActorToAll<T>(batches: Iterable<T>, addActor: (batch: T) => T): Generator<T> {
-  for (const batch of batches) yield addActor(batch);
+function* addToBatches<T>(batches: Iterable<T>, addTo: (batch: T) => T): Generator<T> {
+  for (const batch of batches) yield addTo(batch);
 }

@@ -12,10 +12,10 @@ import type { ServedWebhook, SystemSiteIndex } from "../system/system-site-index
 import { type AttemptDependencies, attemptDelivery, type NextEvent } from "./delivery-attempt.ts";
 import type { LastSent } from "./last-sent.ts";
 import {
-  abandonLease,
   acquireLease,
   type LeaseRef,
   type NextDelivery,
+  releaseChangedLease,
   releaseLease,
   type WebhookLease,
 } from "./lease.ts";
@@ -55,7 +55,7 @@ export async function deliverNext(
   // Yield: the leases of many webhooks are acquired together, and reading an event takes one or two milliseconds.
   await yieldToEventLoop();
   const next = await prepareNextEvent(lease, webhook, { ...dependencies, now: clock.now });
-  if (next === "lost") return abandonLease(leaseRef);
+  if (next === "lost") return releaseChangedLease(leaseRef);
   if (next === "none") return releaseLease(leaseRef, "done");
   if (next === "skipped") return releaseLease(leaseRef, "later");
   return attemptDelivery(next, webhook, leaseRef, dependencies, stop);
@@ -68,7 +68,7 @@ async function acquireOrRenewLease(
   { engine, holder, clock }: DeliveryDependencies,
 ): Promise<WebhookLease | undefined> {
   // The renewal of a sandbox has moved the webhook to another site, where it has another state.
-  if (leaseRef.lease && leaseRef.lease.state.site !== webhook.site) await abandonLease(leaseRef);
+  if (leaseRef.lease && leaseRef.lease.state.site !== webhook.site) await releaseChangedLease(leaseRef);
   const { lease } = leaseRef;
   const isRenewed = lease !== undefined && lease.usableMs > 0 && (await lease.renew());
   leaseRef.lease = isRenewed ? lease : await acquireLease(webhook, { engine, holder, clock });

@@ -10,7 +10,7 @@ import { toInstant } from "../system/system-changes.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
 import type { Clock } from "./clock.ts";
 import type { LastSent } from "./last-sent.ts";
-import { abandonLease, type LeaseRef, type NextDelivery, releaseLease, type WebhookLease } from "./lease.ts";
+import { type LeaseRef, type NextDelivery, releaseChangedLease, releaseLease, type WebhookLease } from "./lease.ts";
 import { decideAfterFailure, updateAfterSuccess } from "./retry-policy.ts";
 import type { Delivery, DeliveryResponse } from "./send.ts";
 import { signatureHeaders, type WebhookEvent } from "./webhook-event.ts";
@@ -60,7 +60,7 @@ export async function attemptDelivery(
   // A webhook without a secret is being removed.
   if (valid.length === 0) return releaseLease(leaseRef, "later");
   const aborting = abortAtLeaseEnd(leaseRef.lease as WebhookLease, clock, stop);
-  const giveUp = () => (stop.aborted ? releaseLease(leaseRef, "done") : abandonLease(leaseRef));
+  const giveUp = () => (stop.aborted ? releaseLease(leaseRef, "done") : releaseChangedLease(leaseRef));
   const startedAt = clock.monotonicMs();
   dependencies.lastSent.trackSent((leaseRef.lease as WebhookLease).state, event.next);
   // Await nothing between this check and the request. Otherwise it could be sent after the lease.
@@ -126,7 +126,7 @@ async function saveResponse(
   if (received.fault === null) {
     const update = updateAfterSuccess(event.next);
     if (!hasMore) return releaseLease(leaseRef, "done", update);
-    return (await lease.update(update)) ? "more" : abandonLease(leaseRef);
+    return (await lease.update(update)) ? "more" : releaseChangedLease(leaseRef);
   }
   const { clock, random, onPause } = dependencies;
   const { update, pauseReason } = decideAfterFailure(lease.state, received, { now: clock.now(), random: random() });

@@ -21,7 +21,7 @@ const renewAfterMs = leaseMs / 3;
 const safetyMarginMs = 1000;
 
 /** Maximum attempts to release a lease while operators change the state. */
-const maxHandOvers = 10;
+const maxReleaseAttempts = 10;
 
 type LeaseEngine = Pick<WebhookStore, "acquireWebhookLease" | "compareAndSetWebhook">;
 
@@ -94,9 +94,9 @@ export class WebhookLease {
   }
 
   /** Releases the lease even if the webhook was rewound or resumed: reads the state again, and changes nothing else in it. */
-  async handOver(): Promise<void> {
+  async releaseAnyway(): Promise<void> {
     const { engine, holder } = this.#options;
-    for (let attempt = 0; attempt < maxHandOvers; attempt++) {
+    for (let attempt = 0; attempt < maxReleaseAttempts; attempt++) {
       const state = await engine.acquireWebhookLease(this.#state, holder, leaseMs);
       if (!state || (await engine.compareAndSetWebhook(state, { ...state, holder }, released))) return;
     }
@@ -128,14 +128,14 @@ export async function releaseLease(
   const { lease } = leaseRef;
   leaseRef.lease = undefined;
   if (!lease || (await lease.release(update))) return result;
-  await lease.handOver();
+  await lease.releaseAnyway();
   return "more";
 }
 
-/** Gives up a lease after its state was changed by others. The next delivery, in any process, acquires the lease and reads the state again. */
-export async function abandonLease(leaseRef: LeaseRef): Promise<NextDelivery> {
+/** Releases a lease whose state may have been changed by others. The next delivery, in any process, acquires the lease and reads the state again. */
+export async function releaseChangedLease(leaseRef: LeaseRef): Promise<NextDelivery> {
   const { lease } = leaseRef;
   leaseRef.lease = undefined;
-  await lease?.handOver();
+  await lease?.releaseAnyway();
   return "more";
 }

@@ -60,12 +60,12 @@ export class WebhookRunner {
   readonly #lastSent = new LastSent();
   /** Webhooks whose last attempt by this process was slow. */
   readonly #slow = new Set<number>();
-  /** Webhooks that are debouncing, and whether their site has changed since. */
+  /** Webhooks that are debouncing, and whether their site has changed since their last delivery began. */
   readonly #debouncing = new Map<number, boolean>();
   readonly #subscriptions = new Map<number, () => void>();
   readonly #logLimit: LogRateLimiter;
   #knownWebhooks: ReadonlyMap<number, KnownWebhook> = new Map();
-  #givenUp: ReadonlyMap<number, KnownWebhook> = new Map();
+  #pausedByServer: ReadonlyMap<number, KnownWebhook> = new Map();
   #bySite: ReadonlyMap<number, readonly ServedWebhook[]> = new Map();
   #cancelScan: () => void = () => {};
 
@@ -89,8 +89,8 @@ export class WebhookRunner {
   }
 
   /** The webhooks of this database that are paused because their receivers failed, by ID. Metrics still show how far they are behind. */
-  get givenUp(): ReadonlyMap<number, KnownWebhook> {
-    return this.#givenUp;
+  get pausedByServer(): ReadonlyMap<number, KnownWebhook> {
+    return this.#pausedByServer;
   }
 
   /** Aborts the requests in flight and releases the leases, so that other processes continue at once. */
@@ -126,8 +126,8 @@ export class WebhookRunner {
     await catchUpIndex();
     const active = index.listActive();
     this.#knownWebhooks = await readKnownWebhooks(active, engine);
-    const givenUp = index.listPaused().filter(({ pauseReason = "" }) => isOwnPauseReason(pauseReason));
-    this.#givenUp = await readKnownWebhooks(givenUp, engine);
+    const pausedByServer = index.listPaused().filter(({ pauseReason = "" }) => isOwnPauseReason(pauseReason));
+    this.#pausedByServer = await readKnownWebhooks(pausedByServer, engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
     this.#subscribeTo(new Map([...this.#knownWebhooks.values()].map(({ state, head }) => [state.site, head])));
     for (const known of this.#knownWebhooks.values())

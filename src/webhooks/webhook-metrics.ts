@@ -30,7 +30,7 @@ export async function webhookFamilies({
   now,
 }: MetricSources): Promise<MetricFamily[]> {
   const { webhooks, pausedWebhooks } = index.counts;
-  const lags = [...runner.knownWebhooks.values(), ...runner.givenUp.values()]
+  const lags = [...runner.knownWebhooks.values(), ...runner.pausedByServer.values()]
     .map(toLag)
     .filter(({ changes }) => changes > 0);
   const furthest = lags.sort((a, b) => b.changes - a.changes).slice(0, maxSeries);
@@ -48,7 +48,7 @@ export async function webhookFamilies({
     gauge(
       "storefront_webhooks_given_up",
       "Webhooks that were paused because their receiver failed for too long, or responded with 410.",
-      runner.givenUp.size,
+      runner.pausedByServer.size,
       "max",
     ),
     gauge("storefront_webhooks_behind", "Webhooks that have changes to deliver.", lags.length, "max"),

@@ -152,12 +152,12 @@ export class Connection implements StepTask, PlacedConnection {
   runStep(): boolean {
     if (this.#requestLoop.step()) this.#markRequestStarted();
     if (this.#isTimeoutPending && this.#endIfTimedOut()) return false;
-    return this.#waitUnlessStepLeft();
+    return this.#hasStepLeftOrWaits();
   }
 
   /** Adds the connection to the round robin if there is a step to run. */
   schedule(): void {
-    if (this.#waitUnlessStepLeft()) this.#context.roundRobin.add(this.#stepEntry);
+    if (this.#hasStepLeftOrWaits()) this.#context.roundRobin.add(this.#stepEntry);
   }
 
   #markRequestStarted(): void {
@@ -205,7 +205,7 @@ export class Connection implements StepTask, PlacedConnection {
   }
 
   /** Returns whether there is another step to run. If not, lets the connection wait for its client or for the handler, or ends it. */
-  #waitUnlessStepLeft(): boolean {
+  #hasStepLeftOrWaits(): boolean {
     if (this.#requestLoop.state.kind === "closed") return false;
     const hasMore = this.#requestLoop.canStep;
     if (!hasMore) this.#waitForClient();

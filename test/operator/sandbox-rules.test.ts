@@ -21,7 +21,7 @@ import {
   sandboxName,
   suspensionOf,
 } from "../../src/operator/sites/sandboxes.ts";
-import { completeRemovals, removeImport, removeSite } from "../../src/operator/sites/site-removal.ts";
+import { completeRemovals, removeIncompleteSite, removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
 import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
 import { createWebhook } from "../../src/operator/webhooks/webhooks.ts";
@@ -195,9 +195,9 @@ describe.each(engines)("a sandbox on $name", (kind) => {
 
   test("can be removed alone; a copy that was being made is removed with it, and can be removed without it", async () => {
     const copy = await store("sandbox-of-1-being-made", toInstant(now + minute));
-    await removeImport(engine, copy.ID, now);
+    await removeIncompleteSite(engine, copy.ID, now);
     expect(await names()).toEqual(["garden", "garden-sandbox"]);
-    expect(await failure(removeImport(engine, sandbox.ID, now))).toEqual([
+    expect(await failure(removeIncompleteSite(engine, sandbox.ID, now))).toEqual([
       "not-found",
       "the site was removed, or is complete",
     ]);

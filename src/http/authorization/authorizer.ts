@@ -4,7 +4,7 @@
 //   resolveSite            the site of the host, up to date           before the route is checked; views no site
 //   authorize              key, rate limit and site view together     before the route responds; counts the request
 //   reauthorize            key and site again, up to date             after a wait: slow body, long poll, list
-//   reauthorizeInMemory    key and site again, without a query        after a read that also returned the head of the system site
+//   reauthorizeInMemory    key and site again, without a query        after a read that also returned the head of the system site; when a long poll ends
 //   repeatIfOutdated       all of it again, with the work             when the epoch, the key or the site changed meanwhile
 //   identifySandbox        the sandbox of the key, for `X-Sandbox`    before an error that may have come before the check of the key
 //

@@ -147,7 +147,8 @@ function toRejectionError(
   if (rejectionReason === "not-found") return recordNotFoundError(route, intent.id as number);
   if (rejectionReason === "precondition-failed") {
     const record = `the ${route.resource.singular} ${intent.id}`;
-    if (intent.ifNotVersion) return new ProblemError(rejectionReason, `${record} is what If-None-Match rules out`);
+    if (intent.ifNotVersion)
+      return new ProblemError(rejectionReason, `If-None-Match excludes the present version of ${record}`);
     if (!hasWeakTag(context.request.headers.get("if-match"))) {
       return new ProblemError(rejectionReason, `${record} has changed since; read it again`);
     }

@@ -52,12 +52,12 @@ interface RestrictionOptions {
 
 /** Returns the `Amend` of a restore. It finds the restrictions that were made after the backup, and adds them to the restored system site. */
 export function createRestoreAmend({ backupHead, isAsOfBackup, now, onFound }: RestrictionOptions): Amend {
-  const isSameEpochAs = ({ epoch }: Head) => backupHead(systemSite)?.epoch === epoch;
+  const isEpochOfBackup = ({ epoch }: Head) => backupHead(systemSite)?.epoch === epoch;
   return {
-    keyChangesAfter: (head) => (isSameEpochAs(head) ? (backupHead(systemSite)?.revision ?? 0) : 0),
+    keyChangesAfter: (head) => (isEpochOfBackup(head) ? (backupHead(systemSite)?.revision ?? 0) : 0),
     decide: (swap) => {
       const [replaced, restored] = [new KnownSystem(swap.replaced), new KnownSystem(swap.restored)];
-      const found = compare(swap, replaced, restored, isSameEpochAs(swap.replaced.head), now);
+      const found = compare(swap, replaced, restored, isEpochOfBackup(swap.replaced.head), now);
       const shown = found.map(({ intents: _, webhooks: __, ...restriction }) => restriction);
       onFound({ found: shown, isUnknown: isUnknown(replaced, restored) });
       if (isAsOfBackup) return { intents: [], webhooks: [] };

@@ -72,7 +72,7 @@ class AtomicAttempt {
 
   async #count(outcomes: readonly Outcome[]): Promise<void> {
     this.#hasMovedMatch = this.#mayRepeat && outcomes.some(isMatchChanged);
-    await this.#context.countOutcomes(this.#undecided.shift() ?? [], outcomes, this.#mayRepeat);
+    await this.#context.handleOutcomes(this.#undecided.shift() ?? [], outcomes, this.#mayRepeat);
     const { rows, created, updated, unchanged } = this.#context.counter.summary;
     // All rows are valid now. Before this point, an error leaves nothing stored.
     if (created + updated + unchanged === rows) this.#context.notifyBeforeCommit();

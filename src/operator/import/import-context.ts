@@ -97,8 +97,11 @@ export class ImportContext {
     if (!this.options.dryRun) this.options.onBeforeCommit?.(this.startRevision);
   }
 
-  /** @param mayRepeat whether rows with a changed match are matched again, so that they do not count yet */
-  async countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[], mayRepeat: boolean): Promise<void> {
+  /**
+   * Counts the outcomes of a batch, reports its rejected and accepted rows, and tracks the stored rows.
+   * @param mayRepeat whether rows with a changed match are matched again, so that they do not count yet
+   */
+  async handleOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[], mayRepeat: boolean): Promise<void> {
     const { matcher, options, counter } = this;
     if (!options.dryRun) counter.addRevisions(outcomes);
     for (const [index, outcome] of outcomes.entries()) {

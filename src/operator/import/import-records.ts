@@ -4,9 +4,9 @@
 // until all are known to be valid, and then committed together (atomic-import.ts). A dry run does the same on a copy of the site.
 //
 // Invariants:
-// - Rows are matched as of one revision. If others have moved the match value of a row to another record (`ifStillMatched`), the engine rejects the intent,
-//   and the row is matched again, up to five times in all. If the database was restored (`ifSystemEpoch`), the engine rejects all further rows. If another
-//   machine has taken over the database, the import ends.
+// - Rows are matched as of one revision. If the row now matches another record, or none (`ifStillMatched`), because others changed the site, the engine
+//   rejects the intent, and the row is matched again, up to five times in all. If the database was restored (`ifSystemEpoch`), the engine rejects all
+//   further rows. If another machine has taken over the database, the import ends.
 // - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
 //   rejected.
 // - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
@@ -136,7 +136,7 @@ class RowImporter {
       await this.#context.requireSameMachine();
       const outcomes = await engine.commit(this.#context.intentsOf(batch));
       const again = mayRepeat ? batch.filter((_, index) => isMatchChanged(outcomes[index])) : [];
-      await this.#context.countOutcomes(batch, outcomes, mayRepeat);
+      await this.#context.handleOutcomes(batch, outcomes, mayRepeat);
       if (!options.dryRun) await matcher.advancePast(revisionsOf(outcomes));
       batch = await this.#matchAllAgain(again);
     }

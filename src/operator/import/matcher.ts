@@ -29,7 +29,7 @@ export interface Matcher {
   match(input: RowInput): Match;
   /** Tracks a valid row, so that later rows can match its record. @param id the ID of the record, if it is known */
   trackRow(input: RowInput, id: number | undefined): void;
-  /** Does the same as `match`, for a row that was matched before. */
+  /** Matches again a row that was matched by a field. Not for rows matched by ID. */
   matchAgain(condition: MatchCondition): Match;
   /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
   advancePast(range: RevisionRange | undefined): Promise<void>;

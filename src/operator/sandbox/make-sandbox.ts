@@ -13,7 +13,7 @@
 import type { Engine } from "../../model/engine.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
 import { requireLive } from "../sites/sandboxes.ts";
-import { completeRemovals, removeImport } from "../sites/site-removal.ts";
+import { completeRemovals, removeIncompleteSite } from "../sites/site-removal.ts";
 import { runWhileReserved } from "../sites/site-reservation.ts";
 import { getSite, listSites } from "../sites/sites.ts";
 import { copyRecords } from "./copy-records.ts";
@@ -61,7 +61,7 @@ export async function makeSandbox(engine: Engine, name: string, options: MakeSan
     return await runWhileReserved(engine, copy.id, now, () => fillAndPublish(engine, copy, options));
   } catch (error) {
     // A published site is not reserved, so it stays. If the reserved site cannot be removed now, `completeRemovals` does so later.
-    await removeImport(options.removalEngine ?? engine, copy.id, now()).catch(() => {});
+    await removeIncompleteSite(options.removalEngine ?? engine, copy.id, now()).catch(() => {});
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
 import { readBackup } from "../backup/backup-format.ts";
-import { removeImport } from "../sites/site-removal.ts";
+import { removeIncompleteSite } from "../sites/site-removal.ts";
 import { completeSiteImport, type ReservedSite, reserveSite, runWhileReserved } from "../sites/site-reservation.ts";
 import { type RestrictedKey, restrictKeys } from "./removed-keys.ts";
 import { readSiteFile, type SiteFile, validateSiteRows } from "./site-file-rows.ts";
@@ -66,7 +66,7 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
       return { ...published, ...stored, ...owned, takenKeys: reserved.takenKeys, restrictedKeys, omittedWebhooks };
     } catch (error) {
       // If the site cannot be removed now, `completeRemovals` does so later.
-      await removeImport(engine, reserved.id, now()).catch(() => {});
+      await removeIncompleteSite(engine, reserved.id, now()).catch(() => {});
       throw error;
     }
   } finally {

@@ -23,8 +23,8 @@ export function removeSite(engine: Engine, name: string, now: number): Promise<S
 }
 
 /** Removes a site that is still being imported, or made as a sandbox. @throws ProblemError as `removeSite`; `not-found` also if the site is complete */
-export function removeImport(engine: Engine, id: number, now: number): Promise<SiteRecord> {
-  return remove(engine, (sites) => requireImport(sites, id), now);
+export function removeIncompleteSite(engine: Engine, id: number, now: number): Promise<SiteRecord> {
+  return remove(engine, (sites) => requireIncompleteSite(sites, id), now);
 }
 
 /**
@@ -85,7 +85,7 @@ async function removeAbandoned(engine: Engine, id: number, what: string, now: nu
   }
 }
 
-function requireImport(sites: readonly SiteRecord[], id: number): SiteRecord {
+function requireIncompleteSite(sites: readonly SiteRecord[], id: number): SiteRecord {
   const site = sites.find((one) => one.ID === id && one.Importing !== "");
   if (!site) throw new ProblemError("not-found", "the site was removed, or is complete");
   return site;

@@ -18,7 +18,7 @@ export interface WebhookPosition {
 
 /**
  * Returns the cursor at which delivery starts.
- * @throws ProblemError `gone` if changes after `point` are missing, `bad-request` if it is not a cursor
+ * @throws ProblemError `gone` if changes after `point` are missing, `bad-request` for an invalid cursor
  */
 export async function resolveDeliveryStart(
   engine: Engine,

@@ -91,10 +91,10 @@ async function transact(
 ) {
   const state = await lockAndRead(connection, intents, new ChangesSinceMatch(), `${sql.beginByKeys(timeoutMs)}; `);
   const result = decideBatch(intents, state, atomic);
-  // Commit even if nothing changes, because the outcomes `unchanged` and `replayed` confirm an earlier write. With synchronous replication, a commit waits
-  // for the standby. But an administrator of PostgreSQL can cancel this wait, or end the session that waits. The earlier write is then visible, although it
-  // may exist only on this host. This commit waits until the standby has all earlier commits: the lock of the site is in the WAL too, so even a transaction
-  // without changes has something to commit.
+  // A commit also waits for the standby to have all earlier commits. So commit even if nothing changes, because the outcomes `unchanged` and `replayed`
+  // confirm an earlier write. This write may exist only on this host: with synchronous replication, its commit waited for the standby, but an
+  // administrator of PostgreSQL can cancel this wait, or end the session that waits. The write is then visible. Even a transaction without changes has
+  // something to commit, because the lock of the site is in the WAL too.
   const { outcomes } = result;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
   if (isRejected) await connection.script("rollback");

@@ -6,15 +6,16 @@
 // site names the site. LISTEN and NOTIFY are the exception: if they do not work, other processes find changes a little later.
 //
 // A plan must not depend on the statistics of the tables. They may be old, because PostgreSQL analyzes a table only from time to time, and keeps the
-// plan of a prepared statement. So the statements use the following tricks. Tests are in test/engine/postgres/plans.test.ts and kept-plans.test.ts.
+// plan of a prepared statement. So the statements use the following tricks. Each line says what PostgreSQL may do
+// without the trick. Tests are in test/engine/postgres/plans.test.ts and kept-plans.test.ts.
 //
-//   `set local enable_seqscan = off` in `byKeys`: A look-up by keys does not read the whole table.
-//   `cross join lateral (... limit 1)` in `selectByKeys`: The rows of a site are not all read for a join.
-//   `between x and x ... order by x` in `selectByKeys`: Keys are not looked up in another index, which also begins with the site.
-//   `declare ... cursor` in `entries`: For one page of a journal, the entries after the page are not sorted.
-//   `where (key) in (select key ...)` in `deleteSome` (site-operations.ts): The rows of a site are not all compared with each row to delete.
-//   `union all` in `systemRevisions`: The rows of the system site are not all compared with each pair of resource and ID.
-//   `select (select ... limit 1) from sites` in `oldestResponses`: The table of responses is not read as a whole.
+//   `set local enable_seqscan = off` in `byKeys`: Without it, a look-up by keys reads the whole table.
+//   `cross join lateral (... limit 1)` in `selectByKeys`: Without it, a join reads all rows of the site.
+//   `between x and x ... order by x` in `selectByKeys`: Without it, keys are looked up in another index, which also begins with the site.
+//   `declare ... cursor` in `entries`: Without it, a read of one page of a journal also sorts the entries after the page.
+//   `where (key) in (select key ...)` in `deleteSome` (site-operations.ts): Without it, each row to delete is compared with all rows of the site.
+//   `union all` in `systemRevisions`: Without it, each pair of resource and ID is compared with all rows of the system site.
+//   `select (select ... limit 1) from sites` in `oldestResponses`: Without it, the whole table of responses is read.
 
 import { systemSite } from "../../model/system-site.ts";
 import { type CompletedSites, completeSites, incompleteSites } from "../database/incomplete-sites.ts";

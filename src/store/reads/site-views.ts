@@ -98,7 +98,7 @@ export class SiteViews {
 
   /**
    * Catches the system site up to the head that it has at this moment. Reads the head of `provisionalSite` with the same query, so that
-   * `getUpToDate` needs no other query if the request turns out to be one for that site.
+   * `getUpToDate` needs no other query if the request is for that site.
    * @throws ProblemError `unavailable` if the database does not respond, or is restored again and again
    */
   async catchUpSystemSite(provisionalSite: number): Promise<HeadQueryResult> {

@@ -6,8 +6,8 @@
 // Entries after the required head are never read, because their transaction may have further entries that are not read yet.
 //
 // To bring the site to a required head, these functions call each other:
-//   getOrLoad            if the cached snapshot has reached the head, returns it. If none of this epoch is cached, or a load is in flight, calls #reload;
-//                        otherwise catchUp
+//   getOrLoad            if none of this epoch is cached, calls #reload. If the cached snapshot has another timeline, first calls `verify`. If it has reached
+//                        the head, returns it. If a load is in flight, calls #reload; otherwise catchUp
 //   catchUp              if few entries are missing, calls #applyNewEntries; if many, #replaceSnapshot with a copy; if some were pruned, #loadInstead
 //   tryCatchUp           the same, but only #applyNewEntries runs while the request waits; the others run in the background
 //   #loadInstead         if another snapshot is cached by then, calls getOrLoad; otherwise #reload
@@ -15,8 +15,8 @@
 //   #replaceSnapshot     caches the snapshot that its parameter `make` returns. If a load is in flight, waits for it instead, and then usually calls
 //                        getOrLoad
 //
-// They pass on `loadsStartedBefore`, for the second invariant: the number of loads that had started when the required head was read. A load with a
-// higher number began after that, so its result is new enough.
+// For example, load 7 is in flight when the required head is read. Its result may be too old, but the result of load 8 is new enough. So these functions
+// pass on `loadsStartedBefore`, here 7, for the second invariant: the number of loads that had started when the required head was read.
 //
 // Invariants:
 // - At most one load or replacement per site is in flight. Requests share its result and its failure (single flight).

@@ -7,7 +7,7 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createOperationCalls, type ExecuteOperation, isRead } from "../database/operations.ts";
 import { isBatchAborted } from "../writes/batch.ts";
-import { CommitPoller, createCheckFactory, type UnchangedCheck } from "./commit-poller.ts";
+import { CommitPoller, createCheckFactory, type UnchangedCheck } from "./commit-detection.ts";
 import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { createFileCheck, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";

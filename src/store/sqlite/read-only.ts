@@ -5,7 +5,7 @@ import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
 import { unavailableError } from "../../model/errors.ts";
 import { createOperationCalls, isRead } from "../database/operations.ts";
-import { CommitPoller, createDataVersionCheck } from "./commit-poller.ts";
+import { CommitPoller, createDataVersionCheck } from "./commit-detection.ts";
 import { logSize } from "./files.ts";
 import { requireCurrent } from "./migrate.ts";
 import { createReader } from "./reads.ts";

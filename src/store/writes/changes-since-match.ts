@@ -14,8 +14,8 @@ const maxEntries = 10_000;
 interface FieldChanges {
   readonly keys: MatchCondition["keys"];
   /** All changes after this revision are known. */
-  readonly from: number;
-  /** The present values of the records that changed after `from`. */
+  readonly knownAfter: number;
+  /** The present values of the records that changed after `knownAfter`. */
   readonly values: FieldValues;
 }
 
@@ -56,20 +56,20 @@ export class ChangesSinceMatch {
   }
 
   /**
-   * Adds the entries that were read of a site for `intents`. Entries before them stay unknown, if the site has more than `limit`, or if they were pruned.
-   * The condition of a writer that read the site before an unknown entry is not met.
+   * Adds the entries that were read of a site for `intents`. Older entries may be missing (over `limit`, or pruned). An intent that needs a missing
+   * entry fails its condition.
    * @param entries the latest first
    * @param last the last revision of the site
    */
   add(intents: readonly Intent[], { site }: EntriesToRead, entries: readonly RecordChange[], last: number): void {
-    const from = last - entries.length;
+    const knownAfter = last - entries.length;
     const inOrder = entries.toReversed();
     for (const { site: intentSite, resource, ifStillMatched } of intents) {
       if (!ifStillMatched || intentSite !== site) continue;
       const fields = this.#fieldsOf(site, resource) ?? new Map<string, FieldChanges>();
       if (fields.has(nameOf(ifStillMatched))) continue;
-      const field = { keys: ifStillMatched.keys, from, values: this.#newValues() };
-      for (const entry of inOrder) if (entry.resource === resource) track(field, entry);
+      const field = { keys: ifStillMatched.keys, knownAfter, values: this.#newValues() };
+      for (const entry of inOrder) if (entry.resource === resource) applyChange(field, entry);
       this.#resources.set(keyOf(site, resource), fields.set(nameOf(ifStillMatched), field));
     }
   }
@@ -77,7 +77,7 @@ export class ChangesSinceMatch {
   /** Tracks a change of this transaction. */
   track(site: number, change: RecordChange): void {
     if (this.#resources.size === 0) return;
-    for (const field of this.#fieldsOf(site, change.resource)?.values() ?? []) track(field, change);
+    for (const field of this.#fieldsOf(site, change.resource)?.values() ?? []) applyChange(field, change);
   }
 
   /**
@@ -91,7 +91,7 @@ export class ChangesSinceMatch {
     body: string | null | undefined,
   ): boolean {
     const field = this.#fieldsOf(site, resource)?.get(nameOf(condition));
-    if (!field || field.from > condition.revision) return false;
+    if (!field || field.knownAfter > condition.revision) return false;
     const isFound = operation !== "create";
     if (isFound && (body == null || textAt(JSON.parse(body), condition.keys) !== condition.value)) return false;
     return field.values.count(condition.value) === (isFound && field.values.has(id as number, condition.value) ? 1 : 0);
@@ -129,7 +129,7 @@ class ValuesInMemory implements FieldValues {
   close(): void {}
 }
 
-function track({ keys, values }: FieldChanges, { id, operation, body }: RecordChange): void {
+function applyChange({ keys, values }: FieldChanges, { id, operation, body }: RecordChange): void {
   if (operation === "delete") values.delete(id);
   else values.set(id, textAt(JSON.parse(body), keys));
 }
