@@ -14,7 +14,7 @@ import {
   setKey,
 } from "../operator/sites/keys.ts";
 import { requireSandbox } from "../operator/sites/sandboxes.ts";
-import { getSite, listSites } from "../operator/sites/sites.ts";
+import { listSites, requireCompleteSite } from "../operator/sites/sites.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withEngine } from "./shared/database.ts";
 import {
@@ -74,8 +74,9 @@ function createCommand(): Command {
 
 /** Returns the site of `--site`, or with `--sandbox` its sandbox. @throws ProblemError `not-found`, or `conflict` if it is incomplete */
 async function siteOfKey(engine: Engine, { site: name, sandbox }: SiteOfKey): Promise<SiteRecord> {
-  const site = await getSite(engine, name);
-  return sandbox && site.SandboxOf === "" ? requireSandbox(await listSites(engine), site) : site;
+  const sites = await listSites(engine);
+  const site = requireCompleteSite(sites, name);
+  return sandbox && site.SandboxOf === "" ? requireSandbox(sites, site) : site;
 }
 
 function listCommand(): Command {

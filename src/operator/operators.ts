@@ -13,7 +13,7 @@ import {
   toUpdateIntent,
 } from "../system/system-changes.ts";
 import { managedSiteIds, type OperatorRecord, type SiteRecord, type SystemRecords } from "../system/system-records.ts";
-import { nameOfLiveSite } from "./sites/sandboxes.ts";
+import { liveIdOf, nameOfLiveSite } from "./sites/sandboxes.ts";
 import { requireSite } from "./sites/sites.ts";
 
 /** Maximum operators of a database. */
@@ -144,11 +144,6 @@ export function canManage(
   site: Pick<SiteRecord, "ID" | "SandboxOf">,
 ): boolean {
   return managedSiteIds(operator)?.has(liveIdOf(site)) ?? true;
-}
-
-/** Returns the ID of a live site, and for a sandbox the ID of its live site. */
-function liveIdOf({ ID, SandboxOf }: Pick<SiteRecord, "ID" | "SandboxOf">): number {
-  return Number(SandboxOf || ID);
 }
 
 /** Returns those of `sites` that an operator may manage. */

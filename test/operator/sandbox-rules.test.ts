@@ -40,14 +40,10 @@ import {
 import type { SiteRecord } from "../../src/system/system-records.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
+import { problemOf } from "../support/failure.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
 const minute = 60_000;
-const failure = (work: Promise<unknown>) =>
-  work.then(
-    () => undefined,
-    ({ code, message }) => [code, message],
-  );
 
 describe.each(engines)("a sandbox on $name", (kind) => {
   let engine: Engine;
@@ -72,7 +68,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     return (await listSites(engine)).at(-1) as SiteRecord;
   }
   const names = async () => (await listSites(engine)).map(({ Name }) => Name);
-  const rename = (name: string) => failure(setSite(engine, "garden", { name }, now));
+  const rename = (name: string) => problemOf(setSite(engine, "garden", { name }, now));
 
   test("is called like its site, also after the site is renamed", async () => {
     expect(sandboxName(garden)).toBe("garden-sandbox");
@@ -123,7 +119,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     const change = "change `garden` instead";
     const detail = `it has no hostnames, and follows the name and the suspension of \`garden\`; ${change}`;
     for (const settings of [{ name: "test" }, { hostnames: ["a.example"] }, { isDefault: true }, { isSuspended: true }])
-      expect(await failure(setSite(engine, "garden-sandbox", settings, now))).toEqual([
+      expect(await problemOf(setSite(engine, "garden-sandbox", settings, now))).toEqual([
         "conflict",
         `\`garden-sandbox\` is the sandbox of \`garden\`: ${detail}`,
       ]);
@@ -132,7 +128,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
       "`garden-sandbox` is a sandbox, and has none of its own: to renew it, run `site sandbox garden`",
     );
     expect(requireLive(garden, sites)).toBe(garden);
-    expect(await failure(exportSite(engine, "garden-sandbox", "unused.site", now))).toEqual([
+    expect(await problemOf(exportSite(engine, "garden-sandbox", "unused.site", now))).toEqual([
       "conflict",
       "`garden-sandbox` is the sandbox of `garden`, and a file never has a sandbox: export `garden`",
     ]);
@@ -174,8 +170,8 @@ describe.each(engines)("a sandbox on $name", (kind) => {
       ["garden", "garden-sandbox", "toys"],
     ]);
     const refused = ["conflict", "an operator of `garden` may also manage its sandbox: name `garden`"];
-    expect(await failure(createOperator(engine, "cleo", ["garden-sandbox"], now))).toEqual(refused);
-    expect(await failure(setOperatorSites(engine, "ben", ["toys", "garden-sandbox"], now))).toEqual(refused);
+    expect(await problemOf(createOperator(engine, "cleo", ["garden-sandbox"], now))).toEqual(refused);
+    expect(await problemOf(setOperatorSites(engine, "ben", ["toys", "garden-sandbox"], now))).toEqual(refused);
     expect((await listOperators(engine)).map(({ siteNames }) => siteNames)).toEqual([["garden"], ["toys"], undefined]);
   });
 
@@ -197,7 +193,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     const copy = await store("sandbox-of-1-being-made", toInstant(now + minute));
     await removeIncompleteSite(engine, copy.ID, now);
     expect(await names()).toEqual(["garden", "garden-sandbox"]);
-    expect(await failure(removeIncompleteSite(engine, sandbox.ID, now))).toEqual([
+    expect(await problemOf(removeIncompleteSite(engine, sandbox.ID, now))).toEqual([
       "not-found",
       "the site was removed, or is complete",
     ]);
@@ -212,11 +208,11 @@ describe.each(engines)("a sandbox on $name", (kind) => {
   test("whose copying was interrupted is removed after its reservation; so is the sandbox of a site that is gone", async () => {
     const end = toInstant(now + minute);
     await store("sandbox-of-1-being-made", end);
-    expect(await failure(getSite(engine, "sandbox-of-1-being-made"))).toEqual([
+    expect(await problemOf(getSite(engine, "sandbox-of-1-being-made"))).toEqual([
       "conflict",
       `the sandbox of \`garden\` is being made, and reserved until ${end}; if that was interrupted, the first command after ${end} removes what is left`,
     ]);
-    expect(await failure(getSite(engine, "park"))).toEqual([
+    expect(await problemOf(getSite(engine, "park"))).toEqual([
       "not-found",
       "unknown site `park`: known sites: garden, garden-sandbox",
     ]);
@@ -249,7 +245,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect((await rotateKey(engine, record.Prefix, 0, now)).record.Prefix).toStartWith("sfk_test_");
     expect((await createKey(engine, garden, {}, now)).key).not.toStartWith("sfk_test_");
     await commitSystemChanges(engine, () => [toDeleteIntent(siteResource, sandbox.ID, now)]);
-    expect(await failure(createKey(engine, sandbox, {}, now))).toEqual([
+    expect(await problemOf(createKey(engine, sandbox, {}, now))).toEqual([
       "not-found",
       "the site `garden-sandbox` was removed",
     ]);
@@ -274,7 +270,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
 
   test("has keys that are named by four characters after `sfk_test_`, never by `sfk_test`", async () => {
     const { key, record } = await createKey(engine, sandbox, {}, now);
-    const name = (prefix: string) => failure(setKey(engine, prefix, { label: "named" }, now));
+    const name = (prefix: string) => problemOf(setKey(engine, prefix, { label: "named" }, now));
     const short = "invalid key prefix: give at least the first 13 characters of the key, such as sfk_test_AbCd";
     for (const length of [8, 9, 12]) expect(await name(key.slice(0, length))).toEqual(["bad-request", short]);
     for (const length of [13, 17, 30, key.length]) expect(await name(key.slice(0, length))).toBeUndefined();

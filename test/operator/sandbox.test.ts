@@ -24,15 +24,11 @@ import { openEngine } from "../../src/store/open.ts";
 import { withActor } from "../../src/system/with-actor.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createBrand, createIntent, deleteBrand } from "../support/engine/intents.ts";
+import { problemOf } from "../support/failure.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
 const later = now + 61_000;
 const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
-const failureOf = (work: Promise<unknown>) =>
-  work.then(
-    () => undefined,
-    (error) => (error instanceof ProblemError ? [error.code, error.message] : error),
-  );
 
 describe.each(engines)("the sandbox of a site on $name", (kind) => {
   let address: string;
@@ -270,16 +266,16 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
 
   test("is not made if its name is taken, or for a sandbox, or for an unknown site", async () => {
     await createSite(engine, "garden-sandbox", {}, now);
-    expect((await failureOf(make()))?.[1]).toStartWith("the site `garden-sandbox` exists already");
+    expect((await problemOf(make()))?.[1]).toStartWith("the site `garden-sandbox` exists already");
     expect(await siteNames()).toEqual(["garden", "garden-sandbox"]);
     await setSite(engine, "garden-sandbox", { name: "other" }, now);
     await make();
-    const ofSandbox = failureOf(makeSandbox(engine, "garden-sandbox", { now: () => now }));
+    const ofSandbox = problemOf(makeSandbox(engine, "garden-sandbox", { now: () => now }));
     expect(await ofSandbox).toEqual([
       "conflict",
       "`garden-sandbox` is a sandbox, and has none of its own: to renew it, run `site sandbox garden`",
     ]);
-    const ofUnknown = await failureOf(makeSandbox(engine, "gardn", { now: () => now }));
+    const ofUnknown = await problemOf(makeSandbox(engine, "gardn", { now: () => now }));
     expect(ofUnknown).toEqual(["not-found", "unknown site `gardn`: did you mean `garden`?"]);
   });
 
@@ -288,7 +284,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
       let failure: unknown;
       const made = await make(
         beforeFirstBatch(async () => {
-          failure = await failureOf(make());
+          failure = await problemOf(make());
         }),
       );
       expect(made.isNew).toBe(isNew);
@@ -338,7 +334,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     for (const during of [beforeFirstBatch, beforePublication]) {
       await make();
       await addWebhook("garden-sandbox");
-      const failure = await failureOf(make(during(() => removeSite(engine, name, now))));
+      const failure = await problemOf(make(during(() => removeSite(engine, name, now))));
       expect(failure).toEqual(["conflict", `${why}; nothing of the copy is left`]);
       expect(await siteNames()).toEqual(name === "garden" ? [] : ["garden"]);
       expect(await engine.readSitesToDrop()).toEqual([]);
@@ -352,19 +348,19 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
   test("is as before if the work is stopped, or fails", async () => {
     const stop = new AbortController();
     const stopping = beforeFirstBatch(async () => stop.abort());
-    expect(await failureOf(make(stopping, { signal: stop.signal }))).toEqual([
+    expect(await problemOf(make(stopping, { signal: stop.signal }))).toEqual([
       "conflict",
       "it was stopped: nothing of the sandbox is left",
     ]);
     expect(await siteNames()).toEqual(["garden"]);
     const { site } = await make();
-    expect(await failureOf(make(engine, { signal: AbortSignal.abort() }))).toEqual([
+    expect(await problemOf(make(engine, { signal: AbortSignal.abort() }))).toEqual([
       "conflict",
       "it was stopped: the sandbox of `garden` is as before",
     ]);
     for (const during of [beforeFirstBatch, beforePublication]) {
       const failing = during(() => Promise.reject(new ProblemError("unavailable", "the disk is full")));
-      expect(await failureOf(make(failing))).toEqual(["unavailable", "the disk is full"]);
+      expect(await problemOf(make(failing))).toEqual(["unavailable", "the disk is full"]);
       expect((await listSites(engine)).at(-1)).toEqual(site);
     }
     expect(await bodiesOf(site.ID)).toHaveLength(2);
@@ -378,9 +374,9 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
       readHeads: async (sites) =>
         (await engine.readHeads(sites)).map((head, n) => ((sites[n] ?? 0) > 2 ? { ...head, revision: 1 } : head)),
     };
-    expect((await failureOf(make(lossy)))?.[0]).toBe("conflict");
+    expect((await problemOf(make(lossy)))?.[0]).toBe("conflict");
     const restored = beforePublication(() => engine.replaceEpochs());
-    expect((await failureOf(make(restored)))?.[0]).toBe("conflict");
+    expect((await problemOf(make(restored)))?.[0]).toBe("conflict");
     expect((await listSites(engine)).map(({ ID }) => ID)).toEqual([1, 2]);
   });
 
@@ -415,10 +411,10 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
         });
       },
     };
-    expect(await failureOf(make(dead))).toEqual(new Error("killed"));
+    expect(await problemOf(make(dead))).toEqual(new Error("killed"));
     expect(await siteNames()).toEqual(["garden", "garden-sandbox", "sandbox-of-1-being-made"]);
     expect(await getSite(engine, "garden-sandbox")).toEqual(site);
-    expect((await failureOf(make()))?.[1]).toContain("is being made, and reserved until");
+    expect((await problemOf(make()))?.[1]).toContain("is being made, and reserved until");
     const renewed = await make(engine, { now: () => later });
     expect(renewed).toMatchObject({ records: 2, site: { ID: 4 } });
     expect(await rowsOf(3, "records")).toEqual([]);

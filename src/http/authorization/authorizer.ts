@@ -227,9 +227,8 @@ export class RequestAuthorizer {
    */
   #resolveHost(context: RequestContext): void {
     context.sandbox = undefined;
-    const host = this.#hostOf(context);
-    const site = this.#index.findSiteByHost(toHostname(host));
-    if (!site) throw unknownHostError(host);
+    const site = this.#findHostSite(context);
+    if (!site) throw unknownHostError(this.#hostOf(context));
     context.site = site;
     if (site.isSuspended) throw new ProblemError("site-suspended", "this site is suspended");
   }

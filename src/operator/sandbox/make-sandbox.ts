@@ -15,7 +15,7 @@ import type { SiteRecord } from "../../system/system-records.ts";
 import { requireLive } from "../sites/sandboxes.ts";
 import { completeRemovals, removeIncompleteSite } from "../sites/site-removal.ts";
 import { runWhileReserved } from "../sites/site-reservation.ts";
-import { getSite, listSites } from "../sites/sites.ts";
+import { listSites, requireCompleteSite } from "../sites/sites.ts";
 import { copyRecords } from "./copy-records.ts";
 import { publishCopy } from "./publish-sandbox.ts";
 import { lostCopyError, readCopyHeads, reserveCopy, type SandboxCopy, stoppedCopyError } from "./sandbox-copy.ts";
@@ -55,7 +55,8 @@ export async function makeSandbox(engine: Engine, name: string, options: MakeSan
   const { now } = options;
   // Commands do this when they open the database. A server does it here.
   await completeRemovals(engine, now());
-  const live = requireLive(await getSite(engine, name), await listSites(engine));
+  const sites = await listSites(engine);
+  const live = requireLive(requireCompleteSite(sites, name), sites);
   const copy = await reserveCopy(engine, live, now());
   try {
     return await runWhileReserved(engine, copy.id, now, () => fillAndPublish(engine, copy, options));

@@ -7,7 +7,7 @@ import { systemSite } from "../../model/system-site.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { toCreateIntent } from "../../system/system-changes.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
-import { beingMadeError, findSandboxRecord, requireSandboxName } from "../sites/sandboxes.ts";
+import { beingMadeError, findReservedSandbox, findSandboxRecord, requireSandboxName } from "../sites/sandboxes.ts";
 import { reservedUntil } from "../sites/site-reservation.ts";
 import { listSites, requireUnusedNames, updateSites } from "../sites/sites.ts";
 
@@ -29,7 +29,7 @@ export async function reserveCopy(engine: Engine, { ID, Name }: SiteRecord, now:
   const { ID: id } = await updateSites(engine, (sites, { nextSiteId }) => {
     const live = sites.find((site) => site.ID === ID);
     if (!live) throw new ProblemError("not-found", `the site \`${Name}\` was removed`);
-    const reserved = sites.find(({ SandboxOf, Importing }) => SandboxOf === String(ID) && Importing !== "");
+    const reserved = findReservedSandbox(sites, live);
     if (reserved) throw beingMadeError(reserved, sites);
     const name = requireSandboxName(sites, live);
     const former = findSandboxRecord(sites, live);

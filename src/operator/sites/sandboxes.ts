@@ -21,10 +21,22 @@ export function findSandboxRecord(sites: readonly SiteRecord[], live: Pick<SiteR
   return sites.find(({ SandboxOf, Importing }) => SandboxOf === String(live.ID) && Importing === "");
 }
 
+/** Returns the site that is reserved while the sandbox of a live site is made or renewed; undefined if none is. */
+export function findReservedSandbox(
+  sites: readonly SiteRecord[],
+  live: Pick<SiteRecord, "ID">,
+): SiteRecord | undefined {
+  return sites.find(({ SandboxOf, Importing }) => SandboxOf === String(live.ID) && Importing !== "");
+}
+
+/** Returns the ID of a live site, and for a sandbox the ID of its live site. */
+export function liveIdOf({ ID, SandboxOf }: Pick<SiteRecord, "ID" | "SandboxOf">): number {
+  return Number(SandboxOf || ID);
+}
+
 /** Returns the sites in their order, but each sandbox directly below its live site. */
 export function withSandboxesBelow(sites: readonly SiteRecord[]): SiteRecord[] {
-  const rankOf = ({ ID, SandboxOf }: SiteRecord) => Number(SandboxOf || ID);
-  return sites.toSorted((a, b) => rankOf(a) - rankOf(b) || a.ID - b.ID);
+  return sites.toSorted((a, b) => liveIdOf(a) - liveIdOf(b) || a.ID - b.ID);
 }
 
 /**
@@ -33,14 +45,14 @@ export function withSandboxesBelow(sites: readonly SiteRecord[]): SiteRecord[] {
  */
 export function presentSiteOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord | undefined {
   const { ID, SandboxOf } = site;
-  return SandboxOf === "" ? sites.find((one) => one.ID === ID) : findSandboxRecord(sites, { ID: Number(SandboxOf) });
+  return SandboxOf === "" ? sites.find((one) => one.ID === ID) : findSandboxRecord(sites, { ID: liveIdOf(site) });
 }
 
 /** Returns the sandbox of a live site. @throws ProblemError `not-found`, or `conflict` while the first one is being made */
 export function requireSandbox(sites: readonly SiteRecord[], live: SiteRecord): SiteRecord {
   const found = findSandboxRecord(sites, live);
   if (found) return found;
-  const reserved = sites.find(({ SandboxOf }) => SandboxOf === String(live.ID));
+  const reserved = findReservedSandbox(sites, live);
   if (reserved) throw beingMadeError(reserved, sites);
   const how = `make it with \`site sandbox ${live.Name}\``;
   throw new ProblemError("not-found", `the site \`${live.Name}\` has no sandbox yet: ${how}`);
@@ -48,7 +60,7 @@ export function requireSandbox(sites: readonly SiteRecord[], live: SiteRecord): 
 
 /** Returns the live site of a sandbox, and any other site itself; undefined if an older program has removed the live site. */
 export function liveSiteOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord | undefined {
-  return site.SandboxOf === "" ? site : sites.find(({ ID }) => String(ID) === site.SandboxOf);
+  return site.SandboxOf === "" ? site : sites.find(({ ID }) => ID === liveIdOf(site));
 }
 
 /** Returns since when a site is suspended; empty if it is not. A sandbox is also suspended while its live site is. */
@@ -86,7 +98,7 @@ export function sandboxAfterRename(
   live: SiteRecord,
   to: string,
 ): { readonly sandbox: SiteRecord; readonly name: string } | undefined {
-  const sandbox = findSandboxRecord(sites, live) ?? sites.find(({ SandboxOf }) => SandboxOf === String(live.ID));
+  const sandbox = findSandboxRecord(sites, live) ?? findReservedSandbox(sites, live);
   if (!sandbox) return undefined;
   const name = sandboxName({ Name: to });
   const isTooLong = name.length > maxNameLength;

@@ -9,7 +9,7 @@ import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { toDeleteIntent } from "../../system/system-changes.ts";
 import type { KeyRecord, SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
-import { liveSiteOf, nameOfLiveSite } from "./sandboxes.ts";
+import { liveIdOf, liveSiteOf, nameOfLiveSite } from "./sandboxes.ts";
 import { listSites, requireSite, updateSites } from "./sites.ts";
 
 /**
@@ -93,11 +93,11 @@ function requireIncompleteSite(sites: readonly SiteRecord[], id: number): SiteRe
 
 /** Returns the sites that are removed with `site`, in the order of their removal: `site` is the last. */
 function targetsOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord[] {
-  const { ID, SandboxOf, Importing } = site;
+  const { SandboxOf, Importing } = site;
   // The copy that is still being made leaves the present sandbox as it is. Without the present sandbox, nobody wants the copy.
   if (SandboxOf !== "" && Importing !== "") return [site];
-  const owner = SandboxOf || String(ID);
-  return [...sites.filter((other) => other.SandboxOf === owner && other.ID !== ID), site];
+  const live = liveIdOf(site);
+  return [...sites.filter((other) => other.SandboxOf === String(live) && other.ID !== site.ID), site];
 }
 
 async function remove(

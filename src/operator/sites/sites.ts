@@ -48,7 +48,11 @@ export async function listSites(engine: Engine): Promise<readonly SiteRecord[]> 
 
 /** Returns the site of this name. @throws ProblemError `not-found` that suggests the nearest name, or `conflict` while the site is incomplete */
 export async function getSite(engine: Engine, name: string): Promise<SiteRecord> {
-  const sites = await listSites(engine);
+  return requireCompleteSite(await listSites(engine), name);
+}
+
+/** As `getSite`, for sites that were read already. */
+export function requireCompleteSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   return requireComplete(requireSite(sites, name), sites);
 }
 
@@ -67,7 +71,7 @@ export function createSite(engine: Engine, name: string, settings: SiteSettings,
  */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return updateSites(engine, (sites) => {
-    const site = requireComplete(requireSite(sites, name), sites);
+    const site = requireCompleteSite(sites, name);
     rejectSandbox(site, sites);
     const values = toSiteValues(settings, site, now);
     requireUnusedNames(sites, site.ID, values);
