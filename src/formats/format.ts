@@ -9,6 +9,7 @@ import type { Encoding } from "../model/encoding.ts";
 import type { ErrorCode, FieldError } from "../model/errors.ts";
 import type { StorefrontRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
+import type { BatchFormat } from "./batch-format.ts";
 import { json } from "./json.ts";
 import { xml } from "./xml.ts";
 
@@ -29,6 +30,7 @@ export interface Format extends Encoding {
   part(resource: Resource, record: Partial<StorefrontRecord>): string;
   problem(problem: Problem): string;
   readonly feed: FeedEncoding;
+  readonly batch: BatchFormat;
 }
 
 /** The encoding of a feed page: `start`, then the items with `separator` between them, then `end`. */

@@ -4,6 +4,7 @@ import { ProblemError } from "../model/errors.ts";
 import { recordEtag } from "../model/etag.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
+import { jsonBatch } from "./batch-json.ts";
 import type { Decoded, Format } from "./format.ts";
 import { parseJson } from "./json-parser.ts";
 import { maxValues } from "./syntax-errors.ts";
@@ -22,6 +23,7 @@ export const json: Format = {
     separator: ",",
     end: ({ next, hasMore }) => `],"Next":${JSON.stringify(next)},"More":${hasMore}}`,
   },
+  batch: jsonBatch,
 };
 
 function changeObject(resource: Resource, { cursor, epoch, change }: FeedChange): string {

@@ -29,6 +29,8 @@ export type ErrorCode = keyof typeof problemTitles;
 
 /** One error of a record. */
 export interface FieldError {
+  /** The number of the operation of a batch request that has the error, from 1. Absent if the request is not a batch request. */
+  readonly operation?: number;
   /** A dotted path such as `Address.Town`; empty for the whole record. */
   readonly field: string;
   /** The message. */

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { XML } from "bun";
 import fc from "fast-check";
-import { escapeText } from "../../src/formats/xml.ts";
+import { escapeText } from "../../src/formats/xml-elements.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;

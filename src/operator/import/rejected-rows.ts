@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { toCsvRow } from "../../formats/csv.ts";
-import { escapeXmlComment } from "../../formats/xml.ts";
+import { escapeXmlComment } from "../../formats/xml-elements.ts";
 import type { FieldError } from "../../model/errors.ts";
 import { requireFolder, writeFile } from "../atomic-file.ts";
 import {
