@@ -12,12 +12,14 @@ export const maxBuckets = 100_000;
 /** Maximum full buckets that are evicted for each new bucket. It is more than one, so that few buckets remain some time after an attack. */
 const evictedAtOnce = 2;
 
-/** A bucket is stored as the time at which it is full again. It lacks one token for each `1 / rate` seconds until that time. */
+/** A bucket is stored as the time at which it is full again. It lacks one token for each `1 / rate` seconds until that time, its debt included. */
 interface Bucket<Name> {
   /** Undefined for the shared bucket. */
   readonly name: Name | undefined;
   /** Milliseconds since the first call. */
   fullAt: number;
+  /** Milliseconds by which the last call left more than a whole bucket to fill: the debt (`addDebt`). */
+  debtMs: number;
   /** Its index in the heap. */
   index: number;
 }
@@ -31,7 +33,7 @@ export class TokenBuckets<Name> {
   readonly #buckets = new Map<Name | undefined, Bucket<Name>>();
   /** The same buckets as a binary heap by `fullAt`, the smallest first: the bucket at index `i` is above the buckets at `2 i + 1` and `2 i + 2`. */
   readonly #heap: Bucket<Name>[] = [];
-  readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, index: -1 };
+  readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, debtMs: 0, index: -1 };
   /** The time of the first call. Times are counted from it, because milliseconds since 1970 have too few fractional digits to add up tokens. */
   #origin: number | undefined;
 
@@ -50,14 +52,34 @@ export class TokenBuckets<Name> {
     const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
     const perTokenMs = 1000 / tokensPerSecond;
     const fillTimeMs = maxTokens * perTokenMs;
-    // A bucket lacks at most all its tokens. `fullAt` can be later than that if the clock was set back or the limit has changed.
-    const missingMs = Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs);
+    // A bucket lacks at most all its tokens and its debt. `fullAt` can be later than that if the clock was set back or the limit has changed.
+    const missingMs = Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs + bucket.debtMs);
     const isEmpty = missingMs + perTokenMs > fillTimeMs + toleranceMs;
     bucket.fullAt = now + missingMs + (isEmpty ? 0 : perTokenMs);
+    bucket.debtMs = Math.max(0, missingMs - fillTimeMs);
     if (bucket !== this.#shared) this.#sift(bucket);
     return isEmpty
       ? undefined
       : Math.max(0, Math.floor((fillTimeMs - missingMs - perTokenMs + toleranceMs) / perTokenMs));
+  }
+
+  /**
+   * Takes `tokens` also if the bucket has fewer: the rest is its debt, which refills first. Returns the number of tokens that the bucket lacks then, with
+   * its debt: more than `maxTokens` while there is debt. With 0 tokens, only reports that number.
+   * @param at milliseconds since 1970
+   */
+  addDebt(name: Name, tokens: number, { tokensPerSecond, maxTokens }: Limit, at: number): number {
+    this.#origin ??= at;
+    const now = at - this.#origin;
+    const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
+    const perTokenMs = 1000 / tokensPerSecond;
+    const fillTimeMs = maxTokens * perTokenMs;
+    const missingMs =
+      Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs + bucket.debtMs) + tokens * perTokenMs;
+    bucket.fullAt = now + missingMs;
+    bucket.debtMs = Math.max(0, missingMs - fillTimeMs);
+    if (bucket !== this.#shared) this.#sift(bucket);
+    return missingMs / perTokenMs;
   }
 
   /** Adds a full bucket. Returns undefined if there are `max` buckets, and none of them is full. */
@@ -68,7 +90,7 @@ export class TokenBuckets<Name> {
       this.#evict(first);
     }
     if (this.#heap.length >= this.#max) return undefined;
-    const bucket = { name, fullAt: now, index: this.#heap.length };
+    const bucket = { name, fullAt: now, debtMs: 0, index: this.#heap.length };
     this.#buckets.set(name, bucket);
     this.#heap.push(bucket);
     return bucket;

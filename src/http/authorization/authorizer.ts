@@ -51,6 +51,9 @@ export interface AuthorizerOptions {
 /** Maximum attempts to do the work of a request whose authorization or view becomes outdated. */
 const maxAttempts = 3;
 
+/** Maximum rounding error of a number of tokens. */
+const roundingTokens = 1e-6;
+
 const proof = Symbol();
 
 /** Proof that `resolveSiteInMemory` has resolved the site of a request in memory. It is valid until the next `await`. */
@@ -182,6 +185,15 @@ export class RequestAuthorizer {
     if (hostSite) context.sandbox = this.#findSandbox(context, hostSite)?.name;
   }
 
+  /**
+   * Counts a request as `tokens` further requests of its key (contract section 9). If the key has fewer tokens left, the rest is its debt: its next
+   * requests are rejected until the debt has refilled. Sets the header fields about the rate limit.
+   */
+  addDebt(context: RequestContext, key: ApiKey, tokens: number): void {
+    const limit = this.#limitOf(key);
+    if (limit) this.#addDebt(context, key, limit, tokens);
+  }
+
   /** Saves the times at which keys were last used. */
   stop(): Promise<void> {
     return this.#keyUses.stop();
@@ -251,16 +263,32 @@ export class RequestAuthorizer {
   /** Tracks the use of the key, and counts the request for its rate limit. @throws ProblemError `too-many-requests` */
   #countRequest(context: RequestContext, key: ApiKey, now: number): void {
     this.#keyUses.trackUse(key.id, now);
-    const limit = key.rate === undefined ? this.#options.keyLimit : { tokensPerSecond: key.rate, maxTokens: key.rate };
+    const limit = this.#limitOf(key);
     if (limit) this.#consumeToken(context, key, limit, now);
+  }
+
+  #limitOf({ rate }: ApiKey): Limit | undefined {
+    return rate === undefined ? this.#options.keyLimit : { tokensPerSecond: rate, maxTokens: rate };
   }
 
   #consumeToken(context: RequestContext, key: ApiKey, limit: Limit, now: number): void {
     const remainingTokens = this.#keyBuckets.consumeToken(key.id, limit, now);
-    context.rateLimit = rateLimitHeaders(limit, remainingTokens ?? 0);
-    if (remainingTokens !== undefined) return;
+    if (remainingTokens !== undefined) {
+      context.rateLimit = rateLimitHeaders(limit, remainingTokens);
+      return;
+    }
+    const missingTokens = this.#addDebt(context, key, limit, 0);
     context.keyRejection = "over its rate";
-    throw tooManyRequestsError(limit, `the API key may make ${limit.tokensPerSecond} requests per second`);
+    const detail = `the API key may make ${limit.tokensPerSecond} requests per second`;
+    const debt = missingTokens > limit.maxTokens ? ", and the operations of its batches count too" : "";
+    throw tooManyRequestsError(limit, detail + debt, missingTokens);
+  }
+
+  /** Adds to the debt of the key's bucket, and sets the header fields. Returns the tokens that the bucket lacks. */
+  #addDebt(context: RequestContext, key: ApiKey, limit: Limit, tokens: number): number {
+    const missingTokens = this.#keyBuckets.addDebt(key.id, tokens, limit, this.#dependencies.now());
+    context.rateLimit = rateLimitHeaders(limit, Math.floor(limit.maxTokens - missingTokens + roundingTokens));
+    return missingTokens;
   }
 
   #limitFailedAuthentications(request: WireRequest, now: number): void {

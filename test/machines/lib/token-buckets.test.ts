@@ -71,6 +71,61 @@ describe("a token bucket", () => {
   });
 });
 
+describe("the debt of a token bucket", () => {
+  test("refills before the bucket gives again, and is not forgiven", () => {
+    const buckets = new TokenBuckets<string>();
+    expect(buckets.addDebt("a", 10, limit, 0)).toBe(10);
+    // The bucket lacks 10 tokens, and 4 is a full bucket. After 3 s it lacks 4, and after half a second more it has one.
+    expect(drain(buckets, "a", 0)).toBe(0);
+    expect(drain(buckets, "a", 3499)).toBe(0);
+    expect(buckets.addDebt("a", 0, limit, 3499)).toBeCloseTo(3.002, 6);
+    expect(drain(buckets, "a", 3500)).toBe(1);
+    expect(drain(buckets, "a", 60_000)).toBe(4);
+  });
+
+  test("adds up, also with what the bucket lacked before", () => {
+    const buckets = new TokenBuckets<string>();
+    buckets.consumeToken("a", limit, 0);
+    expect([buckets.addDebt("a", 2, limit, 0), buckets.addDebt("a", 100, limit, 500)]).toEqual([3, 102]);
+    expect(drain(buckets, "a", 500 + 49_499)).toBe(0);
+    expect(drain(buckets, "a", 500 + 49_500)).toBe(1);
+  });
+
+  test("of a clock that was put back lasts as long as before, and no longer", () => {
+    const buckets = new TokenBuckets<string>();
+    buckets.addDebt("a", 10, limit, 1e9);
+    expect(drain(buckets, "a", 0)).toBe(0);
+    expect(drain(buckets, "a", 3499)).toBe(0);
+    expect(drain(buckets, "a", 3500)).toBe(1);
+  });
+
+  test("keeps its bucket while there are others to evict", () => {
+    const buckets = new TokenBuckets<string>(4);
+    buckets.addDebt("debtor", 100, limit, 0);
+    for (let index = 0; index < 20; index++) buckets.consumeToken(`n${index}`, limit, index * 1000);
+    expect(drain(buckets, "debtor", 20_000)).toBe(0);
+    expect(drain(buckets, "debtor", 48_500)).toBe(1);
+  });
+
+  test("is like that many requests, each counted even without a token", () => {
+    const step = fc.record({ pause: fc.integer({ min: 0, max: 3000 }), debt: fc.integer({ min: 0, max: 12 }) });
+    const property = fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
+      const buckets = new TokenBuckets<string>();
+      let missing = 0;
+      let now = 0;
+      for (const { pause, debt } of steps) {
+        now += pause;
+        missing = Math.max(0, missing - pause * 2);
+        const isEmpty = missing + 1000 > 4000;
+        expect(buckets.consumeToken("a", limit, now) === undefined).toBe(isEmpty);
+        missing += (isEmpty ? 0 : 1000) + debt * 1000;
+        expect(buckets.addDebt("a", debt, limit, now)).toBeCloseTo(missing / 1000, 6);
+      }
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+});
+
 describe("of very many buckets", () => {
   const fill = (buckets: TokenBuckets<string>, from: number, count: number, now: number) => {
     for (let index = from; index < from + count; index++) buckets.consumeToken(`n${index}`, limit, now);
