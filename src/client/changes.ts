@@ -21,6 +21,8 @@ interface AnyChange<Name extends FeedResource> {
   readonly Resource: Name;
   /** The ID of the record. */
   readonly ID: number;
+  /** The run of the batch request or undo that made the change. All its changes were stored together. Undefined for another change. */
+  readonly Run?: string;
 }
 
 /** A change after which the record exists. */

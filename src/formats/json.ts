@@ -26,7 +26,7 @@ export const json: Format = {
   batch: jsonBatch,
 };
 
-function changeObject(resource: Resource, { cursor, epoch, change }: FeedChange): string {
+function changeObject(resource: Resource, { cursor, epoch, change, run }: FeedChange): string {
   const { revision, at, operation, id, body } = change;
   const isDeleted = operation === "delete";
   const members = {
@@ -37,6 +37,7 @@ function changeObject(resource: Resource, { cursor, epoch, change }: FeedChange)
     Resource: resource.path,
     ID: id,
     ETag: isDeleted ? null : recordEtag(resource, "json", epoch, revision),
+    Run: run,
   };
   const record = isDeleted ? null : toDeclaredJson(resource, body);
   return `${JSON.stringify(members).slice(0, -1)},"Record":${record}}`;

@@ -29,13 +29,14 @@ export const xml: Format = {
 };
 
 /**
- * Encodes a change. Of its attributes, only the double quotes of the entity tag need escaping. The others are a cursor, a time, names of this program,
- * and numbers.
+ * Encodes a change. Of its attributes, only the double quotes of the entity tag need escaping. The others are a cursor, a run, a time, names of this
+ * program, and numbers.
  */
-function changeElement(resource: Resource, { cursor, epoch, change }: FeedChange): string {
+function changeElement(resource: Resource, { cursor, epoch, change, run }: FeedChange): string {
   const { revision, at, operation, id, body } = change;
   const time = new Date(at).toISOString();
-  const start = `<Change Cursor="${cursor}" Revision="${revision}" Time="${time}" Operation="${operation}" Resource="${resource.path}" ID="${id}"`;
+  const ofRun = run === undefined ? "" : ` Run="${run}"`;
+  const start = `<Change Cursor="${cursor}" Revision="${revision}" Time="${time}" Operation="${operation}" Resource="${resource.path}" ID="${id}"${ofRun}`;
   if (operation === "delete") return `${start}/>`;
   const etag = escapeEtag(recordEtag(resource, "xml", epoch, revision));
   return `${start} ETag="${etag}">${recordElement(resource, JSON.parse(toDeclaredJson(resource, body)))}</Change>`;

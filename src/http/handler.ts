@@ -177,6 +177,7 @@ function createContext(
     key: undefined,
     sandbox: undefined,
     keyRejection: undefined,
+    batch: undefined,
     heads: undefined,
   };
 }

@@ -26,6 +26,25 @@ export interface Endpoint {
   readonly methods: readonly string[];
   /** The label of GET and HEAD in the histogram of durations; undefined for an endpoint that needs no key. */
   readonly readOperation?: string;
+  /** The label of the other methods in this histogram; by default `write`. */
+  readonly writeOperation?: string;
+}
+
+/** Summary of a batch request or an undo, for the log and the metrics. */
+interface BatchSummary {
+  /** The number of batch operations; of an undo, of records that its run has changed. */
+  readonly operations: number;
+  /** The run under which the changes were stored; null if nothing was stored. */
+  readonly run: string | null;
+  /** The numbers of its operations by result, for the metrics; undefined for a dry run, a replay and an undo. */
+  readonly counts?: BatchCounts | undefined;
+}
+
+/** Numbers of batch operations by result. If a fault prevents a whole batch request, all its operations are rejected. */
+export interface BatchCounts {
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly rejected: number;
 }
 
 /** The context of one request on its way to its response. */
@@ -52,6 +71,8 @@ export interface RequestContext {
   sandbox: string | undefined;
   /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
   keyRejection: KeyRejection | undefined;
+  /** The summary of a batch request or an undo; undefined for other requests. Its route sets it. */
+  batch: BatchSummary | undefined;
   /** The heads that authorizer.ts read to resolve the site, until it has viewed the site; undefined if it read none. */
   heads: HeadQueryResult | undefined;
 }

@@ -50,7 +50,7 @@ export class RequestLog {
   }
 
   #toLine(context: RequestContext, { status, body }: WireResponse, milliseconds: number) {
-    const { id, site, sandbox, request, target, keyRejection } = context;
+    const { id, site, sandbox, request, target, keyRejection, batch } = context;
     return {
       request: id,
       ...traceIn(request.headers),
@@ -61,6 +61,8 @@ export class RequestLog {
       client: clientAddress(request, this.#options.trustProxy),
       method: redactKeys(request.method).slice(0, maxMethodLength),
       path: shortened(redactKeys(target.path)),
+      operations: batch?.operations,
+      run: batch?.run ?? undefined,
       status,
       bytes: request.method === "HEAD" ? 0 : bodyLength(body),
       ms: Math.round(milliseconds * 100) / 100,

@@ -13,13 +13,13 @@ import {
   readSample,
 } from "../lib/metrics.ts";
 import { methodLabel } from "./methods.ts";
-import type { Endpoint, KeyRejection, RequestContext } from "./request-context.ts";
+import type { BatchCounts, Endpoint, KeyRejection, RequestContext } from "./request-context.ts";
 
 /** The metrics of this process. */
 export interface Metrics {
   /** Counts a response. @param milliseconds the time from the request's header section to the response */
   countResponse(
-    context: Pick<RequestContext, "endpoint" | "method" | "sandbox" | "keyRejection">,
+    context: Pick<RequestContext, "endpoint" | "method" | "sandbox" | "keyRejection" | "batch">,
     status: number,
     milliseconds: number,
   ): void;
@@ -39,15 +39,18 @@ interface RequestCounts {
 
 type Counts = Map<Endpoint | undefined, Map<string, RequestCounts>>;
 
+const batchResults: readonly (keyof BatchCounts)[] = ["changed", "unchanged", "rejected"];
+
 /** Creates the metrics. @param others returns the metrics that are not counted here */
 export function createMetrics(others: (checksReadiness: boolean) => Promise<readonly MetricFamily[]>): Metrics {
   const counts: Counts = new Map();
   const sandboxCounts: Counts = new Map();
   const durations = new Map<string, Histogram>();
   const keyRejections = new Map<KeyRejection, number>();
+  const batchCounts = { changed: 0, unchanged: 0, rejected: 0 };
   const registry = once(createRegistry);
   return {
-    countResponse({ endpoint, method, sandbox, keyRejection }, status, milliseconds) {
+    countResponse({ endpoint, method, sandbox, keyRejection, batch }, status, milliseconds) {
       const ofMethod = countsOf(
         sandbox === undefined ? counts : sandboxCounts,
         durations,
@@ -57,6 +60,7 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
       ofMethod.statuses[status] = (ofMethod.statuses[status] ?? 0) + 1;
       ofMethod.durations.add(milliseconds);
       if (keyRejection) keyRejections.set(keyRejection, (keyRejections.get(keyRejection) ?? 0) + 1);
+      if (batch?.counts) for (const result of batchResults) batchCounts[result] += batch.counts[result];
     },
     load: metricsLibrary,
     collectSample: async (checksReadiness = true) => [
@@ -65,6 +69,11 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
         [...requestValues(counts), ...requestValues(sandboxCounts, sandboxLabel)],
         durations,
         keyRejections,
+      ),
+      counter(
+        "storefront_batch_operations_total",
+        "Operations of batch requests, by result. If a fault prevents a whole request, all its operations are rejected.",
+        batchResults.map((result) => [{ result }, batchCounts[result]]),
       ),
       ...(await others(checksReadiness)),
     ],
@@ -148,9 +157,9 @@ function countsOf(
   return ofMethod;
 }
 
-/** Returns the operation for the histogram of durations: `write`, the operation of a GET on the endpoint, or `other`. */
+/** Returns the operation for the histogram of durations: that of the endpoint for a GET or for other methods, `write`, or `other`. */
 function operationOf(endpoint: Endpoint | undefined, method: string): string {
   if (endpoint?.readOperation === undefined || !endpoint.methods.includes(method) || method === "OPTIONS")
     return "other";
-  return method === "GET" || method === "HEAD" ? endpoint.readOperation : "write";
+  return method === "GET" || method === "HEAD" ? endpoint.readOperation : (endpoint.writeOperation ?? "write");
 }

@@ -39,6 +39,8 @@ export interface FeedChange {
   /** The epoch of the site. The record has the version of this epoch and the change's revision (`versionOf`), until the next change to it. */
   readonly epoch: string;
   readonly change: Change;
+  /** The run of the batch request or undo that made the change; undefined for another change. */
+  readonly run?: string | undefined;
 }
 
 /** One row of a site's journal. */

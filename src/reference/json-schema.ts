@@ -211,6 +211,14 @@ const positive: Schema = { type: "integer", minimum: 1, maximum: maxNumber };
 
 const cursor: Schema = { type: "string", examples: ["1f0c63d9a2be.18"], xml: { attribute: true } };
 
+const run: Schema = {
+  type: "string",
+  description:
+    "The run of the batch request or undo that made the change: all changes with this `Run` were stored together, and can be undone together. Absent for another change.",
+  examples: ["k3J9aZ0q-18-3"],
+  xml: { attribute: true },
+};
+
 function changeSchema(resource: Resource, base: string): Schema {
   const { singular, path, element } = resource;
   const attribute = { xml: { attribute: true } };
@@ -239,6 +247,7 @@ function changeSchema(resource: Resource, base: string): Schema {
         examples: ['"k3f9a1Zq.18.5d8c12ab-json"'],
         ...attribute,
       },
+      Run: run,
       Record: {
         description: `The ${singular} after the change; null when it was deleted. In XML, the element \`${element}\`, or none.`,
         anyOf: [{ $ref: base + schemaName(resource, "whole") }, { type: "null" }],

@@ -115,6 +115,7 @@ ${operations}${choice(
   resources.map(({ path }) => path),
 )}            <xs:attribute name="ID" type="ID" use="required"/>
             <xs:attribute name="ETag" type="xs:string"/>
+            <xs:attribute name="Run" type="xs:string"/>
           </xs:complexType>
         </xs:element>
       </xs:sequence>

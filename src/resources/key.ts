@@ -48,5 +48,10 @@ export const key = defineResource({
       example: "2027-01-31T12:00:00.000Z",
     }),
     Revoked: instant({ description: "Time of revocation. Empty if it is not revoked.", example: "" }),
+    Former: text({
+      max: 500,
+      description: "Prefixes of the keys that it has replaced by rotation, the latest first, separated by spaces.",
+      example: "sfk_EfGh5678",
+    }),
   },
 });

@@ -33,6 +33,8 @@ export interface KeyRecord {
   readonly Created: string;
   readonly Expires: string;
   readonly Revoked: string;
+  /** Prefixes of the keys that it has replaced by rotation, the latest first, separated by spaces; at most 20. */
+  readonly Former: string;
 }
 
 /** The record of a webhook. */
@@ -109,9 +111,14 @@ export interface ApiKey {
   readonly rate: number | undefined;
   /** When the key expires, in milliseconds since 1970; infinity if never, 0 if it was revoked. */
   readonly endsAt: number;
+  /** The prefixes of the keys that it has replaced by rotation, the latest first. */
+  readonly formerPrefixes: readonly string[];
 }
 
-export function toApiKey({ ID, Site, Prefix, Digest, Scope, Rate, Expires, Revoked }: KeyRecord): ApiKey {
+/** Shared by all keys that have replaced none. */
+const noPrefixes: readonly string[] = [];
+
+export function toApiKey({ ID, Site, Prefix, Digest, Scope, Rate, Expires, Revoked, Former }: KeyRecord): ApiKey {
   // The time of the revocation is that of another machine's clock, so it is not compared with the clock of this machine.
   const expiresAt = Expires === "" ? Number.POSITIVE_INFINITY : Date.parse(Expires);
   const rate = Rate === "" ? undefined : Number(Rate);
@@ -123,6 +130,7 @@ export function toApiKey({ ID, Site, Prefix, Digest, Scope, Rate, Expires, Revok
     scope: Scope,
     rate,
     endsAt: Revoked === "" ? expiresAt : 0,
+    formerPrefixes: Former === "" ? noPrefixes : splitWords(Former),
   };
 }
 

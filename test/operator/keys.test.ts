@@ -107,6 +107,18 @@ describe.each(engines)("keys on $name", (kind) => {
     expect(next.key).toStartWith(next.record.Prefix);
   });
 
+  test("name the keys that they have replaced, the latest first, at most 20", async () => {
+    let { record } = await createKey(engine, site, {}, now);
+    expect(record.Former).toBe("");
+    const prefixes = [record.Prefix];
+    for (let rotation = 0; rotation < 21; rotation++) {
+      record = (await rotateKey(engine, record.Prefix, 0, now)).record;
+      expect(record.Former).toBe(prefixes.slice(0, 20).join(" "));
+      prefixes.unshift(record.Prefix);
+    }
+    expect((await setKey(engine, record.Prefix, { label: "till" }, now)).Former).toBe(record.Former);
+  });
+
   const ends: [string, number | undefined, number, Partial<KeyRecord>][] = [
     ["is rotated without an overlap is revoked at once", undefined, 0, { Expires: "", Revoked: instant(now) }],
     [

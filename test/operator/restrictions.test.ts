@@ -122,6 +122,8 @@ describe.each(engines)("$name", (kind) => {
       ["valid", "50"],
       ["valid", "50"],
     ]);
+    const lineage = found.find(({ Prefix }) => last.key.startsWith(Prefix))?.Former;
+    expect(lineage).toBe([once.record.Prefix, twice?.slice(0, 12)].join(" "));
     expect(found.some(({ Label }) => Label === "later")).toBe(false);
     expect(await engine.findInconsistencies()).toEqual([]);
     // The system site has another epoch now. A second restore keeps the same restrictions.

@@ -16,7 +16,13 @@ import { toDeclaredJson } from "../../model/record.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
-import { type KeyRecord, type SiteRecord, type SystemRecords, toApiKey } from "../../system/system-records.ts";
+import {
+  type KeyRecord,
+  type SiteRecord,
+  type SystemRecords,
+  splitWords,
+  toApiKey,
+} from "../../system/system-records.ts";
 import { presentSiteOf } from "./sandboxes.ts";
 
 /** A key as `key list` shows it. */
@@ -53,6 +59,9 @@ export interface IssuedKey {
 
 /** A key ends soon if it expires within this time: 30 days, in milliseconds. */
 const soonMs = 30 * 24 * 60 * 60_000;
+
+/** Maximum keys that a key names as its predecessors. */
+const maxFormerKeys = 20;
 
 /** Returns the state of a key. @param now milliseconds since 1970 */
 export function keyStateOf({ Revoked, endsAt }: ListedKey, now: number): "revoked" | "expired" | "valid" {
@@ -138,7 +147,8 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
 }
 
 /**
- * Creates a key with the same label, scope, rate and expiry, and lets the old key expire after `overlap` milliseconds.
+ * Creates a key with the same label, scope, rate and expiry, and lets the old key expire after `overlap` milliseconds. The new key may undo the runs of
+ * the old one and of the keys before it; the old key may not undo those of the new one.
  * @throws ProblemError `conflict` if the old key is revoked or expired
  */
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
@@ -149,7 +159,8 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
     if (endsAt <= now)
       throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
-    const created = createKeyIntent(Number(old.Site), toSettings(old), now, isSandboxSite(system, old));
+    const settings = { ...toSettings(old), former: [old.Prefix, ...splitWords(old.Former)].slice(0, maxFormerKeys) };
+    const created = createKeyIntent(Number(old.Site), settings, now, isSandboxSite(system, old));
     key = created.key;
     return [created.intent, toUpdateIntent(keyResource, old.ID, end, now)];
   });
@@ -201,10 +212,15 @@ function isSandboxSite({ sites }: SystemRecords, { Site }: KeyRecord): boolean {
   return sites.some(({ ID, SandboxOf }) => ID === Number(Site) && SandboxOf !== "");
 }
 
+/** The settings of a new key, and the prefixes of the keys that it replaces, the latest first. */
+interface NewKeySettings extends KeySettings {
+  readonly former?: readonly string[];
+}
+
 /** Creates a key, and the intent to store its record. @param isForSandbox whether `site` is a sandbox @throws ProblemError `invalid-record` */
 export function createKeyIntent(
   site: number,
-  { label = "", scope = "write", expiresAt, rate }: KeySettings,
+  { label = "", scope = "write", expiresAt, rate, former = [] }: NewKeySettings,
   now: number,
   isForSandbox: boolean,
 ) {
@@ -218,6 +234,7 @@ export function createKeyIntent(
     Rate: rate === undefined ? "" : String(rate),
     Created: toInstant(now),
     Expires: expiresAt === undefined ? "" : toInstant(expiresAt),
+    Former: former.join(" "),
   };
   return { key, intent: toCreateIntent(keyResource, values, now) };
 }
