@@ -9,6 +9,7 @@ import { feedRoutes } from "./feed/feed-routes.ts";
 import type { LongPolls } from "./feed/long-poll.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
 import { pathHint } from "./path-advice.ts";
+import { RunningIdempotencyKeys } from "./records/idempotency.ts";
 import { resourceRoutes } from "./records/resource-routes.ts";
 import type { Metrics } from "./request-metrics.ts";
 import { type RequestTarget, toTarget } from "./request-target.ts";
@@ -41,9 +42,11 @@ export interface Routes {
 
 /** Creates the routes of all endpoints. */
 export function createRoutes(dependencies: RouteDependencies): Routes {
+  // All routes share it: a key names one request, wherever it is sent to.
+  const idempotencies = new RunningIdempotencyKeys();
   const routes = new Map<string, Route>([
     ...healthRoutes(dependencies),
-    ...resourceRoutes(dependencies),
+    ...resourceRoutes({ ...dependencies, idempotencies }),
     ...feedRoutes(dependencies),
   ]);
   const find = (sent: string): RouteMatch => {

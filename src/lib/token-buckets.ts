@@ -74,8 +74,7 @@ export class TokenBuckets<Name> {
     const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
     const perTokenMs = 1000 / tokensPerSecond;
     const fillTimeMs = maxTokens * perTokenMs;
-    const missingMs =
-      Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs + bucket.debtMs) + tokens * perTokenMs;
+    const missingMs = Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs + bucket.debtMs) + tokens * perTokenMs;
     bucket.fullAt = now + missingMs;
     bucket.debtMs = Math.max(0, missingMs - fillTimeMs);
     if (bucket !== this.#shared) this.#sift(bucket);

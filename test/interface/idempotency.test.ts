@@ -241,8 +241,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
 });
 
 describe("while the first request is still running", () => {
-  const intent = (keyId: number, name: string) =>
-    ({ idempotency: { keyId, name, digest: "d" } }) as Parameters<RunningIdempotencyKeys["runUnlessRunning"]>[0];
+  const named = (keyId: number, name: string) => ({ keyId, name, digest: "d" });
   const outcome: Outcome = { kind: "rejected", rejectionReason: "not-found" };
 
   test("the same name of the same API key is a conflict, and no other", async () => {
@@ -253,18 +252,13 @@ describe("while the first request is still running", () => {
       runs++;
       return promise;
     };
-    const first = idempotencies.runUnlessRunning(intent(1, "a"), run);
-    await expect(idempotencies.runUnlessRunning(intent(1, "a"), run)).rejects.toMatchObject({
+    const first = idempotencies.runUnlessRunning(named(1, "a"), run);
+    await expect(idempotencies.runUnlessRunning(named(1, "a"), run)).rejects.toMatchObject({
       code: "conflict",
       retryAfterSeconds: 1,
     });
     expect(runs).toBe(1);
-    const others = [
-      intent(2, "a"),
-      intent(1, "b"),
-      intent(11, "a"),
-      {} as Parameters<RunningIdempotencyKeys["runUnlessRunning"]>[0],
-    ];
+    const others = [named(2, "a"), named(1, "b"), named(11, "a"), undefined];
     const running = others.map((other) => idempotencies.runUnlessRunning(other, run));
     expect(runs).toBe(1 + others.length);
     resolve(outcome);
@@ -290,10 +284,10 @@ describe("while the first request is still running", () => {
 
   test("it may be sent again afterwards, also if the first request failed", async () => {
     const idempotencies = new RunningIdempotencyKeys();
-    const failed = idempotencies.runUnlessRunning(intent(1, "a"), () => Promise.reject(new Error("lost")));
+    const failed = idempotencies.runUnlessRunning(named(1, "a"), () => Promise.reject(new Error("lost")));
     await expect(failed).rejects.toThrow("lost");
-    expect(await idempotencies.runUnlessRunning(intent(1, "a"), () => Promise.resolve(outcome))).toBe(outcome);
-    expect(await idempotencies.runUnlessRunning(intent(1, "a"), () => Promise.resolve(outcome))).toBe(outcome);
+    expect(await idempotencies.runUnlessRunning(named(1, "a"), () => Promise.resolve(outcome))).toBe(outcome);
+    expect(await idempotencies.runUnlessRunning(named(1, "a"), () => Promise.resolve(outcome))).toBe(outcome);
   });
 });
 

@@ -15,13 +15,14 @@ import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { type ResourceRoute, siteRoute } from "../route.ts";
-import { RunningIdempotencyKeys } from "./idempotency.ts";
+import type { RunningIdempotencyKeys } from "./idempotency.ts";
 import { respondToRead } from "./read.ts";
 import { rejectOtherEncodings } from "./record-body.ts";
 import { respondToWrite } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {
   readonly authorizer: RequestAuthorizer;
+  readonly idempotencies: RunningIdempotencyKeys;
 }
 
 /** Returns the routes of all public resources, by path. */
@@ -60,7 +61,6 @@ function whyNot(method: string, { isList, resource, format }: ResourceRoute): st
 
 class ResourceEndpoint {
   readonly #dependencies: ResourceRouteDependencies;
-  readonly #idempotencies = new RunningIdempotencyKeys();
 
   constructor(dependencies: ResourceRouteDependencies) {
     this.#dependencies = dependencies;
@@ -127,16 +127,10 @@ class ResourceEndpoint {
     authorized: AuthorizedView,
     body: BodyBytes,
   ): Promise<WireResponse> {
-    const { authorizer, writeQueue, now } = this.#dependencies;
-    return authorizer.repeatIfOutdated(context, authorized, ({ key, systemHead }) => {
-      requireWriteScope(context, key);
-      const authorization = { key, system: systemHead, at: now() };
-      return respondToWrite(
-        context,
-        route,
-        { authorization, body },
-        { writeQueue, idempotencies: this.#idempotencies },
-      );
+    const { authorizer, writeQueue, now, idempotencies } = this.#dependencies;
+    return authorizer.repeatIfOutdated(context, authorized, (current) => {
+      requireWriteScope(context, current.key);
+      return respondToWrite(context, route, { authorized: current, at: now(), body }, { writeQueue, idempotencies });
     });
   }
 }

@@ -4,16 +4,15 @@ import type { SentChanges } from "../../model/canonical-json.ts";
 import { type Intent, type Operation, type Outcome, type RejectedOutcome, versionParts } from "../../model/change.ts";
 import { documentOf } from "../../model/encoding.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
-import type { Head } from "../../model/head.ts";
 import { requireOneId, toDeclaredJson, toId } from "../../model/record.ts";
 import { basePath } from "../../model/resource.ts";
 import type { WriteQueue } from "../../store/writes/write-queue.ts";
-import type { ApiKey } from "../../system/system-records.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import type { HeaderParts } from "../../wire/response-header.ts";
+import { authorizedIntent } from "../authorization/authorized-intent.ts";
 import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch } from "../conditional-requests.ts";
-import type { RequestContext } from "../request-context.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { idIn, type ResourceRoute } from "../route.ts";
 import { parseIdempotency, type RunningIdempotencyKeys } from "./idempotency.ts";
@@ -22,17 +21,10 @@ import { recordNotFoundError } from "./record-not-found.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
-/** The authorization of a write, and its time. */
-interface WriteAuthorization {
-  readonly key: ApiKey;
-  /** The head of the system site when the key was checked. */
-  readonly system: Head;
-  /** Milliseconds since 1970 (UTC). */
-  readonly at: number;
-}
-
 interface AuthorizedWrite {
-  readonly authorization: WriteAuthorization;
+  readonly authorized: AuthorizedView;
+  /** The time of the write, in milliseconds since 1970 (UTC). */
+  readonly at: number;
   readonly body: BodyBytes;
 }
 
@@ -48,24 +40,19 @@ interface WriteDependencies {
 export function respondToWrite(
   context: RequestContext,
   route: ResourceRoute,
-  { authorization, body }: AuthorizedWrite,
+  write: AuthorizedWrite,
   { writeQueue, idempotencies }: WriteDependencies,
 ): Promise<WireResponse> {
-  const intent = toIntent(context, route, authorization, body);
+  const intent = toIntent(context, route, write);
   return idempotencies
-    .runUnlessRunning(intent, () => writeQueue.enqueue(intent))
+    .runUnlessRunning(intent.idempotency, () => writeQueue.enqueue(intent))
     .then((outcome) => {
       if (outcome.kind === "rejected") throw toRejectionError(context, outcome, route, intent);
       return toWrittenResponse(context, route, outcome);
     });
 }
 
-function toIntent(
-  context: RequestContext,
-  route: ResourceRoute,
-  { key, system, at }: WriteAuthorization,
-  body: BodyBytes,
-): Intent {
+function toIntent(context: RequestContext, route: ResourceRoute, { authorized, at, body }: AuthorizedWrite): Intent {
   const operation = operations[context.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew
@@ -73,28 +60,14 @@ function toIntent(
     : parseChange(context, route, body, operation);
   const { headers } = context.request;
   return {
-    site: key.siteId,
+    ...authorizedIntent(context, authorized, at),
     resource: route.resource.name,
     operation,
     ...wanted,
     ifVersion: isNew ? undefined : versionsInIfMatch(headers.get("if-match")),
     ifNotVersion: isNew ? undefined : versionsInIfNoneMatch(headers.get("if-none-match")),
-    ifSystemEpoch: system.epoch,
-    authorizedBy: {
-      keyId: key.id,
-      hostSite: hostSiteOfSandbox(context, key),
-      revision: system.revision,
-      timeline: system.timeline,
-    },
-    actor: key.prefix,
-    at,
-    idempotency: parseIdempotency(context, key, body),
+    idempotency: parseIdempotency(context, authorized.key, body),
   };
-}
-
-/** Returns the ID of the host's site if the key selects its sandbox; undefined for the key of a live site. */
-function hostSiteOfSandbox({ site }: RequestContext, { siteId }: ApiKey): number | undefined {
-  return site?.id === siteId ? undefined : site?.id;
 }
 
 /**
