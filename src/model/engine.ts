@@ -49,6 +49,13 @@ export interface SiteReadResult {
   readonly counts: RecordCounts;
 }
 
+/** Rows of a site, as of the head, and the last ID that each resource has given to a record. */
+export interface SiteRows extends SiteReadResult {
+  /** By the resource's name. A resource that never had a record is missing. */
+  readonly lastIds: Readonly<Record<string, number>>;
+  readonly rows: readonly RecordRow[];
+}
+
 /** The rows of a site in chunks, grouped by resource and in ID order. Use each chunk before you request the next one. */
 export interface SiteContents extends SiteReadResult {
   /** The last entry of the journal, if the head has a timeline; undefined if the entry is not stored any more. */
@@ -143,6 +150,13 @@ export interface Engine extends EngineCommits, EngineMaintenance, EngineMonitori
     resource: string,
     page: { readonly after: number; readonly limit: number },
   ): Promise<SiteReadResult & { readonly rows: readonly RecordRow[] }>;
+
+  /**
+   * Reads the rows with the given keys, deleted records included, and the state of the site at the same moment. The rows are in no particular order,
+   * and an ID that was never used has none. The time grows with the number of keys only.
+   * @param keys at most 500
+   */
+  readRows(site: number, keys: readonly { readonly resource: string; readonly id: number }[]): Promise<SiteRows>;
 
   /**
    * Reads a whole site in one transaction, which ends when `use` has ended. If the connection is lost, the engine may repeat the read and call `use`

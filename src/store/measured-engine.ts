@@ -9,8 +9,10 @@ const measuredCalls = {
   readJournalPage: "journal",
   readRecord: "readRecord",
   readPage: "readPage",
+  readRows: "readRows",
   readSite: "readSite",
   commit: "commit",
+  commitAtomically: "commitAtomically",
   probeWrite: "tryWrite",
 } as const satisfies Partial<Record<keyof Engine, string>>;
 

@@ -47,6 +47,25 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await engine.readRowsAfter(newSite(), "brand", { after: 0, limit: 2 })).rows).toEqual([]);
   });
 
+  test("rows are read by their keys, with the last IDs and the state of the site", async () => {
+    const number = newSite();
+    await engine.commit([..."abc"].map((name) => createBrand(number, name)));
+    await engine.commit([deleteBrand(number, 2)]);
+    const keys = [3, 2, 4].map((id) => ({ resource: "brand", id }));
+    const { rows, ...found } = await engine.readRows(number, [...keys, { resource: "order-status", id: 3 }]);
+    expect(rows.toSorted((a, b) => a.id - b.id)).toEqual([
+      { resource: "brand", id: 2, revision: 4, body: null },
+      { resource: "brand", id: 3, revision: 3, body: '{"ID":3,"Name":"c"}' },
+    ]);
+    expect(found).toEqual({
+      head: (await engine.readHeads([number]))[0] as Head,
+      counts: { brand: { count: 2, revision: 4 } },
+      lastIds: { brand: 3 },
+    });
+    expect((await engine.readRows(number, [])).head).toEqual(found.head);
+    expect(await engine.readRows(newSite(), keys)).toMatchObject({ counts: {}, lastIds: {}, rows: [] });
+  });
+
   test("heads come in the order of the request, sites without writes among them", async () => {
     const [one, two, three] = [newSite(), newSite(), newSite()];
     await engine.commit([createBrand(one, "a"), createBrand(three, "a"), createBrand(three, "b")]);

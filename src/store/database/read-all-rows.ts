@@ -3,13 +3,13 @@ import type { Engine, RecordRow, SiteContents } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 
 /** The rows of a site as of `head`, grouped by resource, and in ID order for each resource. */
-export interface SiteRows {
+export interface WholeSite {
   readonly head: Head;
   readonly rows: readonly RecordRow[];
 }
 
 /** Reads all rows of a site into memory. Use it only for small sites, and in commands. */
-export function readAllRows(engine: Pick<Engine, "readSite">, site: number, requiredHead?: Head): Promise<SiteRows> {
+export function readAllRows(engine: Pick<Engine, "readSite">, site: number, requiredHead?: Head): Promise<WholeSite> {
   return engine.readSite(site, async ({ head, rowChunks }) => ({ head, rows: await gather(rowChunks) }), requiredHead);
 }
 

@@ -2,7 +2,7 @@
 
 import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
-import type { Engine, RecordRow, SinceOptions, SiteContents, SiteReadResult } from "../../model/engine.ts";
+import type { Engine, RecordRow, SinceOptions, SiteContents, SiteReadResult, SiteRows } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { contiguousChanges } from "../database/journal.ts";
@@ -11,8 +11,11 @@ import { requireHeadAtLeast } from "../database/required-head.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { lookUp, sql } from "./statements.ts";
+import { awaitAll } from "./transaction.ts";
 
-type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readSite">;
+type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readRows" | "readSite">;
+
+type RowKeys = Parameters<Engine["readRows"]>[1];
 
 /** Rows per chunk. Processing a chunk blocks other requests for about a millisecond. */
 const rowsPerChunk = 500;
@@ -53,11 +56,28 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
         const rows = await lookUp(connection, sql.rowsAfter, site, resource, after, limit);
         return { ...toReadResult(connection, rows[0], undefined), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
+    readRows: (site, keys) => pagePool.read((connection) => readRows(connection, site, keys)),
     readSite: (site, use, requiredHead) => {
       const read = () => readSite(site, use, requiredHead);
       // The system site does not wait, because all requests need it.
       return site === systemSite ? read() : loadSemaphore.run(read);
     },
+  };
+}
+
+/** Reads rows and the state of their site in one transaction, in one round trip. */
+async function readRows(connection: PostgresConnection, site: number, keys: RowKeys): Promise<SiteRows> {
+  const ofSite = keys.map(({ resource, id }) => ({ site_id: site, resource, id }));
+  const [sites, rows] = await awaitAll<[ResultRow[][], ResultRow[], unknown]>([
+    connection.script(sql.beginReadByKeys(site)),
+    ofSite.length === 0 ? Promise.resolve([]) : connection.query(sql.records, ofSite),
+    connection.script(sql.endRead),
+  ]);
+  const row = sites[0]?.[0];
+  return {
+    ...toReadResult(connection, row, undefined),
+    lastIds: JSON.parse(row?.counters ?? "{}"),
+    rows: rows.map(({ resource, id, revision, body }) => ({ resource, id, revision, body })),
   };
 }
 

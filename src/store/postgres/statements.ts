@@ -57,6 +57,10 @@ export const sql = {
   beginRead: "begin isolation level repeatable read read only",
   endRead: "commit",
 
+  /** Begins a transaction that looks rows of a site up by keys, as of one moment, and reads the row of the site. */
+  beginReadByKeys: (site: number) =>
+    `${sql.beginRead}; ${byKeys}; select revision, epoch, live, live_revision, counters from sites where id = ${list([site])}`,
+
   site: (site: number) => `select id, revision, epoch, live, live_revision from sites where id in (${list([site])})`,
 
   lastEntry: (site: number) => {

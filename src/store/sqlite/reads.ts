@@ -6,7 +6,7 @@
 import type { Database } from "bun:sqlite";
 import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry } from "../../model/change.ts";
-import type { DumpedRow, Engine, RecordRow, SiteContents, SiteReadResult } from "../../model/engine.ts";
+import type { DumpedRow, Engine, RecordRow, SiteContents, SiteReadResult, SiteRows } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { findRowInconsistencies } from "../database/consistency-check.ts";
@@ -94,7 +94,7 @@ function guardReads(database: Database, requireUnreplaced: () => void): GuardedR
 
 // Reads of one site: one record, a page of records, or all rows.
 
-type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readSite">;
+type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readRows" | "readSite">;
 
 /** Rows per chunk. A site with at most this number of rows is read as one chunk, on the shared connection. */
 const rowsPerChunk = 256;
@@ -103,6 +103,7 @@ const rowsPerChunk = 256;
 const maxConcurrentLoads = 4;
 
 const selectSite = "select revision, epoch, live, live_revision from sites where id = ?";
+const selectCounters = "select counters from sites where id = ?";
 const recordColumns = columnsOf("records", ["site_id"]).join(", ");
 const selectRows = `select ${recordColumns} from records where site_id = ? order by resource, id limit coalesce(?, -1)`;
 
@@ -135,9 +136,10 @@ function createSiteReads(
       read(site, requiredHead, (found) => ({ ...found, rows: sql.page.all(site, resource, limit, offset) })),
     readRowsAfter: async (site, resource, { after, limit }) =>
       read(site, undefined, (found) => ({ ...found, rows: sql.rowsAfter.all(site, resource, after, limit) })),
+    readRows: async (site, keys) => read(site, undefined, (found) => ({ ...found, ...readKeys(sql, site, keys) })),
     readSite: async (site, use, requiredHead) => {
-      const small = read(site, requiredHead, (found) => ({ ...found, rows: sql.rows.all(site, rowsPerChunk + 1) }));
-      const { rows, ...found } = small;
+      const readStart = (found: SiteReadResult) => ({ ...found, rows: sql.rows.all(site, rowsPerChunk + 1) });
+      const { rows, ...found } = read(site, requiredHead, readStart);
       if (rows.length <= rowsPerChunk) return use({ ...found, rowChunks: [rows] });
       const readAll = () => readChunks(open(), site, use, requiredHead);
       // The system site does not wait, because all requests need it.
@@ -148,9 +150,21 @@ function createSiteReads(
   };
 }
 
+function readKeys(
+  sql: ReturnType<typeof siteStatements>,
+  site: number,
+  keys: Parameters<Engine["readRows"]>[1],
+): Pick<SiteRows, "lastIds" | "rows"> {
+  return {
+    lastIds: JSON.parse(sql.counters.get(site)?.counters ?? "{}"),
+    rows: keys.flatMap(({ resource, id }) => sql.record.get(site, resource, id) ?? []),
+  };
+}
+
 function siteStatements(database: Database) {
   return {
     site: database.query(selectSite),
+    counters: database.query<{ counters: string }, [number]>(selectCounters),
     rows: database.query<RecordRow, [number, number]>(selectRows),
     record: database.query<RecordRow, [number, string, number]>(
       `select ${recordColumns} from records where site_id = ? and resource = ? and id = ?`,

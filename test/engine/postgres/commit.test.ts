@@ -95,6 +95,7 @@ const others = [
     "readRecord",
     "readPage",
     "readRowsAfter",
+    "readRows",
     "readSite",
     "readChangesSince",
     "readJournalPage",

@@ -81,6 +81,7 @@ async function useByKeys(url: string): Promise<void> {
   await engine.readRecord(1, "brand", 1);
   await engine.readPage(1, "brand", { limit: 10, offset: 0 });
   await engine.readRowsAfter(1, "brand", { after: 0, limit: 10 });
+  await engine.readRows(1, [{ resource: "brand", id: 1 }]);
   await engine.readWebhookStates([{ site: 1, webhook: 1 }]);
   await engine.close();
 }

@@ -156,6 +156,7 @@ async function useEverything(url: string): Promise<void> {
   await engine.readRecord(shop.site.ID, "brand", 2);
   await engine.readPage(shop.site.ID, "brand", { limit: 1, offset: 0 });
   await engine.readRowsAfter(shop.site.ID, "brand", { after: 0, limit: 1 });
+  await engine.readRows(shop.site.ID, [{ resource: "brand", id: 1 }]);
   await useWebhooks(engine, shop.site.ID);
   await engine.findInconsistencies();
   const rows = await Array.fromAsync(engine.dump());

@@ -3,7 +3,7 @@
 import type { MaybePromise } from "../../../src/lib/maybe-promise.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import type { Head } from "../../../src/model/head.ts";
-import type { SiteRows } from "../../../src/store/database/read-all-rows.ts";
+import type { WholeSite } from "../../../src/store/database/read-all-rows.ts";
 
 /** The calls of the engine, in which reading a whole site is `load`. */
 interface Calls
@@ -11,7 +11,7 @@ interface Calls
     Engine,
     "readHeads" | "readChangesSince" | "readJournalPage" | "replaceEpoch" | "commit" | "readRecord"
   > {
-  load(site: number, requiredHead?: Head): MaybePromise<SiteRows>;
+  load(site: number, requiredHead?: Head): MaybePromise<WholeSite>;
 }
 
 type Name = keyof Calls;
@@ -49,7 +49,7 @@ export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine
     commit: method("commit"),
     readRecord: method("readRecord"),
   };
-  const load = method("load") as (...args: unknown[]) => Promise<SiteRows>;
+  const load = method("load") as (...args: unknown[]) => Promise<WholeSite>;
   const readSite: Engine["readSite"] = async (site, use, requiredHead) => {
     const { head, rows } = await load(site, requiredHead);
     return use({ head, counts: {}, rowChunks: [rows] });

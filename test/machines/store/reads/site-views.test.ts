@@ -5,7 +5,7 @@ import type { Change, JournalEntry } from "../../../../src/model/change.ts";
 import type { RecordRow } from "../../../../src/model/engine.ts";
 import type { Head } from "../../../../src/model/head.ts";
 import { brand } from "../../../../src/resources/brand.ts";
-import type { SiteRows } from "../../../../src/store/database/read-all-rows.ts";
+import type { WholeSite } from "../../../../src/store/database/read-all-rows.ts";
 import type { Snapshot } from "../../../../src/store/memory/snapshot.ts";
 import { SiteViews } from "../../../../src/store/reads/site-views.ts";
 import { UncachedSite } from "../../../../src/store/reads/uncached-site.ts";
@@ -16,7 +16,7 @@ const plenty = 1 << 30;
 const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
 
 /** A site whose one brand is named after the revision. */
-function contentsAt(revision: number, epoch = "a"): SiteRows {
+function contentsAt(revision: number, epoch = "a"): WholeSite {
   const row = { resource: "brand", id: 1, revision, body: bodyOf(1, `r${revision}`) };
   return { head: { revision, epoch }, rows: revision === 0 ? [] : [row] };
 }
