@@ -28,6 +28,14 @@ export interface FeedRecords {
 ${resources.map(({ path, element }) => `  readonly ${path}: ${element};`).join("\n")}
 }
 
+/** The fields of a new record, by the name of their resource in the feed. */
+export interface NewRecords {
+${resources
+  .filter(({ access }) => access === "written")
+  .map(({ path, element }) => `  readonly ${path}: New${element};`)
+  .join("\n")}
+}
+
 /** The path of each collection below \`/restapi/\`. */
 export const paths: Readonly<Record<keyof Collections, keyof FeedRecords>> = {
 ${resources.map((resource) => `  ${memberName(resource)}: "${resource.path}",`).join("\n")}

@@ -2,8 +2,9 @@
 // returns an object with a collection for each resource (record-collection.ts; record-types.ts has the generated types of the records). Each
 // method creates a `ClientRequest`. `createSend` (send.ts) sends it by HTTP, with header fields, time limit, retries (wait.ts) and errors. All
 // requests wait in one queue for the rate limit of the key (request-queue.ts).
-// changes.ts follows the feed, and mirror.ts uses it to keep a copy.
+// batch.ts sends many writes in one request. changes.ts follows the feed, and mirror.ts uses it to keep a copy.
 
+import { sendBatch, undoRun } from "./batch.ts";
 import { followChanges } from "./changes.ts";
 import { mirrorResource } from "./mirror.ts";
 import { type ClientOptions, toSettings } from "./options.ts";
@@ -13,6 +14,18 @@ import { RequestQueue } from "./request-queue.ts";
 import { createSend } from "./send.ts";
 import type { StorefrontClient } from "./storefront-client.ts";
 
+export type {
+  BatchOperation,
+  BatchOptions,
+  BatchOutcome,
+  BatchRejection,
+  BatchSuccess,
+  UndoOutcome,
+  UpsertOptions,
+  UpsertOutcome,
+  UpsertProgress,
+  WrittenResource,
+} from "./batch.ts";
 export type { ChangesOptions, FeedResource, FollowOptions, StorefrontChange } from "./changes.ts";
 export { etagOf } from "./etag.ts";
 export type { Filter, FilterValue, Query } from "./list-query.ts";
@@ -63,6 +76,8 @@ export function createClient(options: ClientOptions): StorefrontClient {
   const collections = Object.entries(paths).map(([name, path]) => [name, new WriteCollection(send, path)]);
   return {
     ...(Object.fromEntries(collections) as Collections),
+    batch: (operations: readonly object[], options = {}) => sendBatch(send, operations, options) as Promise<never>,
+    undo: (run, options = {}) => undoRun(send, run, options),
     changes: (following) => followChanges(follow, following),
     mirror: (resource, mirroring) =>
       mirrorResource(follow, resource, mirroring as Parameters<typeof mirrorResource>[2]),

@@ -11,8 +11,7 @@ export function etagOf(value: object): string | undefined {
   return (value as { [etag]?: string })[etag];
 }
 
-/** Adds the `ETag` of the response to `value`. Removes the weak mark `W/`, which a compressing proxy adds, because the version is the same. */
-export function withEtag<T extends object>(value: T, headers: Headers): T {
-  const tag = headers.get("ETag");
+/** Adds an `ETag` to `value`. Removes the weak mark `W/`, which a compressing proxy adds, because the version is the same. */
+export function withEtag<T extends object>(value: T, tag: string | null): T {
   return tag ? Object.assign(value, { [etag]: tag.replace(/^W\//, "") }) : value;
 }

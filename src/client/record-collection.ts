@@ -1,3 +1,4 @@
+import { type UpsertOptions, type UpsertOutcome, upsertAll } from "./batch.ts";
 import { etagOf, withEtag } from "./etag.ts";
 import { checkedId, type Query, toSearch } from "./list-query.ts";
 import { checkedInteger } from "./options.ts";
@@ -115,7 +116,7 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
     // Without the header field, the total is known for a list without `limit`, and for a page that is not full.
     const isEnd = (limit === undefined || body.length < limit) && (body.length > 0 || offset === 0);
     const total = /^\d+$/.test(header) ? Number(header) : isEnd ? offset + body.length : undefined;
-    return withEtag(Object.assign(body, { total }), headers);
+    return withEtag(Object.assign(body, { total }), headers.get("ETag"));
   }
 
   /**
@@ -163,7 +164,7 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
     if (!response || !("ID" in response.body)) {
       throw new StorefrontFailure("unreadable", "the response is not a record");
     }
-    return withEtag(response.body as Item, response.headers);
+    return withEtag(response.body as Item, response.headers.get("ETag"));
   }
 }
 
@@ -196,6 +197,18 @@ export class WriteCollection<
   async delete(target: RecordOrId<Item>, options: UpdateOptions = {}): Promise<Item> {
     const ifMatch = toIfMatch([target], options);
     return this.#write({ ...options, ifMatch, method: "DELETE", path: this.pathOf(idOf(target)) });
+  }
+
+  /**
+   * Updates the record that has the value of the field `match`, or creates it, for each of `records`. Any number of records: the call sends batch
+   * requests of at most 1000, one after the other. Each is stored completely or not at all. After a failure, call it again with the same records and the same
+   * `idempotencyKey`: requests that were done are not done twice.
+   *
+   * Throws a StorefrontProblem if records are rejected; `errors` has their numbers, from 1, and `runs` the runs that were stored before. Throws a
+   * TypeError if two records have the same value.
+   */
+  upsert(records: readonly New[], options: UpsertOptions<Path>): Promise<UpsertOutcome<Item>> {
+    return upsertAll(this.send, this.path, records, options);
   }
 
   async #write(request: ClientRequest): Promise<Item> {

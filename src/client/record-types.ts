@@ -182,6 +182,12 @@ export interface FeedRecords {
   readonly locations: Location;
 }
 
+/** The fields of a new record, by the name of their resource in the feed. */
+export interface NewRecords {
+  readonly brands: NewBrand;
+  readonly orderstatuses: NewOrderStatus;
+}
+
 /** The path of each collection below `/restapi/`. */
 export const paths: Readonly<Record<keyof Collections, keyof FeedRecords>> = {
   brands: "brands",

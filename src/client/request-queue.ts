@@ -4,6 +4,8 @@
 // bucket from `RateLimit-Policy`, and corrects it by the `RateLimit` of each response, because other programs can use the key too. As on the server, the
 // bucket is stored as the time at which it is full.
 //
+// A batch request takes more tokens, and the server then says that the bucket lacks more than all its tokens. Until it has one again, no request is sent.
+//
 // Before the first response, the limit is unknown: the client then sends at most four requests at once. Without a limit, no request waits.
 //
 // Invariants:
@@ -11,7 +13,7 @@
 // - A call waits until its deadline at most, and ends at once if its signal is aborted. At most 100,000 calls wait.
 // - Long polls take tokens as other requests do. They delay no other request, because they are not counted among the four.
 
-import { maxDelayMs } from "./options.ts";
+import { maxDelayMs, type RateLimit } from "./options.ts";
 import { parseRateLimit } from "./rate-limit.ts";
 import { StorefrontFailure, toMilliseconds } from "./storefront-errors.ts";
 import { backOff } from "./wait.ts";
@@ -194,9 +196,18 @@ export class RequestQueue {
     }
     permit.isOverLimit = status === 429 && limit.remaining === 0;
     this.#correct(permit, limit.limit, limit.window / limit.limit, limit.remaining);
+    // Both are rounded to seconds.
+    if (limit.reset > limit.window + 1000) this.#waitForDebt(limit);
     if (!permit.isOverLimit) return;
     const retryAfterMs = toMilliseconds(headers.get("Retry-After")) ?? 0;
     this.#blockedUntil = Math.max(this.#blockedUntil, performance.now() + retryAfterMs + backOff(1));
+  }
+
+  /** After a batch request, the bucket can lack more tokens than it has: requests wait until it has paid this debt. */
+  #waitForDebt({ limit, window, reset }: RateLimit): void {
+    const fullAt = performance.now() + reset;
+    if (typeof this.#bucket === "object") this.#bucket.fullAt = fullAt;
+    this.#blockedUntil = Math.max(this.#blockedUntil, fullAt - ((limit - 1) * window) / limit);
   }
 
   /**

@@ -108,7 +108,7 @@ function toTimeout({ timeout, serverWaitMs = 0 }: ClientRequest, settings: Clien
 }
 
 /** Returns a random `Idempotency-Key`. It does not use `crypto.randomUUID`, which is missing on pages without TLS. */
-function randomKey(): string {
+export function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

@@ -4,6 +4,8 @@ import type { ProblemCode } from "./record-types.ts";
 export interface FieldError {
   readonly field: string;
   readonly detail: string;
+  /** The number of the operation in a batch request, or of the record in `upsert`, from 1. */
+  readonly operation?: number;
   /** The position of the error if the body could not be parsed. Line and column count from 1. */
   readonly line?: number;
   readonly column?: number;
@@ -30,6 +32,8 @@ export class StorefrontProblem extends Error {
   readonly errors: readonly FieldError[];
   /** `Retry-After` in milliseconds. */
   readonly retryAfter: number | undefined;
+  /** The runs that `upsert` stored before it failed. */
+  readonly runs: readonly string[] = [];
 
   constructor(response: Response, body: Partial<Record<string, unknown>>, base: string) {
     super(String(body.detail ?? `the server responded with status ${response.status}`));
@@ -71,6 +75,8 @@ export type FailureReason =
 export class StorefrontFailure extends Error {
   override readonly name = "StorefrontFailure";
   readonly reason: FailureReason;
+  /** The runs that `upsert` stored before it failed. */
+  readonly runs: readonly string[] = [];
 
   constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
     super(message, options);

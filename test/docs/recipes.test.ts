@@ -43,7 +43,9 @@ test.each(rows)("each name for $subject is in a file that the recipe names", ({ 
 });
 
 test("every file that the paths and mechanisms name exists", () => {
-  const named = [...architecture.matchAll(/`([a-z0-9-]+(?:\/[a-z0-9-]+)*\/[a-z0-9.-]+\.tsx?)`/g)].map(([, path = ""]) => path);
+  const named = [...architecture.matchAll(/`([a-z0-9-]+(?:\/[a-z0-9-]+)*\/[a-z0-9.-]+\.tsx?)`/g)].map(
+    ([, path = ""]) => path,
+  );
   expect(named.length).toBeGreaterThan(60);
   expect(named.filter((path) => !find(path))).toEqual([]);
 });

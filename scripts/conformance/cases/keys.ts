@@ -24,14 +24,10 @@ export const keyCases = [
     shop.status(answer, 200, 403, 421);
     if (answer.status === 421) shop.problem(answer, 421, /wrong-site/);
   }),
-  once(
-    "No header of a proxy",
-    "X-Forwarded-Host and X-Forwarded-For of a client change nothing",
-    async (shop) => {
-      const headers = { "X-Forwarded-Host": "host.invalid", "X-Forwarded-For": "192.0.2.1" };
-      shop.status(await shop.call("GET", "orderstatuses?limit=1", { headers }), 200);
-    },
-  ),
+  once("No header of a proxy", "X-Forwarded-Host and X-Forwarded-For of a client change nothing", async (shop) => {
+    const headers = { "X-Forwarded-Host": "host.invalid", "X-Forwarded-For": "192.0.2.1" };
+    shop.status(await shop.call("GET", "orderstatuses?limit=1", { headers }), 200);
+  }),
   once("A suspended site", "403 with any path, method and key", async (shop) => {
     const host = shop.need("suspendedHost");
     for (const line of [
@@ -110,16 +106,20 @@ export const keyCases = [
     ];
     for (const answer of answers) shop.header(answer, "X-Sandbox", null);
   }),
-  both("Cursors and `ETag`s", "cursors and ETags of live site and sandbox are not valid for each other", async (shop) => {
-    const key = shop.need("sandboxKey");
-    const live = await shop.create();
-    const page = await shop.call("GET", "changes?since=now");
-    const cursor = /Next"?[=:]\s*"([^"]+)"/.exec(page.text)?.[1] ?? "";
-    shop.problem(await shop.call("GET", `changes?since=${cursor}`, { key }), 410);
-    const { id } = await shop.create("orderstatuses", {}, { key });
-    const options = { key, body: { Name: `${shop.mark} x` }, headers: { "If-Match": live.etag } };
-    shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 412);
-  }),
+  both(
+    "Cursors and `ETag`s",
+    "cursors and ETags of live site and sandbox are not valid for each other",
+    async (shop) => {
+      const key = shop.need("sandboxKey");
+      const live = await shop.create();
+      const page = await shop.call("GET", "changes?since=now");
+      const cursor = /Next"?[=:]\s*"([^"]+)"/.exec(page.text)?.[1] ?? "";
+      shop.problem(await shop.call("GET", `changes?since=${cursor}`, { key }), 410);
+      const { id } = await shop.create("orderstatuses", {}, { key });
+      const options = { key, body: { Name: `${shop.mark} x` }, headers: { "If-Match": live.etag } };
+      shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 412);
+    },
+  ),
   both("A key of another site", "is 403", async (shop) => {
     const answer = await shop.call("GET", "orderstatuses", { key: shop.need("otherKey") });
     shop.problem(answer, 403, /forbidden/);
@@ -133,32 +133,32 @@ export const keyCases = [
     const read = await shop.call("GET", `orderstatuses/${id}`, { key });
     shop.same(read, "the record", shop.record(read), record);
   }),
-  both(
-    "Method known (501)",
-    "method 501, route 404 and 405, key 401, then the body",
-    async (shop) => {
-      const without = { key: null };
-      const unknown = `/restapi/nothing.${shop.format}`;
-      const [line = ""] = request(`GREET ${unknown}`, "$HOST");
-      shop.status(await shop.firstOfBytes([line, "Host: $HOST", "Content-Length: 0"]), 501);
-      shop.status(await shop.call("GET", "nothing", without), 404);
-      shop.status(await shop.call("PUT", "locations", without), 405);
-      shop.status(await shop.call("POST", "orderstatuses", { ...without, body: "not a record" }), 401);
-      shop.status(await shop.call("POST", "orderstatuses", { body: "not a record" }), 400);
-      shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
-    },
-  ),
+  both("Method known (501)", "method 501, route 404 and 405, key 401, then the body", async (shop) => {
+    const without = { key: null };
+    const unknown = `/restapi/nothing.${shop.format}`;
+    const [line = ""] = request(`GREET ${unknown}`, "$HOST");
+    shop.status(await shop.firstOfBytes([line, "Host: $HOST", "Content-Length: 0"]), 501);
+    shop.status(await shop.call("GET", "nothing", without), 404);
+    shop.status(await shop.call("PUT", "locations", without), 405);
+    shop.status(await shop.call("POST", "orderstatuses", { ...without, body: "not a record" }), 401);
+    shop.status(await shop.call("POST", "orderstatuses", { body: "not a record" }), 400);
+    shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
+  }),
   both("Method known (501)", "scope 403, then the body", async (shop) => {
     const answer = await shop.call("POST", "orderstatuses", { key: shop.need("readKey"), body: "not a record" });
     shop.problem(answer, 403);
   }),
-  once("A key of a sandbox begins", "a key of a sandbox begins with sfk_test_, every other key with sfk_", async (shop) => {
-    for (const key of [shop.target.key, shop.target.extras.sandboxKey].filter((one) => one !== undefined)) {
-      const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
-      const form = answer.headers.has("X-Sandbox") ? /^sfk_test_\w{42}$/ : /^sfk_(?!test_)\w{42}$/;
-      shop.holds(answer, `a key of the form ${form}`, form.test(key));
-    }
-  }),
+  once(
+    "A key of a sandbox begins",
+    "a key of a sandbox begins with sfk_test_, every other key with sfk_",
+    async (shop) => {
+      for (const key of [shop.target.key, shop.target.extras.sandboxKey].filter((one) => one !== undefined)) {
+        const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
+        const form = answer.headers.has("X-Sandbox") ? /^sfk_test_\w{42}$/ : /^sfk_(?!test_)\w{42}$/;
+        shop.holds(answer, `a key of the form ${form}`, form.test(key));
+      }
+    },
+  ),
 ];
 
 /** The header section of a request in JSON, with the key and another host. */
