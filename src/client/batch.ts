@@ -53,7 +53,7 @@ export interface BatchOptions extends WriteOptions {
   readonly atomic?: boolean;
 }
 
-/** What a batch request did. */
+/** The effect of a batch request. */
 export interface BatchOutcome<Results> {
   /** The run, for `undo`. Undefined if nothing was stored. */
   readonly run: string | undefined;
@@ -88,7 +88,7 @@ export interface UpsertProgress {
   readonly run: string | undefined;
 }
 
-/** What `upsert` did. */
+/** The effect of a call of `upsert`. */
 export interface UpsertOutcome<Item> {
   /** Number of records that were created; updated; already as they should be. */
   readonly created: number;
@@ -100,7 +100,7 @@ export interface UpsertOutcome<Item> {
   readonly results: readonly BatchSuccess<Item>[];
 }
 
-/** What `undo` did. */
+/** The effect of an undo. */
 export interface UndoOutcome {
   /** The run of the undo itself, which can be undone too. Undefined if nothing was stored. */
   readonly run: string | undefined;
