@@ -30,7 +30,7 @@ interface HttpOptions
 /** Milliseconds between the start and the loading of further code. */
 const loadDelayMs = 250;
 
-/** Maximum size of a request body, in bytes (contract section 4). */
+/** Maximum size of a request body, in bytes (contract section 4). Batch requests may have more (`readBatchBody`). */
 const maxPublicBodyBytes = 1024 * 1024;
 
 /** Maximum bytes that the kernel receives ahead, as many as the wire leaves unread (streams.ts). Requests are small, and there are many clients. */

@@ -9,7 +9,7 @@ export interface ConnectionContext {
   readonly roundRobin: RoundRobin;
   readonly memory: ConnectionMemoryBudget;
   readonly places: Places;
-  /** Maximum size of a request body. */
+  /** Maximum size of a request body, in bytes, unless the handler sets another (`WireRequest.readBody`). */
   readonly maxBodyBytes: number;
   /** Seconds without progress after which a client times out. */
   readonly idleTimeoutSeconds: number;

@@ -72,10 +72,10 @@ export function bodyOf(state: ConnectionState): RequestBody | undefined {
 /** Whether `available` bytes of input can be read now. An incomplete header section is read again only when more of it has arrived. */
 export function canRead(state: ConnectionState, available: number): boolean {
   if (state.kind === "readingHeader") return available > state.examinedBytes;
-  return bodyOf(state)?.isComplete === false;
+  return bodyOf(state)?.canReceive === true;
 }
 
-/** Whether the handler has a request and the server does not wait for the client to send more of its body. */
+/** Whether the handler has a request and the server does not wait for the client to send more of its body; also while the body is undecided. */
 export function isHandlerRunning(state: ConnectionState): boolean {
   return state.kind === "handling" && !state.body?.isIncoming;
 }
@@ -97,6 +97,9 @@ export function clientDeadlineSeconds(state: ConnectionState, idleTimeoutSeconds
     case "readingHeader":
       return state.startedAtSeconds + idleTimeoutSeconds;
     case "handling":
+      return (
+        state.startedAtSeconds + Math.min(maxIdleTimeouts * idleTimeoutSeconds, state.body?.maxSeconds ?? Infinity)
+      );
     case "responding":
     case "lingering":
       return state.startedAtSeconds + maxIdleTimeouts * idleTimeoutSeconds;

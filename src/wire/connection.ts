@@ -215,8 +215,9 @@ export class Connection implements StepTask, PlacedConnection {
 
   #waitForClient(): void {
     const { state, client, output } = this.#requestLoop;
-    // The client has closed its side, so the rest of the body will not arrive (RFC 9112 section 8).
-    if (client.isEnded) bodyOf(state)?.abort();
+    const body = bodyOf(state);
+    // The client has closed its side, so the rest of the body will not arrive (RFC 9112 section 8). Of an undecided body, it may wait in the input.
+    if (client.isEnded && !body?.isUndecided) body?.abort();
     if (state.kind === "handling" || !output.isEmpty) return;
     this.#clientRate.reset();
     const { places } = this.#context;

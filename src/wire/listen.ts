@@ -32,7 +32,7 @@ export interface ListenOptions {
   readonly reusePort: boolean;
   /** Seconds after which a client that neither sends nor reads times out. */
   readonly idleTimeoutSeconds: number;
-  /** Maximum size of a request body, in bytes. */
+  /** Maximum size of a request body, in bytes, unless the handler sets another (`WireRequest.readBody`). */
   readonly maxBodyBytes: number;
   /** Maximum bytes of a connection that the kernel receives before this process reads them, on Linux. Undefined: the kernel decides, up to 32 MiB. */
   readonly receiveBufferBytes?: number;

@@ -2,6 +2,9 @@
 //
 // The connection passes the body's bytes in small steps (`receiveStep`). The handler asks for the whole body (`readWholeBody`) and waits until it is
 // complete, too large, malformed or late. A body that the handler does not want is discarded as it arrives, so that the next request can be read.
+//
+// The handler may allow a longer body than the listener does. Until it has decided that, only as many bytes as the listener allows are kept: the
+// body is undecided, and the rest of it waits in the input and at the client. So no client can send a long body before its key is checked.
 
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { MemoryShare } from "./connection-memory.ts";
@@ -11,21 +14,28 @@ import type { RequestFraming, RequestHeader } from "./request-header.ts";
 /** Maximum bytes of a body that are decoded in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
 const maxStepBytes = 16 * 1024;
 
+/** The methods of a connection that the body of a request calls. */
+export interface BodyOwner {
+  /** Sends `100 Continue`. */
+  sendContinue(): void;
+  /** Called when a body is not undecided any more, so that there may be bytes to receive. */
+  schedule(): void;
+}
+
 /**
  * Returns the body of a request; undefined if the request has no body or an empty one (RFC 9112 section 6.3).
- * @param limit maximum size in bytes; a longer body is discarded
+ * @param limit maximum size in bytes, unless the handler sets another; a longer body is discarded
  * @param share counts the memory of the body until the body is complete
- * @param sendContinue sends `100 Continue`
  */
 export function openBody(
   { section: { framing }, isHttp10 }: RequestHeader,
   limit: number,
   share: MemoryShare,
-  sendContinue: () => void,
+  owner: BodyOwner,
 ): RequestBody | undefined {
   if (!framing.isChunked && framing.length === 0) return undefined;
   // HTTP/1.0 does not know `100 Continue` (RFC 9110 section 10.1.1).
-  return new RequestBody(framing, limit, share, framing.awaitsContinue && !isHttp10 ? sendContinue : undefined);
+  return new RequestBody(framing, limit, share, owner, framing.awaitsContinue && !isHttp10);
 }
 
 /** The body of one request. */
@@ -33,15 +43,19 @@ export class RequestBody {
   readonly #length: number;
   #limit: number;
   readonly #share: MemoryShare;
+  readonly #owner: BodyOwner;
   readonly #buffer = new BodyBuffer();
   /** The memory that the memory share counts now. */
   #counted: Uint8Array | undefined;
   readonly #chunks: ChunkedDecoder | undefined;
-  /** Sends `100 Continue`; undefined if the client does not wait for that (any more). */
-  #sendContinue: (() => void) | undefined;
+  /** Whether the client holds the body back until `100 Continue`. */
+  #awaitsContinue: boolean;
+  /** Whether the handler has said whether it wants the body, and up to which size. */
+  #isDecided = false;
   /** Bytes of a body of known length that have not arrived. */
   #remainingBytes: number;
   #size = 0;
+  #maxSeconds = Number.POSITIVE_INFINITY;
   #isDiscarded = false;
   #isTimedOut = false;
   #error: unknown;
@@ -51,15 +65,16 @@ export class RequestBody {
     { length, isChunked }: RequestFraming,
     limit: number,
     share: MemoryShare,
-    sendContinue: (() => void) | undefined,
+    owner: BodyOwner,
+    awaitsContinue: boolean,
   ) {
     this.#length = length;
     this.#limit = limit;
     this.#share = share;
-    this.#sendContinue = sendContinue;
+    this.#owner = owner;
+    this.#awaitsContinue = awaitsContinue;
     this.#remainingBytes = length;
     this.#chunks = isChunked ? new ChunkedDecoder() : undefined;
-    this.#lowerLimit(limit);
   }
 
   /** Whether all of the body has arrived. */
@@ -74,12 +89,27 @@ export class RequestBody {
 
   /** Whether the beginning of the next request is unknown: the body is malformed, timed out, or held back by the client until `100 Continue`. */
   get isEndUnknown(): boolean {
-    return this.isMalformed || this.#isTimedOut || this.#sendContinue !== undefined;
+    return this.isMalformed || this.#isTimedOut || this.#awaitsContinue;
   }
 
   /** Whether the client is expected to send more of the body. */
   get isIncoming(): boolean {
-    return !this.isComplete && !this.isEndUnknown;
+    return this.canReceive && !this.isEndUnknown;
+  }
+
+  /** Whether `receiveStep` would take bytes now. */
+  get canReceive(): boolean {
+    return !this.isComplete && !this.isUndecided;
+  }
+
+  /** Whether the body is longer than the listener allows, and the handler has not yet said whether it allows more. */
+  get isUndecided(): boolean {
+    return !this.#isDecided && this.#isTooLarge && !this.isComplete;
+  }
+
+  /** Maximum seconds in which the whole request must arrive; infinity if the handler has not limited them. */
+  get maxSeconds(): number {
+    return this.#maxSeconds;
   }
 
   /** Whether the handler waits for the client to send more of the body. */
@@ -87,13 +117,14 @@ export class RequestBody {
     return this.#waiting !== undefined && !this.isComplete && this.#error === undefined;
   }
 
-  /** The whole body, if it has arrived and can be read. */
+  /** The whole body, if it has arrived and is within the limit. */
   get received(): BodyBytes | undefined {
-    return this.isComplete && this.#error === undefined ? this.#buffer.bytes : undefined;
+    return this.isComplete && this.#error === undefined && !this.#isTooLarge ? this.#buffer.bytes : undefined;
   }
 
-  /** Like `receive`, but takes at most 16 KiB from `start` on, so that many small chunks are decoded in several steps. */
+  /** Like `receive`, but takes at most 16 KiB from `start` on, so that many small chunks are decoded in several steps; nothing while the body is undecided. */
   receiveStep(bytes: Buffer, start: number): number {
+    if (this.isUndecided) return 0;
     return this.receive(bytes, start, Math.min(bytes.length, start + maxStepBytes));
   }
 
@@ -102,7 +133,7 @@ export class RequestBody {
    * malformed.
    */
   receive(bytes: Buffer, start: number, end: number): number {
-    this.#sendContinue = undefined;
+    this.#awaitsContinue = false;
     const used = this.#chunks
       ? this.#decodeChunks(this.#chunks, bytes.subarray(start, end))
       : this.#takeKnownLength(bytes, start, end);
@@ -115,16 +146,21 @@ export class RequestBody {
 
   /**
    * Returns the whole body when all of it has arrived. Sends `100 Continue` if the client waits for that.
-   * @param limit maximum size in bytes, if smaller than that of the listener
+   * @param limit maximum size in bytes, instead of that of the listener
+   * @param maxSeconds maximum seconds in which the whole request must arrive; the listener has a limit too
    * @throws RequestError `body-too-large` (as soon as that is known), `malformed` (also when the client closes the connection), or `timeout`
    */
-  async readWholeBody(limit = this.#limit): Promise<BodyBytes> {
-    if (limit < this.#limit) this.#lowerLimit(limit);
+  async readWholeBody(limit = this.#limit, maxSeconds = this.#maxSeconds): Promise<BodyBytes> {
+    const wasUndecided = this.isUndecided;
+    this.#limit = limit;
+    this.#maxSeconds = maxSeconds;
+    if (this.#isTooLarge) this.#fail(tooLargeError(limit));
     if (this.#error !== undefined) throw this.#error;
     if (this.received) return this.received;
     this.#waiting ??= Promise.withResolvers();
-    this.#sendContinue?.();
-    this.#sendContinue = undefined;
+    if (this.#awaitsContinue) this.#owner.sendContinue();
+    this.#awaitsContinue = false;
+    this.#decide(wasUndecided);
     return this.#waiting.promise;
   }
 
@@ -133,6 +169,7 @@ export class RequestBody {
     this.#isDiscarded = true;
     this.#buffer.clear();
     this.#counted = this.#share.replaceBuffer(this.#counted, undefined);
+    this.#decide(this.isUndecided);
   }
 
   /** Fails the body with `timeout`: `readWholeBody` rejects. */
@@ -146,9 +183,15 @@ export class RequestBody {
     if (!this.isComplete) this.#fail(new RequestError("malformed", "the body ended before it was complete"));
   }
 
-  #lowerLimit(limit: number): void {
-    this.#limit = limit;
-    if (Math.max(this.#length, this.#size) > limit) this.#fail(tooLargeError(limit));
+  /** Whether the announced or the received size is above the limit. */
+  get #isTooLarge(): boolean {
+    return Math.max(this.#length, this.#size) > this.#limit;
+  }
+
+  /** Records that the handler has decided. Lets the connection pass the rest of a body that was undecided. */
+  #decide(wasUndecided: boolean): void {
+    this.#isDecided = true;
+    if (wasUndecided) this.#owner.schedule();
   }
 
   get #missing(): string {
@@ -174,8 +217,8 @@ export class RequestBody {
 
   #appendPart(part: Buffer, start: number, end: number): void {
     this.#size += end - start;
-    if (this.#size > this.#limit) this.#fail(tooLargeError(this.#limit));
-    else if (!this.#isDiscarded) this.#buffer.add(part, start, end);
+    if (this.#isDecided && this.#size > this.#limit) this.#fail(tooLargeError(this.#limit));
+    else if (!this.#isDiscarded) this.#buffer.add(part, start, end, this.#chunks ? this.#limit : this.#length);
   }
 
   #fail(error: unknown): void {
@@ -209,12 +252,12 @@ class BodyBuffer {
     return this.#memory;
   }
 
-  /** Adds the bytes of `part` from `start` up to `end`. */
-  add(part: Buffer, start: number, end: number): void {
+  /** Adds the bytes of `part` from `start` up to `end`. @param maxLength the most bytes that the buffer can get; no space for more is kept free */
+  add(part: Buffer, start: number, end: number, maxLength: number): void {
     if (this.#length === 0) {
       this.#memory = part;
       this.#start = start;
-    } else this.#append(part, start, end);
+    } else this.#append(part, start, end, maxLength);
     this.#length += end - start;
   }
 
@@ -225,10 +268,10 @@ class BodyBuffer {
     this.#isCopy = false;
   }
 
-  #append(part: Buffer, start: number, end: number): void {
+  #append(part: Buffer, start: number, end: number, maxLength: number): void {
     const length = this.#length + end - start;
     if (!this.#isCopy || length > this.#memory.length) {
-      const larger = Buffer.allocUnsafe(2 * length);
+      const larger = Buffer.allocUnsafe(Math.max(length, Math.min(2 * length, maxLength)));
       this.#memory.copy(larger, 0, this.#start, this.#start + this.#length);
       this.#memory = larger;
       this.#start = 0;

@@ -18,7 +18,7 @@ import {
 import { encodeResponse } from "./encode-response.ts";
 import { HeaderReader } from "./header-reader.ts";
 import { IncomingRequest, PeerState } from "./request.ts";
-import { openBody, type RequestBody } from "./request-body.ts";
+import { type BodyOwner, openBody, type RequestBody } from "./request-body.ts";
 import { hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
@@ -27,7 +27,7 @@ import { continueResponse, Input, Output } from "./streams.ts";
 interface RequestLoopOwner {
   /** Called when the client has sent or read this many bytes, or has been sent something to read. */
   markProgress(bytes?: number): void;
-  /** Called when the handler has returned a response asynchronously, so that `step` may have something to do. */
+  /** Called when the handler has returned a response asynchronously or decided about a body, so that `step` may have something to do. */
   schedule(): void;
   /** Called when a response could not be made or sent, because of a bug. */
   endAfterBug(error: unknown): void;
@@ -42,9 +42,15 @@ export class RequestLoop {
   readonly #owner: RequestLoopOwner;
   readonly #headers = new HeaderReader();
   #state: ConnectionState = idle;
-  readonly #sendContinue = () => {
-    this.output.send(continueResponse);
-    this.#owner.markProgress();
+  readonly #bodyOwner: BodyOwner = {
+    sendContinue: () => {
+      this.output.send(continueResponse);
+      this.#owner.markProgress();
+    },
+    schedule: () => {
+      this.#owner.markProgress();
+      this.#owner.schedule();
+    },
   };
 
   constructor(socket: Socket<unknown>, context: ConnectionContext, share: MemoryShare, owner: RequestLoopOwner) {
@@ -147,7 +153,7 @@ export class RequestLoop {
 
   #handle(header: RequestHeader, bytes: Buffer, since: number): void {
     const { handler, maxBodyBytes } = this.#context;
-    const body = openBody(header, maxBodyBytes, this.#share, this.#sendContinue);
+    const body = openBody(header, maxBodyBytes, this.#share, this.#bodyOwner);
     this.#setState({ kind: "handling", startedAtSeconds: since, header, body });
     const hasMore = body !== undefined && header.bytes < bytes.length;
     this.input.consume(header.bytes + (hasMore ? body.receiveStep(bytes, header.bytes) : 0));

@@ -26,10 +26,11 @@ export interface WireRequest {
   readonly receivedBody: BodyBytes | undefined;
   /**
    * Returns the whole body when all of it has arrived.
-   * @param maxBytes a smaller limit than that of the listener
+   * @param maxBytes another limit than that of the listener. A larger one allows this request a longer body; until then, the rest of it is not read
+   * @param maxSeconds a smaller limit than that of the listener for the time in which the whole request must arrive
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
    */
-  readBody(maxBytes?: number): Promise<BodyBytes>;
+  readBody(maxBytes?: number, maxSeconds?: number): Promise<BodyBytes>;
   /** Discards the body, now and as it arrives, to save memory. For a request that waits without reading its body; do not call `readBody` then. */
   discardBody(): void;
 }
@@ -99,8 +100,8 @@ export class IncomingRequest implements WireRequest {
     return this.#body ? this.#body.received : emptyBody;
   }
 
-  readBody(maxBytes?: number): Promise<BodyBytes> {
-    return this.#body ? this.#body.readWholeBody(maxBytes) : Promise.resolve(emptyBody);
+  readBody(maxBytes?: number, maxSeconds?: number): Promise<BodyBytes> {
+    return this.#body ? this.#body.readWholeBody(maxBytes, maxSeconds) : Promise.resolve(emptyBody);
   }
 
   discardBody(): void {

@@ -17,12 +17,16 @@ const huge = Buffer.alloc(64 * 2 ** 20);
 let listener: Listener;
 let releases: (() => void)[] = [];
 
-/** The handler of `/later` waits until a function in `releases` is called, and then reads its body. */
+/**
+ * The handler of `/later` waits until a function in `releases` is called, and then reads its body, which may have 2 MiB. The body of `/soon` must arrive
+ * in 20 s.
+ */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return text(large);
   if (request.target === "/huge") return { status: 200, headers: [], body: huge };
+  if (request.target === "/soon") return echo(request, undefined, 20);
   if (request.target !== "/later") return echo(request);
-  return new Promise<void>((resolve) => releases.push(resolve)).then(() => echo(request));
+  return new Promise<void>((resolve) => releases.push(resolve)).then(() => echo(request, 2 * 2 ** 20));
 }
 
 beforeEach(() => {
@@ -109,11 +113,12 @@ describe("a client times out", () => {
   });
 
   test.each([
-    ["at less than 256 bytes per second, after a minute", 250, 60],
-    ["at more than 256 bytes per second, but only after 30 timeouts", 300, 30 * idleTimeoutSeconds],
-  ])("that sends an endless body %s", async (_, rate, end) => {
+    ["at less than 256 bytes per second, after a minute", "/", 250, 60],
+    ["at more than 256 bytes per second, but only after 30 timeouts", "/", 300, 30 * idleTimeoutSeconds],
+    ["at more than 256 bytes per second, after the time that the handler allows", "/soon", 300, 20],
+  ])("that sends an endless body %s", async (_, target, rate, end) => {
     const client = await openClient(listener.port);
-    client.send(toRequest("POST / HTTP/1.1", ["Content-Length: 999999"]));
+    client.send(toRequest(`POST ${target} HTTP/1.1`, ["Content-Length: 999999"]));
     const trickle = async (seconds: number) => {
       for (let second = 0; second < seconds; second++) {
         client.send("a".repeat(rate));
@@ -124,7 +129,7 @@ describe("a client times out", () => {
     expect(isOpen(client)).toBe(true);
     await trickle(5);
     expect(isOpen(client)).toBe(false);
-    expect(client.received).toMatch(/^HTTP.*timeout$/s);
+    expect(client.received).toMatch(/^HTTP.*Connection: close.*timeout$/s);
     client.socket.destroy();
   });
 
@@ -228,6 +233,17 @@ describe("a client does not time out", () => {
     await advanceClock(idleTimeoutSeconds - 1);
     client.send(toRequest("GET / HTTP/1.1"));
     await client.responses(2);
+    client.socket.destroy();
+  });
+
+  test("while its long body waits for the handler to allow it", async () => {
+    const client = await openClient(listener.port);
+    client.send(toRequest("POST /later HTTP/1.1", ["Content-Length: 2000000"], "a".repeat(1_999_999)));
+    await advanceClock(5 * idleTimeoutSeconds);
+    releases.pop()?.();
+    await advanceClock(idleTimeoutSeconds - 1);
+    client.send("b");
+    expect((await client.responses(1))[0]?.body).toEndWith("ab");
     client.socket.destroy();
   });
 

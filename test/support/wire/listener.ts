@@ -31,10 +31,10 @@ export function text(body: string, status = 200, headers: Record<string, string>
   return { status, headers: toHeaderLines(headers), body };
 }
 
-/** Responds with method, target and body: `POST /x hello`. If the body cannot be read, responds with the reason. */
-export async function echo(request: WireRequest): Promise<WireResponse> {
+/** Responds with method, target and body: `POST /x hello`. If the body cannot be read, responds with the reason. The limits are those of `readBody`. */
+export async function echo(request: WireRequest, maxBytes?: number, maxSeconds?: number): Promise<WireResponse> {
   try {
-    const body = await request.readBody();
+    const body = await request.readBody(maxBytes, maxSeconds);
     const read = `${request.method} ${request.target} ${Buffer.from(body.view).toString("latin1")}`;
     return { status: 200, headers: [], body: Buffer.from(read, "latin1") };
   } catch (error) {

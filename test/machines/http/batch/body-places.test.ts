@@ -1,0 +1,56 @@
+// The places of batch requests: four for a process, two for a key. Each comes back, whatever ends its request.
+
+import { expect, test } from "bun:test";
+import { BodyPlaces, readBatchBody } from "../../../../src/http/batch/body-places.ts";
+import { ProblemError } from "../../../../src/model/errors.ts";
+import type { ApiKey } from "../../../../src/system/system-records.ts";
+import type { WireRequest } from "../../../../src/wire/request.ts";
+
+const keyOf = (id: number) => ({ id, prefix: `sfk_key${id}` }) as ApiKey;
+
+/** Takes a place of a key. Returns functions that end its request, with a response or an error. */
+function take(places: BodyPlaces, key: number) {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  return { response: places.withPlace(keyOf(key), () => promise), respond: () => resolve("made"), fail: reject };
+}
+
+async function problemOf(places: BodyPlaces, key: number): Promise<unknown> {
+  const error = await places.withPlace(keyOf(key), async () => "made").catch((thrown) => thrown);
+  if (!(error instanceof ProblemError)) return error;
+  return [error.code, error.message, error.retryAfterSeconds];
+}
+
+test("a process has four places, and a key two of them", async () => {
+  const places = new BodyPlaces();
+  const requests = [take(places, 1), take(places, 1)];
+  const ofKey = "2 batches with the API key sfk_key1... are being received or stored here; try again";
+  expect(await problemOf(places, 1)).toEqual(["too-many-requests", ofKey, 1]);
+  requests.push(take(places, 2), take(places, 3));
+  const ofProcess = "4 batches are being received or stored here; try again";
+  expect(await problemOf(places, 4)).toEqual(["too-many-requests", ofProcess, 1]);
+  requests[0]?.respond();
+  expect(await requests[0]?.response).toBe("made");
+  expect(await problemOf(places, 1)).toBe("made");
+  for (const { respond } of requests) respond();
+});
+
+test("a place comes back when its request fails", async () => {
+  const places = new BodyPlaces();
+  for (let round = 0; round < 10; round++) {
+    const { response, fail } = take(places, 1);
+    fail(new Error("the client disconnected"));
+    expect(await response.catch(({ message }) => message)).toBe("the client disconnected");
+    const thrown = places.withPlace(keyOf(1), () => {
+      throw new Error("at once");
+    });
+    expect(await thrown.catch(({ message }) => message)).toBe("at once");
+  }
+  expect(await problemOf(places, 1)).toBe("made");
+});
+
+test("a batch body may have 8 MiB, and must arrive in 120 s", async () => {
+  const limits: unknown[] = [];
+  const request = { readBody: async (...sent: unknown[]) => void limits.push(...sent) } as unknown as WireRequest;
+  await readBatchBody(request);
+  expect(limits).toEqual([8 * 2 ** 20, 120]);
+});
