@@ -100,6 +100,17 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect((await get(`.xml?since=${Next}`)).text).toContain(`<Brand ID="${written.ID}"><Name>new</Name>`);
   });
 
+  test("has the run of changes that a batch request or an undo has stored together, and no run of an operator", async () => {
+    const { Next } = (await get(".json?since=now")).json;
+    const create = (Name: string, run?: string) => createIntent({ site, values: { Name }, at, run });
+    const run = "k3J9aZ0q-18-2";
+    await server.engine.commit([create("A", run), create("B", run), create("C", "k3J9aZ0q"), create("D")]);
+    const { Changes } = (await get(`.json?since=${Next}`)).json;
+    expect(Changes.map((change: object) => ("Run" in change ? change.Run : "none"))).toEqual([run, run, "none", "none"]);
+    const xml = (await get(`.xml?since=${Next}`)).text;
+    expect(xml.match(/ Run="[^"]*"/g)).toEqual([` Run="${run}"`, ` Run="${run}"`]);
+  });
+
   test("has the ETag of each record, for If-Match without a look-up, in both formats", async () => {
     const { Next } = (await get(".json?since=now")).json;
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "A" } })).json;

@@ -152,6 +152,27 @@ describe.each(engines)("a webhook on $name", (kind) => {
     },
   );
 
+  testScene("gets the run of changes that were stored together, in each event", async ({ receiver, site, add }) => {
+    const run = "k3J9aZ0q-1-150";
+    const brand = {
+      site: site.ID,
+      resource: "brand",
+      operation: "create",
+      actor: "sfk_x",
+      run,
+      at: Date.now(),
+    } as const;
+    const intents = Array.from({ length: 150 }, (_, i): Intent => ({ ...brand, valuesJson: `{"Name":"${i}"}` }));
+    await server.engine.commit(intents);
+    await add();
+    const events = await receiver.received(2);
+    const runs = events.map((event) => dataOf(event).Changes.map(({ Run }: { Run: string }) => Run));
+    expect(runs.map((all) => [all.length, ...new Set(all)])).toEqual([
+      [100, run],
+      [50, run],
+    ]);
+  });
+
   testScene("gets each change soon, once, and only those of its resources", async ({ receiver, site, add, create }) => {
     await add({ resources: "brands" });
     await create("before");

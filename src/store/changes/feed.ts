@@ -4,10 +4,11 @@
 // entries after it, and its digest is compared. So a page never continues from an entry that was pruned, restored or lost in a failover.
 
 import { yieldToEventLoop } from "../../lib/yielding.ts";
-import type { Change, FeedChange, JournalPage } from "../../model/change.ts";
+import type { Change, FeedChange, JournalEntry, JournalPage } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
+import { parseRun } from "../../model/run.ts";
 import {
   cursorGoneError,
   cursorWithoutEntry,
@@ -175,14 +176,19 @@ class FeedPageBuilder {
     return !this.#isFull(limit) && this.#revision < Math.min(until, head.revision);
   }
 
-  #toFeedChange(change: Change): FeedChange {
+  #toFeedChange(change: JournalEntry): FeedChange {
     const epoch = this.#epoch;
-    return { cursor: toCursor(epoch, change), epoch, change };
+    return { cursor: toCursor(epoch, change), epoch, change, run: requestRunOf(change) };
   }
 
   #isFull(limit: number): boolean {
     return this.#matching.length >= limit || this.remainingEntries === 0;
   }
+}
+
+/** Returns the run of an entry if a batch request or an undo of a key has made it. The runs of operators are not for clients. */
+function requestRunOf({ run }: JournalEntry): string | undefined {
+  return run !== null && parseRun(run) ? run : undefined;
 }
 
 /** Returns the last change to each record, in the order of these changes. */
