@@ -8,15 +8,10 @@ import { type FieldError, invalidRecordError, ProblemError } from "../../model/e
 import type { Head } from "../../model/head.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
+import type { Match } from "../../store/writes/record-match.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 import { idGivenError } from "./row-errors.ts";
-
-/** The record that the row updates or creates. An undefined `id` creates a record with the next ID. `ifStillMatched`: see `Intent`. */
-export type Match = { readonly ifStillMatched?: MatchCondition | undefined } & (
-  | { readonly kind: "update"; readonly id: number }
-  | { readonly kind: "create"; readonly id: number | undefined }
-);
 
 /** A row as an object with fields that are not validated yet. */
 export type RowInput = Readonly<Record<string, unknown>>;

@@ -3,8 +3,9 @@
 import { type FieldError, invalidRecordError } from "../../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
+import type { Match } from "../../store/writes/record-match.ts";
 import type { NumberedRow } from "./file-rows.ts";
-import type { Match, RowInput } from "./matcher.ts";
+import type { RowInput } from "./matcher.ts";
 
 /** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
 export function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {

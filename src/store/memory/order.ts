@@ -118,6 +118,39 @@ export function* filterIds(blocks: readonly Block[], filters: readonly RecordFil
   return picked;
 }
 
+/** The records with one text in a field. */
+export interface FoundRecords {
+  /** Their IDs in ascending order, at most `maxFoundIds`. */
+  readonly ids: readonly number[];
+  /** The number of all of them. */
+  readonly count: number;
+}
+
+/** Maximum IDs of `FoundRecords`. */
+export const maxFoundIds = 6;
+
+/** Returns for each of the `wanted` texts the records that have it in a field; nothing for a text that no record has. One pass over the records. */
+export function* findIdsByTexts(
+  blocks: readonly Block[],
+  textField: TextFieldPath,
+  wanted: ReadonlySet<string>,
+): Steps<ReadonlyMap<string, FoundRecords>> {
+  const sources = [toTextSource(textField)];
+  const found = new Map<string, { ids: number[]; count: number }>();
+  for (const block of blocks) {
+    yield;
+    const texts = block.columns(sources)[0] as readonly string[];
+    for (let index = 0; index < texts.length; index++) {
+      const text = texts[index] as string;
+      if (!wanted.has(text)) continue;
+      const records = found.get(text) ?? { ids: [], count: 0 };
+      if (++records.count <= maxFoundIds) records.ids.push(block.ids[index] as number);
+      found.set(text, records);
+    }
+  }
+  return found;
+}
+
 /** Returns a function that tells whether a record passes every filter. */
 export function toPredicate(filters: readonly RecordFilter[]): (record: BlockRecord) => boolean {
   const tests = filters.map(toTest);
