@@ -11,7 +11,7 @@ import type { SiteView, SiteViews } from "../reads/site-views.ts";
 import type { RecordFinder } from "./record-match.ts";
 
 /** The match values of one resource. */
-export interface WantedTexts {
+interface WantedTexts {
   readonly resource: Resource;
   readonly textField: TextFieldPath;
   readonly texts: ReadonlySet<string>;
