@@ -161,6 +161,25 @@ test("with maxRateLimitWait 0, all requests are sent at once, and a rejection is
   );
 });
 
+test("after a batch request with more operations than the key has tokens, calls wait for the debt", async () => {
+  // The bucket of 10 tokens fills in 1 s, and lacks 20 s: there is a token after 19.1 s.
+  const debt = { "RateLimit-Policy": '"key";q=10;w=1', RateLimit: '"key";r=0;t=20' };
+  const openWithDebt = async (maxRateLimitWait: number) => {
+    const opened = openManualClient({ maxRateLimitWait });
+    await opened.createOne("first", debt);
+    return opened;
+  };
+  const impatient = await openWithDebt(19_000);
+  expect(await thrownBy(impatient.client.brands.create({ Name: "second" }))).toMatchObject({ reason: "rate-limit" });
+  const { client, names } = await openWithDebt(19_500);
+  const aborted = new AbortController();
+  const waiting = client.brands.list({}, { signal: aborted.signal });
+  await ticks(3);
+  aborted.abort(new Error("the user left"));
+  await expect(waiting).rejects.toThrow("the user left");
+  expect(names()).toEqual(["first"]);
+});
+
 test("long polls delay no other call while the limit is unknown", async () => {
   const { client, sent } = openManualClient();
   const polls = Array.from({ length: 5 }, () => client.changes({ since: "a.1" }).next());
