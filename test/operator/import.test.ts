@@ -6,9 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Intent } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/system-site.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
-import { DryRunEngine } from "../../src/operator/import/dry-run-engine.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
 import type { ImportOptions } from "../../src/operator/import/import-context.ts";
 import { importRecords } from "../../src/operator/import/import-records.ts";
@@ -16,6 +14,7 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
+import { DryRunEngine } from "../../src/store/writes/dry-run-engine.ts";
 import { engines, maxCreatedSite, useEngine } from "../support/engine/engines.ts";
 import { createBrand, deleteBrand } from "../support/engine/intents.ts";
 
@@ -203,8 +202,7 @@ describe.each(engines)("an import on $name", (kind) => {
       await target.commitAtomically(batches, (outcomes) => void kinds.push(...outcomes.map(({ kind: what }) => what)));
       return kinds;
     };
-    const [system] = await engine.readHeads([systemSite]);
-    const simulated = await DryRunEngine.open(engine, site, system?.epoch ?? "");
+    const simulated = new DryRunEngine(engine, site);
     expect(await kindsOn(simulated)).toEqual(["done", "rejected", "done"]);
     simulated.close();
     expect(await kindsOn(engine)).toEqual(["done", "rejected", "done"]);

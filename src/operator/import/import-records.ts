@@ -1,7 +1,7 @@
 // Imports records: matches each row with a record, and stores the rows in batches, or all of them in one transaction (`atomic`).
 //
 // A row becomes an intent. Batches of up to 500 intents are committed while the file is read. With `atomic`, rows are spooled to a temporary file
-// until all are known to be valid, and then committed together (atomic-import.ts). A dry run does the same on a copy of the site.
+// until all are known to be valid, and then committed together (atomic-import.ts). A dry run does the same without storing anything (`DryRunEngine`).
 //
 // Invariants:
 // - Rows are matched as of one revision. If the row now matches another record, or none (`ifStillMatched`), because others changed the site, the engine
@@ -19,10 +19,10 @@ import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
+import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import { revisionsOf } from "../journal/journal-entries.ts";
 import { commitSpooledRows } from "./atomic-import.ts";
-import { DryRunEngine } from "./dry-run-engine.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import { ImportContext, type ImportOptions, isMatchChanged, maxMatches } from "./import-context.ts";
 import { type ImportSummary, RowCounter, withImported } from "./import-summary.ts";
@@ -52,7 +52,7 @@ export async function importRecords(
   let dryRunEngine: DryRunEngine | undefined;
   try {
     if (match !== undefined) pendingValues = new ValueIndex();
-    if (dryRun) dryRunEngine = await DryRunEngine.open(engine, site, system.epoch);
+    if (dryRun) dryRunEngine = new DryRunEngine(engine, site);
     const context = new ImportContext({
       site,
       resource,

@@ -1,0 +1,165 @@
+// The engine of a dry run: it decides intents as a database would, and stores nothing.
+//
+// It reads the records that intents name when they are decided, so a dry run costs as much as its intents, whatever the size of the site. The records
+// that it changes are in a temporary table, so that later intents see them. Others can write meanwhile: a record that the dry run has not changed
+// is as it is when it is read.
+
+import { openScratch } from "../../lib/scratch-database.ts";
+import { createYielder } from "../../lib/yielding.ts";
+import type { Intent, Outcome } from "../../model/change.ts";
+import type { CommitOptions, Engine, EngineCommits, RecordRow, SiteRows } from "../../model/engine.ts";
+import { OutdatedError, withTemporaryFileErrors } from "../../model/errors.ts";
+import { newSiteState, type SiteState } from "../database/site-state.ts";
+import { decideBatch, emptyBatchState, isBatchAborted, keysOfBatch } from "./batch.ts";
+import type { BatchRow, BatchRows } from "./batch-rows.ts";
+
+const withScratchErrors = withTemporaryFileErrors("the records cannot be kept in a temporary file for the dry run");
+
+/** Maximum keys per read. */
+const maxKeys = 500;
+
+type RecordKey = Pick<RecordRow, "resource" | "id">;
+
+/** Decides the intents of one site. Close it after use. Its methods also throw ProblemError `unavailable` if the temporary file cannot be written. */
+export class DryRunEngine implements EngineCommits {
+  readonly #engine: Pick<Engine, "readRows">;
+  readonly #site: number;
+  readonly #changed = withScratchErrors(() => new ChangedRecords());
+  readonly #yieldIfDue = createYielder();
+  /** The number of changes so far. */
+  #changes = 0;
+  /** The last IDs of the resources, after these changes. */
+  #lastIds: Record<string, number> = {};
+  /** The epoch of the site; undefined while the site has no change. */
+  #epoch: string | undefined;
+  /** The state of a site without changes. Its epoch is random. */
+  readonly #newSite = newSiteState();
+
+  constructor(engine: Pick<Engine, "readRows">, site: number) {
+    this.#engine = engine;
+    this.#site = site;
+  }
+
+  /** @throws OutdatedError if the site gets another epoch during the dry run */
+  async commit(intents: readonly Intent[], options?: CommitOptions): Promise<readonly Outcome[]> {
+    return this.#decide(intents, options?.atomic);
+  }
+
+  /** @throws OutdatedError as `commit` */
+  async commitAtomically(...[batches, onOutcomes]: Parameters<Engine["commitAtomically"]>): Promise<void> {
+    for (const intents of batches) {
+      const outcomes = await this.#decide(intents, true);
+      await onOutcomes(outcomes);
+      if (isBatchAborted(outcomes, intents)) return;
+    }
+  }
+
+  /**
+   * Returns the revision of a record in the database before this dry run changed it; 0 for a record that the dry run has created, undefined for a
+   * record that it has not changed.
+   */
+  revisionBefore(resource: string, id: number): number | undefined {
+    return withScratchErrors(() => this.#changed.find({ resource, id })?.before);
+  }
+
+  close(): void {
+    this.#changed.close();
+  }
+
+  async #decide(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]> {
+    await this.#yieldIfDue();
+    const state = emptyBatchState("");
+    const unchanged = withScratchErrors(() => this.#addChanged(keysOfBatch(intents).records, state.rows));
+    const read = await this.#read(unchanged);
+    const revisions = new Map<BatchRow, number>();
+    for (const row of read.rows) {
+      const added = { site_id: this.#site, ...row };
+      state.rows.add(added);
+      revisions.set(added, row.revision);
+    }
+    const site = this.#toState(read, intents);
+    state.sites.set(this.#site, site);
+    const { outcomes, entries, rows } = decideBatch(intents.map(withoutConditions), state, atomic);
+    withScratchErrors(() => {
+      for (const row of rows) this.#changed.put(row, revisions.get(row) ?? 0);
+    });
+    this.#changes += entries.length;
+    if (entries.length > 0) this.#lastIds = site.lastIds;
+    return outcomes;
+  }
+
+  /** Adds the records that this dry run has changed before. Returns the keys of the others, each once. */
+  #addChanged(keys: readonly RecordKey[], rows: BatchRows): RecordKey[] {
+    const others = new Map<string, RecordKey>();
+    for (const { resource, id } of keys) {
+      if (rows.find(this.#site, resource, id)) continue;
+      const changed = this.#changed.find({ resource, id });
+      if (changed) rows.add({ site_id: this.#site, resource, id, revision: changed.revision, body: changed.body });
+      else others.set(`${resource}/${id}`, { resource, id });
+    }
+    return [...others.values()];
+  }
+
+  /** Reads records, and the state of the site. */
+  async #read(keys: readonly RecordKey[]): Promise<SiteRows> {
+    let read = await this.#engine.readRows(this.#site, keys.slice(0, maxKeys));
+    const rows = [...read.rows];
+    for (let from = maxKeys; from < keys.length; from += maxKeys) {
+      await this.#yieldIfDue();
+      read = await this.#engine.readRows(this.#site, keys.slice(from, from + maxKeys));
+      rows.push(...read.rows);
+    }
+    return { ...read, rows };
+  }
+
+  /** Returns the state of the site after the changes of this dry run. @throws OutdatedError if the site has another epoch than before */
+  #toState({ head, lastIds: stored }: SiteRows, intents: readonly Intent[]): SiteState {
+    if (head.revision > 0) this.#epoch ??= head.epoch;
+    if (this.#epoch !== undefined && head.epoch !== this.#epoch) throw new OutdatedError("epoch");
+    const { epoch } = head.revision > 0 ? head : this.#newSite;
+    const lastIds = { ...this.#lastIds };
+    for (const [resource, id] of Object.entries(stored)) lastIds[resource] = Math.max(id, lastIds[resource] ?? 0);
+    // Nobody asks a dry run for counts. These are so high that the deletes of the batch do not make them negative.
+    const counts = Object.fromEntries(
+      intents.map(({ resource }) => [resource, { count: intents.length, revision: 0 }]),
+    );
+    return { ...this.#newSite, epoch, revision: head.revision + this.#changes, lastIds, counts };
+  }
+}
+
+/** Removes the conditions that only the transaction of the real write can check, and the idempotency key, whose response is not stored. */
+function withoutConditions(intent: Intent): Intent {
+  const none = { ifStillMatched: undefined, ifSystemEpoch: undefined, authorizedBy: undefined, idempotency: undefined };
+  return { ...intent, ...none };
+}
+
+interface ChangedRow extends RecordRow {
+  /** The revision before the dry run; 0 if the record did not exist. */
+  readonly before: number;
+}
+
+/** The records that the dry run has changed. */
+class ChangedRecords {
+  readonly #database = openScratch(
+    "create table scratch.rows (resource text, id integer, revision integer, body text, before integer, primary key (resource, id)) strict, without rowid",
+  );
+  readonly #put = this.#database.query<never, [string, number, number, string | null, number]>(
+    "insert into scratch.rows (resource, id, revision, body, before) values (?, ?, ?, ?, ?) on conflict do update set revision = excluded.revision, body = excluded.body",
+  );
+  readonly #find = this.#database.query<ChangedRow, [string, number]>(
+    "select resource, id, revision, body, before from scratch.rows where resource = ? and id = ?",
+  );
+
+  /** @param before ignored for a record that was changed before */
+  put({ resource, id, revision, body }: RecordRow, before: number): void {
+    this.#put.run(resource, id, revision, body, before);
+  }
+
+  find({ resource, id }: RecordKey): ChangedRow | undefined {
+    return this.#find.get(resource, id) ?? undefined;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
