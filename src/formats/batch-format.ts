@@ -1,5 +1,6 @@
 // The parts of a format for batch requests and for undo (contract section 14).
 
+import type { SentChanges } from "../model/canonical-json.ts";
 import type { Operation } from "../model/change.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded, Problem } from "./format.ts";
@@ -37,6 +38,11 @@ export interface SentOperation {
   /** As it was sent; its grammar is that of the header field `If-Match`. */
   readonly ifMatch: string | undefined;
   readonly record: Decoded | undefined;
+  /**
+   * The values of the record (create) or its changes (update), if the record is canonical JSON for this operation. Then they are valid, `id` is the ID
+   * in the record, and `record` is parsed again whenever its input is read.
+   */
+  readonly canonical?: SentChanges | undefined;
   /** The UTF-16 units of the operation in the body. */
   readonly length: number;
 }

@@ -1,19 +1,179 @@
+// Batch requests and undo in JSON. The operations are read one after the other (batch-json-operation.ts). This file reads what is around them.
+
 import { ProblemError } from "../model/errors.ts";
-import type { BatchFormat, EncodedResult, Undone } from "./batch-format.ts";
+import { maxBatchOperations } from "../model/limits.ts";
+import type { Resource } from "../model/resource.ts";
+import { EnvelopeParser, noSuchMember, tooManyOperationsError, toUndo } from "./batch-envelope.ts";
+import type { BatchFormat, EncodedResult, SentOperation, SentUndo, Undone } from "./batch-format.ts";
+import { readJsonOperation } from "./batch-json-operation.ts";
+import { endOfString } from "./json-items.ts";
+import { hintAt, parseJson } from "./json-parser.ts";
+import {
+  firstPosition,
+  malformedErrorAt,
+  maxItemLength,
+  maxValues,
+  positionInSteps,
+  shownAt,
+  stepLength,
+} from "./syntax-errors.ts";
+import { fromUtf8 } from "./text-encoding.ts";
 
 export const jsonBatch: BatchFormat = {
-  operations: () => {
-    throw new ProblemError("not-implemented", "in the next push");
+  *operations(body, resources) {
+    yield* new BatchReader(fromUtf8(body), resources).operations();
   },
   start: (run) => `{"Run":${JSON.stringify(run)},"Results":[`,
   result: resultObject,
   separator: ",",
   end: "]}",
-  undo: () => {
-    throw new ProblemError("not-implemented", "in the next push");
-  },
+  undo: decodeUndo,
   undone: undoneObject,
 };
+
+const listName = "Operations";
+const form = `{"${listName}": [...]}`;
+
+/** Reads the operations of a batch request. */
+class BatchReader {
+  readonly #text: string;
+  readonly #envelopes: EnvelopeParser;
+  #at = 0;
+  /** The number of operations that were read. */
+  #count = 0;
+
+  constructor(text: string, resources: readonly Resource[]) {
+    this.#text = text;
+    this.#envelopes = new EnvelopeParser(resources);
+  }
+
+  *operations(): Generator<SentOperation | undefined, void, undefined> {
+    yield* this.#skipSpace();
+    if (this.#at === this.#text.length) throw new ProblemError("bad-request", `the body is empty; send \`${form}\``);
+    if (!this.#skip("{")) throw yield* this.#otherValueError();
+    yield* this.#skipSpace();
+    if (this.#text[this.#at] === "}") throw noListError();
+    let hasList = false;
+    do {
+      yield* this.#requireListName(hasList);
+      yield* this.#list();
+      hasList = true;
+      yield* this.#skipSpace();
+    } while (this.#skip(","));
+    if (!this.#skip("}")) throw yield* this.#malformedError(`expected \`,\` or \`}\`, not ${this.#shown}`);
+    yield* this.#skipSpace();
+    if (this.#at < this.#text.length) throw yield* this.#malformedError(`${this.#shown} follows the end of the value`);
+  }
+
+  /** Reads the name of a member, which must be that of the list. @param isKnown whether the list was read already */
+  *#requireListName(isKnown: boolean): Generator<undefined, void> {
+    yield* this.#skipSpace();
+    const first = this.#text[this.#at];
+    if (first !== '"') {
+      throw yield* this.#malformedError(`expected a name in double quotes, not ${this.#shown}${hintAt(first)}`);
+    }
+    const start = this.#at;
+    const end = endOfString(this.#text, start + 1, Math.min(this.#text.length, start + maxItemLength));
+    if (end === -1) throw yield* this.#malformedError("the string that begins here is not closed");
+    const name = String(yield* this.#parse(start, end + 1));
+    if (name !== listName || isKnown) throw otherMemberError(name);
+    this.#at = end + 1;
+    yield* this.#skipSpace();
+    if (!this.#skip(":")) throw yield* this.#malformedError(`expected \`:\` after the name, not ${this.#shown}`);
+    yield* this.#skipSpace();
+  }
+
+  *#list(): Generator<SentOperation | undefined, void, undefined> {
+    if (!this.#skip("[")) throw yield* this.#otherValueError();
+    yield* this.#skipSpace();
+    if (this.#skip("]")) return;
+    do {
+      // Without space, the call of a generator for each operation is saved.
+      if (this.#isAtSpace) yield* this.#skipSpace();
+      if (this.#count === maxBatchOperations) throw tooManyOperationsError();
+      yield yield* this.#operation();
+      this.#count++;
+      if (this.#isAtSpace) yield* this.#skipSpace();
+    } while (this.#skip(","));
+    if (!this.#skip("]")) throw yield* this.#malformedError(`expected \`,\` or \`]\`, not ${this.#shown}`);
+  }
+
+  /** Reads an operation. An operation with an error is read twice, because only the error needs its position in the body. */
+  *#operation(): Generator<undefined, SentOperation> {
+    const where = { text: this.#text, begin: this.#at, number: this.#count + 1 };
+    let sent: SentOperation;
+    try {
+      sent = readJsonOperation(where, firstPosition, this.#envelopes);
+    } catch {
+      sent = readJsonOperation(where, yield* positionInSteps(this.#text, this.#at), this.#envelopes);
+    }
+    this.#at += sent.length;
+    return sent;
+  }
+
+  /** Parses the part of the text from `start` to `end`. @throws ProblemError `bad-request` with its position in the body */
+  *#parse(start: number, end: number): Generator<undefined, unknown> {
+    const part = this.#text.slice(start, end);
+    try {
+      return parseJson(part, maxValues).input;
+    } catch {
+      const from = yield* positionInSteps(this.#text, start);
+      return parseJson(part, maxValues, () => from).input;
+    }
+  }
+
+  get #isAtSpace(): boolean {
+    return this.#text.charCodeAt(this.#at) <= 0x20;
+  }
+
+  /** Skips white space, in steps. */
+  *#skipSpace(): Generator<undefined, void> {
+    const text = this.#text;
+    let at = this.#at;
+    let code = text.charCodeAt(at);
+    for (let count = 1; code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09; count++) {
+      code = text.charCodeAt(++at);
+      if (count % stepLength === 0) yield;
+    }
+    this.#at = at;
+  }
+
+  #skip(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
+    return true;
+  }
+
+  get #shown(): string {
+    return shownAt(this.#text, this.#at);
+  }
+
+  /** Returns the error of a text that is malformed at the index `#at`. */
+  *#malformedError(detail: string): Generator<undefined, ProblemError> {
+    return malformedErrorAt("valid JSON", yield* positionInSteps(this.#text, this.#at), detail);
+  }
+
+  /** Returns the error of another value in place of the body or the list, or of no value. */
+  *#otherValueError(): Generator<undefined, ProblemError> {
+    const next = this.#text[this.#at] ?? "";
+    if (/^[[{"tfn0-9-]$/.test(next)) return noListError();
+    if (next === "<") return new ProblemError("bad-request", `the body must be \`${form}\`; send XML to \`batch.xml\``);
+    return yield* this.#malformedError(`expected a value, not ${this.#shown}${hintAt(next)}`);
+  }
+}
+
+function noListError(): ProblemError {
+  return new ProblemError("bad-request", `the body must be \`${form}\``);
+}
+
+/** Returns the error of a member beside the list. */
+function otherMemberError(name: string): ProblemError {
+  const field = name.slice(0, 100);
+  const detail = name === listName ? "appears more than once" : noSuchMember(name, [listName]);
+  return new ProblemError("bad-request", `the body must be \`${form}\`: \`${field}\`: ${detail}`, {
+    fieldErrors: [{ field, detail }],
+  });
+}
 
 function resultObject(result: EncodedResult): string {
   const { status } = result;
@@ -21,6 +181,13 @@ function resultObject(result: EncodedResult): string {
   const { changed, etag, record } = result;
   const tag = etag === undefined ? "" : `"ETag":${JSON.stringify(etag)},`;
   return `{"Status":${status},"Changed":${changed},${tag}"Record":${record}}`;
+}
+
+function decodeUndo(body: Uint8Array): SentUndo {
+  const text = fromUtf8(body);
+  if (/^[ \t\r\n]*$/.test(text)) throw new ProblemError("bad-request", 'the body is empty; send `{"Run": "..."}`');
+  const { input, fieldErrors } = parseJson(text, maxValues);
+  return toUndo(input, fieldErrors, '{"Run": "..."}');
 }
 
 function undoneObject({ run, deleted, restored, unchanged, skipped }: Undone): string {

@@ -1,20 +1,159 @@
+// Batch requests and undo in XML. The operations are read one after the other (batch-xml-operation.ts). This file reads what is around them.
+
 import { ProblemError } from "../model/errors.ts";
-import type { BatchFormat, EncodedResult, Undone } from "./batch-format.ts";
+import { maxBatchOperations } from "../model/limits.ts";
+import type { Resource } from "../model/resource.ts";
+import { EnvelopeParser, noSuchMember, tooManyOperationsError, toUndo } from "./batch-envelope.ts";
+import type { BatchFormat, EncodedResult, SentOperation, SentUndo, Undone } from "./batch-format.ts";
+import { operationElement, readXmlOperation } from "./batch-xml-operation.ts";
+import {
+  firstPosition,
+  malformedErrorAt,
+  maxItemLength,
+  maxValues,
+  positionInSteps,
+  stepLength,
+} from "./syntax-errors.ts";
+import { fromUtf8 } from "./text-encoding.ts";
 import { declaration, escapeEtag, problemElement, recordElement } from "./xml-elements.ts";
+import { endOfMarkup } from "./xml-markup.ts";
+import { type XmlElement, XmlReader } from "./xml-parser.ts";
+import { declarationSize, isElement, parseXmlBody, rejectOtherEncodings, shorten } from "./xml-records.ts";
 
 export const xmlBatch: BatchFormat = {
-  operations: () => {
-    throw new ProblemError("not-implemented", "in the next push");
+  *operations(body, resources) {
+    rejectOtherEncodings(body.subarray(0, declarationSize));
+    yield* new BatchReader(fromUtf8(body), resources).operations();
   },
   start: (run) => `${declaration}<BatchResults${runAttribute(run)}>`,
   result: resultElement,
   separator: "",
   end: "</BatchResults>",
-  undo: () => {
-    throw new ProblemError("not-implemented", "in the next push");
-  },
+  undo: decodeUndo,
   undone: undoneElement,
 };
+
+const rootName = "Batch";
+const form = `<${rootName}><${operationElement} ...>...</${operationElement}></${rootName}>`;
+
+/** The error of a malformed text, without its position in a long body. */
+class UnlocatedError extends Error {
+  readonly at: number;
+
+  constructor(detail: string, at: number) {
+    super(detail);
+    this.at = at;
+  }
+}
+
+/** Reads the operations of a batch request. Its base class reads the markup outside of operations. */
+class BatchReader extends XmlReader {
+  readonly #envelopes: EnvelopeParser;
+  /** The number of operations that were read. */
+  #count = 0;
+
+  constructor(text: string, resources: readonly Resource[]) {
+    super(text, Number.POSITIVE_INFINITY);
+    this.#envelopes = new EnvelopeParser(resources);
+  }
+
+  *operations(): Generator<SentOperation | undefined, void, undefined> {
+    try {
+      yield* this.#tokens();
+    } catch (error) {
+      if (!(error instanceof UnlocatedError)) throw error;
+      throw malformedErrorAt("well-formed XML", yield* positionInSteps(this.text, error.at), error.message);
+    }
+  }
+
+  *#tokens(): Generator<SentOperation | undefined, void, undefined> {
+    this.declaration();
+    yield* this.#skipSpace();
+    if (this.at === this.text.length && !this.root)
+      throw new ProblemError("bad-request", `the body is empty; send \`${form}\``);
+    if (this.text[this.at] === "{")
+      throw new ProblemError("bad-request", `the body must be \`${form}\`; send JSON to \`batch.json\``);
+    while (this.at < this.text.length) {
+      if (this.#isAtElement) yield yield* this.#operation();
+      else yield* this.#otherToken();
+      if (this.text.charCodeAt(this.at) <= 0x20) yield* this.#skipSpace();
+    }
+    this.end();
+  }
+
+  /** Whether the index `at` is at the start tag of an element in the root element. */
+  get #isAtElement(): boolean {
+    const next = this.text[this.at + 1];
+    return this.open.length === 1 && this.text[this.at] === "<" && next !== "/" && next !== "!" && next !== "?";
+  }
+
+  /** Reads an operation. An operation with an error is read twice, because only the error needs its position in the body. */
+  *#operation(): Generator<undefined, SentOperation> {
+    if (this.#count === maxBatchOperations) throw tooManyOperationsError();
+    const place = { text: this.text, begin: this.at, number: ++this.#count };
+    let sent: SentOperation;
+    try {
+      sent = readXmlOperation(place, firstPosition, this.#envelopes);
+    } catch {
+      sent = readXmlOperation(place, yield* positionInSteps(this.text, this.at), this.#envelopes);
+    }
+    this.at += sent.length;
+    return sent;
+  }
+
+  /** Reads a comment, a processing instruction, or a tag of the root element. */
+  *#otherToken(): Generator<undefined, void> {
+    const begin = this.at;
+    const end = this.text[begin] === "<" ? endOfMarkup(this.text, begin) : undefined;
+    if (end !== undefined && end - begin > maxItemLength)
+      throw new ProblemError("bad-request", `a tag or comment has more than ${maxItemLength} characters`);
+    if (this.open.length === 1 && this.text[begin] !== "<") throw this.#strayTextError(begin);
+    const hadRoot = this.root !== undefined;
+    this.token();
+    if (!hadRoot && this.root) requireRoot(this.root);
+    if (this.open[0]?.children.length) throw this.#strayTextError(begin);
+    for (let at = begin; at < this.at; at += stepLength) {
+      this.requireCharacters(at, Math.min(this.at, at + stepLength));
+      if (at > begin) yield;
+    }
+  }
+
+  #strayTextError(begin: number): ProblemError {
+    const detail = `stray text: ${shorten(/^.[^<]*/s.exec(this.text.slice(begin, begin + 100))?.[0] ?? "")}`;
+    return new ProblemError("bad-request", `<${rootName}> must hold <${operationElement}> only; ${detail}`);
+  }
+
+  /** Skips white space, in steps. */
+  *#skipSpace(): Generator<undefined, void> {
+    const { text } = this;
+    let { at } = this;
+    let code = text.charCodeAt(at);
+    for (let count = 1; code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09; count++) {
+      code = text.charCodeAt(++at);
+      if (count % stepLength === 0) yield;
+    }
+    this.at = at;
+  }
+
+  protected override fail(detail: string, at = this.at): never {
+    throw new UnlocatedError(detail, at);
+  }
+}
+
+/** @throws ProblemError if the root element has another name, or an attribute that is not a namespace */
+function requireRoot({ name, attributes }: XmlElement): void {
+  if (name !== rootName) {
+    throw new ProblemError("bad-request", `the root element must be <${rootName}>, not <${name.slice(0, 100)}>`);
+  }
+  for (const attribute of attributes.keys()) {
+    if (attribute.startsWith("xmlns:")) continue;
+    const field = attribute.slice(0, 100);
+    const detail = noSuchMember(attribute, [], "attribute");
+    throw new ProblemError("bad-request", `\`${field}\`: ${detail} of <${rootName}>`, {
+      fieldErrors: [{ field, detail }],
+    });
+  }
+}
 
 /** Returns the attribute `Run`, or nothing without a run. Its value is letters, digits and hyphens. */
 function runAttribute(run: string | null): string {
@@ -36,4 +175,19 @@ function undoneElement({ run, deleted, restored, unchanged, skipped }: Undone): 
   );
   const counts = `Deleted="${deleted}" Restored="${restored}" Unchanged="${unchanged}"`;
   return `${declaration}<Undone${runAttribute(run)} ${counts}>${items.join("")}</Undone>`;
+}
+
+const undoName = "Undo";
+const undoForm = `<${undoName} Run="..."/>`;
+
+function decodeUndo(body: Uint8Array): SentUndo {
+  const { root } = parseXmlBody(body, maxValues);
+  if (root.name !== undoName) {
+    const name = root.name.slice(0, 100);
+    throw new ProblemError("bad-request", `the root element must be <${undoName}>, not <${name}>`);
+  }
+  const attributes = [...root.attributes].filter(([name]) => !name.startsWith("xmlns:"));
+  const content = root.children.find((child) => isElement(child) || /[^ \t\r\n]/.test(child));
+  const faults = content === undefined ? [] : [{ field: undoName, detail: "must be empty" }];
+  return toUndo(Object.fromEntries(attributes), faults, undoForm);
 }

@@ -116,13 +116,16 @@ class ArrivingText {
   }
 }
 
-/** Returns the index after the object or list that begins at `start`; for any other value, the index of the `,` or bracket after it. */
-function endOfItem(text: string, start: number): number | undefined {
+/**
+ * Returns the index after the object or list that begins at `start`; for any other value, the index of the `,` or bracket after it.
+ * @param limit the index at which to stop; then the result is undefined
+ */
+export function endOfItem(text: string, start: number, limit = text.length): number | undefined {
   let depth = 0;
-  for (let at = start; at < text.length; at++) {
+  for (let at = start; at < limit; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x22) {
-      at = endOfString(text, at + 1);
+      at = endOfString(text, at + 1, limit);
       if (at === -1) return undefined;
     } else if (code === 0x7b || code === 0x5b) depth++;
     else if (depth === 0 && (code === 0x2c || code === 0x7d || code === 0x5d)) return at;
@@ -131,9 +134,9 @@ function endOfItem(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** Returns the index of the quote that ends a string; -1 if the string is not closed. The content of the string begins at `start`. */
-function endOfString(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
+/** Returns the index of the quote that ends a string; -1 if there is none before `limit`. The content of the string begins at `start`. */
+export function endOfString(text: string, start: number, limit = text.length): number {
+  for (let at = start; at < limit; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x22) return at;
     if (code === 0x5c) at++;

@@ -30,7 +30,11 @@ export function malformedError(
   detail: string,
   from = firstPosition,
 ): ProblemError {
-  const { line, column } = positionOf(text, at, from);
+  return malformedErrorAt(form, positionOf(text, at, from), detail);
+}
+
+/** Returns the error of a text that cannot be parsed. @param form as for `malformedError` */
+export function malformedErrorAt(form: string, { line, column }: Position, detail: string): ProblemError {
   return new ProblemError("bad-request", `the body is not ${form}: line ${line}, column ${column}: ${detail}`, {
     fieldErrors: [{ field: "", detail, line, column }],
   });
@@ -60,10 +64,10 @@ export function shownAt(text: string, at: number): string {
   return isVisible ? `\`${String.fromCodePoint(code)}\`` : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Returns the position of the index `at` in a text that begins at the position `from`. */
-export function positionOf(text: string, at: number, from = firstPosition): Position {
+/** Returns the position of the index `at` in a text whose index `start` has the position `from`. */
+export function positionOf(text: string, at: number, from = firstPosition, start = 0): Position {
   let { line, column } = from;
-  for (let index = 0; index < at; index++) {
+  for (let index = start; index < at; index++) {
     const code = text.charCodeAt(index);
     if (code === 0x0a || (code === 0x0d && text.charCodeAt(index + 1) !== 0x0a)) {
       line++;
@@ -71,6 +75,19 @@ export function positionOf(text: string, at: number, from = firstPosition): Posi
     } else if ((code & 0xfc00) !== 0xdc00) column++;
   }
   return { line, column };
+}
+
+/** UTF-16 units that a reader of a long text reads between two yields. */
+export const stepLength = 1 << 16;
+
+/** Returns the position of the index `at` in a long text. Yields between the steps of the search. */
+export function* positionInSteps(text: string, at: number): Generator<undefined, Position> {
+  let position = firstPosition;
+  for (let start = 0; start < at; start += stepLength) {
+    position = positionOf(text, Math.min(at, start + stepLength), position, start);
+    yield;
+  }
+  return position;
 }
 
 // The items of a file, each with one record.

@@ -2,7 +2,7 @@
 // error, and does not limit the depth or the number of elements.
 
 import { ProblemError } from "../model/errors.ts";
-import { firstPosition, malformedError, maxDepth, shownAt, tooDeepError } from "./syntax-errors.ts";
+import { firstPosition, malformedError, maxDepth, type Position, shownAt, tooDeepError } from "./syntax-errors.ts";
 
 // Scans the tokens of XML 1.0.
 
@@ -25,10 +25,11 @@ class XmlScanner {
   protected text: string;
   protected at = 0;
   /** The position of the beginning of `text` in its file, because `text` may be a part of a file. */
-  protected from = firstPosition;
+  protected from: Position;
 
-  constructor(text: string) {
+  constructor(text: string, from = firstPosition) {
     this.text = text;
+    this.from = from;
   }
 
   /** Skips the text that `pattern` matches. Returns whether it is not empty. */
@@ -164,13 +165,20 @@ interface OpenElement {
 /** Reads a document. `root` is the root element, as far as it was read. `open` has the elements that contain the index `at`, outermost first. */
 export class XmlReader extends XmlScanner {
   readonly #maxElements: number;
+  readonly #maxDepth: number;
   protected readonly open: OpenElement[] = [];
   protected root: XmlElement | undefined;
   #elements = 0;
 
-  constructor(text: string, maxElements: number) {
-    super(text);
+  /**
+   * @param maxElements maximum number of elements. Elements after it are not read
+   * @param from the position of the beginning of `text` in its file
+   * @param deepest maximum depth, if the root element is not a record
+   */
+  constructor(text: string, maxElements: number, from?: Position, deepest = maxDepth) {
+    super(text, from);
     this.#maxElements = maxElements;
+    this.#maxDepth = deepest;
   }
 
   read(): XmlDocument {
@@ -181,9 +189,9 @@ export class XmlReader extends XmlScanner {
     return { root: this.end(isCut), isCut };
   }
 
-  /** @throws ProblemError if the text has a character that XML cannot contain, at the index `start` or later */
-  protected requireCharacters(start: number): void {
-    const bad = this.text.slice(start).search(invalidCharacter);
+  /** @throws ProblemError if the text has a character that XML cannot contain, at the index `start` or later, before the index `end` */
+  protected requireCharacters(start: number, end?: number): void {
+    const bad = this.text.slice(start, end).search(invalidCharacter);
     if (bad !== -1) this.fail(`XML cannot contain ${shownAt(this.text, start + bad)}`, start + bad);
   }
 
@@ -219,7 +227,7 @@ export class XmlReader extends XmlScanner {
     const begin = this.at++;
     const name = this.name("an element's name after `<`");
     if (this.root && this.open.length === 0) this.fail("a document has one root element; this is the second", begin);
-    if (this.open.length > maxDepth) throw tooDeepError(this.text, begin, this.from);
+    if (this.open.length > this.#maxDepth) throw tooDeepError(this.text, begin, this.from);
     const element = { name, attributes: this.attributes(), children: [] };
     this.root ??= element;
     this.open.at(-1)?.children.push(element);

@@ -8,6 +8,7 @@ import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 import { decodeUtf8, type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
 import { fromUtf8 } from "./text-encoding.ts";
+import { endOfMarkup } from "./xml-markup.ts";
 import { parseXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
 
 /**
@@ -15,7 +16,7 @@ import { parseXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-pa
  * @param maxCount maximum number of elements. Elements after it are not read
  * @throws ProblemError `bad-request` if it is malformed or has a DOCTYPE; `unsupported-media-type` if it is not in UTF-8
  */
-function parseXmlBody(body: Uint8Array, maxCount: number): XmlDocument {
+export function parseXmlBody(body: Uint8Array, maxCount: number): XmlDocument {
   rejectOtherEncodings(body);
   const text = fromUtf8(body);
   if (/^[ \t\r\n]*$/.test(text)) throw new ProblemError("bad-request", "the body is empty; send an XML document");
@@ -25,6 +26,11 @@ function parseXmlBody(body: Uint8Array, maxCount: number): XmlDocument {
 /** Decodes the record of a request body, and reads at most `maxValues` elements. @throws ProblemError as `parseXml` and `decodeRecord` do */
 export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
   const { root, isCut } = parseXmlBody(body, maxValues);
+  return decodeRecordInPart(resource, root, isCut);
+}
+
+/** Decodes the element of a record. @param isCut whether reading stopped within it. This becomes a field error @throws ProblemError as `decodeRecord` does */
+export function decodeRecordInPart(resource: Resource, root: XmlElement, isCut: boolean): Decoded {
   const { input, fieldErrors } = decodeRecord(resource, root);
   if (!isCut) return { input, fieldErrors };
   const cut = { field: "", detail: `has more than ${maxValues} elements; what follows was not read` };
@@ -59,7 +65,7 @@ export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<U
 const listElement = "Results";
 
 /** Bytes at the beginning of a file in which the XML declaration is searched for an encoding. */
-const declarationSize = 1024;
+export const declarationSize = 1024;
 
 /** Yields the bytes of a file after it has checked the encoding in the XML declaration. @throws ProblemError `unsupported-media-type` */
 async function* inUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -81,7 +87,8 @@ async function* inUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
 
 const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };
 
-function rejectOtherEncodings(body: Uint8Array): void {
+/** @throws ProblemError `unsupported-media-type` if the document is UTF-16, or if its XML declaration names another encoding than UTF-8 */
+export function rejectOtherEncodings(body: Uint8Array): void {
   if ((body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff)) {
     throw new ProblemError("unsupported-media-type", "the body is UTF-16; send UTF-8");
   }
@@ -183,11 +190,13 @@ function agreeOnId(input: Record<string, unknown>, attribute: unknown, fieldErro
   input.ID = attribute;
 }
 
-function isElement(child: XmlElement | string): child is XmlElement {
+/** Whether a child is an element, and not text. */
+export function isElement(child: XmlElement | string): child is XmlElement {
   return typeof child === "object";
 }
 
-function shorten(text: string): string {
+/** Returns the beginning of a text in quotes, for a message. */
+export function shorten(text: string): string {
   return JSON.stringify(text.trim().slice(0, 40));
 }
 
@@ -285,22 +294,8 @@ class XmlItems extends XmlReader {
   #isTokenComplete(): boolean {
     const { text, at } = this;
     if (text[at] !== "<") return text.includes("<", at);
-    if (text[at + 1] === "?") return text.includes("?>", at);
-    if (text[at + 1] !== "!") return isTagComplete(text, at);
-    if (text.startsWith("<!--", at)) return text.includes("-->", at + 4);
-    if (text.startsWith("<![CDATA[", at)) return text.includes("]]>", at);
-    return text.length - at >= "<!DOCTYPE".length;
+    if (text.startsWith("<!", at) && !/^<!(?:--|\[CDATA\[)/.test(text.slice(at, at + 9)))
+      return text.length - at >= "<!DOCTYPE".length;
+    return endOfMarkup(text, at) !== undefined;
   }
-}
-
-/** Whether the text contains the `>` that ends the tag at the index `start`. A `>` in quotes does not end the tag. */
-function isTagComplete(text: string, start: number): boolean {
-  for (let at = start; at < text.length; at++) {
-    const character = text[at] as string;
-    if (character === ">") return true;
-    if (character !== '"' && character !== "'") continue;
-    at = text.indexOf(character, at + 1);
-    if (at === -1) return false;
-  }
-  return false;
 }

@@ -1,0 +1,170 @@
+// The envelope of an operation of a batch request: its method, resource, ID and condition, which both formats check in the same way.
+
+import { findNearest } from "../lib/text.ts";
+import type { Operation } from "../model/change.ts";
+import { type FieldError, ProblemError } from "../model/errors.ts";
+import { describeJsonType } from "../model/field.ts";
+import { maxBatchOperations } from "../model/limits.ts";
+import { isId } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import type { SentOperation, SentUndo } from "./batch-format.ts";
+import { maxItemLength } from "./syntax-errors.ts";
+
+/** Where an operation is. */
+export interface OperationPlace {
+  /** The body. */
+  readonly text: string;
+  /** The index at which the operation begins. */
+  readonly begin: number;
+  /** The number of the operation, from 1. */
+  readonly number: number;
+}
+
+const methods = new Map<unknown, Operation>([
+  ["POST", "create"],
+  ["PUT", "update"],
+  ["PATCH", "update"],
+  ["DELETE", "delete"],
+]);
+
+/** The members of an operation without its record, as they were sent; undefined if they are absent. */
+export interface SentEnvelope {
+  readonly Method: unknown;
+  readonly Resource: unknown;
+  readonly ID: unknown;
+  readonly IfMatch: unknown;
+}
+
+/** The names of the members of an operation. In XML, all but the record are attributes. */
+export const memberNames: readonly string[] = ["Method", "Resource", "ID", "IfMatch", "Record"];
+
+/** Checks the envelopes of the operations of a request. */
+export class EnvelopeParser {
+  readonly #resources: ReadonlyMap<unknown, Resource>;
+
+  /** @param resources the resources that have endpoints */
+  constructor(resources: readonly Resource[]) {
+    this.#resources = new Map(resources.map((resource) => [resource.path, resource]));
+  }
+
+  /**
+   * Parses an envelope.
+   * @param number the number of the operation in its request, from 1
+   * @param faults the errors of form that are already known, without the number of the operation
+   * @throws ProblemError `bad-request` with all field errors
+   */
+  parse(
+    number: number,
+    { Method, Resource, ID, IfMatch }: SentEnvelope,
+    faults: FieldError[],
+  ): Pick<SentOperation, "method" | "resource" | "id" | "ifMatch"> {
+    const method = methods.get(Method);
+    const resource = this.#resources.get(Resource);
+    if (method === undefined) addFault(faults, "Method", choiceFault(Method, "method", [...methods.keys()]));
+    if (resource?.access !== "written") addFault(faults, "Resource", this.#resourceFault(Resource, resource));
+    if (ID !== undefined && !isId(ID)) addFault(faults, "ID", `must be a whole number from 1, not ${shown(ID)}`);
+    if (IfMatch !== undefined && typeof IfMatch !== "string")
+      addFault(faults, "IfMatch", `must be a string, not ${describeJsonType(IfMatch)}`);
+    if (faults.length > 0) throw operationError(number, faults);
+    return {
+      method: method as Operation,
+      resource: resource as Resource,
+      id: ID as number | undefined,
+      ifMatch: IfMatch as string | undefined,
+    };
+  }
+
+  #resourceFault(sent: unknown, resource: Resource | undefined): string {
+    if (resource) return `${resource.plural} can only be read`;
+    const written = [...this.#resources.values()].filter(({ access }) => access === "written");
+    return choiceFault(
+      sent,
+      "resource",
+      written.map(({ path }) => path),
+    );
+  }
+}
+
+/** Adds a fault, unless the member has one already, such as that it appears more than once. */
+function addFault(faults: FieldError[], field: string, detail: string): void {
+  if (!faults.some((known) => known.field === field)) faults.push({ field, detail });
+}
+
+/** Returns the fault of a value that is none of `choices`. @param noun what the value names */
+function choiceFault(sent: unknown, noun: string, choices: readonly unknown[]): string {
+  const names = choices.map(String);
+  const list = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+  if (sent === undefined) return `is required: ${list}`;
+  if (typeof sent !== "string") return `must be a string, not ${describeJsonType(sent)}`;
+  const nearest = findNearest(sent, names);
+  const hint = nearest === undefined ? `use ${list}` : `did you mean \`${nearest}\`?`;
+  return `there is no ${noun} \`${sent.slice(0, 100)}\`; ${hint}`;
+}
+
+function shown(value: unknown): string {
+  const isShort = typeof value === "string" || typeof value === "number";
+  return isShort ? JSON.stringify(value).slice(0, 100) : describeJsonType(value);
+}
+
+/** Returns the detail of a member that does not exist. @param names the names of the members that exist */
+export function noSuchMember(name: string, names: readonly string[], noun = "member"): string {
+  const nearest = findNearest(name, names);
+  return `no such ${noun}${nearest === undefined ? "" : `; did you mean \`${nearest}\`?`}`;
+}
+
+/** Returns the error of an operation that cannot be read. @param number from 1 @param faults at least one, without the number of the operation */
+export function operationError(number: number, faults: readonly FieldError[]): ProblemError {
+  const [first] = faults as [FieldError];
+  const field = first.field === "" ? "" : `\`${first.field}\`: `;
+  const rest = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
+  return new ProblemError("bad-request", `operation ${number}: ${field}${first.detail}${rest}`, {
+    fieldErrors: faults.slice(0, maxFaults).map((fault) => ({ operation: number, ...fault })),
+  });
+}
+
+/** Maximum faults of an envelope that are collected. Each unknown member is a fault. */
+export const maxFaults = 20;
+
+/** Returns the error of a body that cannot be parsed, with the number of the operation in its field errors. Its message names line and column. */
+export function inOperation(number: number, error: unknown): unknown {
+  if (!(error instanceof ProblemError)) return error;
+  const { code, message, cause } = error;
+  const fieldErrors = error.fieldErrors.map((fault) => ({ operation: number, ...fault }));
+  return new ProblemError(code, message, { fieldErrors, cause });
+}
+
+/** Returns the error of a request with too many operations. */
+export function tooManyOperationsError(): ProblemError {
+  return new ProblemError("too-large", `a batch has at most ${maxBatchOperations} operations; divide it`);
+}
+
+/** Returns the error of an operation that exceeds `maxItemLength`. */
+export function longOperationError(number: number): ProblemError {
+  const detail = `is longer than ${maxItemLength} characters; its end may be missing`;
+  return new ProblemError("too-large", `operation ${number} ${detail}`, {
+    fieldErrors: [{ operation: number, field: "", detail }],
+  });
+}
+
+/**
+ * Returns the decoded body of a request to undo a run.
+ * @param fieldErrors errors of form, such as a name that appears twice
+ * @param form the form of the body, for messages
+ * @throws ProblemError `bad-request`
+ */
+export function toUndo(input: unknown, fieldErrors: readonly FieldError[], form: string): SentUndo {
+  const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
+  if (!isObject) throw new ProblemError("bad-request", `the body must be \`${form}\``);
+  const { Run: run } = input as { Run?: unknown };
+  const faults = [...fieldErrors];
+  for (const name of Object.keys(input)) {
+    if (name !== "Run" && faults.length < maxFaults)
+      faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, ["Run"]) });
+  }
+  if (run === undefined) addFault(faults, "Run", "is required");
+  else if (typeof run !== "string") addFault(faults, "Run", `must be a string, not ${describeJsonType(run)}`);
+  const [first] = faults;
+  if (!first) return { run: run as string };
+  const detail = `the body must be \`${form}\`: \`${first.field}\`: ${first.detail}`;
+  throw new ProblemError("bad-request", detail, { fieldErrors: faults.slice(0, maxFaults) });
+}

@@ -1,0 +1,215 @@
+// Reads one operation of a batch request in JSON. Its record is parsed alone, so that it has the same limits and errors as the body of a request with
+// one record. An operation without errors is read once, and a canonical record is not parsed at all.
+
+import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../model/canonical-json.ts";
+import type { Operation } from "../model/change.ts";
+import type { FieldError } from "../model/errors.ts";
+import { describeJsonType } from "../model/field.ts";
+import type { Resource } from "../model/resource.ts";
+import {
+  type EnvelopeParser,
+  inOperation,
+  longOperationError,
+  maxFaults,
+  memberNames,
+  noSuchMember,
+  type OperationPlace,
+  operationError,
+} from "./batch-envelope.ts";
+import type { SentOperation } from "./batch-format.ts";
+import type { Decoded } from "./format.ts";
+import { endOfItem, endOfString } from "./json-items.ts";
+import { parseJson } from "./json-parser.ts";
+import { maxItemLength, maxValues, type Position, positionOf } from "./syntax-errors.ts";
+
+/**
+ * Reads an operation.
+ * @param from the position of the operation in the body, for errors
+ * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` characters
+ */
+export function readJsonOperation(place: OperationPlace, from: Position, envelopes: EnvelopeParser): SentOperation {
+  return new OperationReader(place, from).read(envelopes);
+}
+
+/** The indexes of the names in `memberNames`, by the JSON text of each name. */
+const indexOfName = new Map(memberNames.map((name, index) => [JSON.stringify(name), index]));
+const methodIndex = memberNames.indexOf("Method");
+const resourceIndex = memberNames.indexOf("Resource");
+const idIndex = memberNames.indexOf("ID");
+const ifMatchIndex = memberNames.indexOf("IfMatch");
+const recordIndex = memberNames.indexOf("Record");
+
+/** The values that need no parsing, by their JSON text. */
+const usualValues = new Map(["POST", "PUT", "PATCH", "DELETE"].map((value) => [JSON.stringify(value), value]));
+
+class OperationReader {
+  readonly #place: OperationPlace;
+  readonly #text: string;
+  readonly #from: Position;
+  /** The index at which reading stops. */
+  readonly #limit: number;
+  readonly #faults: FieldError[] = [];
+  /** The JSON text of each member, in the order of `memberNames`. */
+  readonly #raw: (string | undefined)[] = [undefined, undefined, undefined, undefined, undefined];
+  #recordStart = 0;
+  #at: number;
+
+  constructor(place: OperationPlace, from: Position) {
+    this.#place = place;
+    this.#text = place.text;
+    this.#from = from;
+    this.#at = place.begin;
+    this.#limit = Math.min(place.text.length, place.begin + maxItemLength);
+  }
+
+  read(envelopes: EnvelopeParser): SentOperation {
+    const { begin, number } = this.#place;
+    if (!this.#skip("{")) throw this.#otherValueError();
+    this.#members();
+    const sent = {
+      Method: this.#value(methodIndex),
+      Resource: this.#value(resourceIndex),
+      ID: this.#value(idIndex),
+      IfMatch: this.#value(ifMatchIndex),
+    };
+    const { method, resource, id, ifMatch } = envelopes.parse(number, sent, this.#faults);
+    const json = this.#raw[recordIndex];
+    const canonical = json === undefined ? undefined : canonicalIn(method, resource, json);
+    const record = canonical ? new CanonicalRecord(json as string) : this.#record();
+    return { method, resource, id, ifMatch, record, canonical, length: this.#at - begin };
+  }
+
+  #members(): void {
+    this.#skipSpace();
+    if (this.#skip("}")) return;
+    do {
+      this.#skipSpace();
+      const index = this.#name();
+      this.#skipSpace();
+      if (!this.#skip(":")) throw this.#syntaxError();
+      this.#skipSpace();
+      const start = this.#at;
+      const end = endOfItem(this.#text, start, this.#limit);
+      if (end === undefined || end === start) throw this.#syntaxError(end === undefined);
+      if (index !== undefined) this.#raw[index] = this.#text.slice(start, end);
+      if (index === recordIndex) this.#recordStart = start;
+      this.#at = end;
+      this.#skipSpace();
+    } while (this.#skip(","));
+    if (!this.#skip("}")) throw this.#syntaxError();
+  }
+
+  /** Reads the name of a member. Returns its index in `memberNames`, or undefined after it has added a fault. */
+  #name(): number | undefined {
+    const start = this.#at;
+    if (this.#text[start] !== '"') throw this.#syntaxError();
+    const end = endOfString(this.#text, start + 1, this.#limit);
+    if (end === -1) throw this.#syntaxError(true);
+    this.#at = end + 1;
+    const raw = this.#text.slice(start, end + 1);
+    const index = indexOfName.get(raw) ?? this.#indexOfUnusualName(raw);
+    if (index !== undefined && this.#raw[index] !== undefined)
+      this.#faults.push({ field: memberNames[index] as string, detail: "appears more than once" });
+    return index;
+  }
+
+  /** Returns the index of a name that is written with escapes, or undefined after it has added a fault. @param raw the JSON text of the name */
+  #indexOfUnusualName(raw: string): number | undefined {
+    const name = String(this.#parse(raw));
+    const index = memberNames.indexOf(name);
+    if (index !== -1) return index;
+    if (this.#faults.length < maxFaults)
+      this.#faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, memberNames) });
+    return undefined;
+  }
+
+  /** Returns the value of a member; undefined if it is absent. */
+  #value(index: number): unknown {
+    const raw = this.#raw[index];
+    return raw === undefined ? undefined : (usualValues.get(raw) ?? this.#parse(raw));
+  }
+
+  /** Parses a part of the operation. */
+  #parse(raw: string): unknown {
+    try {
+      return parseJson(raw, maxValues).input;
+    } catch {
+      throw this.#syntaxError();
+    }
+  }
+
+  /** Decodes the record, as a body with one record is decoded. */
+  #record(): Decoded | undefined {
+    const json = this.#raw[recordIndex];
+    if (json === undefined) return undefined;
+    const { text, begin, number } = this.#place;
+    try {
+      return parseJson(json, maxValues, () => positionOf(text, this.#recordStart, this.#from, begin));
+    } catch (error) {
+      throw inOperation(number, error);
+    }
+  }
+
+  #otherValueError(): unknown {
+    const end = endOfItem(this.#text, this.#at, this.#limit);
+    if (end === undefined || end === this.#at) return this.#syntaxError(end === undefined);
+    const value = this.#parse(this.#text.slice(this.#at, end));
+    const detail = `must be an object, not ${describeJsonType(value)}`;
+    return operationError(this.#place.number, [{ field: "", detail }]);
+  }
+
+  /**
+   * Returns the error of an operation that is not valid JSON. All of it is parsed again, so the parser reports the first error.
+   * @param isOpen whether the search for an end has reached the limit
+   */
+  #syntaxError(isOpen = this.#at >= this.#limit): unknown {
+    const { text, begin, number } = this.#place;
+    if (isOpen && this.#limit < text.length) return longOperationError(number);
+    try {
+      parseJson(text.slice(begin, this.#limit), Number.POSITIVE_INFINITY, () => this.#from);
+    } catch (error) {
+      return inOperation(number, error);
+    }
+    return operationError(number, [{ field: "", detail: "cannot be read" }]);
+  }
+
+  #skipSpace(): void {
+    const text = this.#text;
+    let at = this.#at;
+    let code = text.charCodeAt(at);
+    while ((code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) && at < this.#limit) {
+      code = text.charCodeAt(++at);
+    }
+    this.#at = at;
+  }
+
+  #skip(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
+    return true;
+  }
+}
+
+/** A record whose JSON is canonical. It is parsed only if its values are needed. */
+class CanonicalRecord implements Decoded {
+  readonly fieldErrors = [];
+  readonly #json: string;
+
+  constructor(json: string) {
+    this.#json = json;
+  }
+
+  get input(): unknown {
+    return JSON.parse(this.#json);
+  }
+}
+
+/** Maximum UTF-16 units of a record that is tried as canonical JSON. */
+const maxCanonicalLength = 16 * 1024;
+
+/** Returns the values or changes in the JSON of a record if it is canonical for the operation; otherwise undefined. */
+function canonicalIn(operation: Operation, resource: Resource, json: string): SentChanges | undefined {
+  if (json.length > maxCanonicalLength || operation === "delete") return undefined;
+  if (operation === "update") return matchCanonicalChanges(resource, json);
+  return isCanonicalRecord(resource, json) ? { id: undefined, valuesJson: json } : undefined;
+}

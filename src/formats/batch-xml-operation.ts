@@ -1,0 +1,91 @@
+// Reads one operation of a batch request in XML. Its record is decoded as the document with one record is, with the same limits and errors.
+
+import type { FieldError, ProblemError } from "../model/errors.ts";
+import { toId } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import {
+  type EnvelopeParser,
+  inOperation,
+  longOperationError,
+  maxFaults,
+  memberNames,
+  noSuchMember,
+  type OperationPlace,
+  operationError,
+} from "./batch-envelope.ts";
+import type { SentOperation } from "./batch-format.ts";
+import type { Decoded } from "./format.ts";
+import { maxDepth, maxItemLength, maxValues, type Position } from "./syntax-errors.ts";
+import { endOfElement, isNamed } from "./xml-markup.ts";
+import { type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
+import { decodeRecordInPart, isElement, shorten } from "./xml-records.ts";
+
+/** The name of the element of an operation. */
+export const operationElement = "Operation";
+
+/** Members that are attributes. */
+const attributeNames = memberNames.filter((name) => name !== "Record");
+
+/**
+ * Reads an operation, an element in the root element.
+ * @param from the position of the operation in the body, for errors
+ * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` characters
+ */
+export function readXmlOperation(place: OperationPlace, from: Position, envelopes: EnvelopeParser): SentOperation {
+  const { text, begin, number } = place;
+  if (!isNamed(text, begin + 1, operationElement)) throw otherElementError(place);
+  const limit = Math.min(text.length, begin + maxItemLength);
+  const end = endOfElement(text, begin, operationElement, limit);
+  if (end === undefined && limit < text.length) throw longOperationError(number);
+  const { root, isCut } = parseOperation(number, text.slice(begin, end), from);
+  const faults: FieldError[] = [];
+  const sent = attributesOf(root, faults);
+  const element = recordElementOf(root, faults);
+  const { method, resource, id, ifMatch } = envelopes.parse(number, sent, faults);
+  const record = element && recordOf(number, resource, element, isCut);
+  return { method, resource, id, ifMatch, record, length: (end ?? limit) - begin };
+}
+
+function otherElementError({ text, begin, number }: OperationPlace): ProblemError {
+  const name = /^[^ \t\r\n/>]*/.exec(text.slice(begin + 1, begin + 101))?.[0] ?? "";
+  return operationError(number, [{ field: "", detail: `must be <${operationElement}>, not <${name}>` }]);
+}
+
+function parseOperation(number: number, text: string, from: Position): XmlDocument {
+  try {
+    // The record is one element deeper than in a document of its own.
+    return new XmlReader(text, maxValues + 1, from, maxDepth + 1).read();
+  } catch (error) {
+    throw inOperation(number, error);
+  }
+}
+
+/** Returns the attributes of an operation. Ignores `xmlns:x="..."`, which some serialisers add. */
+function attributesOf({ attributes }: XmlElement, faults: FieldError[]) {
+  for (const name of attributes.keys()) {
+    if (!attributeNames.includes(name) && !name.startsWith("xmlns:") && faults.length < maxFaults)
+      faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, attributeNames, "attribute") });
+  }
+  const id = attributes.get("ID");
+  return {
+    Method: attributes.get("Method"),
+    Resource: attributes.get("Resource"),
+    ID: id === undefined ? undefined : (toId(id) ?? id),
+    IfMatch: attributes.get("IfMatch"),
+  };
+}
+
+/** Returns the only element in an operation; undefined if there is none. */
+function recordElementOf({ children }: XmlElement, faults: FieldError[]): XmlElement | undefined {
+  const [first, second] = children.filter(isElement);
+  if (second) faults.push({ field: "", detail: "has more than one record; send one operation for each" });
+  const stray = children.find((child) => !isElement(child) && /[^ \t\r\n]/.test(child));
+  if (stray !== undefined) faults.push({ field: "", detail: `stray text: ${shorten(String(stray))}` });
+  return first;
+}
+
+function recordOf(number: number, resource: Resource, element: XmlElement, isCut: boolean): Decoded {
+  if (element.name === resource.element) return decodeRecordInPart(resource, element, isCut);
+  const detail = `must hold <${resource.element}>, not <${element.name.slice(0, 100)}>`;
+  throw operationError(number, [{ field: "", detail }]);
+}
