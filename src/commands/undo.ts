@@ -1,6 +1,7 @@
 // The command `undo`.
 
 import { Command } from "commander";
+import { parseRun } from "../model/run.ts";
 import type { JournalPoint } from "../operator/journal/journal-points.ts";
 import type { UndoRange } from "../operator/journal/records-to-undo.ts";
 import { type UndoSummary, undo } from "../operator/journal/undo.ts";
@@ -16,7 +17,7 @@ import { printUndo, printUndoable, undoLine, undoOf } from "./shared/undo-line.t
 import { UsageError } from "./shared/usage-error.ts";
 
 interface UndoFlags extends SiteOptions {
-  readonly since: string;
+  readonly since?: string;
   readonly until?: string;
   readonly run?: string;
   readonly force?: true;
@@ -28,9 +29,9 @@ export function undoCommand(): Command {
     .description(
       "undo changes: delete the records that were created, and give updated or deleted records their earlier contents",
     )
-    .requiredOption(
+    .option(
       "--since <point>",
-      "undo the changes after this revision, or from this time or age on, such as 10m; see `journal`",
+      "undo the changes after this revision, or from this time or age on, such as 10m; see `journal`. Not needed with the run of an API key, such as k3J9aZ0q-18-3, which says where its changes begin",
     )
     .option("--until <point>", "up to and including this revision, time or age (default: the last change)")
     .option("--run <id>", "only the changes of this run, such as one import (default: all)")
@@ -44,10 +45,19 @@ transactions; if the command is stopped, it prints the command for the rest. Rec
 were changed again later are skipped and listed. An undo can itself be undone.`,
     )
     .action(async (options: UndoFlags) => {
-      const from = parsePoint("--since", options.since);
+      const from = parseSince(options);
       const to = options.until === undefined ? undefined : parsePoint("--until", options.until);
       await undoChanges(from, to, options);
     });
+}
+
+/** Returns the point after which the changes begin. The run of a batch request or of an undo of a key says it itself. */
+function parseSince({ since, run }: UndoFlags): JournalPoint {
+  if (since !== undefined) return parsePoint("--since", since);
+  const revisions = run === undefined ? undefined : parseRun(run);
+  if (revisions) return { revision: revisions.first - 1 };
+  const exception = "with --run and the run of an API key, such as k3J9aZ0q-18-3, it is not needed";
+  throw new UsageError(`required option '--since <point>' not specified; ${exception}`);
 }
 
 async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, options: UndoFlags): Promise<void> {

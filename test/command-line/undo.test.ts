@@ -147,6 +147,27 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
       expect((await load("Name\nA\n", "--as", name)).code).toBe(2);
   });
 
+  testOnce("the run of a key says where its changes begin, so its undo needs no --since", async () => {
+    await workspace.data.addSite("main");
+    await workspace.data.addBrands("main", "A", "B");
+    const run = "k3J9aZ0q-3-2";
+    const change = { site: 1, resource: "brand", actor: "sfk_AbCd1234", run, at: Date.now() } as const;
+    await workspace.data.use((engine) =>
+      engine.commit([
+        { ...change, operation: "update", id: 1, valuesJson: '{"Name":"changed"}' },
+        { ...change, operation: "create", valuesJson: '{"Name":"C"}' },
+      ]),
+    );
+    await workspace.data.addBrands("main", "D");
+    const { stdout, stderr } = await workspace.run(["undo", "--site", "main", "--run", run]);
+    expect(stdout).toBe("2 records: 1 deleted, 1 restored, 0 unchanged, 0 skipped\n");
+    expect(await names()).toEqual(["1 A", "2 B", "4 D"]);
+    // The undo is a run of the command, which has no such ID.
+    expect(stderr).toMatch(/undo --site main --since 5 --run \w{8}$/m);
+    const without = await workspace.run(["undo", "--site", "main", "--run", "k3J9aZ0q"]);
+    expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("such as k3J9aZ0q-18-3")]);
+  });
+
   testOnce("undo reports errors in its options", async () => {
     await workspace.data.addSite("main");
     await workspace.data.addBrands("main", "A");

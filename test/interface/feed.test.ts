@@ -106,7 +106,12 @@ describe.each(engines)("the feed on $name", (kind) => {
     const run = "k3J9aZ0q-18-2";
     await server.engine.commit([create("A", run), create("B", run), create("C", "k3J9aZ0q"), create("D")]);
     const { Changes } = (await get(`.json?since=${Next}`)).json;
-    expect(Changes.map((change: object) => ("Run" in change ? change.Run : "none"))).toEqual([run, run, "none", "none"]);
+    expect(Changes.map((change: object) => ("Run" in change ? change.Run : "none"))).toEqual([
+      run,
+      run,
+      "none",
+      "none",
+    ]);
     const xml = (await get(`.xml?since=${Next}`)).text;
     expect(xml.match(/ Run="[^"]*"/g)).toEqual([` Run="${run}"`, ` Run="${run}"`]);
   });

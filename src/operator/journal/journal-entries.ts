@@ -104,17 +104,6 @@ export function entriesPrunedError(floor: number): ProblemError {
   return new ProblemError("not-found", `the journal begins with revision ${floor + 1}: older entries were pruned`);
 }
 
-/**
- * Returns the record before the update or delete of an entry.
- * @throws ProblemError `not-found` if the entry lacks it, because a program older than the base version wrote the entry
- */
-export function requireBefore({ revision, operation, body, before }: JournalEntry): string {
-  if (operation === "delete") return body;
-  if (before !== null) return before;
-  const detail = `entry ${revision} of the journal lacks the record before the change, because a program from before the first release wrote it; restore-record with --revision restores an earlier state`;
-  throw new ProblemError("not-found", detail);
-}
-
 /** The first and last journal entry of a run. Entries of other runs may be between them. */
 export interface RevisionRange {
   readonly first: number;

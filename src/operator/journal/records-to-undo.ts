@@ -5,7 +5,7 @@ import type { Database } from "bun:sqlite";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import { withTemporaryFileErrors } from "../../model/errors.ts";
-import { requireBefore } from "./journal-entries.ts";
+import { stateBefore, type UndoneRecord } from "../../store/writes/undo-run.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the changed records cannot be kept in a temporary file");
 
@@ -20,15 +20,9 @@ export interface UndoRange {
 }
 
 /** A record with changes in the range. */
-export interface RecordToUndo {
-  readonly resource: string;
-  readonly id: number;
-  /** The record before its first change in the range, as JSON; null if it did not exist. */
-  readonly before: string | null;
-  /** Whether the record is in this state now. */
+export interface RecordToUndo extends UndoneRecord {
+  /** Whether the record has its earlier state now. */
   readonly isSame: boolean;
-  /** The revision of its last change. */
-  readonly last: number;
   /** The last change outside the range, after the first change in the range. */
   readonly other: { readonly revision: number; readonly actor: string } | undefined;
 }
@@ -124,9 +118,4 @@ function toRecord(row: Row): RecordToUndo {
   const { resource, id, last, before, is_same, other_revision: revision, other_actor: actor } = row;
   const other = revision === null || actor === null ? undefined : { revision, actor };
   return { resource, id, before, isSame: is_same === 1, last, other };
-}
-
-/** Returns the record before the change of an entry; null if it did not exist. @throws ProblemError `not-found` as `requireBefore` */
-function stateBefore(entry: JournalEntry): string | null {
-  return entry.operation === "create" ? null : requireBefore(entry);
 }

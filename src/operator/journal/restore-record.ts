@@ -4,7 +4,8 @@ import { type JournalEntry, type Outcome, operatorActor } from "../../model/chan
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { entriesPrunedError, epochChangedError, readEntries, requireBefore } from "./journal-entries.ts";
+import { requireBefore } from "../../store/writes/undo-run.ts";
+import { entriesPrunedError, epochChangedError, readEntries } from "./journal-entries.ts";
 
 /**
  * Restores the state of a record at `revision`, or by default its state before its last change. A deleted record gets its old ID back.

@@ -1,10 +1,11 @@
 // Undoes changes: deletes the records that they created, and restores the earlier state of the records that they updated or deleted.
 
 import { yieldBetween } from "../../lib/yielding.ts";
-import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../../model/change.ts";
+import { type Intent, type JournalEntry, type Outcome, operatorActor } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
+import { toUndoIntent } from "../../store/writes/undo-run.ts";
 import { requireSameMachine } from "../same-machine.ts";
 import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./journal-entries.ts";
 import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
@@ -148,15 +149,14 @@ class Undo {
   }
 
   /** Returns the intent for a record. Counts the record and returns undefined if it is not to be changed. */
-  #toIntent({ resource, id, before, isSame, last, other }: RecordToUndo): Intent | undefined {
+  #toIntent(record: RecordToUndo): Intent | undefined {
+    const { resource, id, isSame, other } = record;
     const { force, at } = this.#options;
     if (isSame) this.#summary.unchanged++;
     else if (other && !force) this.#addSkipped([{ resource, id, changed: other }]);
     else {
-      const { epoch } = this.#head;
-      const common = { site: this.#site, resource, id, actor: operatorActor, at, ifEpoch: epoch, isOptional: true };
-      const ifVersion = force ? undefined : [versionOf(epoch, last)];
-      return { ...common, ifVersion, operation: before === null ? "delete" : "restore", valuesJson: before ?? "{}" };
+      const common = { site: this.#site, actor: operatorActor, at, isOptional: true };
+      return toUndoIntent(record, this.#head.epoch, common, force);
     }
     return undefined;
   }

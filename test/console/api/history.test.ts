@@ -134,6 +134,17 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     expect((await anna.call("GET", brands)).json.total).toBe(3);
   });
 
+  test("shows a batch request of a key as one entry, which can be undone", async () => {
+    await anna.call("POST", brands, { Name: "Acme" });
+    const run = "k3J9aZ0q-2-3";
+    await createMany(run, 3, "sfk_AbCd1234");
+    const [entry] = (await pageOf()).entries;
+    expect(entry).toMatchObject({ run, actor: "sfk_AbCd1234", first: 2, last: 4, counts: { create: 3 } });
+    const range = { since: entry.first - 1, until: entry.last, run: entry.run };
+    expect((await anna.call("POST", "/sites/shop/undo", range)).json).toMatchObject({ deleted: 3, skipped: [] });
+    expect((await anna.call("GET", brands)).json.total).toBe(1);
+  });
+
   test("runs at most two undos at once, to limit their memory", async () => {
     await anna.call("POST", brands, { Name: "a" });
     const { readJournalPage: journal } = server.engine;
