@@ -51,6 +51,8 @@ export interface Config {
   readonly adminHosts: readonly string[];
   /** Networks to which webhooks may be delivered although they are not public. */
   readonly webhookAllow: readonly IpNetwork[];
+  /** Whether the public listener serves agents at `/mcp`. */
+  readonly mcp: boolean;
   /** The role of this process: `server` does everything; `worker` and `admin` do one part for a parent that serves with several processes. */
   readonly role: "server" | "worker" | "admin";
 }
@@ -80,6 +82,7 @@ const settingNames = [
   "IDLE_TIMEOUT",
   "JOURNAL_DAYS",
   "LOG",
+  "MCP",
   "MEMORY",
   "PORT",
   "RATE",
@@ -162,6 +165,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     admin: parseAdminAddress(settings),
     adminHosts: parseAdminHosts(settings),
     webhookAllow: parseNetworks(settings),
+    mcp: oneOf(settings, "MCP", "public", ["public", "none"]) !== "none",
     role: settings.ROLE === "worker" || settings.ROLE === "admin" ? settings.ROLE : "server",
   };
 }

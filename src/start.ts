@@ -240,13 +240,14 @@ function connectionsOf({ connections }: Config): number {
 }
 
 function toHttpOptions(config: Config, tls: Certificate | undefined) {
-  const { host, port, trustProxy, trustForwardedHost, idleTimeout, slowMs, rate, burst, memory } = config;
+  const { host, port, trustProxy, trustForwardedHost, idleTimeout, slowMs, rate, burst, memory, mcp } = config;
   return {
     host,
     port,
     tls,
     trustProxy,
     trustForwardedHost,
+    servesMcp: mcp,
     idleTimeoutSeconds: idleTimeout,
     slowMs,
     memory: Math.max(memory, minConnectionMemory),

@@ -45,6 +45,10 @@ function withListenOptions(command: Command): Command {
       "--trust-forwarded-host",
       "use X-Forwarded-Host as the host (only behind a proxy that sets it on every request)",
     )
+    .option(
+      "--mcp <where>",
+      "where agents reach the tools: public, at /mcp of the public listener, or none (default: public)",
+    )
     .option("--admin <address:port>", "where to listen for operators, or none (default: 127.0.0.1:8081 if it is free)")
     .option(
       "--admin-host <hostnames>",

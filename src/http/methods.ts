@@ -60,7 +60,7 @@ const allowedHeaders = [
   "traceparent",
   "tracestate",
   "baggage",
-].join(", ");
+];
 
 /** Returns the response to OPTIONS. It needs no key, because the preflight request of a browser has no key (Fetch section 3.2). */
 export function preflight(context: RequestContext, route: Route): WireResponse {
@@ -68,7 +68,7 @@ export function preflight(context: RequestContext, route: Route): WireResponse {
   return toResponse(context, 204, null, {
     Allow: methods,
     "Access-Control-Allow-Methods": methods,
-    "Access-Control-Allow-Headers": allowedHeaders,
+    "Access-Control-Allow-Headers": [...allowedHeaders, ...(route.allowedHeaders ?? [])].join(", "),
     "Access-Control-Max-Age": "86400",
   });
 }

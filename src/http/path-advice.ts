@@ -11,7 +11,7 @@ const formatNames = formats.map(({ name }) => name);
 
 /** Returns a text with the path that the client probably meant; if none is similar, with the paths of all lists and of the feed. */
 export function pathHint(path: string, resources: readonly Resource[], routes: ReadonlyMap<string, Route>): string {
-  const known = [...routes].filter(([, { kind }]) => kind !== "public").map(([route]) => route);
+  const known = [...routes.keys()].filter((route) => route.startsWith(basePath));
   const elements = publicResources(resources).map(({ element, path: name }): [string, string] => [
     normalizeName(element),
     name,

@@ -28,6 +28,8 @@ export interface Endpoint {
   readonly readOperation?: string;
   /** The label of the other methods in this histogram; by default `write`. */
   readonly writeOperation?: string;
+  /** Whether the key may also be a bearer token, in `Authorization`; by default it may not. */
+  readonly acceptsBearer?: boolean;
 }
 
 /** Summary of a batch request or an undo, for the log and the metrics. */

@@ -6,6 +6,7 @@ import { isKey, redactKeys, visiblePrefix } from "../model/api-key.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { bodyLength } from "../wire/response-body.ts";
 import { clientAddress } from "./authorization/client-network.ts";
+import { sentKey } from "./authorization/sent-key.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import { traceIn } from "./request-ids.ts";
@@ -88,8 +89,8 @@ function shortened(path: string): string {
 }
 
 /** Returns the visible prefix of the request's key; undefined if the header does not contain a key, because it may be another secret. */
-function prefixOf({ key, request }: RequestContext): string | undefined {
-  if (key) return key.prefix;
-  const sent = request.headers.get("x-api-auth");
+function prefixOf(context: RequestContext): string | undefined {
+  if (context.key) return context.key.prefix;
+  const sent = sentKey(context);
   return sent !== null && isKey(sent) ? visiblePrefix(sent) : undefined;
 }

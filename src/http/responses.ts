@@ -113,8 +113,8 @@ export function toProblemResponse(context: RequestContext, problemError: Problem
   return toResponse(context, statusOf(problemError.code), content, problemHeaders(problemError));
 }
 
-/** A problem can quote what the client has sent. A key in it is shortened, because clients log problems. */
-function toProblemDocument(context: RequestContext, { code, message, fieldErrors }: ProblemError) {
+/** Returns the problem document of an error. A problem can quote what the client has sent. A key in it is shortened, because clients log problems. */
+export function toProblemDocument(context: RequestContext, { code, message, fieldErrors }: ProblemError) {
   const redacted = fieldErrors.map((error) => ({
     ...error,
     field: redactKeys(error.field),

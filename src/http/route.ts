@@ -9,6 +9,8 @@ import type { AuthorizedView, Endpoint, RequestContext } from "./request-context
 interface RouteBase extends Endpoint {
   /** Returns the detail of the problem for a method that is not in `methods`; undefined for a general text. */
   methodNotAllowedDetail?(method: string): string | undefined;
+  /** Header fields that scripts of other origins may send to this endpoint, besides those that they may send to every endpoint. */
+  readonly allowedHeaders?: readonly string[];
 }
 
 /** An endpoint that needs neither a site nor a key: health, documentation. */

@@ -8,6 +8,7 @@ import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed/feed-routes.ts";
 import type { LongPolls } from "./feed/long-poll.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
+import { type McpOptions, mcpRoutes } from "./mcp/mcp-route.ts";
 import { pathHint } from "./path-advice.ts";
 import { RunningIdempotencyKeys } from "./records/idempotency.ts";
 import { resourceRoutes } from "./records/resource-routes.ts";
@@ -21,6 +22,7 @@ export interface RouteDependencies extends HttpDependencies {
   readonly documentation: Documentation;
   readonly longPolls: LongPolls;
   readonly readiness: Readiness;
+  readonly mcp: McpOptions;
 }
 
 /** The result of `find`. */
@@ -48,6 +50,7 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     ...healthRoutes(dependencies),
     ...resourceRoutes({ ...dependencies, idempotencies }),
     ...feedRoutes(dependencies),
+    ...mcpRoutes({ ...dependencies, find: (sent) => known.get(sent) }),
   ]);
   const find = (sent: string): RouteMatch => {
     const target = toTarget(sent);

@@ -10,6 +10,7 @@ import { createDocumentation } from "./documentation.ts";
 import { LongPolls } from "./feed/long-poll.ts";
 import { HttpHandler } from "./handler.ts";
 import { Readiness } from "./health.ts";
+import type { McpOptions } from "./mcp/mcp-route.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { createMetrics } from "./request-metrics.ts";
 import { serverFamilies } from "./server-metrics.ts";
@@ -25,6 +26,7 @@ export interface HttpServer extends Listener {
 interface HttpOptions
   extends Omit<ListenOptions, "maxBodyBytes" | "receiveBufferBytes" | "maxUnsentBytes">,
     AuthorizerOptions,
+    McpOptions,
     RequestLogOptions {}
 
 /** Milliseconds between the start and the loading of further code. */
@@ -79,7 +81,7 @@ type ListenerState = Omit<Parameters<typeof serverFamilies>[1], "longPolls" | "i
 
 /** Creates the handler of the public listener and its parts, without a socket. @param stateOf returns the state of the listener */
 export function createHttpParts(
-  options: AuthorizerOptions & RequestLogOptions & Pick<ListenOptions, "tls" | "connections">,
+  options: AuthorizerOptions & McpOptions & RequestLogOptions & Pick<ListenOptions, "tls" | "connections">,
   dependencies: HttpDependencies,
   stateOf: () => ListenerState,
 ) {
@@ -93,7 +95,7 @@ export function createHttpParts(
   const documentation = createDocumentation(options, dependencies);
   const requestLog = new RequestLog(options, dependencies);
   const own = { authorizer, metrics, documentation, requestLog, longPolls, readiness };
-  return { ...own, handler: new HttpHandler({ ...dependencies, ...own }) };
+  return { ...own, handler: new HttpHandler({ ...dependencies, ...own, mcp: options }) };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { KeyRejection, RequestContext } from "../request-context.ts";
+import { sentKey } from "./sent-key.ts";
 
 /**
  * Returns the request's key if it is valid for `site` or its sandbox now. Sets in the request context the key, and the reason of a rejection for the
@@ -16,12 +17,12 @@ import type { KeyRejection, RequestContext } from "../request-context.ts";
  *   `forbidden` for the key of another site, also of the sandbox of another site; `site-suspended` if only the sandbox is suspended
  */
 export function authenticate(context: RequestContext, site: Site, index: SystemSiteIndex, now: number): ApiKey {
-  const sent = context.request.headers.get("x-api-auth");
+  const sent = sentKey(context);
   const key = sent === null ? undefined : index.findKeyByDigest(cachedKeyDigest(context.request.headers, sent));
   context.key = key;
   if (!key || now >= key.endsAt) {
     context.keyRejection = key ? "expired or revoked" : findKeyRejection(sent);
-    throw unauthorizedError(site);
+    throw unauthorizedError(context, site);
   }
   if (key.siteId === site.id) return key;
   const sandbox = index.findSandbox(key.siteId, site.id);
@@ -38,22 +39,25 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
  * Returns the key of a request if it begins as the key of a sandbox; undefined for any other key, which is not even looked up, and for an unknown key.
  * Checks nothing else: the key may have expired or been revoked.
  */
-export function findSandboxKey(headers: HeaderFields, index: SystemSiteIndex): ApiKey | undefined {
-  const sent = headers.get("x-api-auth");
-  return sent !== null && isSandboxKey(sent) ? index.findKeyByDigest(cachedKeyDigest(headers, sent)) : undefined;
+export function findSandboxKey(context: RequestContext, index: SystemSiteIndex): ApiKey | undefined {
+  const sent = sentKey(context);
+  return sent !== null && isSandboxKey(sent)
+    ? index.findKeyByDigest(cachedKeyDigest(context.request.headers, sent))
+    : undefined;
 }
 
 /**
- * The digest of the key in each header section. Most clients repeat their header section; the wire parses it once and passes the same object again.
- * Computing a digest takes as long as the rest of the authorization. Only the digest is cached: the key is looked up for each request.
+ * The last key of each header section, and its digest. Most clients repeat their header section; the wire parses it once and passes the same object
+ * again. Computing a digest takes as long as the rest of the authorization. Only the digest is cached: the key is looked up for each request. A header
+ * section with a bearer token can have another key at another endpoint.
  */
-const digests = new WeakMap<HeaderFields, string>();
+const digests = new WeakMap<HeaderFields, { readonly key: string; readonly digest: string }>();
 
 function cachedKeyDigest(headers: HeaderFields, key: string): string {
   const known = digests.get(headers);
-  if (known !== undefined) return known;
+  if (known?.key === key) return known.digest;
   const digest = hashApiKey(key);
-  digests.set(headers, digest);
+  digests.set(headers, { key, digest });
   return digest;
 }
 
@@ -69,10 +73,18 @@ function findKeyRejection(sent: string | null): KeyRejection {
   return isKey(sent) ? "unknown" : "malformed";
 }
 
-function unauthorizedError(site: Site): ProblemError {
+function unauthorizedError({ endpoint }: RequestContext, site: Site): ProblemError {
+  const challenge = `ApiKey realm="${site.name}", header="X-API-AUTH"`;
+  if (!endpoint?.acceptsBearer) {
+    return new ProblemError(
+      "unauthorized",
+      "send a valid API key of this site in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
+      { headers: { "WWW-Authenticate": challenge } },
+    );
+  }
   return new ProblemError(
     "unauthorized",
-    "send a valid API key of this site in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
-    { headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` } },
+    "send a valid API key of this site: the bare key (`sfk_...`) in the header X-API-AUTH, or `Bearer sfk_...` in the header Authorization; in both only the same key",
+    { headers: { "WWW-Authenticate": `${challenge}, Bearer realm="${site.name}"` } },
   );
 }

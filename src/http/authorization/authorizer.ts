@@ -228,8 +228,8 @@ export class RequestAuthorizer {
   }
 
   /** Returns the sandbox of `hostSite` that the key of a request selects in memory, before its authorization; undefined for a live or invalid key. */
-  #findSandbox({ request }: RequestContext, hostSite: Site): Site | undefined {
-    const key = findSandboxKey(request.headers, this.#index);
+  #findSandbox(context: RequestContext, hostSite: Site): Site | undefined {
+    const key = findSandboxKey(context, this.#index);
     return key && this.#dependencies.now() < key.endsAt ? this.#index.findSandbox(key.siteId, hostSite.id) : undefined;
   }
 

@@ -1,0 +1,20 @@
+// The API key that a request has sent: in `X-API-AUTH`; at an endpoint for agents also as a bearer token, because most agents can send only that.
+
+import type { RequestContext } from "../request-context.ts";
+
+const bearer = /^bearer +(\S+)$/i;
+
+/**
+ * Returns the API key of a request as it was sent, not checked yet; null if the request has none. A bearer token (RFC 6750 section 2.1) counts only at
+ * an endpoint with `acceptsBearer`. If two different keys were sent there, returns an empty text, which is no key.
+ */
+export function sentKey({
+  request: { headers },
+  endpoint,
+}: Pick<RequestContext, "request" | "endpoint">): string | null {
+  const key = headers.get("x-api-auth");
+  if (!endpoint?.acceptsBearer) return key;
+  const token = bearer.exec(headers.get("authorization") ?? "")?.[1] ?? null;
+  if (key === null || token === null) return key ?? token;
+  return key === token ? key : "";
+}

@@ -1,0 +1,83 @@
+// Reads of tools: a tool asks the endpoint of a list, a record or the feed, as a client would with a GET.
+
+import type { WireRequest } from "../../wire/request.ts";
+import { type BodyBytes, emptyBody } from "../../wire/request-body.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import { partsFrom, type ResponseBody } from "../../wire/response-body.ts";
+import { joinParts } from "../../wire/response-header.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import type { RouteMatch } from "../routes.ts";
+
+/** The response to a read. */
+export interface ReadResponse {
+  readonly body: string;
+  /** Returns the value of a header field that the response has. @param name as the endpoint writes it */
+  header(name: string): string;
+}
+
+/**
+ * Responds to a GET of another endpoint within a request. Rate, log and metrics count only the request itself.
+ * @param match the route of a list, a record or the feed
+ * @throws ProblemError as the endpoint does
+ */
+export async function read(
+  context: RequestContext,
+  authorized: AuthorizedView,
+  { target, route, recordIdInPath }: RouteMatch,
+): Promise<ReadResponse> {
+  if (route?.kind !== "site") throw new Error(`a tool reads ${target.path}`);
+  const inner = { ...context, request: new ReadRequest(context.request), target, recordIdInPath, method: "GET" };
+  try {
+    return toReadResponse(await route.respond(inner, authorized));
+  } finally {
+    // The endpoint has authorized the inner request again.
+    const { site, key, sandbox, keyRejection, heads } = inner;
+    Object.assign(context, { site, key, sandbox, keyRejection, heads });
+  }
+}
+
+/** The request for a read: the same client, host and key, without a body and the header fields that change the response. */
+class ReadRequest implements WireRequest {
+  readonly method = "GET";
+  readonly target: string;
+  readonly headers: WireRequest["headers"];
+  readonly address: string;
+  readonly receivedBody = emptyBody;
+  readonly #request: WireRequest;
+
+  constructor(request: WireRequest) {
+    this.#request = request;
+    this.target = request.target;
+    this.address = request.address;
+    this.headers = request.headers.without("accept-encoding").without("if-none-match");
+  }
+
+  get isAbandoned(): boolean {
+    return this.#request.isAbandoned;
+  }
+
+  onClientEnd(callback: () => void): void {
+    this.#request.onClientEnd(callback);
+  }
+
+  async readBody(): Promise<BodyBytes> {
+    return emptyBody;
+  }
+
+  discardBody(): void {}
+}
+
+function toReadResponse({ headers, body }: WireResponse): ReadResponse {
+  const section = joinParts(headers);
+  return {
+    body: toText(body),
+    header: (name) => new RegExp(`^${name}: (.*)$`, "m").exec(section)?.[1] ?? "",
+  };
+}
+
+function toText(body: ResponseBody): string {
+  if (typeof body === "string") return body;
+  if (body === null) return "";
+  if ("memory" in body) return body.memory.toString("utf8", body.start);
+  return Buffer.concat(body instanceof Uint8Array ? [body] : partsFrom(body, 0)).toString();
+}

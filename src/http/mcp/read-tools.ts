@@ -1,0 +1,58 @@
+// The tools that only read. They ask the endpoints of lists, records and the feed, so that parameters, limits and errors are the same.
+
+import { basePath, type Resource } from "../../model/resource.ts";
+import type { RouteMatch } from "../routes.ts";
+import { read } from "./read-request.ts";
+import type { Tool, ToolCall } from "./tool.ts";
+import { changesTool, defaultToolPage, getTool, listTool } from "./tool-schemas.ts";
+
+interface ReadToolDependencies {
+  readonly resources: readonly Resource[];
+  /** Returns the route of a request target. */
+  find(target: string): RouteMatch;
+}
+
+/** Returns the tools `list`, `get` and `changes`. */
+export function createReadTools({ resources, find }: ReadToolDependencies): readonly Tool[] {
+  const get = (call: ToolCall, path: string, query = "") =>
+    read(call.context, call.authorized, find(`${basePath}${path}.json${query}`));
+  return [
+    {
+      definition: listTool(resources),
+      async call(call) {
+        const { body, header } = await get(call, String(call.sent.resource), toListQuery(call.sent));
+        return { json: `{"Records":${body},"Total":${header("X-Total-Count")}}` };
+      },
+    },
+    {
+      definition: getTool(resources),
+      async call(call) {
+        const { body, header } = await get(call, `${call.sent.resource}/${call.sent.id}`);
+        return { json: `{"Record":${body},"ETag":${JSON.stringify(header("ETag"))}}` };
+      },
+    },
+    {
+      definition: changesTool(resources),
+      call: async (call) => ({ json: (await get(call, "changes", toFeedQuery(call.sent))).body }),
+    },
+  ];
+}
+
+/** Returns the query of a list. The arguments have the types of the schema. */
+function toListQuery({ limit = defaultToolPage, offset, sort, filter = {}, fields }: ToolCall["sent"]): string {
+  const filters = Object.entries(filter as Record<string, string>).map(([name, value]): [string, string] => {
+    const [, path = name, operator = ""] = /^([^[]*)(\[.*)?$/s.exec(name) ?? [];
+    return [`filter[${path}]${operator}`, value];
+  });
+  return toQuery({ limit, offset, sort, fields }, filters);
+}
+
+function toFeedQuery({ limit = defaultToolPage, since, resource, collapse }: ToolCall["sent"]): string {
+  return toQuery({ limit, since, resource, collapse: collapse === true ? 1 : undefined });
+}
+
+/** Returns a query with the parameters that are not undefined. A list is sent with commas. */
+function toQuery(parameters: Readonly<Record<string, unknown>>, others: readonly [string, string][] = []): string {
+  const sent = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return `?${new URLSearchParams([...sent.map(([name, value]): [string, string] => [name, String(value)]), ...others])}`;
+}
