@@ -22,8 +22,8 @@ import type { RequestContext } from "./request-context.ts";
 import { RequestId, requestIdIn, traceIn } from "./request-ids.ts";
 import type { RequestLog } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
-import type { Route, SiteRoute } from "./route.ts";
-import { createRoutes, type RouteDependencies, type RouteMatch, type Routes } from "./routes.ts";
+import type { Route, RouteMatch, SiteRoute } from "./route.ts";
+import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
 
 interface HandlerDependencies extends RouteDependencies {
   readonly requestLog: RequestLog;

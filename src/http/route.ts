@@ -5,11 +5,12 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { AuthorizedView, Endpoint, RequestContext } from "./request-context.ts";
+import type { RequestTarget } from "./request-target.ts";
 
 interface RouteBase extends Endpoint {
   /** Returns the detail of the problem for a method that is not in `methods`; undefined for a general text. */
   methodNotAllowedDetail?(method: string): string | undefined;
-  /** Header fields that scripts of other origins may send to this endpoint, besides those that they may send to every endpoint. */
+  /** Further header fields that scripts of other origins may send. */
   readonly allowedHeaders?: readonly string[];
 }
 
@@ -37,6 +38,15 @@ export interface ResourceRoute extends SiteRoute {
 
 /** An endpoint of any kind. */
 export type Route = PublicRoute | SiteRoute;
+
+/** A request target, and its route. */
+export interface RouteMatch {
+  readonly target: RequestTarget;
+  /** The route of the path; undefined if the path does not exist. */
+  readonly route: Route | undefined;
+  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
+  readonly recordIdInPath: number | undefined;
+}
 
 /** Returns an entry of the route table: a public endpoint at `path`, for GET and HEAD. */
 export function publicRoute(path: string, respond: PublicRoute["respond"]): [path: string, route: PublicRoute] {

@@ -13,8 +13,8 @@ import { pathHint } from "./path-advice.ts";
 import { RunningIdempotencyKeys } from "./records/idempotency.ts";
 import { resourceRoutes } from "./records/resource-routes.ts";
 import type { Metrics } from "./request-metrics.ts";
-import { type RequestTarget, toTarget } from "./request-target.ts";
-import { idIn, type Route } from "./route.ts";
+import { toTarget } from "./request-target.ts";
+import { idIn, type Route, type RouteMatch } from "./route.ts";
 
 export interface RouteDependencies extends HttpDependencies {
   readonly authorizer: RequestAuthorizer;
@@ -23,15 +23,6 @@ export interface RouteDependencies extends HttpDependencies {
   readonly longPolls: LongPolls;
   readonly readiness: Readiness;
   readonly mcp: McpOptions;
-}
-
-/** The result of `find`. */
-export interface RouteMatch {
-  readonly target: RequestTarget;
-  /** The route of the path; undefined if the path does not exist. */
-  readonly route: Route | undefined;
-  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
-  readonly recordIdInPath: number | undefined;
 }
 
 /** All routes of the public listener. */

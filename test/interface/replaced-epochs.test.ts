@@ -52,6 +52,7 @@ describe.each(engines)("a restore on $name", (kind) => {
         tls: undefined,
         trustProxy: false,
         trustForwardedHost: false,
+        servesMcp: false,
         idleTimeoutSeconds: 60,
         slowMs: Number.POSITIVE_INFINITY,
         connections: 100,

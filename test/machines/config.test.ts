@@ -1,4 +1,4 @@
-// The setting for the rate of keys (src/config.ts).
+// Settings whose values are checked together, or are words (src/config.ts).
 
 import { describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/config.ts";
@@ -35,4 +35,14 @@ describe("how many requests a key may make at once", () => {
         "--burst (STOREFRONT_BURST) has no effect without --rate (STOREFRONT_RATE)",
       );
   });
+});
+
+test("agents are served unless `--mcp none` says otherwise, and no other word is accepted", () => {
+  expect([{}, { MCP: "public" }, { MCP: "none" }].map((settings) => readConfig(settings).mcp)).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  for (const MCP of ["off", "no", "None", "0", "/mcp"])
+    expect(() => readConfig({ MCP })).toThrow(`--mcp (STOREFRONT_MCP) must be one of public, none, not "${MCP}"`);
 });

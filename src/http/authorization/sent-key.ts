@@ -6,7 +6,7 @@ const bearer = /^bearer +(\S+)$/i;
 
 /**
  * Returns the API key of a request as it was sent, not checked yet; null if the request has none. A bearer token (RFC 6750 section 2.1) counts only at
- * an endpoint with `acceptsBearer`. If two different keys were sent there, returns an empty text, which is no key.
+ * an endpoint with `acceptsBearer`. If two different keys were sent there, returns an empty text, which is never valid.
  */
 export function sentKey({
   request: { headers },

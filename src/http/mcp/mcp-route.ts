@@ -1,4 +1,4 @@
-// POST /mcp: the Model Context Protocol, for agents (contract section 14). Each message is a request of its own, with the same key, site, limits and
+// POST /mcp: the Model Context Protocol, for agents. Each message is a request of its own, with the same key, site, limits and
 // sandbox as any other request, and nothing is remembered between two requests. The responses are JSON, never streams of events.
 
 import { fromUtf8 } from "../../formats/text-encoding.ts";
@@ -14,16 +14,15 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { rejectOtherEncodings } from "../records/record-body.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
-import { type SiteRoute, siteRoute } from "../route.ts";
-import type { RouteMatch } from "../routes.ts";
+import { type RouteMatch, type SiteRoute, siteRoute } from "../route.ts";
 import {
   chooseLegacyVersion,
   findId,
   isModern,
   type Message,
   methodNotFoundError,
-  type RpcId,
   RpcError,
+  type RpcId,
   requireSupportedVersion,
   supportedVersions,
   toMessage,
@@ -129,7 +128,11 @@ class McpEndpoint {
   }
 
   /** Returns the JSON object of the result of a request of revision 2026-07-28. */
-  async #answerModern(context: RequestContext, authorized: AuthorizedView, { method, params }: Message): Promise<string> {
+  async #answerModern(
+    context: RequestContext,
+    authorized: AuthorizedView,
+    { method, params }: Message,
+  ): Promise<string> {
     const tools = this.#tools[authorized.key.scope];
     const caching = { ttlMs: lifetimeMs, cacheScope: "private" };
     switch (method) {
@@ -146,7 +149,11 @@ class McpEndpoint {
   }
 
   /** Returns the JSON object of the result of a request of an earlier revision. */
-  async #answerLegacy(context: RequestContext, authorized: AuthorizedView, { method, params }: Message): Promise<string> {
+  async #answerLegacy(
+    context: RequestContext,
+    authorized: AuthorizedView,
+    { method, params }: Message,
+  ): Promise<string> {
     const tools = this.#tools[authorized.key.scope];
     switch (method) {
       case "initialize": {
@@ -175,7 +182,7 @@ class McpEndpoint {
     return { name: "storefront", title: "Storefront", version: this.#dependencies.build().version };
   }
 
-  /** What the server can do, and what an agent should know about it. */
+  /** Returns the abilities of the server, and the instructions for agents. */
   #introduction({ site, sandbox }: RequestContext) {
     const records = formatResourceList(publicResources(this.#dependencies.resources));
     const where =

@@ -14,7 +14,7 @@ const legacyVersions: readonly string[] = ["2025-11-25", "2025-06-18"];
 export const supportedVersions: readonly string[] = [modernVersion, ...legacyVersions];
 
 /** The error codes of JSON-RPC 2.0 (section 5.1) and of the Model Context Protocol. */
-export const rpcCodes = {
+const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
@@ -30,7 +30,11 @@ export class RpcError extends Error {
   readonly status: number;
   readonly data: unknown;
 
-  constructor(code: keyof typeof rpcCodes, message: string, { status = 400, data }: { status?: number; data?: unknown } = {}) {
+  constructor(
+    code: keyof typeof rpcCodes,
+    message: string,
+    { status = 400, data }: { status?: number; data?: unknown } = {},
+  ) {
     super(message);
     this.name = "RpcError";
     this.code = rpcCodes[code];
@@ -65,7 +69,8 @@ export function findId(value: unknown): RpcId | undefined {
 
 /** Checks the form of a message. @param value the JSON value of a body @throws RpcError `invalidRequest` or `invalidParams` */
 export function toMessage(value: unknown): Message {
-  if (Array.isArray(value)) throw new RpcError("invalidRequest", "send each message with a request of its own, not a list");
+  if (Array.isArray(value))
+    throw new RpcError("invalidRequest", "send each message with a request of its own, not a list");
   if (!isObject(value) || value.jsonrpc !== "2.0") {
     throw new RpcError("invalidRequest", 'a message is a JSON object with "jsonrpc": "2.0"');
   }
@@ -73,7 +78,8 @@ export function toMessage(value: unknown): Message {
   if (id === undefined && value.id !== undefined)
     throw new RpcError("invalidRequest", "`id` must be a string or a whole number");
   const { method, params = {} } = value;
-  if (typeof method !== "string") throw new RpcError("invalidRequest", "`method` must be a string; this server sends no requests");
+  if (typeof method !== "string")
+    throw new RpcError("invalidRequest", "`method` must be a string; this server sends no requests");
   if (!isObject(params)) throw new RpcError("invalidParams", "`params` must be an object");
   return { id, method, params };
 }
@@ -92,7 +98,8 @@ export function isModern(message: Message, headers: HeaderFields): boolean {
     if (header !== null && !legacyVersions.includes(header)) throw unsupportedVersionError(header);
     return false;
   }
-  if (typeof version !== "string") throw new RpcError("invalidParams", `\`_meta\` lacks \`${metaPrefix}protocolVersion\``);
+  if (typeof version !== "string")
+    throw new RpcError("invalidParams", `\`_meta\` lacks \`${metaPrefix}protocolVersion\``);
   requireHeader(headers, "MCP-Protocol-Version", version);
   if (legacyVersions.includes(version)) return false;
   if (version !== modernVersion) throw unsupportedVersionError(version);
@@ -110,9 +117,10 @@ export function requireSupportedVersion(headers: HeaderFields): void {
   if (header !== null && !supportedVersions.includes(header)) throw unsupportedVersionError(header);
 }
 
-/** Returns the revision in which a client continues after `initialize`: the one that it asked for, if it is supported. */
+/** Returns the revision in which a client continues after `initialize`: `asked` if it is supported. @throws RpcError `invalidParams` */
 export function chooseLegacyVersion(asked: unknown): string {
-  if (typeof asked !== "string") throw new RpcError("invalidParams", "`protocolVersion` must be a string", { status: 200 });
+  if (typeof asked !== "string")
+    throw new RpcError("invalidParams", "`protocolVersion` must be a string", { status: 200 });
   return legacyVersions.find((version) => version === asked) ?? (legacyVersions[0] as string);
 }
 
@@ -125,7 +133,9 @@ export function methodNotFoundError(method: string, known: readonly string[], st
 
 function unsupportedVersionError(requested: string): RpcError {
   const data = { supported: supportedVersions, requested: requested.slice(0, 100) };
-  return new RpcError("unsupportedVersion", `this server supports the revisions ${supportedVersions.join(", ")}`, { data });
+  return new RpcError("unsupportedVersion", `this server supports the revisions ${supportedVersions.join(", ")}`, {
+    data,
+  });
 }
 
 function requireHeader(headers: HeaderFields, name: string, inBody: unknown): void {

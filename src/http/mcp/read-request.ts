@@ -6,10 +6,10 @@ import type { WireResponse } from "../../wire/response.ts";
 import { partsFrom, type ResponseBody } from "../../wire/response-body.ts";
 import { joinParts } from "../../wire/response-header.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import type { RouteMatch } from "../routes.ts";
+import type { RouteMatch } from "../route.ts";
 
 /** The response to a read. */
-export interface ReadResponse {
+interface ReadResponse {
   readonly body: string;
   /** Returns the value of a header field that the response has. @param name as the endpoint writes it */
   header(name: string): string;
@@ -17,7 +17,7 @@ export interface ReadResponse {
 
 /**
  * Responds to a GET of another endpoint within a request. Rate, log and metrics count only the request itself.
- * @param match the route of a list, a record or the feed
+ * @param route that of a list, a record or the feed
  * @throws ProblemError as the endpoint does
  */
 export async function read(

@@ -1,7 +1,7 @@
 // The tools that only read. They ask the endpoints of lists, records and the feed, so that parameters, limits and errors are the same.
 
 import { basePath, type Resource } from "../../model/resource.ts";
-import type { RouteMatch } from "../routes.ts";
+import type { RouteMatch } from "../route.ts";
 import { read } from "./read-request.ts";
 import type { Tool, ToolCall } from "./tool.ts";
 import { changesTool, defaultToolPage, getTool, listTool } from "./tool-schemas.ts";

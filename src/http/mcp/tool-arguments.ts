@@ -44,14 +44,17 @@ function faultOf(schema: Schema, value: unknown): string | undefined {
   const { type, enum: choices, minimum, maximum, maxLength, maxItems, maxProperties } = schema;
   if (type === "string") {
     if (Array.isArray(choices)) return choices.includes(value) ? undefined : `one of ${choices.join(", ")}`;
-    return typeof value === "string" && value.length <= Number(maxLength) ? undefined : `a text of at most ${maxLength} characters`;
+    return typeof value === "string" && value.length <= Number(maxLength)
+      ? undefined
+      : `a text of at most ${maxLength} characters`;
   }
   if (type === "integer") {
     const [min, max] = [Number(minimum), Number(maximum ?? Number.MAX_SAFE_INTEGER)];
     const isInside = Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
     return isInside ? undefined : `a whole number from ${min} to ${max}`;
   }
-  if (type === "array") return Array.isArray(value) && value.length <= Number(maxItems) ? undefined : `a list of at most ${maxItems} items`;
+  if (type === "array")
+    return Array.isArray(value) && value.length <= Number(maxItems) ? undefined : `a list of at most ${maxItems} items`;
   if (type === "boolean") return typeof value === "boolean" ? undefined : "true or false";
   const count = isObject(value) ? Object.keys(value).length : Number.POSITIVE_INFINITY;
   return count <= Number(maxProperties ?? 100) ? undefined : "an object";

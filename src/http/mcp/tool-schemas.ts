@@ -14,7 +14,7 @@ export interface ToolDefinition {
   readonly annotations: Readonly<Record<string, boolean>>;
 }
 
-export interface InputSchema extends Schema {
+interface InputSchema extends Schema {
   readonly properties: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];
 }
@@ -75,7 +75,7 @@ export function listTool(resources: readonly Resource[]): ToolDefinition {
         additionalProperties: { type: "string", maxLength: 1000 },
         maxProperties: maxFilters,
         description:
-          'Values by field path, which are all required: `{"Address.Town": "Graz"}`. Case does not matter. `Name[contains]` finds a part of a value, and `ID[in]` records by ID, such as `3,5,8`.',
+          'Values by field path, which are all required: `{"Address.Town": "Graz"}`. `Name[contains]` finds a part of a value in any case, and `ID[in]` records by ID, such as `3,5,8`.',
       },
       fields: paths("Paths of the fields to return, besides `ID`. Default: all."),
     }),

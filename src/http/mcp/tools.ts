@@ -3,7 +3,7 @@
 import { ProblemError } from "../../model/errors.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toProblemDocument } from "../responses.ts";
-import { type Members, isObject, RpcError } from "./protocol.ts";
+import { isObject, type Members, RpcError } from "./protocol.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import { checkArguments } from "./tool-arguments.ts";
 import { encodeDefinitions } from "./tool-schemas.ts";
@@ -39,9 +39,13 @@ export class Tools {
     const tool = this.#tools.get(name);
     if (!tool) {
       const names = [...this.#tools.keys()].join(", ");
-      throw new RpcError("invalidParams", `this API key has no tool \`${String(name).slice(0, 100)}\`; it has ${names}`, {
-        status: 200,
-      });
+      throw new RpcError(
+        "invalidParams",
+        `this API key has no tool \`${String(name).slice(0, 100)}\`; it has ${names}`,
+        {
+          status: 200,
+        },
+      );
     }
     if (!isObject(sent)) throw new RpcError("invalidParams", "`arguments` must be an object", { status: 200 });
     try {

@@ -100,6 +100,7 @@ async function openHandler(kind: EngineKind) {
   const systemSiteIndex = new SystemSiteIndex(allResources);
   siteViews.subscribeToSystemSite(systemSiteIndex);
   const options = {
+    servesMcp: false,
     ...{ trustProxy: false, trustForwardedHost: false, tls: undefined, slowMs: Number.POSITIVE_INFINITY },
     ...{ keyLimit: undefined, failureLimit: { tokensPerSecond: 100, maxTokens: 100 } },
   };
@@ -118,6 +119,7 @@ async function openHandler(kind: EngineKind) {
     metrics: createMetrics(async () => []),
     documentation: createDocumentation(options, dependencies),
     requestLog: new RequestLog(options, dependencies),
+    mcp: options,
     longPolls: new LongPolls(10, { changeNotifier, authorizer }),
     readiness: new Readiness(engine, () => now),
   });
