@@ -65,6 +65,14 @@ function startOf({ request, method, target }: RequestContext): string {
   return `${method} ${target.path}?${target.query}${conditions.join("")}\n`;
 }
 
+/** Creates the error of a request whose idempotency key was used for another request. */
+export function idempotencyKeyReusedError(): ProblemError {
+  return new ProblemError(
+    "idempotency-key-reused",
+    "the Idempotency-Key was used for another request; use a new one for each",
+  );
+}
+
 /** The idempotency keys of the writes that are running in this process. */
 export class RunningIdempotencyKeys {
   readonly #running = new Set<string>();

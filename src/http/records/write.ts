@@ -15,7 +15,7 @@ import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch } from "..
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { idIn, type ResourceRoute } from "../route.ts";
-import { parseIdempotency, type RunningIdempotencyKeys } from "./idempotency.ts";
+import { idempotencyKeyReusedError, parseIdempotency, type RunningIdempotencyKeys } from "./idempotency.ts";
 import { parseChangesBody, parseNewBody } from "./record-body.ts";
 import { recordNotFoundError } from "./record-not-found.ts";
 
@@ -130,12 +130,7 @@ function toRejectionError(
       "weakened it, such as a proxy that compresses: turn that off, or send the tag without `W/`";
     return new ProblemError(rejectionReason, detail);
   }
-  if (rejectionReason === "idempotency-key-reused") {
-    return new ProblemError(
-      "idempotency-key-reused",
-      "the Idempotency-Key was used for another request; use a new one for each",
-    );
-  }
+  if (rejectionReason === "idempotency-key-reused") return idempotencyKeyReusedError();
   if (rejectionReason === "other-epoch") return new OutdatedError("epoch");
   if (rejectionReason === "authorization-changed") return new OutdatedError("key");
   throw new Error(`${intent.operation} was rejected: ${rejectionReason}`);
