@@ -11,7 +11,7 @@ import type { MemoryShare } from "./connection-memory.ts";
 import { RequestError } from "./request-error.ts";
 import type { RequestFraming, RequestHeader } from "./request-header.ts";
 
-/** Maximum bytes of a body that are decoded in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
+/** Maximum bytes of a chunked body that are decoded in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
 const maxStepBytes = 16 * 1024;
 
 /** The methods of a connection that the body of a request calls. */
@@ -122,10 +122,13 @@ export class RequestBody {
     return this.isComplete && this.#error === undefined && !this.#isTooLarge ? this.#buffer.bytes : undefined;
   }
 
-  /** Like `receive`, but takes at most 16 KiB from `start` on, so that many small chunks are decoded in several steps; nothing while the body is undecided. */
+  /**
+   * Like `receive`, but takes at most 16 KiB of a chunked body from `start` on, so that many small chunks are decoded in several steps. Bytes of a body of
+   * known length are only copied. Takes nothing while the body is undecided.
+   */
   receiveStep(bytes: Buffer, start: number): number {
     if (this.isUndecided) return 0;
-    return this.receive(bytes, start, Math.min(bytes.length, start + maxStepBytes));
+    return this.receive(bytes, start, this.#chunks ? Math.min(bytes.length, start + maxStepBytes) : bytes.length);
   }
 
   /**
