@@ -1,12 +1,13 @@
 // The handler may allow a longer body than the listener. Until it has decided that, no more than the listener's limit is kept.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { RequestError } from "../../src/wire/request-error.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { waitUntil } from "../support/time.ts";
-import { exchangeOnce, openClient, toChunks, toRequest, type WireClient } from "../support/wire/client.ts";
+import { cut, exchangeOnce, openClient, toChunks, toRequest, type WireClient } from "../support/wire/client.ts";
 import { echo, startListener, text } from "../support/wire/listener.ts";
 
 /** The limits of the listener, and of the handler for `/long`. */
@@ -140,6 +141,40 @@ describe.each([
     await waitUntil(() => listener.usage().connections === 0, "the end of the connection");
     expect(listener.usage().bytes).toBe(0);
   });
+});
+
+test("a body of any length in any pieces is read or rejected by its handler's limit, whenever the handler decides", async () => {
+  const limits = { x: 100, long: 300 };
+  const small = startListener(
+    async (request) => {
+      const [, target = "", ticks = "0"] = request.target.split("/");
+      for (let tick = 0; tick < Number(ticks); tick++) await new Promise((resolve) => setImmediate(resolve));
+      if (target === "unread") return text("unread");
+      return echo(request, target === "long" ? limits.long : undefined);
+    },
+    { maxBodyBytes: limits.x },
+  );
+  const property = fc.asyncProperty(
+    fc.constantFrom<"x" | "long" | "unread">("x", "long", "unread"),
+    fc.nat(12),
+    fc.oneof(fc.nat(400), fc.constantFrom(99, 100, 101, 299, 300, 301)),
+    fc.option(fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 10 }), { nil: undefined }),
+    fc.array(fc.nat(), { maxLength: 6 }),
+    async (target, ticks, length, sizes, cuts) => {
+      const body = "y".repeat(length);
+      const line = `POST /${target}/${ticks} HTTP/1.1`;
+      const stream = sizes
+        ? toRequest(line, ["Transfer-Encoding: chunked"]) + toChunks(body, sizes)
+        : toRequest(line, [`Content-Length: ${length}`], body);
+      const isAllowed = target === "unread" || length <= limits[target];
+      const read = target === "unread" ? "200 unread" : `200 POST /${target}/${ticks} ${body}`;
+      const responses = await exchangeOnce(small.port, cut(stream + next, cuts));
+      expect(summary(responses)).toEqual([isAllowed ? read : "400 body-too-large", "200 GET /next "]);
+    },
+  );
+  await fc.assert(property, { numRuns: 300 });
+  expect(small.usage().bytes).toBe(0);
+  await small.stop(0);
 });
 
 describe("a long body", () => {
