@@ -20,7 +20,7 @@ import type { SentOperation } from "./batch-format.ts";
 import type { Decoded } from "./format.ts";
 import { endOfItem, endOfString } from "./json-items.ts";
 import { parseJson } from "./json-parser.ts";
-import { maxItemLength, maxValues, type Position, positionOf } from "./syntax-errors.ts";
+import { malformedErrorAt, maxItemLength, maxValues, type Position, positionOf } from "./syntax-errors.ts";
 
 /**
  * Reads an operation.
@@ -31,13 +31,16 @@ export function readJsonOperation(place: OperationPlace, from: Position, envelop
   return new OperationReader(place, from).read(envelopes);
 }
 
-/** The indexes of the names in `memberNames`, by the JSON text of each name. */
-const indexOfName = new Map(memberNames.map((name, index) => [JSON.stringify(name), index]));
+/** The JSON text of each name. */
+const namesInJson = memberNames.map((name) => JSON.stringify(name));
 const methodIndex = memberNames.indexOf("Method");
 const resourceIndex = memberNames.indexOf("Resource");
 const idIndex = memberNames.indexOf("ID");
 const ifMatchIndex = memberNames.indexOf("IfMatch");
 const recordIndex = memberNames.indexOf("Record");
+
+/** Maximum values of an operation that are parsed to find an error in it. */
+const maxParsedValues = 10 * maxValues;
 
 /** The values that need no parsing, by their JSON text. */
 const usualValues = new Map(["POST", "PUT", "PATCH", "DELETE"].map((value) => [JSON.stringify(value), value]));
@@ -50,7 +53,7 @@ class OperationReader {
   readonly #limit: number;
   readonly #faults: FieldError[] = [];
   /** The JSON text of each member, in the order of `memberNames`. */
-  readonly #raw: (string | undefined)[] = [undefined, undefined, undefined, undefined, undefined];
+  readonly #json: (string | undefined)[] = [undefined, undefined, undefined, undefined, undefined];
   #recordStart = 0;
   #at: number;
 
@@ -73,66 +76,84 @@ class OperationReader {
       IfMatch: this.#value(ifMatchIndex),
     };
     const { method, resource, id, ifMatch } = envelopes.parse(number, sent, this.#faults);
-    const json = this.#raw[recordIndex];
+    const json = this.#json[recordIndex];
     const canonical = json === undefined ? undefined : canonicalIn(method, resource, json);
     const record = canonical ? new CanonicalRecord(json as string) : this.#record();
     return { method, resource, id, ifMatch, record, canonical, length: this.#at - begin };
   }
 
   #members(): void {
+    let expected = 0;
     this.#skipSpace();
     if (this.#skip("}")) return;
     do {
       this.#skipSpace();
-      const index = this.#name();
+      const index = this.#name(expected);
       this.#skipSpace();
       if (!this.#skip(":")) throw this.#syntaxError();
       this.#skipSpace();
-      const start = this.#at;
-      const end = endOfItem(this.#text, start, this.#limit);
-      if (end === undefined || end === start) throw this.#syntaxError(end === undefined);
-      if (index !== undefined) this.#raw[index] = this.#text.slice(start, end);
-      if (index === recordIndex) this.#recordStart = start;
+      const end = endOfItem(this.#text, this.#at, this.#limit);
+      if (end === undefined || end === this.#at) throw this.#syntaxError(end === undefined);
+      if (index !== undefined) {
+        this.#add(index, end);
+        expected = index + 1;
+      }
       this.#at = end;
       this.#skipSpace();
     } while (this.#skip(","));
     if (!this.#skip("}")) throw this.#syntaxError();
   }
 
-  /** Reads the name of a member. Returns its index in `memberNames`, or undefined after it has added a fault. */
-  #name(): number | undefined {
+  /** Adds the member whose value begins at the index `#at` and ends before the index `end`. */
+  #add(index: number, end: number): void {
+    if (this.#json[index] !== undefined)
+      this.#faults.push({ field: memberNames[index] as string, detail: "appears more than once" });
+    this.#json[index] = this.#text.slice(this.#at, end);
+    if (index === recordIndex) this.#recordStart = this.#at;
+  }
+
+  /**
+   * Reads the name of a member. Returns its index in `memberNames`, or undefined after it has added a fault.
+   * @param expected the index of the name that is tried first
+   */
+  #name(expected: number): number | undefined {
     const start = this.#at;
+    for (let count = 0; count < namesInJson.length; count++) {
+      const index = (expected + count) % namesInJson.length;
+      const name = namesInJson[index] as string;
+      if (!this.#text.startsWith(name, start)) continue;
+      this.#at += name.length;
+      return index;
+    }
     if (this.#text[start] !== '"') throw this.#syntaxError();
     const end = endOfString(this.#text, start + 1, this.#limit);
     if (end === -1) throw this.#syntaxError(true);
     this.#at = end + 1;
-    const raw = this.#text.slice(start, end + 1);
-    const index = indexOfName.get(raw) ?? this.#indexOfUnusualName(raw);
-    if (index !== undefined && this.#raw[index] !== undefined)
-      this.#faults.push({ field: memberNames[index] as string, detail: "appears more than once" });
-    return index;
+    return this.#indexOfUnusualName(this.#text.slice(start, end + 1));
   }
 
-  /** Returns the index of a name that is written with escapes, or undefined after it has added a fault. @param raw the JSON text of the name */
-  #indexOfUnusualName(raw: string): number | undefined {
-    const name = String(this.#parse(raw));
+  /** Returns the index of a name that is written with escapes, or undefined after it has added a fault. @param json the JSON text of the name */
+  #indexOfUnusualName(json: string): number | undefined {
+    const name = String(this.#parse(json));
     const index = memberNames.indexOf(name);
     if (index !== -1) return index;
-    if (this.#faults.length < maxFaults)
-      this.#faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, memberNames) });
+    this.#faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, memberNames) });
+    if (this.#faults.length === maxFaults) throw operationError(this.#place.number, this.#faults);
     return undefined;
   }
 
   /** Returns the value of a member; undefined if it is absent. */
   #value(index: number): unknown {
-    const raw = this.#raw[index];
-    return raw === undefined ? undefined : (usualValues.get(raw) ?? this.#parse(raw));
+    const json = this.#json[index];
+    if (json === undefined) return undefined;
+    return usualValues.get(json) ?? (/^[1-9][0-9]{0,14}$/.test(json) ? Number(json) : this.#parse(json));
   }
 
   /** Parses a part of the operation. */
-  #parse(raw: string): unknown {
+  #parse(json: string): unknown {
     try {
-      return parseJson(raw, maxValues).input;
+      // For the text of a string, the parser of the runtime does the same.
+      return json.startsWith('"') ? JSON.parse(json) : parseJson(json, maxValues).input;
     } catch {
       throw this.#syntaxError();
     }
@@ -140,7 +161,7 @@ class OperationReader {
 
   /** Decodes the record, as a body with one record is decoded. */
   #record(): Decoded | undefined {
-    const json = this.#raw[recordIndex];
+    const json = this.#json[recordIndex];
     if (json === undefined) return undefined;
     const { text, begin, number } = this.#place;
     try {
@@ -159,18 +180,21 @@ class OperationReader {
   }
 
   /**
-   * Returns the error of an operation that is not valid JSON. All of it is parsed again, so the parser reports the first error.
+   * Returns the error of an operation that is not valid JSON. It is parsed again, so the parser reports the first error.
    * @param isOpen whether the search for an end has reached the limit
    */
   #syntaxError(isOpen = this.#at >= this.#limit): unknown {
     const { text, begin, number } = this.#place;
     if (isOpen && this.#limit < text.length) return longOperationError(number);
     try {
-      parseJson(text.slice(begin, this.#limit), Number.POSITIVE_INFINITY, () => this.#from);
+      parseJson(text.slice(begin, this.#limit), maxParsedValues, () => this.#from);
     } catch (error) {
       return inOperation(number, error);
     }
-    return operationError(number, [{ field: "", detail: "cannot be read" }]);
+    return inOperation(
+      number,
+      malformedErrorAt("valid JSON", this.#from, "the operation that begins here is malformed"),
+    );
   }
 
   #skipSpace(): void {

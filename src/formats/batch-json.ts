@@ -11,17 +11,17 @@ import { hintAt, parseJson } from "./json-parser.ts";
 import {
   firstPosition,
   malformedErrorAt,
-  maxItemLength,
   maxValues,
   positionInSteps,
   shownAt,
+  skipSpaceStep,
   stepLength,
 } from "./syntax-errors.ts";
-import { fromUtf8 } from "./text-encoding.ts";
+import { fromUtf8, fromUtf8InSteps } from "./text-encoding.ts";
 
 export const jsonBatch: BatchFormat = {
   *operations(body, resources) {
-    yield* new BatchReader(fromUtf8(body), resources).operations();
+    yield* new BatchReader(yield* fromUtf8InSteps(body), resources).operations();
   },
   start: (run) => `{"Run":${JSON.stringify(run)},"Results":[`,
   result: resultObject,
@@ -73,7 +73,9 @@ class BatchReader {
       throw yield* this.#malformedError(`expected a name in double quotes, not ${this.#shown}${hintAt(first)}`);
     }
     const start = this.#at;
-    const end = endOfString(this.#text, start + 1, Math.min(this.#text.length, start + maxItemLength));
+    const limit = Math.min(this.#text.length, start + stepLength);
+    const end = endOfString(this.#text, start + 1, limit);
+    if (end === -1 && limit < this.#text.length) throw otherMemberError(this.#text.slice(start + 1, limit));
     if (end === -1) throw yield* this.#malformedError("the string that begins here is not closed");
     const name = String(yield* this.#parse(start, end + 1));
     if (name !== listName || isKnown) throw otherMemberError(name);
@@ -128,14 +130,12 @@ class BatchReader {
 
   /** Skips white space, in steps. */
   *#skipSpace(): Generator<undefined, void> {
-    const text = this.#text;
-    let at = this.#at;
-    let code = text.charCodeAt(at);
-    for (let count = 1; code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09; count++) {
-      code = text.charCodeAt(++at);
-      if (count % stepLength === 0) yield;
+    for (;;) {
+      const start = this.#at;
+      this.#at = skipSpaceStep(this.#text, start);
+      if (this.#at - start < stepLength) return;
+      yield;
     }
-    this.#at = at;
   }
 
   #skip(character: string): boolean {

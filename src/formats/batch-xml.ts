@@ -9,12 +9,12 @@ import { operationElement, readXmlOperation } from "./batch-xml-operation.ts";
 import {
   firstPosition,
   malformedErrorAt,
-  maxItemLength,
   maxValues,
   positionInSteps,
+  skipSpaceStep,
   stepLength,
 } from "./syntax-errors.ts";
-import { fromUtf8 } from "./text-encoding.ts";
+import { fromUtf8InSteps } from "./text-encoding.ts";
 import { declaration, escapeEtag, problemElement, recordElement } from "./xml-elements.ts";
 import { endOfMarkup } from "./xml-markup.ts";
 import { type XmlElement, XmlReader } from "./xml-parser.ts";
@@ -23,7 +23,7 @@ import { declarationSize, isElement, parseXmlBody, rejectOtherEncodings, shorten
 export const xmlBatch: BatchFormat = {
   *operations(body, resources) {
     rejectOtherEncodings(body.subarray(0, declarationSize));
-    yield* new BatchReader(fromUtf8(body), resources).operations();
+    yield* new BatchReader(yield* fromUtf8InSteps(body), resources).operations();
   },
   start: (run) => `${declaration}<BatchResults${runAttribute(run)}>`,
   result: resultElement,
@@ -32,6 +32,9 @@ export const xmlBatch: BatchFormat = {
   undo: decodeUndo,
   undone: undoneElement,
 };
+
+/** Comments and other short tokens that are read between two yields. */
+const maxTokensInStep = 1000;
 
 const rootName = "Batch";
 const form = `<${rootName}><${operationElement} ...>...</${operationElement}></${rootName}>`;
@@ -73,9 +76,10 @@ class BatchReader extends XmlReader {
       throw new ProblemError("bad-request", `the body is empty; send \`${form}\``);
     if (this.text[this.at] === "{")
       throw new ProblemError("bad-request", `the body must be \`${form}\`; send JSON to \`batch.json\``);
-    while (this.at < this.text.length) {
+    for (let tokens = 1; this.at < this.text.length; tokens++) {
       if (this.#isAtElement) yield yield* this.#operation();
       else yield* this.#otherToken();
+      if (tokens % maxTokensInStep === 0) yield;
       if (this.text.charCodeAt(this.at) <= 0x20) yield* this.#skipSpace();
     }
     this.end();
@@ -104,10 +108,8 @@ class BatchReader extends XmlReader {
   /** Reads a comment, a processing instruction, or a tag of the root element. */
   *#otherToken(): Generator<undefined, void> {
     const begin = this.at;
-    const end = this.text[begin] === "<" ? endOfMarkup(this.text, begin) : undefined;
-    if (end !== undefined && end - begin > maxItemLength)
-      throw new ProblemError("bad-request", `a tag or comment has more than ${maxItemLength} characters`);
     if (this.open.length === 1 && this.text[begin] !== "<") throw this.#strayTextError(begin);
+    this.#requireShortTag(begin);
     const hadRoot = this.root !== undefined;
     this.token();
     if (!hadRoot && this.root) requireRoot(this.root);
@@ -118,6 +120,18 @@ class BatchReader extends XmlReader {
     }
   }
 
+  /** @throws ProblemError if the tag that begins at the index `begin` has more than `stepLength` characters */
+  #requireShortTag(begin: number): void {
+    if (!/^<[^!?]/.test(this.text.slice(begin, begin + 2))) return;
+    const limit = begin + stepLength;
+    const end = endOfMarkup(this.text, begin, Math.min(limit, this.text.length));
+    if (limit < this.text.length && (end === undefined || end > limit))
+      throw new ProblemError(
+        "bad-request",
+        `a tag outside of <${operationElement}> has more than ${stepLength} characters`,
+      );
+  }
+
   #strayTextError(begin: number): ProblemError {
     const detail = `stray text: ${shorten(/^.[^<]*/s.exec(this.text.slice(begin, begin + 100))?.[0] ?? "")}`;
     return new ProblemError("bad-request", `<${rootName}> must hold <${operationElement}> only; ${detail}`);
@@ -125,14 +139,12 @@ class BatchReader extends XmlReader {
 
   /** Skips white space, in steps. */
   *#skipSpace(): Generator<undefined, void> {
-    const { text } = this;
-    let { at } = this;
-    let code = text.charCodeAt(at);
-    for (let count = 1; code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09; count++) {
-      code = text.charCodeAt(++at);
-      if (count % stepLength === 0) yield;
+    for (;;) {
+      const start = this.at;
+      this.at = skipSpaceStep(this.text, start);
+      if (this.at - start < stepLength) return;
+      yield;
     }
-    this.at = at;
   }
 
   protected override fail(detail: string, at = this.at): never {

@@ -69,8 +69,28 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Decodes UTF-8, and removes a byte order mark. @throws ProblemError `bad-request` if the bytes are not valid UTF-8 */
 export function fromUtf8(bytes: Uint8Array): string {
+  return decodePart(decoder, bytes, false);
+}
+
+/** Bytes that are decoded between two yields. */
+const decodedAtOnce = 1 << 19;
+
+/** Decodes UTF-8 as `fromUtf8` does. Yields between the parts of a long text. @throws ProblemError `bad-request` if the bytes are not valid UTF-8 */
+export function* fromUtf8InSteps(bytes: Uint8Array): Generator<undefined, string> {
+  if (bytes.length <= decodedAtOnce) return fromUtf8(bytes);
+  const partDecoder = new TextDecoder("utf-8", { fatal: true });
+  const parts: string[] = [];
+  for (let start = 0; start < bytes.length; start += decodedAtOnce) {
+    const end = start + decodedAtOnce;
+    parts.push(decodePart(partDecoder, bytes.subarray(start, end), end < bytes.length));
+    yield;
+  }
+  return parts.join("");
+}
+
+function decodePart(partDecoder: TextDecoder, part: Uint8Array, stream: boolean): string {
   try {
-    return decoder.decode(bytes);
+    return partDecoder.decode(part, { stream });
   } catch {
     throw new ProblemError("bad-request", "the body is not valid UTF-8");
   }

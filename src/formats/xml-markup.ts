@@ -3,14 +3,15 @@
 /**
  * Returns the index after the tag, comment, processing instruction or CDATA section that begins at the index `start`; undefined if it has no end. A `>`
  * in quotes does not end a start tag.
+ * @param limit the index at which the search for the end of a start tag may stop
  */
-export function endOfMarkup(text: string, start: number): number | undefined {
+export function endOfMarkup(text: string, start: number, limit = text.length): number | undefined {
   const next = text[start + 1];
   if (next === "/") return endAfter(text, ">", start);
   if (next === "?") return endAfter(text, "?>", start);
   if (text.startsWith("<!--", start)) return endAfter(text, "-->", start + 4);
   if (text.startsWith("<![CDATA[", start)) return endAfter(text, "]]>", start);
-  return endOfStartTag(text, start);
+  return endOfStartTag(text, start, limit);
 }
 
 /**
@@ -21,7 +22,7 @@ export function endOfElement(text: string, start: number, name: string, limit: n
   let depth = 0;
   let at = start;
   while (at !== -1 && at < limit) {
-    const end = endOfMarkup(text, at);
+    const end = endOfMarkup(text, at, limit);
     if (end === undefined || end > limit) return undefined;
     const isEndTag = text[at + 1] === "/";
     if (isNamed(text, isEndTag ? at + 2 : at + 1, name)) {
@@ -44,8 +45,8 @@ function endAfter(text: string, end: string, from: number): number | undefined {
   return at === -1 ? undefined : at + end.length;
 }
 
-function endOfStartTag(text: string, start: number): number | undefined {
-  for (let at = start; at < text.length; at++) {
+function endOfStartTag(text: string, start: number, limit: number): number | undefined {
+  for (let at = start; at < limit; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x3e) return at + 1;
     if (code !== 0x22 && code !== 0x27) continue;
