@@ -4,8 +4,8 @@ import { statSync } from "node:fs";
 import { Command } from "commander";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
-import { type FileFormat, formatOf, readRowsOfCompleteFile } from "../operator/import/file-rows.ts";
-import { importRecords } from "../operator/import/import-records.ts";
+import { type FileFormat, formatOf, type NumberedRow, readRowsOfCompleteFile } from "../operator/import/file-rows.ts";
+import { type ImportOptions, importRecords } from "../operator/import/import-records.ts";
 import type { ImportSummary } from "../operator/import/import-summary.ts";
 import { getMatchField } from "../operator/import/matcher.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
@@ -46,60 +46,95 @@ without an ID creates a record. With --match, the ID is ignored. Fields that a r
     .action(runImport);
 }
 
-const undoIfStored = "if the rows were stored nevertheless, this undoes them";
-const undoStored = "to undo what was stored";
-
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
-  asUsageError(() => getMatchField(resource, options.match));
-  const format = options.format ?? formatOf(file) ?? "csv";
-  let skipped = 0;
-  const csv = { ...(await readCsvFlags(resource, file, format, options)), onSkipped: () => void skipped++ };
+  const input = await prepareInput(resource, file, options);
   const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
-  const size = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
-  let lineToUndo: string | undefined;
-  const printLineToUndo = () => {
-    if (lineToUndo) printMessage(`${options.atomic ? undoIfStored : undoStored}: ${lineToUndo}`);
-  };
-  const work = async (engine: Engine, run: string, signal: AbortSignal, progress: Progress) => {
-    const site = await getSite(engine, options.site);
-    const bytes = waitUntilAborted(withByteProgress(openInput(file), "importing", progress, size), signal);
-    const rows = readRowsOfCompleteFile(resource, bytes, format, csv);
-    const onBeforeCommit = (revision: number) => {
-      lineToUndo = undoLine(options, revision, run);
-    };
-    const how = { ...options, signal, onBeforeCommit, onRejected: rejects?.add, now: Date.now };
-    const summary = await importRecords(engine, site.ID, resource, rows, how);
-    return { ...summary, skipped, ...undoOf(options, summary.revisions, run) };
-  };
-  const storing = withProgress((progress) =>
-    runInterruptible(
-      (signal) => withEngine(options, (engine, run) => work(engine, run, signal, progress)),
-      printLineToUndo,
-    ),
-  );
-  const summary = await storing.catch(async (error) => {
-    printLineToUndo();
+  const summary = await importRows(resource, input, options, rejects?.add).catch(async (error) => {
     await rejects?.closeAfterFailure();
     throw error;
   });
-  await rejects?.close().catch((error) => {
-    const { rejects: _, ...others } = options;
-    report(others, summary);
-    throw error;
-  });
-  report(options, summary);
+  const [closed] = await Promise.allSettled([rejects?.close()]);
+  const isWritten = closed.status === "fulfilled";
+  report(options, { ...summary, skipped: input.skipped }, isWritten ? options.rejects : undefined);
+  if (!isWritten) throw closed.reason;
 }
 
-function report(options: ImportFlags, summary: ImportSummary & UndoOf & { skipped: number }): void {
+// The input.
+
+interface ImportInput {
+  /** The number of rows that the mapping has skipped so far. */
+  skipped: number;
+  /** Reads the rows, and shows how much of the file was read. @throws the reason of `signal` when it is aborted */
+  readRows(progress: Progress, signal: AbortSignal): AsyncIterable<NumberedRow>;
+}
+
+/** Checks the options of the input, before the database is opened. */
+async function prepareInput(resource: Resource, file: string, options: ImportFlags): Promise<ImportInput> {
+  asUsageError(() => getMatchField(resource, options.match));
+  const format = options.format ?? formatOf(file) ?? "csv";
+  const csv = { ...(await readCsvFlags(resource, file, format, options)), onSkipped: () => void input.skipped++ };
+  const size = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  const input: ImportInput = {
+    skipped: 0,
+    readRows(progress, signal) {
+      const bytes = waitUntilAborted(withByteProgress(openInput(file), "importing", progress, size), signal);
+      return readRowsOfCompleteFile(resource, bytes, format, csv);
+    },
+  };
+  return input;
+}
+
+// The import.
+
+/** Imports the rows. If this ends without a summary, prints how to undo what may have been stored. */
+async function importRows(
+  resource: Resource,
+  input: ImportInput,
+  options: ImportFlags,
+  onRejected: ImportOptions["onRejected"],
+): Promise<ImportSummary & UndoOf> {
+  let undo: string | undefined;
+  const work = async (engine: Engine, run: string, signal: AbortSignal, progress: Progress) => {
+    const site = await getSite(engine, options.site);
+    const onBeforeCommit = (revision: number) => {
+      undo = undoLine(options, revision, run);
+    };
+    const how = { ...options, signal, onBeforeCommit, onRejected, now: Date.now };
+    const summary = await importRecords(engine, site.ID, resource, input.readRows(progress, signal), how);
+    return { ...summary, ...undoOf(options, summary.revisions, run) };
+  };
+  const printPossibleUndo = () => {
+    const stored = options.atomic
+      ? "if the rows were stored nevertheless, this undoes them"
+      : "to undo what was stored";
+    if (undo) printMessage(`${stored}: ${undo}`);
+  };
+  try {
+    return await withProgress((progress) =>
+      runInterruptible(
+        (signal) => withEngine(options, (engine, run) => work(engine, run, signal, progress)),
+        printPossibleUndo,
+      ),
+    );
+  } catch (error) {
+    printPossibleUndo();
+    throw error;
+  }
+}
+
+// The report.
+
+/** @param rejects the file with the rejected rows, if it was written */
+function report(options: ImportFlags, summary: ImportSummary & UndoOf & { skipped: number }, rejects?: string): void {
   const { rows, created, updated, unchanged, rejected, skipped, interrupted, faults } = summary;
   for (const { row, field, detail } of faults) printMessage(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
   const would = options.dryRun ? "would be " : "";
   const line = `${formatCount(rows, "row")}: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
   const omitted = skipped > 0 ? `; ${skipped} more skipped by the mapping` : "";
   printUndoable(options, summary, [line + omitted]);
-  if (rejected > 0 && options.rejects !== undefined) {
+  if (rejected > 0 && rejects !== undefined) {
     const hint = options.dryRun || options.atomic ? "" : ": correct them, and import that file with the same options";
-    printMessage(`the rejected rows are in ${options.rejects}${hint}`);
+    printMessage(`the rejected rows are in ${rejects}${hint}`);
   }
   printUndo(summary);
   if (rejected === 0 && !interrupted) return;

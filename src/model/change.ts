@@ -105,8 +105,8 @@ export interface Intent {
 }
 
 /**
- * A match condition: a writer has searched for the record to write by a value of a field, and the result is still the same. For an update, only the
- * record with the ID of the intent has the value. For a create, no record has it.
+ * The condition that the match of a write has not changed: the writer has found the record by a value of a field. For an update, only the record with
+ * the ID of the intent has the value. For a create, no record has it.
  *
  * The condition is checked when the intent is decided, with the changes since `revision`. If they make it false, the intent is rejected, and the writer
  * has to search again. After a restore, `revision` cannot be compared, so the intent also needs `ifSystemEpoch`, `ifEpoch` or `authorizedBy`.
@@ -165,7 +165,7 @@ export type Outcome = Done | (RecordAfterWrite & { readonly kind: "unchanged" | 
 export interface RejectedOutcome {
   readonly kind: "rejected";
   /**
-   * `id-used`: a deleted record had the ID. `id-exists`: a record with the ID exists. `match-changed`: the match condition does not
+   * `id-used`: a deleted record had the ID. `id-exists`: a record with the ID exists. `match-changed`: `ifStillMatched` does not
    * hold. `authorization-changed`: the key or the site changed after the authorization. `other-epoch`: the site or the system site has another epoch.
    */
   readonly rejectionReason:

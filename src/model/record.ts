@@ -212,7 +212,9 @@ function fieldHint(name: string, value: unknown, { resource, parentPath }: Parsi
 
 function requireInput({ singular }: Resource, input: unknown): Input {
   if (isInput(input)) return input;
-  const rest = Array.isArray(input) ? "; to send several, use a batch request: POST /restapi/batch.json" : `, not ${describeJsonType(input)}`;
+  const rest = Array.isArray(input)
+    ? "; to send several, use a batch request: POST /restapi/batch.json"
+    : `, not ${describeJsonType(input)}`;
   throw invalidRecordError([{ field: "", detail: `the body must be one ${singular} (an object)${rest}` }]);
 }
 

@@ -3,8 +3,7 @@
 import { expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
-import type { ImportOptions } from "../../src/operator/import/import-context.ts";
-import { importRecords } from "../../src/operator/import/import-records.ts";
+import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { engines, maxCreatedSite, useEngine } from "../support/engine/engines.ts";
 import { retainedBytesOutsideCells } from "../support/memory.ts";

@@ -1,12 +1,22 @@
 // Imports records: matches each row with a record, and stores the rows in batches, or all of them in one transaction (`atomic`).
 //
-// A row becomes an intent. Batches of up to 500 intents are committed while the file is read. With `atomic`, rows are spooled to a temporary file
-// until all are known to be valid, and then committed together (atomic-import.ts). A dry run does the same without storing anything (`DryRunEngine`).
+// An example: `import brands towns.csv --match Name`, into a site with the brands 1 "Acme" and 2 "Best".
+//
+//   Name,Address.Town
+//   Acme,Oslo            The match value is "Acme", and its match the brand 1: the row becomes an update of brand 1.
+//   Cube,Bergen          No brand is named "Cube": the row becomes a create.
+//
+// Before the batch with both rows is committed, a client renames brand 1 to "Former". The transaction creates "Cube". It rejects the update, because the
+// match of "Acme" has changed since the rows were matched (`ifStillMatched`): brand 1 is not "Acme" any more. So the importer catches up, and rematches
+// the row: now no brand is named "Acme". The row becomes a create, is validated as a new brand, and is committed alone. If others change its match each
+// time, the fifth attempt rejects the row (store/writes/matched-writes.ts).
+//
+// Without `atomic`, batches are committed while the file is read. With it, the rows are spooled to a temporary file until all are known to be valid, and
+// then committed together; if a match has changed by then, all rows are rematched. A dry run does the same, and stores nothing (`DryRunEngine`).
 //
 // Invariants:
-// - Rows are matched as of one revision. If the row now matches another record, or none (`ifStillMatched`), because others changed the site, the engine
-//   rejects the intent, and the row is matched again, up to five times in all. If the database was restored (`ifSystemEpoch`), the engine rejects all
-//   further rows. If another machine has taken over the database, the import ends.
+// - If the database was restored since the rows were matched (`ifSystemEpoch`), the engine rejects all further rows. If another machine has taken over
+//   the database, the import ends.
 // - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
 //   rejected.
 // - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
@@ -14,22 +24,34 @@
 //   are in temporary files. The caller supplies the rows. For JSON and XML, the command line first reads the whole file (`readRowsOfCompleteFile` in file-rows.ts).
 
 import { createYielder } from "../../lib/yielding.ts";
-import { operatorActor } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
+import { commitAllMatched, commitEachMatched, type WriteResult } from "../../store/writes/matched-writes.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import { revisionsOf } from "../journal/journal-entries.ts";
-import { commitSpooledRows } from "./atomic-import.ts";
+import { PendingBatch } from "../pending-batch.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
-import { ImportContext, type ImportOptions, isMatchChanged, maxMatches } from "./import-context.ts";
-import { type ImportSummary, RowCounter, withImported } from "./import-summary.ts";
-import { readMatcher } from "./matcher.ts";
-import { parseInput, toChange } from "./row-change.ts";
+import { type ImportSummary, withImported } from "./import-summary.ts";
+import { ImportTarget } from "./import-target.ts";
+import { type Matcher, readMatcher } from "./matcher.ts";
+import { type PendingRow, parseInput, RowChanges } from "./row-change.ts";
 import { repeatedValueError } from "./row-errors.ts";
-import { type PendingRow, SpooledRows } from "./spooled-rows.ts";
+import { type RowResultOptions, RowResults } from "./row-results.ts";
+import { SpooledRows } from "./spooled-rows.ts";
+
+export interface ImportOptions extends RowResultOptions {
+  /** The field by which rows are matched with records; by default, rows are matched by ID. */
+  readonly match?: string | undefined;
+  /** Store all rows or none. */
+  readonly atomic?: boolean | undefined;
+  /** Stops the import after the rows that are being stored. `rows` must throw the reason of this signal, too. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
+  readonly onBeforeCommit?: ((revision: number) => void) | undefined;
+  readonly now: () => number;
+}
 
 /**
  * Creates a record from each row, or updates the record that the row matches. A field error in a row does not stop the others, except with `atomic`:
@@ -43,148 +65,139 @@ export async function importRecords(
   rows: AsyncIterable<NumberedRow>,
   options: ImportOptions,
 ): Promise<ImportSummary> {
-  const { atomic, dryRun, match, signal } = options;
-  const [system] = (await engine.readHeads([systemSite])) as [Head];
-  const { head, matcher } = await readMatcher(engine, site, resource, match);
-  const spooled = new SpooledRows();
-  const counter = new RowCounter(options.maxFieldErrors);
-  let pendingValues: ValueIndex | undefined;
-  let dryRunEngine: DryRunEngine | undefined;
+  const { atomic, dryRun, signal } = options;
+  const results = new RowResults(options);
+  const { counter } = results;
   try {
-    if (match !== undefined) pendingValues = new ValueIndex();
-    if (dryRun) dryRunEngine = new DryRunEngine(engine, site);
-    const context = new ImportContext({
-      site,
-      resource,
-      matcher,
-      engine: dryRunEngine ?? engine,
-      heads: engine,
-      options,
-      counter,
-      systemHead: system,
-      startRevision: head.revision,
-    });
-    await new RowImporter(context, spooled, pendingValues).importAll(rows);
+    await importRows(engine, site, resource, rows, options, results);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) counter.markInterrupted();
     else throw dryRun || atomic ? error : withImported(error, counter.summary);
-  } finally {
-    matcher.close();
-    pendingValues?.close();
-    dryRunEngine?.close();
-    spooled.close();
   }
   return atomic ? counter.summaryOfAllOrNone() : counter.summary;
 }
 
+async function importRows(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  rows: AsyncIterable<NumberedRow>,
+  options: ImportOptions,
+  results: RowResults,
+): Promise<void> {
+  using opened = new DisposableStack();
+  const use = <T extends { close(): void }>(one: T): T => opened.adopt(one, () => one.close());
+  const [systemHead] = (await engine.readHeads([systemSite])) as [Head];
+  const { head, matcher } = await readMatcher(engine, site, resource, options.match);
+  use(matcher);
+  const target = use(new ImportTarget(engine, site, { ...options, systemHead, startRevision: head.revision }));
+  const changes = new RowChanges(matcher, { site, resource, systemEpoch: systemHead.epoch, now: options.now });
+  await use(new RowImporter({ matcher, changes, target, results, options })).importAll(rows);
+}
+
+interface ImporterParts {
+  readonly matcher: Matcher;
+  readonly changes: RowChanges;
+  readonly target: ImportTarget;
+  readonly results: RowResults;
+  readonly options: ImportOptions;
+}
+
+/** Maximum characters of the file in a batch: a row can have 1 MiB, and several copies of it are in memory. */
+const maxLength = 4 << 20;
+
 /** Imports the rows of one file, batch by batch. */
 class RowImporter {
-  readonly #context: ImportContext;
-  readonly #spooled: SpooledRows;
-  readonly #pending = new PendingRows();
+  readonly #parts: ImporterParts;
+  readonly #spooled = new SpooledRows();
+  /** The rows that are neither committed nor spooled yet. */
+  readonly #pending = new PendingBatch<PendingRow>(maxLength);
   /** The match values of the pending rows, by the numbers of the rows; undefined if rows are matched by ID. */
   readonly #pendingValues: ValueIndex | undefined;
 
-  constructor(context: ImportContext, spooled: SpooledRows, pendingValues: ValueIndex | undefined) {
-    this.#context = context;
-    this.#spooled = spooled;
-    this.#pendingValues = pendingValues;
+  constructor(parts: ImporterParts) {
+    this.#parts = parts;
+    this.#pendingValues = parts.options.match === undefined ? undefined : new ValueIndex();
   }
 
   async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
-    const { options, counter } = this.#context;
+    const { options, results } = this.#parts;
     const yieldIfDue = createYielder();
     for await (const row of rows) {
       options.signal?.throwIfAborted();
-      counter.countRead();
+      results.counter.countRead();
       // Rows in memory never yield to the event loop, but signals and the requests of others arrive only between two ticks.
       await yieldIfDue();
-      await this.#context.runOrReject(row, () => this.#addRow(row));
+      await results.runOrReject(row, () => this.#addRow(row));
       if (this.#pending.isFull) await (options.atomic ? this.#spoolPending() : this.#commitPending());
     }
     if (!options.atomic) await this.#commitPending();
-    else if (counter.summary.rejected === 0) {
+    else if (results.counter.summary.rejected === 0) {
       this.#spoolPending();
-      await commitSpooledRows(this.#context, this.#spooled);
+      await this.#commitSpooled();
     }
+  }
+
+  close(): void {
+    this.#pendingValues?.close();
+    this.#spooled.close();
   }
 
   /** @throws ProblemError `invalid-record` */
   async #addRow(row: NumberedRow): Promise<void> {
-    const { site, resource, matcher, options, counter } = this.#context;
+    const { matcher, changes, results, options } = this.#parts;
     const input = parseInput(row.decoded);
     const value = matcher.matchValueOf(input);
     if (value !== undefined && this.#pendingValues?.find(value, 1).length) {
       if (options.atomic) throw repeatedValueError(options.match);
       await this.#commitPending();
     }
-    const match = matcher.match(input);
-    const change = toChange(resource, match, input, row.decoded.fieldErrors);
-    const intent = { ...change, site, actor: operatorActor, at: options.now() };
-    this.#pending.add({ row: () => row, input, intent }, row.source);
-    if (value !== undefined) this.#pendingValues?.set(counter.summary.rows, value);
-    matcher.trackRow(input, match.id);
+    const pending = changes.toPendingRow(row, input);
+    this.#pending.add(pending, lengthOf(row.source));
+    if (value !== undefined) this.#pendingValues?.set(results.counter.summary.rows, value);
+    matcher.trackRow(input, pending.intent.id);
   }
 
   async #commitPending(): Promise<void> {
-    const { engine, matcher, options } = this.#context;
-    let batch = this.#pending.take();
+    const { matcher, target, options } = this.#parts;
+    const rows = this.#pending.take();
     this.#pendingValues?.clear();
-    this.#context.notifyBeforeCommit();
-    for (let attempts = 1; batch.length > 0; attempts++) {
-      const mayRepeat = attempts < maxMatches;
-      await this.#context.requireSameMachine();
-      const outcomes = await engine.commit(this.#context.intentsOf(batch));
-      const again = mayRepeat ? batch.filter((_, index) => isMatchChanged(outcomes[index])) : [];
-      await this.#context.handleOutcomes(batch, outcomes, mayRepeat);
-      if (!options.dryRun) await matcher.advancePast(revisionsOf(outcomes));
-      batch = await this.#matchAllAgain(again);
-    }
-  }
-
-  /** Matches rows again after others have changed their matches. Rejects the rows that cannot be matched any more. */
-  async #matchAllAgain(batch: readonly PendingRow[]): Promise<readonly PendingRow[]> {
-    if (batch.length > 0) await this.#context.matcher.catchUp();
-    const matched: PendingRow[] = [];
-    for (const pending of batch)
-      await this.#context.runOrReject(pending.row(), () => void matched.push(this.#context.matchAgain(pending)));
-    return matched;
+    target.notifyBeforeCommit();
+    await commitEachMatched(target.commit, rows, {
+      catchUp: () => matcher.catchUp(),
+      onResult: (row, result) => this.#onResult(row, result),
+      onOutcomes: (outcomes) => (options.dryRun ? undefined : matcher.advancePast(revisionsOf(outcomes))),
+    });
   }
 
   /** Spools the pending rows until all rows are known to be valid. Their match values stay in `#pendingValues`. */
   #spoolPending(): void {
     this.#spooled.add(this.#pending.take());
   }
-}
 
-/** Maximum rows of a batch. */
-const maxRows = 500;
-
-/** Maximum characters of the file in a batch: a row can have 1 MiB, and several copies of it are in memory. */
-const maxLength = 4 << 20;
-
-/** The rows that are neither committed nor spooled yet. They become the next batch. */
-class PendingRows {
-  #rows: PendingRow[] = [];
-  #length = 0;
-
-  /** Whether the rows have reached the maximum of a batch, in rows or in characters. */
-  get isFull(): boolean {
-    return this.#rows.length >= maxRows || this.#length >= maxLength;
+  async #commitSpooled(): Promise<void> {
+    const { matcher, target, results, options } = this.#parts;
+    await commitAllMatched(target.commitAtomically, () => this.#spooledRows(), {
+      catchUp: async () => (options.dryRun ? undefined : matcher.catchUp()),
+      onAttempt: () => results.counter.resetStored(),
+      onResult: (row, result) => this.#onResult(row, result),
+    });
   }
 
-  /** @param source the row as it is in the file */
-  add(row: PendingRow, source: RowSource): void {
-    this.#rows.push(row);
-    this.#length += lengthOf(source);
+  *#spooledRows(): Generator<readonly PendingRow[]> {
+    const { changes, options } = this.#parts;
+    for (const batch of this.#spooled.batches()) {
+      options.signal?.throwIfAborted();
+      yield batch.map((row) => changes.withRematch(row));
+    }
   }
 
-  /** Returns the rows, and removes them. */
-  take(): readonly PendingRow[] {
-    const rows = this.#rows;
-    this.#rows = [];
-    this.#length = 0;
-    return rows;
+  async #onResult(row: PendingRow, result: WriteResult): Promise<void> {
+    const { matcher, target, results, options } = this.#parts;
+    await results.add(row, result);
+    if (row.input && "kind" in result && result.kind === "done") matcher.trackRow(row.input, result.id);
+    // All rows are valid now. Before this point, an error leaves nothing stored.
+    if (options.atomic && results.counter.areAllStored) target.notifyBeforeCommit();
   }
 }
 

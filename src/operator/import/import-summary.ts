@@ -50,6 +50,12 @@ export class RowCounter {
     return this.#summary;
   }
 
+  /** Whether each row that was read is stored, or has the values already. */
+  get areAllStored(): boolean {
+    const { rows, created, updated, unchanged } = this.#summary;
+    return created + updated + unchanged === rows;
+  }
+
   countRead(): void {
     this.#summary.rows++;
   }

@@ -2,13 +2,14 @@
 
 import { findNearestPath } from "../../lib/text.ts";
 import { createYielder } from "../../lib/yielding.ts";
-import type { JournalEntry, MatchCondition } from "../../model/change.ts";
+import type { JournalEntry } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
-import type { Match } from "../../store/writes/record-match.ts";
+import { type FoundRecords, maxFoundIds } from "../../store/memory/order.ts";
+import { type Match, matchByValue, type RecordFinder } from "../../store/writes/record-match.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 import { idGivenError } from "./row-errors.ts";
@@ -24,8 +25,8 @@ export interface Matcher {
   match(input: RowInput): Match;
   /** Tracks a valid row, so that later rows can match its record. @param id the ID of the record, if it is known */
   trackRow(input: RowInput, id: number | undefined): void;
-  /** Matches again a row that was matched by a field. Not for rows matched by ID. */
-  matchAgain(condition: MatchCondition): Match;
+  /** Finds the records of rows that are rematched. Undefined if rows are matched by ID. */
+  readonly finder: RecordFinder | undefined;
   /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
   advancePast(range: RevisionRange | undefined): Promise<void>;
   /** Applies all changes of others until now. */
@@ -56,7 +57,7 @@ export async function readMatcher(
   const textField = getMatchField(resource, field);
   if (textField) {
     const values = await SiteValues.read(engine, site, resource, textField);
-    return { head: values.head, matcher: createFieldMatcher(textField, values) };
+    return { head: values.head, matcher: createFieldMatcher(resource, textField, values) };
   }
   const ids = new Set<number>();
   const head = await readBodies(engine, site, resource, () => {
@@ -87,32 +88,21 @@ function createIdMatcher(present: Set<number>): Matcher {
       else if (last?.to === id - 1) last.to = id;
       else assigned.push({ from: id, to: id });
     },
-    // A row with an ID matches the same record again, whatever others change. If they have deleted or created it, the engine rejects the row.
-    matchAgain() {
-      throw new Error("a row is matched by its ID only once");
-    },
+    // A row with an ID means the same record, whatever others change. If they have deleted or created it, the engine rejects the row.
+    finder: undefined,
     async advancePast() {},
     async catchUp() {},
     close() {},
   };
 }
 
-function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Matcher {
+function createFieldMatcher(resource: Resource, textField: TextFieldPath, values: SiteValues): Matcher {
   const matchValueOf = (input: RowInput) => valueAt(input as StorefrontRecord, textField);
-  const matchValue = (value: string): Match => {
-    if (value === "")
-      throw toProblemError({ field: textField.path, detail: "is empty, so no record can be matched by it" });
-    const found = values.find(value, maxNamed + 1);
-    if (found.length > 1)
-      throw toProblemError({ field: textField.path, detail: severalMatch(values.count(value), found) });
-    const ifStillMatched = { keys: textField.keys, value, revision: values.head.revision };
-    const [id] = found;
-    return id === undefined ? { kind: "create", id, ifStillMatched } : { kind: "update", id, ifStillMatched };
-  };
+  const { keys } = textField;
   return {
     matchValueOf,
-    match: (input) => matchValue(matchValueOf(input)),
-    matchAgain: (condition) => matchValue(condition.value),
+    match: (input) => matchByValue(values, resource.name, { keys, value: matchValueOf(input) }),
+    finder: values,
     trackRow(input, id) {
       if (id !== undefined) values.set(id, matchValueOf(input));
     },
@@ -120,14 +110,6 @@ function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Match
     catchUp: () => values.catchUp(),
     close: () => values.close(),
   };
-}
-
-/** Maximum records that a message names. */
-const maxNamed = 5;
-
-function severalMatch(count: number, ids: readonly number[]): string {
-  const some = ids.slice(0, maxNamed).join(", ") + (ids.length > maxNamed ? ", ..." : "");
-  return `${count} records have this value: ${some}`;
 }
 
 function invalidIdError(detail: string): ProblemError {
@@ -143,7 +125,7 @@ function toProblemError(one: FieldError): ProblemError {
 /** Journal entries per read. */
 const pageSize = 500;
 
-class SiteValues {
+class SiteValues implements RecordFinder {
   readonly #engine: Engine;
   readonly #site: number;
   readonly #resource: Resource;
@@ -175,13 +157,14 @@ class SiteValues {
     return this.#head;
   }
 
-  /** Returns the IDs of the records with a value, in order, at most `limit`. */
-  find(value: string, limit: number): number[] {
-    return this.#values.find(value, limit);
+  get revision(): number {
+    return this.#head.revision;
   }
 
-  count(value: string): number {
-    return this.#values.count(value);
+  /** Finds records of its resource only. */
+  find(_resource: string, value: string): FoundRecords {
+    const ids = this.#values.find(value, maxFoundIds);
+    return { ids, count: ids.length < maxFoundIds ? ids.length : this.#values.count(value) };
   }
 
   set(id: number, value: string): void {

@@ -1,11 +1,19 @@
-// Converts a row to the change of a record.
+// Converts rows to intents.
 
-import { type FieldError, invalidRecordError } from "../../model/errors.ts";
-import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
+import { type Intent, operatorActor } from "../../model/change.ts";
+import { invalidRecordError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Match } from "../../store/writes/record-match.ts";
+import type { PendingWrite } from "../../store/writes/matched-writes.ts";
+import { type Match, rematchIntent, toMatchedChange } from "../../store/writes/record-match.ts";
 import type { NumberedRow } from "./file-rows.ts";
-import type { RowInput } from "./matcher.ts";
+import type { Matcher, RowInput } from "./matcher.ts";
+import type { SpooledRow } from "./spooled-rows.ts";
+
+/** A row whose record is matched. */
+export interface PendingRow extends PendingWrite, SpooledRow {
+  /** The values of the row; undefined if no later row can match it. */
+  readonly input: RowInput | undefined;
+}
 
 /** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
 export function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
@@ -18,17 +26,40 @@ function isObject(input: unknown): input is RowInput {
   return typeof input === "object" && input !== null && !Array.isArray(input);
 }
 
-/** Returns the change of the record that the row matches, as a part of an intent. @throws ProblemError `invalid-record` */
-export function toChange(
-  resource: Resource,
-  match: Match,
-  { ID: _, ...fields }: RowInput,
-  fieldErrors: readonly FieldError[],
-) {
-  const values =
-    match.kind === "update"
-      ? parseRecordChanges(resource, fields, fieldErrors).values
-      : parseNewRecord(resource, fields, fieldErrors);
-  const { kind: operation, id, ifStillMatched } = match;
-  return { resource: resource.name, operation, id, valuesJson: JSON.stringify(values), ifStillMatched };
+interface RowChangesOptions {
+  readonly site: number;
+  readonly resource: Resource;
+  /** The epoch of the system site when the rows were matched. */
+  readonly systemEpoch: string;
+  readonly now: () => number;
+}
+
+/** Converts the rows of one import. */
+export class RowChanges {
+  readonly #matcher: Matcher;
+  readonly #options: RowChangesOptions;
+
+  constructor(matcher: Matcher, options: RowChangesOptions) {
+    this.#matcher = matcher;
+    this.#options = options;
+  }
+
+  /** Matches a row with its record. @param input the values of the row @throws ProblemError `invalid-record` */
+  toPendingRow(row: NumberedRow, input: RowInput): PendingRow {
+    const { site, systemEpoch: ifSystemEpoch, now } = this.#options;
+    const change = this.#toChange(this.#matcher.match(input), row);
+    const intent = { ...change, site, actor: operatorActor, at: now(), ifSystemEpoch };
+    return { ...this.withRematch({ intent, row: () => row }), input };
+  }
+
+  /** Adds how the row is rematched. */
+  withRematch({ intent, row }: SpooledRow): PendingRow {
+    const { finder } = this.#matcher;
+    const rematch = finder && ((one: Intent) => rematchIntent(finder, one, (match) => this.#toChange(match, row())));
+    return { intent, row, rematch, input: undefined };
+  }
+
+  #toChange(match: Match, { decoded }: NumberedRow) {
+    return toMatchedChange(this.#options.resource, match, parseInput(decoded), decoded.fieldErrors);
+  }
 }

@@ -3,14 +3,11 @@
 import type { Intent } from "../../model/change.ts";
 import { type FileRange, SpoolFile } from "../spool-file.ts";
 import type { NumberedRow } from "./file-rows.ts";
-import type { RowInput } from "./matcher.ts";
 
-/** A row of an import, and its intent. */
-export interface PendingRow {
+/** A row, and the intent that was made of it. */
+export interface SpooledRow {
   readonly intent: Intent;
-  /** The values of the row; undefined if no later row can match it. */
-  readonly input: RowInput | undefined;
-  /** Returns the row. It is needed again only if it is rejected or reported. */
+  /** Returns the row. It is needed again only if it is rejected, reported or rematched. */
   row(): NumberedRow;
 }
 
@@ -20,21 +17,17 @@ export class SpooledRows {
   readonly #file = new SpoolFile();
 
   /** @throws ProblemError `unavailable` if the rows cannot be written */
-  add(batch: readonly PendingRow[]): void {
+  add(batch: readonly SpooledRow[]): void {
     if (batch.length === 0) return;
     const rows = this.#file.add(batch.map((pending) => pending.row()));
     this.#batches.push({ rows, intents: this.#file.add(batch.map(({ intent }) => intent)) });
   }
 
   /** Returns the batches in their order. @throws ProblemError `unavailable` if the rows cannot be read */
-  *batches(): Generator<PendingRow[]> {
+  *batches(): Generator<SpooledRow[]> {
     for (const { rows, intents } of this.#batches) {
       const rowAt = (index: number) => this.#file.read<NumberedRow[]>(rows)[index] as NumberedRow;
-      yield this.#file.read<Intent[]>(intents).map((intent, index) => ({
-        intent,
-        input: undefined,
-        row: () => rowAt(index),
-      }));
+      yield this.#file.read<Intent[]>(intents).map((intent, index) => ({ intent, row: () => rowAt(index) }));
     }
   }
 

@@ -10,10 +10,9 @@ import { createYielder } from "../../lib/yielding.ts";
 import { type Intent, operatorActor } from "../../model/change.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { isUsableEpoch } from "../../store/database/site-state.ts";
+import { PendingBatch } from "../pending-batch.ts";
 import { type FileRange, SpoolFile } from "../spool-file.ts";
 
-/** Maximum records of a batch, as in an import. They limit how long other writers wait. */
-const maxRecords = 500;
 /** Approximate maximum characters of a batch, because compressing it blocks the event loop. */
 const maxLength = 1 << 20;
 /** Milliseconds between two batches. On SQLite, other processes get the write lock in this time: they retry about as often. */
@@ -67,8 +66,7 @@ async function spoolRecords(
   spool: SpoolFile,
 ): Promise<readonly FileRange[] | "stopped" | "removed"> {
   const ranges: FileRange[] = [];
-  let batch: CopiedRecord[] = [];
-  let length = 0;
+  const pending = new PendingBatch<CopiedRecord>(maxLength);
   const yieldIfDue = createYielder();
   for await (const { table, row } of engine.dump(from)) {
     await yieldIfDue();
@@ -79,13 +77,11 @@ async function spoolRecords(
     if (signal?.aborted) return "stopped";
     const record = toCopiedRecord(row);
     if (!record) continue;
-    batch.push(record);
-    length += record.valuesJson.length;
-    if (batch.length < maxRecords && length < maxLength) continue;
-    ranges.push(spool.add(batch));
-    [batch, length] = [[], 0];
+    pending.add(record, record.valuesJson.length);
+    if (pending.isFull) ranges.push(spool.add(pending.take()));
   }
-  if (batch.length > 0) ranges.push(spool.add(batch));
+  const last = pending.take();
+  if (last.length > 0) ranges.push(spool.add(last));
   return ranges;
 }
 

@@ -1,4 +1,5 @@
-// Checks the match conditions of intents (`ifStillMatched`): a writer has found a record by a value of a field, and still no other record has this value.
+// Checks that the matches of intents have not changed (`ifStillMatched`): a writer has found a record by a value of a field, and still no other record
+// has this value.
 //
 // A writer knows the records as of some revision. The transaction that stores the write reads the later changes from the journal, and passes them
 // to `ChangesSinceMatch`. The check is the same for every engine, because it does not read from the database.

@@ -71,16 +71,13 @@ export function toMatchedChange(
 }
 
 /**
- * Returns the intent for the present match of its match value. The values are validated again only if it is another record.
- * @param intent with `ifStillMatched`
+ * Returns the intent for the present match of its match value. Without `ifStillMatched`, the intent stays as it is. Its values are validated again only
+ * if the match is another record.
  * @param toChange makes the change, as `toMatchedChange` does
  * @throws ProblemError `invalid-record`
  */
-export function rematchIntent(
-  finder: RecordFinder,
-  intent: Intent & { readonly ifStillMatched: MatchCondition },
-  toChange: (match: Match) => MatchedChange,
-): Intent {
+export function rematchIntent(finder: RecordFinder, intent: Intent, toChange: (match: Match) => MatchedChange): Intent {
+  if (!intent.ifStillMatched) return intent;
   const match = matchByValue(finder, intent.resource, intent.ifStillMatched);
   const { kind, id, ifStillMatched } = match;
   if (kind === intent.operation && id === intent.id) return { ...intent, ifStillMatched };

@@ -45,7 +45,7 @@ describe.each(engines)("writes matched by a name on $name", (kind) => {
         toMatchedChange(brand, found, { Name: name, AccountNumber: "set" }, []);
       const found = matchByValue(finder, "brand", { keys: byName.keys, value: name });
       const intent = { ...createIntent({ site, isOptional }), ...toChange(found) };
-      const rematch = (one: Intent) => rematchIntent(finder, one as Parameters<typeof rematchIntent>[1], toChange);
+      const rematch = (one: Intent) => rematchIntent(finder, one, toChange);
       return { name, intent, rematch };
     });
     return { finder, writes };

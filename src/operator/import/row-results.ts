@@ -1,0 +1,54 @@
+// Counts the results of rows, and reports them to the caller of an import.
+
+import { type FieldError, ProblemError } from "../../model/errors.ts";
+import type { WriteResult } from "../../store/writes/matched-writes.ts";
+import type { NumberedRow } from "./file-rows.ts";
+import { type AcceptedOutcome, RowCounter } from "./import-summary.ts";
+import type { PendingRow } from "./row-change.ts";
+import { rejectionFieldError } from "./row-errors.ts";
+
+/** The reports that the caller of an import wants. */
+export interface RowResultOptions {
+  /** Report the outcomes, and store nothing. */
+  readonly dryRun?: boolean | undefined;
+  /** Called for each row that is rejected; the import waits for it. */
+  readonly onRejected?: ((row: NumberedRow, fieldErrors: readonly FieldError[]) => Promise<void>) | undefined;
+  /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
+  readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => void | Promise<void>) | undefined;
+  /** Maximum field errors that the summary lists; by default all. */
+  readonly maxFieldErrors?: number | undefined;
+}
+
+export class RowResults {
+  readonly counter: RowCounter;
+  readonly #options: RowResultOptions;
+
+  constructor(options: RowResultOptions) {
+    this.counter = new RowCounter(options.maxFieldErrors);
+    this.#options = options;
+  }
+
+  /** Counts and reports a row that is stored or rejected. */
+  async add({ row, intent }: PendingRow, result: WriteResult): Promise<void> {
+    if (result instanceof ProblemError) return this.#reject(row(), result.fieldErrors);
+    if (result.kind === "rejected") return this.#reject(row(), [rejectionFieldError(result, intent)]);
+    this.counter.countOutcome(intent, result);
+    if (!this.#options.dryRun) this.counter.addRevisions([result]);
+    await this.#options.onAccepted?.(row(), result);
+  }
+
+  /** Rejects the row if `work` throws its field errors. @throws any other error of `work` */
+  async runOrReject(row: NumberedRow, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
+      await this.#reject(row, error.fieldErrors);
+    }
+  }
+
+  async #reject(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
+    this.counter.countRejected(row.number, fieldErrors);
+    await this.#options.onRejected?.(row, fieldErrors);
+  }
+}
