@@ -28,7 +28,7 @@ const methods = new Map<unknown, Operation>([
 ]);
 
 /** The members of an operation without its record, as they were sent; undefined if they are absent. */
-export interface SentEnvelope {
+interface SentEnvelope {
   readonly Method: unknown;
   readonly Resource: unknown;
   readonly ID: unknown;
@@ -90,7 +90,7 @@ function addFault(faults: FieldError[], field: string, detail: string): void {
   if (!faults.some((known) => known.field === field)) faults.push({ field, detail });
 }
 
-/** Returns the fault of a value that is none of `choices`. @param noun what the value names */
+/** Returns the fault of a value other than `choices`. @param noun what the value should name */
 function choiceFault(sent: unknown, noun: string, choices: readonly unknown[]): string {
   const names = choices.map(String);
   const list = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;

@@ -69,7 +69,7 @@ export interface SentUndo {
   readonly run: string;
 }
 
-/** What an undo has changed, or would change. */
+/** The result of an undo, or of its dry run. */
 export interface Undone {
   /** The run of the undo itself; null if nothing was stored. */
   readonly run: string | null;

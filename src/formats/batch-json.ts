@@ -1,4 +1,4 @@
-// Batch requests and undo in JSON. The operations are read one after the other (batch-json-operation.ts). This file reads what is around them.
+// Batch requests and undo in JSON. The operations are read one after the other (batch-json-operation.ts). This file reads the text around the operations.
 
 import { ProblemError } from "../model/errors.ts";
 import { maxBatchOperations } from "../model/limits.ts";

@@ -75,7 +75,7 @@ function attributesOf({ attributes }: XmlElement, faults: FieldError[]) {
   };
 }
 
-/** Returns the only element in an operation; undefined if there is none. */
+/** Returns the only element in an operation; undefined if the operation has no element. */
 function recordElementOf({ children }: XmlElement, faults: FieldError[]): XmlElement | undefined {
   const [first, second] = children.filter(isElement);
   if (second) faults.push({ field: "", detail: "has more than one record; send one operation for each" });

@@ -1,4 +1,4 @@
-// Batch requests and undo in XML. The operations are read one after the other (batch-xml-operation.ts). This file reads what is around them.
+// Batch requests and undo in XML. The operations are read one after the other (batch-xml-operation.ts). This file reads the text around the operations.
 
 import { ProblemError } from "../model/errors.ts";
 import { maxBatchOperations } from "../model/limits.ts";
@@ -18,11 +18,11 @@ import { fromUtf8InSteps } from "./text-encoding.ts";
 import { declaration, escapeEtag, problemElement, recordElement } from "./xml-elements.ts";
 import { endOfMarkup } from "./xml-markup.ts";
 import { type XmlElement, XmlReader } from "./xml-parser.ts";
-import { declarationSize, isElement, parseXmlBody, rejectOtherEncodings, shorten } from "./xml-records.ts";
+import { declarationSize, isElement, parseXmlBody, requireDeclaredUtf8, shorten } from "./xml-records.ts";
 
 export const xmlBatch: BatchFormat = {
   *operations(body, resources) {
-    rejectOtherEncodings(body.subarray(0, declarationSize));
+    requireDeclaredUtf8(body.subarray(0, declarationSize));
     yield* new BatchReader(yield* fromUtf8InSteps(body), resources).operations();
   },
   start: (run) => `${declaration}<BatchResults${runAttribute(run)}>`,

@@ -134,7 +134,7 @@ export function endOfItem(text: string, start: number, limit = text.length): num
   return undefined;
 }
 
-/** Returns the index of the quote that ends a string; -1 if there is none before `limit`. The content of the string begins at `start`. */
+/** Returns the index of the quote that ends a string; -1 if no quote ends it before `limit`. The content of the string begins at `start`. */
 export function endOfString(text: string, start: number, limit = text.length): number {
   for (let at = start; at < limit; at++) {
     const code = text.charCodeAt(at);

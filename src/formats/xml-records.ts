@@ -17,7 +17,7 @@ import { parseXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-pa
  * @throws ProblemError `bad-request` if it is malformed or has a DOCTYPE; `unsupported-media-type` if it is not in UTF-8
  */
 export function parseXmlBody(body: Uint8Array, maxCount: number): XmlDocument {
-  rejectOtherEncodings(body);
+  requireDeclaredUtf8(body);
   const text = fromUtf8(body);
   if (/^[ \t\r\n]*$/.test(text)) throw new ProblemError("bad-request", "the body is empty; send an XML document");
   return parseXml(text, maxCount);
@@ -75,20 +75,20 @@ async function* inUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
     else {
       start = Buffer.concat([start, chunk]);
       if (start.length < declarationSize) continue;
-      rejectOtherEncodings(start.subarray(0, declarationSize));
+      requireDeclaredUtf8(start.subarray(0, declarationSize));
       yield start;
       start = undefined;
     }
   }
   if (!start) return;
-  rejectOtherEncodings(start);
+  requireDeclaredUtf8(start);
   yield start;
 }
 
 const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };
 
 /** @throws ProblemError `unsupported-media-type` if the document is UTF-16, or if its XML declaration names another encoding than UTF-8 */
-export function rejectOtherEncodings(body: Uint8Array): void {
+export function requireDeclaredUtf8(body: Uint8Array): void {
   if ((body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff)) {
     throw new ProblemError("unsupported-media-type", "the body is UTF-16; send UTF-8");
   }

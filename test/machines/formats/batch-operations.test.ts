@@ -1,0 +1,469 @@
+// The operations of a batch request (src/formats/batch-json.ts, src/formats/batch-xml.ts): each record is decoded as a body with one record is, errors
+// have their position and the number of the operation, and no step is long.
+
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { SentOperation } from "../../../src/formats/batch-format.ts";
+import { type Decoded, type Format, formats } from "../../../src/formats/format.ts";
+import { json } from "../../../src/formats/json.ts";
+import { xml } from "../../../src/formats/xml.ts";
+import { type FieldError, ProblemError } from "../../../src/model/errors.ts";
+import { parseNewRecord, parseRecordChanges } from "../../../src/model/record.ts";
+import { publicResources } from "../../../src/model/resource.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { brand } from "../../../src/resources/brand.ts";
+
+const resources = publicResources(allResources);
+
+function operationsIn(format: Format, body: string | Uint8Array): SentOperation[] {
+  return [...format.batch.operations(Buffer.from(body), resources)].filter((sent) => sent !== undefined);
+}
+
+/** Returns the error of a body. */
+function errorOf(format: Format, body: string | Uint8Array): ProblemError {
+  try {
+    operationsIn(format, body);
+  } catch (error) {
+    if (error instanceof ProblemError) return error;
+    throw error;
+  }
+  throw new Error("the body is accepted");
+}
+
+/** Returns what `decode` returns, or its error: in a form that can be compared. */
+function told(decode: () => Decoded | undefined): string {
+  try {
+    const { input, fieldErrors } = decode() as Decoded;
+    return JSON.stringify({ input, fieldErrors });
+  } catch (error) {
+    if (error instanceof ProblemError) return withoutPosition(error.message);
+    throw error;
+  }
+}
+
+function withoutPosition(message: string): string {
+  return message.replace(/line \d+, column \d+/, "line, column");
+}
+
+const space = fc.constantFrom("", "", " ", "\n", "\r\n\t");
+
+/** Records as clients send them: many valid, others with unknown, repeated or nested members. */
+const recordTexts = fc.oneof(
+  fc.constantFrom(
+    "{}",
+    "null",
+    "[]",
+    '"x"',
+    '{"Name":"a","Name":"b"}',
+    '{"Name":"a","\\u004eame":"b"}',
+    `{"Name":${"[".repeat(8)}${"]".repeat(8)}}`,
+    `{"Name":${"[".repeat(9)}${"]".repeat(9)}}`,
+    `{"Name":[${"1,".repeat(1100)}1]}`,
+    '{"Name":"\\ud800"}',
+    '{"Name":"\\u0000"}',
+    '{"Name":"a}]\\"{"}',
+    '{"Name":NaN}',
+    '{"Name":"a"',
+    '{"Name":"a",}',
+    "{\"Name\":'a'}",
+    '{"Name":"a\tb"}',
+    `{"Name":"${"é".repeat(20_000)}"}`,
+  ),
+  fc
+    .record(
+      { ID: fc.nat(), Name: fc.string({ unit: "binary" }), AccountNumber: fc.string(), Address: fc.jsonValue() },
+      { requiredKeys: [] },
+    )
+    .chain((record) => fc.constantFrom(0, 2, "\t").map((indent) => JSON.stringify(record, null, indent))),
+);
+
+describe("JSON", () => {
+  test("records are decoded as bodies with one record are, whatever the order of the members and the white space", () => {
+    const operation = fc.tuple(recordTexts, fc.constantFrom("POST", "PUT"), space, fc.nat(2));
+    const property = fc.property(fc.array(operation, { minLength: 1, maxLength: 4 }), (list) => {
+      const texts = list.map(([record, method, between, first]) => {
+        const members = [`"Method":"${method}"`, `"Resource"${between}:"brands"`, `"Record":${between}${record}`];
+        const turned = [...members.slice(first), ...members.slice(0, first)];
+        return `{${turned.join(`${between},${between}`)}${between}}`;
+      });
+      const wanted = list.map(([record]) => told(() => json.decode(brand, Buffer.from(record))));
+      const wrong = wanted.findIndex((one) => !one.startsWith("{"));
+      const body = `{"Operations":[${texts.join(",")}]}`;
+      if (wrong === -1) expect(operationsIn(json, body).map(({ record }) => told(() => record))).toEqual(wanted);
+      else expect(errorOf(json, body).fieldErrors[0]?.operation).toBe(wrong + 1);
+    });
+    fc.assert(property, { numRuns: 1000 });
+  });
+
+  test("a record that is called canonical is valid, and is stored as a validated record is", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "é", '"'), maxLength: 3 });
+    const record = fc.record(
+      { ID: fc.integer({ min: 1 }), Name: text, AccountNumber: text, Address: fc.record({ Town: text }) },
+      { requiredKeys: [] },
+    );
+    let count = 0;
+    const property = fc.property(record, fc.constantFrom("POST", "PUT"), (values, Method) => {
+      const body = JSON.stringify({ Operations: [{ Method, Resource: "brands", Record: values }] });
+      const [sent] = operationsIn(json, body);
+      if (!sent?.canonical) return;
+      count++;
+      const { input } = sent.record as Decoded;
+      const validated = Method === "POST" ? { values: parseNewRecord(brand, input) } : parseRecordChanges(brand, input);
+      expect(sent.canonical).toEqual({ id: values.ID, valuesJson: JSON.stringify(validated.values) });
+    });
+    fc.assert(property, { numRuns: 1000 });
+    expect(count).toBeGreaterThan(100);
+  });
+
+  test("the members of operations are read", () => {
+    const body = `\ufeff { "Operations" : [
+      {"Method":"POST","Resource":"brands","Record":{"Name":"A"}},
+      {"Record":{"ID":3}, "IfMatch":"\\"a\\", *", "ID":12,"Resource":"brands","\\u004dethod":"PATCH"},
+      {"Method":"DELETE","Resource":"orderstatuses","ID":9007199254740991} ] } `;
+    const [create, update, remove] = operationsIn(json, body) as [SentOperation, SentOperation, SentOperation];
+    expect(create).toMatchObject({ method: "create", resource: brand, id: undefined, ifMatch: undefined });
+    expect(create.length).toBe('{"Method":"POST","Resource":"brands","Record":{"Name":"A"}}'.length);
+    expect(update).toMatchObject({ method: "update", resource: brand, id: 12, ifMatch: '"a", *' });
+    expect(update.record?.input).toEqual({ ID: 3 });
+    expect(remove).toMatchObject({ method: "delete", id: Number.MAX_SAFE_INTEGER, record: undefined });
+    expect(remove.resource.path).toBe("orderstatuses");
+  });
+
+  const list = (...operations: string[]) => `{"Operations":[${operations.join(",")}]}`;
+  const form = 'the body must be `{"Operations": [...]}`';
+  const good = '{"Method":"DELETE","Resource":"brands","ID":1}';
+
+  test.each<[string, string]>([
+    ["", 'the body is empty; send `{"Operations": [...]}`'],
+    [" \n", 'the body is empty; send `{"Operations": [...]}`'],
+    ["{}", form],
+    [`[${good}]`, form],
+    ['{"Operations":null}', form],
+    ["<Batch/>", `${form}; send XML to \`batch.xml\``],
+    ['{"operations":[]}', `${form}: \`operations\`: no such member; did you mean \`Operations\`?`],
+    ['{"DryRun":1,"Operations":[]}', `${form}: \`DryRun\`: no such member`],
+    ['{"Operations":[],"Operations":[]}', `${form}: \`Operations\`: appears more than once`],
+    [`{"${"x".repeat(100_000)}":1}`, `${form}: \`${"x".repeat(100)}\`: no such member`],
+    ["?", "the body is not valid JSON: line 1, column 1: expected a value, not `?`"],
+    [
+      "{Operations:[]}",
+      "line 1, column 2: expected a name in double quotes, not `O`; text and names need double quotes",
+    ],
+    ['{"Operations', "line 1, column 2: the string that begins here is not closed"],
+    ['{"Oper\\ations":[]}', "line 1, column 7: this escape does not exist"],
+    ['{"Operations" []}', "line 1, column 15: expected `:` after the name, not `[`"],
+    ['{"Operations":[]', "line 1, column 17: expected `,` or `}`, not the end of the text"],
+    ['{"Operations":[]}\n}', "line 2, column 1: `}` follows the end of the value"],
+    [`{"Operations":[${good} ${good}]}`, "line 1, column 63: expected `,` or `]`, not `{`"],
+    [`{"Operations":[${good}`, "expected `,` or `]`, not the end of the text"],
+  ])("%j is rejected", (body, message) => {
+    const error = errorOf(json, body);
+    expect([error.code, error.message]).toEqual(["bad-request", expect.stringContaining(message)]);
+  });
+
+  test.each<[string, string, string]>([
+    ["1", "", "must be an object, not a number"],
+    ["[]", "", "must be an object, not an array"],
+    ["", "", "expected a value, not `]`; remove the comma before it"],
+    ["{}", "Method", "is required: POST, PUT, PATCH or DELETE"],
+    ['{"Method":"put","Resource":"brands"}', "Method", "there is no method `put`; did you mean `PUT`?"],
+    ['{"Method":"GET","Resource":"brands"}', "Method", "there is no method `GET`; use POST, PUT, PATCH or DELETE"],
+    ['{"Method":1,"Resource":"brands"}', "Method", "must be a string, not a number"],
+    ['{"Method":"POST"}', "Resource", "is required: brands or orderstatuses"],
+    ['{"Method":"POST","Resource":"brand"}', "Resource", "there is no resource `brand`; did you mean `brands`?"],
+    ['{"Method":"POST","Resource":"sites"}', "Resource", "there is no resource `sites`; use brands or orderstatuses"],
+    ['{"Method":"POST","Resource":"locations"}', "Resource", "locations can only be read"],
+    ['{"Method":"PUT","Resource":"brands","ID":"1"}', "ID", 'must be a whole number from 1, not "1"'],
+    ['{"Method":"PUT","Resource":"brands","ID":0}', "ID", "must be a whole number from 1, not 0"],
+    ['{"Method":"PUT","Resource":"brands","ID":1.5}', "ID", "must be a whole number from 1, not 1.5"],
+    ['{"Method":"PUT","Resource":"brands","ID":null}', "ID", "must be a whole number from 1, not null"],
+    ['{"Method":"PUT","Resource":"brands","IfMatch":["*"]}', "IfMatch", "must be a string, not an array"],
+    ['{"Method":"PUT","Resource":"brands","record":{}}', "record", "no such member; did you mean `Record`?"],
+    ['{"Method":"PUT","Resource":"brands","Method":"PUT"}', "Method", "appears more than once"],
+    ['{"Method":"PUT","Resource":"brands","Record":{},"Record":{}}', "Record", "appears more than once"],
+    [
+      '{"Method":"PUT","Resource":"brands","ID":NaN}',
+      "",
+      "expected a value, not `N`; text and names need double quotes",
+    ],
+    ['{"Method":"PUT","Resource":"brands","ID":01}', "", "expected `,` or `}`, not `1`"],
+    ['{"Method":"PUT" "Resource":"brands"}', "", 'expected `,` or `}`, not `"`'],
+    ['{"Method" "PUT"}', "", 'expected `:` after the name, not `"`'],
+    ['{"Method":}', "", "expected a value, not `}`; remove the comma before it"],
+    ["{'Method':1}", "", "expected a name in double quotes, not `'`; JSON takes double quotes only"],
+    ['{"Method":"PUT","Resource":"brands","Record":{"Name":"a"]}', "", "expected `,` or `}`, not `]`"],
+    ['{"Method":"PUT","Resource":"brands","Record":{"Name":"a"}', "", "expected `,` or `}`, not `]`"],
+    ['{"Method":"PUT","Resource":"brands","Record":{"Name":"a}', "", "the string that begins here is not closed"],
+    ['{"Method":"PUT","Resource":"bra\nnds"}', "", "a string must not contain U+000A as it is"],
+  ])("the second operation %j is rejected", (operation, field, detail) => {
+    const { code, fieldErrors, message } = errorOf(json, list(good, operation));
+    expect(code).toBe("bad-request");
+    expect(fieldErrors[0]).toMatchObject({ operation: 2, field, detail: expect.stringContaining(detail) });
+    expect(message).toContain(detail);
+  });
+
+  test("several faults of an operation are listed together, and at most 20", () => {
+    const several = errorOf(json, list('{"method":"POST","Resource":"x","ID":"a"}'));
+    expect(several.fieldErrors.map(({ field }) => field)).toEqual(["method", "Method", "Resource", "ID"]);
+    expect(several.message).toEndWith("did you mean `Method`? (and 3 more)");
+    const many = errorOf(json, list(`{${Array.from({ length: 1000 }, (_, index) => `"m${index}":1`).join(",")}}`));
+    expect(many.fieldErrors).toHaveLength(20);
+  });
+
+  test("line and column of an error are those in the whole body", () => {
+    const body = `${list(good, `\r\n${good}`, '\r  {"Method":"POST","Resource":"brands","Record":{"Name":"😀é"x}}')}`;
+    const [fault] = errorOf(json, body).fieldErrors as [FieldError];
+    expect(fault).toMatchObject({
+      operation: 3,
+      line: 3,
+      column: 3 + '{"Method":"POST","Resource":"brands",'.length + 21,
+    });
+  });
+
+  test("an operation that is too long, one of too many operations, and bytes that are not UTF-8 are rejected", () => {
+    const long = errorOf(json, list(good, `{"Record":{"Name":"${"x".repeat(1 << 20)}"}}`, good));
+    expect([long.code, long.message]).toEqual([
+      "too-large",
+      "operation 2 is longer than 1048576 characters; its end may be missing",
+    ]);
+    expect(long.fieldErrors[0]?.operation).toBe(2);
+    const fitting = `{"Method":"POST","Resource":"brands","Record":{"Name":"${"x".repeat((1 << 20) - 58)}"}}`;
+    expect(operationsIn(json, list(fitting, good))).toMatchObject([{ length: 1 << 20 }, {}]);
+    expect(operationsIn(json, list(...Array(10_000).fill(good)))).toHaveLength(10_000);
+    const many = errorOf(json, list(...Array(10_001).fill(good)));
+    expect([many.code, many.message]).toEqual(["too-large", "a batch has at most 10000 operations; divide it"]);
+    const bytes = Buffer.from(list(good.replace("brands", "\u00e9")), "latin1");
+    expect(errorOf(json, bytes).message).toBe("the body is not valid UTF-8");
+    expect(errorOf(json, Buffer.from(list(good), "utf16le")).code).toBe("bad-request");
+    expect(errorOf(json, Buffer.concat([Buffer.from(list(good.padEnd(700_000))), bytes])).message).toContain("UTF-8");
+  });
+});
+
+describe("XML", () => {
+  const texts = fc.string({
+    unit: fc.constantFrom("a", "é", "😀", "&amp;", "&lt;", "\n", "\r", " ", "<!-- > -->"),
+    maxLength: 4,
+  });
+  const recordElements = fc.oneof(
+    fc.constantFrom(
+      "<Brand/>",
+      '<Brand ID="3"/>',
+      '<Brand ID="x"><ID>4</ID></Brand>',
+      "<Brand><Name>a</Name><Name>b</Name></Brand>",
+      "<Brand><Address><Town>York</Town></Address></Brand>",
+      "<Brand><Name><![CDATA[</Operation>]]></Name></Brand>",
+      "<Brand><Operation>1</Operation><Name a='>'>x</Name></Brand>",
+      "<Brand>stray</Brand>",
+      `<Brand>${"<Name/>".repeat(1100)}</Brand>`,
+      `<Brand>${"<a>".repeat(8)}${"</a>".repeat(8)}</Brand>`,
+      `<Brand>${"<a>".repeat(9)}${"</a>".repeat(9)}</Brand>`,
+      "<Brand><Name>&x;</Name></Brand>",
+      "<Brand><Name>a</Brand>",
+      '<Brand a="1" a="2"/>',
+      "<Brand><Name>\u0001</Name></Brand>",
+    ),
+    texts.map((name) => `<Brand><Name>${name}</Name></Brand>`),
+  );
+
+  test("records are decoded as documents with one record are, whatever is between them", () => {
+    const operation = fc.tuple(recordElements, fc.constantFrom("", "\r\n ", "<!-- </Operation> -->", "<?x > ?>"));
+    const property = fc.property(fc.array(operation, { minLength: 1, maxLength: 4 }), (list) => {
+      const elements = list.map(
+        ([record, between]) =>
+          `${between}<Operation Method="POST" Resource='brands'>${between}${record}${between}</Operation >`,
+      );
+      const wanted = list.map(([record]) => told(() => xml.decode(brand, Buffer.from(record))));
+      const wrong = wanted.findIndex((one) => !one.startsWith("{"));
+      const body = `<?xml version="1.0"?>\n<Batch xmlns:a="b">${elements.join("")}\n</Batch><!-- -->`;
+      if (wrong === -1) expect(operationsIn(xml, body).map(({ record }) => told(() => record))).toEqual(wanted);
+      else {
+        const error = errorOf(xml, body);
+        expect(error.fieldErrors[0]?.operation).toBe(wrong + 1);
+        expect(withoutPosition(error.message)).toBe(wanted[wrong] as string);
+      }
+    });
+    fc.assert(property, { numRuns: 1000 });
+  });
+
+  test("the attributes of operations are read", () => {
+    const body = `<Batch><Operation IfMatch="&quot;a&quot;, *" ID="12" Resource="brands" Method="PATCH"/>
+      <Operation xmlns:x="y" Method="DELETE" Resource="orderstatuses" ID="3"><OrderStatus ID="3"/></Operation></Batch>`;
+    const [update, remove] = operationsIn(xml, body) as [SentOperation, SentOperation];
+    expect(update).toMatchObject({ method: "update", resource: brand, id: 12, ifMatch: '"a", *', record: undefined });
+    expect(remove).toMatchObject({ method: "delete", id: 3, ifMatch: undefined });
+    expect(remove.record?.input).toEqual({ ID: 3 });
+  });
+
+  const form = "`<Batch><Operation ...>...</Operation></Batch>`";
+
+  test.each<[string, string]>([
+    [" ", `the body is empty; send ${form}`],
+    ['{"Operations":[]}', `the body must be ${form}; send JSON to \`batch.json\``],
+    ["foo", "line 1, column 1: expected an element, not `f`"],
+    ["<batch/>", "the root element must be <Batch>, not <batch>"],
+    ["<x:Batch/>", "the root element must be <Batch>, not <x:Batch>"],
+    ['<Batch xmlns="x"/>', "`xmlns`: no such attribute of <Batch>"],
+    ["<Batch>foo</Batch>", '<Batch> must hold <Operation> only; stray text: "foo"'],
+    ["<Batch><![CDATA[ ]]></Batch>", '<Batch> must hold <Operation> only; stray text: "<![CDATA[ ]]>"'],
+    ["<Batch></Batch>\nx", "line 2, column 1: expected an element, not `x`"],
+    ["<Batch/><Batch/>", "line 1, column 9: a document has one root element; this is the second"],
+    ["<Batch>\n<!-- \u0001 --></Batch>", "line 2, column 6: XML cannot contain U+0001"],
+    ["<Batch><!-- ", "line 1, column 8: this comment is not closed"],
+    ["<Batch>", "`</Batch>` is missing"],
+    ["<Batch></Batches>", "expected `</Batch>`, not `</Batches>`"],
+    ["<!DOCTYPE Batch [<!ENTITY a 'b'>]><Batch/>", "a DOCTYPE is not allowed"],
+    ["<Batch><!DOCTYPE x></Batch>", "a DOCTYPE is not allowed"],
+    [`<Batch ${'a="b" '.repeat(20_000)}/>`, "a tag outside of <Operation> has more than 65536 characters"],
+  ])("%j is rejected", (body, message) => {
+    const error = errorOf(xml, body);
+    expect([error.code, error.message]).toEqual(["bad-request", expect.stringContaining(message)]);
+  });
+
+  const good = '<Operation Method="DELETE" Resource="brands" ID="1"/>';
+
+  test.each<[string, string, string]>([
+    ["<Brand/>", "", "must be <Operation>, not <Brand>"],
+    ["<x:Operation/>", "", "must be <Operation>, not <x:Operation>"],
+    ["<Operation/>", "Method", "is required: POST, PUT, PATCH or DELETE"],
+    ['<Operation Method="PUT" Resource="brands" ID="a"/>', "ID", 'must be a whole number from 1, not "a"'],
+    ['<Operation Method="PUT" Resource="brands" ID="01"/>', "ID", 'must be a whole number from 1, not "01"'],
+    ['<Operation method="PUT" Resource="brands"/>', "method", "no such attribute; did you mean `Method`?"],
+    ['<Operation Method="PUT" Resource="locations"/>', "Resource", "locations can only be read"],
+    [
+      '<Operation Method="PUT" Resource="brands"><OrderStatus/></Operation>',
+      "",
+      "must hold <Brand>, not <OrderStatus>",
+    ],
+    ['<Operation Method="PUT" Resource="brands"><Brand/><Brand/></Operation>', "", "has more than one record"],
+    ['<Operation Method="PUT" Resource="brands">x<Brand/></Operation>', "", 'stray text: "x"'],
+    ['<Operation Method="PUT" Method="PUT"/>', "", "the attribute `Method` appears more than once"],
+    ['<Operation Method="PUT" Resource="brands"><Brand></Operation>', "", "expected `</Brand>`, not `</Operation>`"],
+    ['<Operation Method="PUT" Resource="brands"><Brand/>', "", "expected `</Operation>`, not `</Batch>`"],
+    ['<Operation Method="PUT', "", "this quote is not closed"],
+    ["<Operation><!DOCTYPE x></Operation>", "", ""],
+  ])("the second operation %j is rejected", (operation, field, detail) => {
+    const error = errorOf(xml, `<Batch>${good}\n${operation}</Batch>`);
+    expect(error.code).toBe("bad-request");
+    if (detail === "") expect(error.message).toBe("a DOCTYPE is not allowed");
+    else expect(error.fieldErrors[0]).toMatchObject({ operation: 2, field, detail: expect.stringContaining(detail) });
+  });
+
+  test("line and column of an error are those in the whole body", () => {
+    const body = `<Batch>\r\n${good}\r<!-- 😀 -->${good}\n <Operation Method="POST" Resource="brands"><Brand><Name>é&x;`;
+    const [fault] = errorOf(xml, body).fieldErrors as [FieldError];
+    const column = 2 + '<Operation Method="POST" Resource="brands"><Brand><Name>é'.length;
+    expect(fault).toMatchObject({ operation: 3, line: 4, column });
+  });
+
+  test("an operation that is too long, one of too many operations, and other encodings are rejected", () => {
+    const long = errorOf(
+      xml,
+      `<Batch>${good}<Operation><Brand><Name>${"x".repeat(1 << 20)}</Name></Brand></Operation>${good}`,
+    );
+    expect([long.code, long.fieldErrors[0]?.operation]).toEqual(["too-large", 2]);
+    expect(operationsIn(xml, `<Batch>${good.repeat(10_000)}</Batch>`)).toHaveLength(10_000);
+    const many = errorOf(xml, `<Batch>${good.repeat(10_001)}</Batch>`);
+    expect([many.code, many.message]).toEqual(["too-large", "a batch has at most 10000 operations; divide it"]);
+    for (const body of [
+      Buffer.from(`\ufeff<Batch>${good}</Batch>`, "utf16le"),
+      '<?xml version="1.0" encoding="latin1"?><Batch/>',
+    ]) {
+      expect(errorOf(xml, body).code).toBe("unsupported-media-type");
+    }
+  });
+});
+
+/** Returns the number of yields until the end or the error of a body of 8 MiB that repeats `piece`. */
+function stepsOf(format: Format, start: string, piece: string): number {
+  const length = Math.floor(((8 << 20) - start.length) / piece.length);
+  const steps = format.batch.operations(Buffer.from(start + piece.repeat(length)), resources);
+  let count = 0;
+  try {
+    for (const _ of steps) count++;
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+  }
+  return count;
+}
+
+test.each<[Format, string, string]>([
+  [json, "", " "],
+  [json, '{"Operations":[', "\n"],
+  [json, '{"Operations":[]}', "\r\n"],
+  [xml, "", " "],
+  [xml, "<Batch>", "\r\n"],
+  [xml, "<Batch/>", " "],
+  [xml, "<Batch><!--", "x"],
+  [xml, "<Batch>", "<!---->"],
+  [xml, "<Batch>", "<?a?>"],
+])("8 MiB of white space or comments after the start are read in many steps", (format, start, piece) => {
+  expect(stepsOf(format, start, piece)).toBeGreaterThan(start.endsWith("<!--") ? 15 : 100);
+});
+
+const resultsInJson = `{"Run":"r-1-2","Results":[${[
+  '{"Status":201,"Changed":true,"ETag":"\\"e.1.f\\"","Record":{"ID":1,"Name":"A&B"}}',
+  '{"Status":200,"Changed":true,"Record":{"ID":1,"Name":"A&B"}}',
+  '{"Status":404,"Problem":{"type":"/docs/problems/x","title":"t","status":404,"detail":"a \\"b\\" <c>","instance":"i","errors":[{"operation":3,"field":"Name","detail":"d"}]}}',
+].join(",")}]}`;
+
+const resultsInXml = `<?xml version="1.0" encoding="utf-8"?>
+<BatchResults Run="r-1-2">${[
+  '<Result Status="201" Changed="true" ETag="&quot;e.1.f&quot;"><Brand ID="1"><Name>A&amp;B</Name></Brand></Result>',
+  '<Result Status="200" Changed="true"><Brand ID="1"><Name>A&amp;B</Name></Brand></Result>',
+  '<Result Status="404"><problem xmlns="urn:ietf:rfc:7807"><type>/docs/problems/x</type><title>t</title><status>404</status><detail>a "b" &lt;c&gt;</detail><instance>i</instance>',
+].join(
+  "",
+)}<errors><i><operation>3</operation><field>Name</field><detail>d</detail></i></errors></problem></Result></BatchResults>`;
+
+describe.each(formats)("the documents of undo and of results in $name", ({ name, batch }) => {
+  const isJson = name === "json";
+  const undoText = (run: string) =>
+    isJson ? JSON.stringify({ Run: run }) : `<?xml version="1.0"?>\n<Undo Run="${run}"/>\n`;
+
+  test("the run to undo is read", () => {
+    expect(batch.undo(Buffer.from(undoText("k3J9aZ0q-18-3")))).toEqual({ run: "k3J9aZ0q-18-3" });
+  });
+
+  test.each<[string, string, string]>([
+    ["", "<!---->", isJson ? "the body is empty" : "the document has no element"],
+    ["{}", "<Undo/>", "`Run`: is required"],
+    ["[]", "<undo/>", isJson ? "the body must be" : "the root element must be <Undo>, not <undo>"],
+    ['{"run":"a"}', '<Undo run="a"/>', "`run`: no such"],
+    ['{"Run":1}', "<Undo Run='a'><Run/></Undo>", isJson ? "must be a string, not a number" : "`Undo`: must be empty"],
+    ['{"Run":"a","Run":"b"}', "<Undo Run='a' Run='b'/>", "appears more than once"],
+    ['{"Run":"a"', "<Undo Run='a'>", "line 1, column"],
+  ])("%j and %j are rejected", (asJson, asXml, message) => {
+    const undo = () => batch.undo(Buffer.from(isJson ? asJson : asXml));
+    expect(undo).toThrow(ProblemError);
+    expect(undo).toThrow(message);
+  });
+
+  test("results are written in order", () => {
+    const problem = { type: "/docs/problems/x", title: "t", status: 404, detail: 'a "b" <c>', instance: "i" };
+    const stored = { status: 201, changed: true, etag: '"e.1.f"', resource: brand, record: '{"ID":1,"Name":"A&B"}' };
+    const { etag: _, ...deleted } = { ...stored, status: 200 };
+    const results = [
+      stored,
+      deleted,
+      { status: 404, problem: { ...problem, errors: [{ operation: 3, field: "Name", detail: "d" }] } },
+    ];
+    const body = batch.start("r-1-2") + results.map(batch.result).join(batch.separator) + batch.end;
+    expect(body).toBe(isJson ? resultsInJson : resultsInXml);
+    expect(batch.start(null) + batch.end).toBe(
+      isJson ? '{"Run":null,"Results":[]}' : '<?xml version="1.0" encoding="utf-8"?>\n<BatchResults></BatchResults>',
+    );
+  });
+
+  test("an undo is written", () => {
+    const skipped = [{ resource: brand, id: 12, revision: 31 }];
+    const undone = { run: null, deleted: 2, restored: 5, unchanged: 0, skipped };
+    expect(batch.undone(undone)).toBe(
+      isJson
+        ? '{"Run":null,"Deleted":2,"Restored":5,"Unchanged":0,"Skipped":[{"Resource":"brands","ID":12,"Revision":31}]}'
+        : '<?xml version="1.0" encoding="utf-8"?>\n<Undone Deleted="2" Restored="5" Unchanged="0"><Skipped Resource="brands" ID="12" Revision="31"/></Undone>',
+    );
+    expect(batch.undone({ ...undone, run: "k3J9aZ0q-18-3" })).toContain(
+      isJson ? '"Run":"k3J9aZ0q-18-3"' : ' Run="k3J9aZ0q-18-3"',
+    );
+  });
+});
