@@ -30,9 +30,9 @@ export function withReauthorization(
       await reauthorizeOperator(call, what, site, started);
       return engine.commit(intents, options);
     },
-    async commitAtomically(batches, onOutcomes) {
+    async commitAtomically(...together) {
       await reauthorizeOperator(call, what, site, started);
-      return engine.commitAtomically(batches, onOutcomes);
+      return engine.commitAtomically(...together);
     },
   };
   return { ...engine, ...commits };

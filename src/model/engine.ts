@@ -12,7 +12,7 @@
 // records of the system site are read must share the cache of its engine (system/read-system-records.ts).
 
 import type { Amend } from "./amend.ts";
-import type { Change, Intent, JournalPage, Outcome } from "./change.ts";
+import type { Change, Idempotency, Intent, JournalPage, Outcome, RejectedOutcome } from "./change.ts";
 import type { Head } from "./head.ts";
 import type { WebhookStore } from "./webhooks.ts";
 
@@ -71,6 +71,48 @@ export interface CommitOptions {
   readonly atomic?: boolean;
 }
 
+/** How several batches are committed together. */
+export interface TogetherOptions {
+  /**
+   * Makes all changes one run, whatever run the intents have: `id` is random text, and `size` is the number of all intents. The first change decides
+   * the ID of the run (`toRunId`). All intents belong to one site, and none may name a record that the run itself has created (`not-found`).
+   */
+  readonly run?: { readonly id: string; readonly size: number } | undefined;
+  /** The idempotency key of the whole transaction. `at` is in milliseconds since 1970; `pre` is a text that is stored for a replay. */
+  readonly idempotency?:
+    | (Idempotency & { readonly site: number; readonly at: number; readonly pre: string })
+    | undefined;
+}
+
+/**
+ * The result of a transaction of several batches:
+ * - `committed`: everything that was not rejected is stored. `run` is the ID of the run; null if nothing changed, or if none was requested.
+ * - `aborted`: an intent was rejected, so nothing is stored. The last outcomes end with it.
+ * - `replayed`: an earlier transaction with the same idempotency key and digest was committed. Nothing is decided.
+ * - `idempotency-key-reused`: another request had the idempotency key. Nothing is decided.
+ */
+export type TogetherResult =
+  | { readonly kind: "committed"; readonly run: string | null }
+  | { readonly kind: "aborted" | "idempotency-key-reused" }
+  | { readonly kind: "replayed"; readonly stored: StoredBatch };
+
+/** The response that is stored for the idempotency key of a transaction. The changes are in the journal, under `run`. */
+export interface StoredBatch {
+  readonly run: string | null;
+  /** The number of intents. */
+  readonly size: number;
+  /** The intents that changed nothing, in order. */
+  readonly not: readonly NotStored[];
+  /** As given in `TogetherOptions`. */
+  readonly pre: string;
+}
+
+/** An intent that changed nothing: its index, counted from 0, and its outcome. */
+export type NotStored = { readonly index: number } & (
+  | { readonly kind: "unchanged"; readonly id: number; readonly revision: number }
+  | RejectedOutcome
+);
+
 /**
  * The methods of an engine that commit intents. A wrapper that changes or checks intents makes an object of this type, so that the type
  * check finds a method that it lacks. (`replaceAllData` has intents too: its `amend` decides them.)
@@ -84,12 +126,17 @@ export interface EngineCommits {
   commit(intents: readonly Intent[], options?: CommitOptions): Promise<readonly Outcome[]>;
 
   /**
-   * Commits batches as `commit` does, all batches in one transaction. If an intent that is not optional is rejected, nothing is stored. Other
-   * writers wait until the last batch was decided.
+   * Commits batches as `commit` does, all batches in one transaction, and for one site. If an intent that is not optional is rejected, nothing is
+   * stored. Other writers wait until the last batch was decided.
    * @param batches the engine may request a batch before the outcomes of the previous batch are known
-   * @param onOutcomes gets the outcomes of each batch, in order. The outcomes of the last batch end with the rejected intent
+   * @param onOutcomes gets the outcomes of each batch, in order. The outcomes of the last batch end with the rejected intent. If it throws, nothing is
+   *   stored; but with `options.run`, the changes may be stored already
    */
-  commitAtomically(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<void>;
+  commitAtomically(
+    batches: Iterable<readonly Intent[]>,
+    onOutcomes: OnOutcomes,
+    options?: TogetherOptions,
+  ): Promise<TogetherResult>;
 }
 
 /**

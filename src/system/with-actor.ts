@@ -24,7 +24,8 @@ export function withActor(engine: Engine, actor: string, run: string): Engine {
   });
   const commits: EngineCommits = {
     commit: (intents, options) => engine.commit(addToIntents(intents), options),
-    commitAtomically: (batches, onOutcomes) => engine.commitAtomically(addToBatches(batches, addToIntents), onOutcomes),
+    commitAtomically: (batches, onOutcomes, options) =>
+      engine.commitAtomically(addToBatches(batches, addToIntents), onOutcomes, options),
   };
   const wrapper: Engine = {
     ...engine,

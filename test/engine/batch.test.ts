@@ -202,15 +202,21 @@ describe.each(engines)("on $name", (kind) => {
     test("sees the batches before its own that are committed together with it", async () => {
       newSite();
       await engine.commit([createIntent({ site, ...values("Oslo") })]);
-      const kinds: string[] = [];
-      const optional = (intent: Intent): Intent => ({ ...intent, isOptional: true });
-      const batches = [
-        [town("Bergen", 1)],
-        [optional(town("Bergen", 1)), createIntent({ site, operation: "update", id: 1, ...values("Bodø") })],
-        [optional(town("Oslo", 1, { operation: "update", id: 1 })), town("Oslo", 1)],
-      ];
-      await engine.commitAtomically(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
-      expect(kinds).toEqual(["done 2", "match-changed", "done 1", "match-changed", "done 3"]);
+      const kindsOf = async (batches: Intent[][]) => {
+        const kinds: string[] = [];
+        await engine.commitAtomically(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
+        return kinds;
+      };
+      const move = createIntent({ site, operation: "update", id: 1, ...values("Bodø") });
+      const bergen = [town("Bergen", 1)];
+      expect(
+        await kindsOf([bergen, [move], [{ ...town("Bergen", 1), isOptional: true }, createIntent({ site })]]),
+      ).toEqual(["done 2", "done 1", "match-changed"]);
+      expect(await kindsOf([[move], [town("Oslo", 1, { operation: "update", id: 1 })]])).toEqual([
+        "done 1",
+        "match-changed",
+      ]);
+      expect(await kindsOf([bergen, [move], [town("Oslo", 1)]])).toEqual(["done 2", "done 1", "done 3"]);
     });
   });
 

@@ -212,10 +212,10 @@ describe.each(engines)("undo on $name", (kind) => {
     const sizes: number[] = [];
     const counting: Engine = {
       ...engine,
-      commitAtomically: async (parts, onOutcomes) => {
+      commitAtomically: (parts, onOutcomes) => {
         sizes.push(0);
         if (sizes.length === 2) stop.abort();
-        await engine.commitAtomically(parts, (outcomes) => {
+        return engine.commitAtomically(parts, (outcomes) => {
           sizes[sizes.length - 1] = (sizes.at(-1) ?? 0) + outcomes.length;
           return onOutcomes(outcomes);
         });

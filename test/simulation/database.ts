@@ -3,7 +3,8 @@
 
 import { Database } from "bun:sqlite";
 import { nextImmediate } from "../../src/lib/yielding.ts";
-import type { Engine, OnCommit } from "../../src/model/engine.ts";
+import type { Outcome } from "../../src/model/change.ts";
+import type { Engine, OnCommit, TogetherOptions, TogetherResult } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import {
   createOperationCalls,
@@ -12,12 +13,13 @@ import {
   transactionOf,
 } from "../../src/store/database/operations.ts";
 import { replaceEpoch } from "../../src/store/database/site-operations.ts";
+import { decideAndWrite, writerStatements } from "../../src/store/sqlite/decide-and-write.ts";
 import { createViews, migrate } from "../../src/store/sqlite/migrate.ts";
+import { OpenTransaction } from "../../src/store/sqlite/open-transaction.ts";
 import { createReader } from "../../src/store/sqlite/reads.ts";
 import { fillAndSwapTables } from "../../src/store/sqlite/table-sets.ts";
 import { runInTransaction, runStatements } from "../../src/store/sqlite/transaction.ts";
-import { decideAndWrite, writerStatements } from "../../src/store/sqlite/writer.ts";
-import { ChangesSinceMatch } from "../../src/store/writes/changes-since-match.ts";
+import { BatchTransaction } from "../../src/store/writes/batch-transaction.ts";
 import { simulatedClock } from "./time.ts";
 
 /** The tables of a site of which a failover may lose the last commits. */
@@ -100,8 +102,11 @@ function createEngine(database: Database): Engine {
     },
     openConnections: async () => {},
     commit: async (intents, { atomic = false } = {}) => write(() => decideAll(database, intents, atomic)),
-    commitAtomically: async (batches, onOutcomes) => {
-      for (const intents of batches) await onOutcomes(write(() => decideAll(database, intents, true)));
+    commitAtomically: async (batches, onOutcomes, options = {}) => {
+      const { decided, result } = commitAll(database, batches, options);
+      for (const onCommit of subscribers) onCommit(undefined);
+      for (const outcomes of decided) await onOutcomes(outcomes);
+      return result;
     },
     probeWrite: async () => {},
     deleteExpiredResponses: async () => false,
@@ -123,8 +128,24 @@ function createEngine(database: Database): Engine {
   };
 }
 
+/** Commits batches in one transaction. Returns the outcomes of each batch that was decided. */
+function commitAll(
+  database: Database,
+  batches: Parameters<Engine["commitAtomically"]>[0],
+  options: TogetherOptions,
+): { readonly decided: readonly (readonly Outcome[])[]; readonly result: TogetherResult } {
+  const open = new OpenTransaction(database, statementsOf(database), options);
+  try {
+    const decided = Array.from(batches, (intents) => open.add(intents)).filter(({ length }) => length > 0);
+    return { decided, result: open.end(true) };
+  } catch (error) {
+    if (database.inTransaction) open.end(false);
+    throw error;
+  }
+}
+
 function decideAll(database: Database, intents: Parameters<Engine["commit"]>[0], atomic = false) {
-  return decideAndWrite(statementsOf(database), intents, new ChangesSinceMatch(), atomic);
+  return decideAndWrite(statementsOf(database), intents, new BatchTransaction(), atomic);
 }
 
 const statements = new WeakMap<Database, ReturnType<typeof writerStatements>>();

@@ -1,5 +1,5 @@
 // Commits batches. `commitBatch` has one transaction per batch, usually in two round trips. The first locks the sites, and reads the rows that the batch
-// may change. Then `decideBatch` decides the outcomes. The second stores the results and commits. `commitAtomically` has one transaction for all its batches.
+// may change. Then `decideBatch` decides the outcomes. The second stores the results and commits. commit-together.ts has one transaction for several batches.
 //
 // More round trips are necessary in these cases:
 // - Sites that were never written to: two more insert their rows and lock them. If another process writes to one of the sites in between, a third reads
@@ -8,7 +8,6 @@
 // - A statement with parameters that the connection executes for the first time, or must not prepare (`prepare=no`): one more.
 
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
-import type { OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
@@ -18,10 +17,9 @@ import {
   isBatchAborted,
   keysOfBatch,
   responseKey,
-  type StoredResponse,
 } from "../writes/batch.ts";
-import { type BatchRow, BatchRows } from "../writes/batch-rows.ts";
-import { ChangesSinceMatch } from "../writes/changes-since-match.ts";
+import { type BatchRow, BatchRows, type StoredResponse } from "../writes/batch-rows.ts";
+import { BatchTransaction } from "../writes/batch-transaction.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
@@ -39,39 +37,14 @@ export async function commitBatch(
   );
 }
 
-/** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeoutMs as for `commitBatch` */
-export function commitAtomically(
-  pool: Pool,
-  timeoutMs: number,
-  batches: Iterable<readonly Intent[]>,
-  onOutcomes: OnOutcomes,
-): Promise<void> {
-  return pool.commit(async (connection, progress) => {
-    using changesSinceMatch = new ChangesSinceMatch(true);
-    await connection.script(sql.beginByKeys(timeoutMs));
-    for (const intents of batches) {
-      const outcomes = await decideAndWriteAtomically(connection, intents, changesSinceMatch, onOutcomes);
-      if (isBatchAborted(outcomes, intents)) return void (await connection.script("rollback"));
-      progress.restartTimeLimit();
-    }
-    await commitTransaction(connection, progress);
-  });
-}
-
-/**
- * Decides an atomic batch and stores the results, in a transaction that the caller has begun.
- * @param onOutcomes called with the outcomes before anything is stored
- */
+/** Decides an atomic batch and stores the results, in a transaction that the caller has begun. */
 export async function decideAndWriteAtomically(
   connection: PostgresConnection,
   intents: readonly Intent[],
-  changesSinceMatch = new ChangesSinceMatch(),
-  onOutcomes?: OnOutcomes,
 ): Promise<readonly Outcome[]> {
-  const state = await lockAndRead(connection, intents, changesSinceMatch);
+  const { state } = await lockAndRead(connection, intents, new BatchTransaction());
   const result = decideBatch(intents, state, true);
-  await onOutcomes?.(result.outcomes);
-  await awaitAll(sendRows(connection, state, result));
+  await awaitAll(sendResult(connection, state, result));
   return result.outcomes;
 }
 
@@ -89,7 +62,7 @@ async function transact(
   intents: readonly Intent[],
   atomic?: boolean,
 ) {
-  const state = await lockAndRead(connection, intents, new ChangesSinceMatch(), `${sql.beginByKeys(timeoutMs)}; `);
+  const { state } = await lockAndRead(connection, intents, new BatchTransaction(), `${sql.beginByKeys(timeoutMs)}; `);
   const result = decideBatch(intents, state, atomic);
   // A commit also waits for the standby to have all earlier commits. So commit even if nothing changes, because the outcomes `unchanged` and `replayed`
   // confirm an earlier write. This write may exist only on this host: with synchronous replication, its commit waited for the standby, but an
@@ -98,18 +71,22 @@ async function transact(
   const { outcomes } = result;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
   if (isRejected) await connection.script("rollback");
-  else await commitTransaction(connection, progress, "", sendRows(connection, state, result));
+  else await commitTransaction(connection, progress, "", sendResult(connection, state, result));
   return outcomes;
 }
 
-/** Locks the sites of a batch, and reads the rows that it may change. @param begin statements that begin the transaction, if it has not begun */
-async function lockAndRead(
+/**
+ * Locks the sites of the first batch of a transaction, and reads the rows that the batch may change. Also reads the stored response for the idempotency
+ * key of the transaction (`answer`).
+ * @param begin statements that begin the transaction, if it has not begun
+ */
+export async function lockAndRead(
   connection: PostgresConnection,
   intents: readonly Intent[],
-  changesSinceMatch: ChangesSinceMatch,
+  transaction: BatchTransaction,
   begin = "",
-): Promise<BatchState> {
-  const keys = keysOfBatch(intents);
+): Promise<{ readonly state: BatchState; readonly answer: StoredResponse | undefined }> {
+  const keys = keysOf(intents, transaction);
   const readAuthorization = keys.authorization.length === 0 ? "" : `; ${sql.systemRevisions(keys.authorization)}`;
   // Sent together and executed in this order, so that the rows are read after the sites are locked.
   const [locked, rows, responses] = await awaitAll<[ResultRow[][], ResultRow[], ResultRow[]]>([
@@ -121,19 +98,30 @@ async function lockAndRead(
   const missing = keys.sites.filter((site) => !sites.has(site));
   const added = await insertSites(connection, missing);
   // Another process has created one of these sites and written to it, so the rows are outdated. Read them again: now all sites are locked.
-  if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, intents, changesSinceMatch);
+  if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, intents, transaction);
   for (const [site, state] of added) sites.set(site, state);
-  await addEntries(connection, intents, changesSinceMatch, sites);
+  await addEntries(connection, intents, transaction, sites);
   const batchRows = new BatchRows();
   for (const row of [...(locked[2] ?? []), ...rows]) batchRows.add(row as BatchRow);
-  return {
+  const stored = toResponses(responses);
+  const state: BatchState = {
     sites,
     systemEpoch: locked[1]?.[0]?.epoch ?? "",
     timeline: connection.timeline,
     rows: batchRows,
-    changesSinceMatch,
-    responses: toResponses(responses),
+    transaction,
+    responses: stored,
   };
+  const { responseKey: own } = transaction;
+  return { state, answer: own && stored.get(responseKey(own.site_id, own.key_id, own.name)) };
+}
+
+/** Returns the keys that a batch needs, and the site and the response of the transaction's own idempotency key. */
+function keysOf(intents: readonly Intent[], { responseKey: own }: BatchTransaction): ReturnType<typeof keysOfBatch> {
+  const keys = keysOfBatch(intents);
+  if (!own) return keys;
+  const sites = [...new Set([...keys.sites, own.site_id])].sort((a, b) => a - b);
+  return { ...keys, sites, responses: [...keys.responses, own] };
 }
 
 function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
@@ -148,10 +136,10 @@ function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
 /** Reads the changes since writers found their records (`ifStillMatched`). Usually the revision of the site shows that nothing has changed. */
-async function addEntries(
+export async function addEntries(
   connection: PostgresConnection,
   intents: readonly Intent[],
-  changesSinceMatch: ChangesSinceMatch,
+  { changesSinceMatch }: BatchTransaction,
   sites: ReadonlyMap<number, SiteState>,
 ): Promise<void> {
   for (const part of changesSinceMatch.entriesToRead(intents)) {
@@ -171,22 +159,31 @@ async function insertSites(connection: PostgresConnection, missing: readonly num
   return toStates(locked);
 }
 
-/** Sends the statements that store the rows of a batch. Returns their promises. */
-function sendRows(connection: PostgresConnection, state: BatchState, result: BatchResult) {
-  const { entries: changes, rows, responses, newSites, sites } = result;
+/** Sends the statements that store the results of a batch. Returns their promises. */
+function sendResult(connection: PostgresConnection, state: BatchState, result: BatchResult) {
+  return [...sendRows(connection, result), ...sendSites(connection, state.sites, result.sites)];
+}
+
+/** Sends the statements that store the results of a batch, without the states of its sites. Returns their promises. */
+export function sendRows(connection: PostgresConnection, { entries, rows, responses, newSites }: BatchResult) {
   const added = newSites.map((id) => toSiteRow(id, newSiteState()));
-  const states = [...sites].map((id) => toSiteRow(id, state.sites.get(id) as SiteState));
   return [
     ...(added.length === 0 ? [] : [connection.query(sql.insertSites, added)]),
-    ...(changes.length === 0
+    ...(entries.length === 0
       ? []
-      : [
-          connection.query(sql.upsertRecords, [...rows]),
-          connection.query(sql.insertEntries, changes),
-          connection.query(sql.upsertSites, states),
-        ]),
+      : [connection.query(sql.upsertRecords, [...rows]), connection.query(sql.insertEntries, entries)]),
     ...(responses.length === 0 ? [] : [connection.query(sql.upsertResponses, responses)]),
   ];
+}
+
+/** Sends the statement that stores the states of the `changed` sites. Returns its promise. */
+export function sendSites(
+  connection: PostgresConnection,
+  sites: ReadonlyMap<number, SiteState>,
+  changed: ReadonlySet<number>,
+) {
+  const rows = [...changed].map((id) => toSiteRow(id, sites.get(id) as SiteState));
+  return rows.length === 0 ? [] : [connection.query(sql.upsertSites, rows)];
 }
 
 /** Converts rows of `sites` to states, with the ID of each. */

@@ -8,9 +8,10 @@ import { createOperationCalls } from "../database/operations.ts";
 import { replaceEpoch } from "../database/site-operations.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { parseAddress } from "./address.ts";
-import { commitAtomically, commitBatch, probeWrite } from "./commit.ts";
+import { commitBatch, probeWrite } from "./commit.ts";
 import { CommitListener } from "./commit-listener.ts";
 import { CommitNotifier } from "./commit-notifier.ts";
+import { commitTogether } from "./commit-together.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { dumpRows } from "./dump.ts";
@@ -109,8 +110,8 @@ function createCommits(
         notifier.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;
     },
-    commitAtomically: (batches, onOutcomes) =>
-      notifier.notifyAfter(commitAtomically(pool, timeoutMs, batches, onOutcomes)),
+    commitAtomically: (batches, onOutcomes, options) =>
+      notifier.notifyAfter(commitTogether(pool, timeoutMs, batches, onOutcomes, options)),
   };
 }
 

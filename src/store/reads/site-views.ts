@@ -152,6 +152,12 @@ export class SiteViews {
     if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#snapshots.applyEntry(snapshot, change);
   }
 
+  /** Applies the changes of one transaction, as `applyOwnCommit` does. Many changes are applied in the background. */
+  applyOwnCommits(site: number, changes: readonly RecordChange[], epoch: string, timeline?: number): void {
+    const snapshot = this.#snapshots.find(site);
+    if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#snapshots.applyMany(snapshot, changes);
+  }
+
   /** Returns the IDs of the sites in memory. */
   listCachedSites(): number[] {
     return this.#snapshots.listSites();

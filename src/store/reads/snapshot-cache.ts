@@ -25,7 +25,7 @@
 // - Requests see all entries of a replacement or none. Subscribers are notified of the cached snapshot of the system site only.
 
 import { SingleFlight } from "../../lib/concurrency.ts";
-import { yieldToEventLoop } from "../../lib/yielding.ts";
+import { yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
@@ -194,6 +194,21 @@ export class SnapshotCache {
     return true;
   }
 
+  /**
+   * Applies the changes of one transaction, which are in order. If they are many, a copy of the snapshot gets them in the background, and then replaces it;
+   * until then, the snapshot is as it was. Does nothing if changes before them are missing, or if a load is in flight: requests then catch up.
+   */
+  applyMany(snapshot: Snapshot, changes: readonly RecordChange[]): void {
+    const { siteId, epoch, timeline } = snapshot;
+    const [first, last] = [changes[0], changes.at(-1)];
+    if (!first || !last || first.revision !== snapshot.revision + 1) return;
+    const head = { revision: last.revision, epoch, timeline };
+    if (!isFarBehind(snapshot, head)) return void changes.every((change) => this.applyEntry(snapshot, change));
+    const { startedCount } = this.#loadsInFlight;
+    const make = () => this.#copyAndApply(snapshot, head, changes);
+    this.#startInBackground(siteId, () => this.#replaceSnapshot(siteId, head, startedCount, make));
+  }
+
   /** Drops a snapshot that differs from the database: evicts its site, so that the next request loads it, and reports the differences. */
   drop(snapshot: Snapshot, differences: readonly SnapshotDifference[]): void {
     const { siteId, epoch, revision } = snapshot;
@@ -295,6 +310,14 @@ export class SnapshotCache {
     }
     if (this.#dropped.has(snapshot)) return this.#readSnapshot(siteId, head);
     return copy;
+  }
+
+  /** Applies the changes up to `head` to a copy, as `#copyAndApplyEntries` does. */
+  async #copyAndApply(snapshot: Snapshot, head: Head, changes: readonly RecordChange[]): Promise<Snapshot> {
+    const copy = await snapshot.copy();
+    for await (const change of yieldBetween(changes))
+      if (!this.#applyOrDrop(copy, change)) return this.#readSnapshot(snapshot.siteId, head);
+    return this.#dropped.has(snapshot) ? this.#readSnapshot(snapshot.siteId, head) : copy;
   }
 
   #readSnapshot(site: number, head: Head): Promise<Snapshot> {

@@ -1,17 +1,16 @@
 // The embedded engine: puts together its read side on this thread (reads.ts) and its write side in the writer thread (writer-thread.ts).
 
 import type { Database } from "bun:sqlite";
-import type { Intent } from "../../model/change.ts";
-import type { Engine, OnOutcomes } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createOperationCalls, type ExecuteOperation, isRead } from "../database/operations.ts";
-import { isBatchAborted } from "../writes/batch.ts";
 import { CommitPoller, createCheckFactory, type UnchangedCheck } from "./commit-detection.ts";
+import { commitTogether } from "./commit-together.ts";
 import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { createFileCheck, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
-import { decodeOutcomes, encodeIntents, type SendCall } from "./messages.ts";
+import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { createViews, migrate } from "./migrate.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reads.ts";
@@ -88,7 +87,7 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
     openConnections: () => writer.call("open"),
     commit: async (intents, { atomic = false } = {}) =>
       decodeOutcomes(await writer.call("commit", encodeIntents(intents), atomic), intents),
-    commitAtomically: (batches, onOutcomes) => commitAtomically(writer, batches, onOutcomes),
+    commitAtomically: (batches, onOutcomes, options) => commitTogether(writer, batches, onOutcomes, options),
     probeWrite: () => writer.call("probeWrite"),
     deleteExpiredResponses: (before, most) => writer.call("deleteExpiredResponses", before, most),
     replaceAllData: (rows, save, amend) => fillAndSwapTables(openAgain, rows, save, amend),
@@ -107,50 +106,4 @@ function guarded(check: UnchangedCheck, guard: () => void): UnchangedCheck {
     guard();
     return check();
   };
-}
-
-/**
- * Maximum batches that were sent to the writer thread and have no result yet. With two, the thread finds the next batch as soon as it has finished
- * one. So the transaction, for which all other writers wait, is as short as possible.
- */
-const maxSent = 2;
-
-/** Implements `Engine.commitAtomically`. */
-function commitAtomically(
-  writer: WriterThread,
-  batches: Iterable<readonly Intent[]>,
-  onOutcomes: OnOutcomes,
-): Promise<void> {
-  return writer.uninterrupted(async (call) => {
-    await call("beginBatches");
-    let shouldCommit = false;
-    try {
-      shouldCommit = await sendBatches(call, batches, onOutcomes);
-    } finally {
-      await call("endBatches", shouldCommit);
-    }
-  });
-}
-
-/** Sends all batches. Returns false if a rejected intent has aborted the transaction. */
-async function sendBatches(
-  call: SendCall,
-  batches: Iterable<readonly Intent[]>,
-  onOutcomes: OnOutcomes,
-): Promise<boolean> {
-  const iterator = batches[Symbol.iterator]();
-  const sent: { readonly intents: readonly Intent[]; readonly result: Promise<string> }[] = [];
-  for (let next = iterator.next(); ; ) {
-    for (; !next.done && sent.length < maxSent; next = iterator.next()) {
-      const result = call("addBatch", encodeIntents(next.value));
-      // The failure is thrown below, when the result is awaited. Without this handler, it would be an unhandled rejection until then.
-      result.catch(() => {});
-      sent.push({ intents: next.value, result });
-    }
-    const first = sent.shift();
-    if (!first) return true;
-    const outcomes = decodeOutcomes(await first.result, first.intents);
-    await onOutcomes(outcomes);
-    if (isBatchAborted(outcomes, first.intents)) return false;
-  }
 }

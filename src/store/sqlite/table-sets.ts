@@ -16,13 +16,13 @@ import {
 } from "../database/table-swap.ts";
 import { tableNames } from "../database/tables.ts";
 import { amendWebhook } from "../database/webhook-state.ts";
-import { ChangesSinceMatch } from "../writes/changes-since-match.ts";
+import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { tableNamesIn } from "./database.ts";
+import { decideAndWrite, writerStatements } from "./decide-and-write.ts";
 import { fromSqlite } from "./errors.ts";
 import { version } from "./migrate.ts";
 import { dumpRows } from "./reads.ts";
 import { completeSitesIn, insertStatement, runForEachRow, runInTransaction, runStatements } from "./transaction.ts";
-import { decideAndWrite, writerStatements } from "./writer.ts";
 
 /** Implements `Engine.replaceAllData`, on connections that `open` opens. */
 export async function fillAndSwapTables(
@@ -146,6 +146,6 @@ function keyOf(database: Database, table: string): string[] {
 function amendSystem(database: Database, replaced: TableSet, amend: Amend): void {
   const { intents, webhooks } = runStatements(database, decideAmendments(replaced, amend));
   if (intents.length > 0)
-    requireAmended(decideAndWrite(writerStatements(database), intents, new ChangesSinceMatch(), true));
+    requireAmended(decideAndWrite(writerStatements(database), intents, new BatchTransaction(), true));
   for (const { key, secrets } of webhooks) runStatements(database, amendWebhook(key, secrets));
 }

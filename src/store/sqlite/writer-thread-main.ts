@@ -26,7 +26,7 @@ const calls: {
 } = {
   open: () => undefined,
   commit: (target, text, atomic) => decideEncoded(text, (intents) => target.commit(intents, atomic)),
-  beginBatches: (target) => target.beginBatches(),
+  beginBatches: (target, options) => target.beginBatches(options),
   addBatch: (target, text) => decideEncoded(text, (intents) => target.addBatch(intents)),
   endBatches: (target, shouldCommit) => target.endBatches(shouldCommit),
   probeWrite: (target) => target.probeWrite(),

@@ -8,6 +8,7 @@
 //
 // If the thread ends, the outcomes of the calls in flight are unknown: they throw `unavailable`. The next call starts another thread.
 
+import { nextImmediate } from "../../lib/yielding.ts";
 import { ProblemError, unavailableError } from "../../model/errors.ts";
 import { type OperationName, operations } from "../database/operations.ts";
 import type { OperationCall, SendCall, WriterCall, WriterFailure, WriterResult, WriterStart } from "./messages.ts";
@@ -42,7 +43,11 @@ export class WriterThread {
 
   /** Runs `work` with a function that sends calls. The thread executes no other calls in between. */
   async uninterrupted<T>(work: (call: SendCall) => Promise<T>): Promise<T> {
-    while (this.#uninterrupted) await this.#uninterrupted;
+    while (this.#uninterrupted) {
+      await this.#uninterrupted;
+      // The calls that have waited for the same end are sent first. Otherwise long transactions could follow on each other.
+      await nextImmediate();
+    }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#uninterrupted = promise;
     try {

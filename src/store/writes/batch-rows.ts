@@ -1,10 +1,27 @@
-// The rows of the records that a batch changes or checks. An engine adds the rows that it has locked and read; each decision (batch.ts) updates the row of its
+// The rows that a batch changes or checks, and the rows that it stores. An engine adds the rows that it has locked and read; each decision (batch.ts) updates the row of its
 // record, so that the next intent sees its effect.
 
-import type { JournalEntry } from "../../model/change.ts";
+import type { JournalEntry, Operation } from "../../model/change.ts";
 
 /** A journal entry to store. */
 export type JournalRow = JournalEntry & { readonly site_id: number };
+
+/** The response to the first write with an idempotency key. */
+export interface StoredResponse {
+  readonly digest: string;
+  readonly at: number;
+  readonly operation: Operation;
+  readonly id: number;
+  readonly revision: number;
+  readonly body: string;
+}
+
+/** The response for an idempotency key to store. */
+export type ResponseRow = StoredResponse & {
+  readonly site_id: number;
+  readonly key_id: number;
+  readonly name: string;
+};
 
 /** The row of a record that a batch names, after the intents that were decided so far. */
 export interface BatchRow {

@@ -8,30 +8,28 @@
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
 // 5. The condition `ifStillMatched` holds (changes-since-match.ts).
-// 6. The conditions on the record hold (decide-record-change.ts).
+// 6. The record was not created by the same run (batch-transaction.ts).
+// 7. The conditions on the record hold (decide-record-change.ts).
 //
 // Every change of a record in the program is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy),
 // `importSiteRows` (import-site) and `dropSite` (site remove).
 
-import { headVersion, type Intent, type Operation, type Outcome, type RecordAfterWrite } from "../../model/change.ts";
+import {
+  headVersion,
+  type Intent,
+  type Operation,
+  type Outcome,
+  type RecordAfterWrite,
+  type RejectedOutcome,
+} from "../../model/change.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { countsAfterChange } from "../database/record-counts.ts";
 import { isUsableEpoch, type SiteState } from "../database/site-state.ts";
-import { type BatchRow, BatchRows, type JournalRow } from "./batch-rows.ts";
-import { ChangesSinceMatch } from "./changes-since-match.ts";
+import { type BatchRow, BatchRows, type JournalRow, type ResponseRow, type StoredResponse } from "./batch-rows.ts";
+import { BatchTransaction } from "./batch-transaction.ts";
 import { decideRecordChange } from "./decide-record-change.ts";
 import { authorizationKeys, rejectIfAuthorizationChanged, type SystemRecordKey } from "./write-authorization.ts";
-
-/** The response to the first write with an idempotency key. */
-export interface StoredResponse {
-  readonly digest: string;
-  readonly at: number;
-  readonly operation: Operation;
-  readonly id: number;
-  readonly revision: number;
-  readonly body: string;
-}
 
 /**
  * The rows that a batch may change or check. An engine reads them in the transaction of the batch. `decideBatch` updates them, so that each intent sees
@@ -43,13 +41,11 @@ export interface BatchState {
   readonly responses: Map<string, StoredResponse>;
   /** The epoch of the system site; empty if the system site was never written to. */
   readonly systemEpoch: string;
-  /** The changes since writers found their records by a match value. The batches of a transaction share this object. */
-  readonly changesSinceMatch: ChangesSinceMatch;
+  /** The state that the batches of the transaction share. */
+  readonly transaction: BatchTransaction;
   /** As `Head.timeline`. */
   readonly timeline?: number;
 }
-
-type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
 
 /** The outcomes, and the rows to store. A record that changed several times has one row. */
 export interface BatchResult {
@@ -87,8 +83,8 @@ export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
 }
 
 /** Returns a state without rows. The caller adds the rows that the intents need. */
-export function emptyBatchState(systemEpoch: string, changesSinceMatch = new ChangesSinceMatch()): BatchState {
-  return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, changesSinceMatch };
+export function emptyBatchState(systemEpoch: string, transaction = new BatchTransaction()): BatchState {
+  return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, transaction };
 }
 
 export function responseKey(site: number, keyId: number, name: string): string {
@@ -106,7 +102,11 @@ export function decideBatch(intents: readonly Intent[], state: BatchState, atomi
     const rejected = rejectIfAuthorizationChanged(intent, state) ?? rejectIfSiteNotUsable(intent, state);
     const outcome = rejected ?? findReplay(intent, state) ?? decideIntent(intent, state, result);
     result.outcomes.push(outcome);
-    if (atomic && abortsBatch(outcome, intent)) return { ...emptyBatchResult(), outcomes: result.outcomes };
+    if (atomic && abortsBatch(outcome, intent)) {
+      state.transaction.abort();
+      return { ...emptyBatchResult(), outcomes: result.outcomes };
+    }
+    state.transaction.trackOutcome(outcome);
   }
   requireSound(result.entries, revisions, state);
   return result;
@@ -122,8 +122,11 @@ export function isBatchAborted(outcomes: readonly Outcome[], intents: readonly I
   return last !== undefined && abortsBatch(last, intents[outcomes.length - 1] as Intent);
 }
 
+/** The reasons of a rejection that concern the writer, not the record: an optional intent aborts its batch too, so that the writer begins again. */
+const reasonsToBeginAgain: ReadonlySet<string> = new Set(["other-epoch", "authorization-changed", "match-changed"]);
+
 function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
-  return outcome.kind === "rejected" && (!isOptional || outcome.rejectionReason === "other-epoch");
+  return outcome.kind === "rejected" && (!isOptional || reasonsToBeginAgain.has(outcome.rejectionReason));
 }
 
 /**
@@ -161,16 +164,10 @@ function findReplay(intent: Intent, state: BatchState): Outcome | undefined {
 
 function decideIntent(intent: Intent, state: BatchState, result: BatchResult): Outcome {
   const site = state.sites.get(intent.site) as SiteState;
-  if (intent.ifHead !== undefined && intent.ifHead !== headVersion(site)) {
-    return { kind: "rejected", rejectionReason: "precondition-failed" };
-  }
-  if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch)
-    return { kind: "rejected", rejectionReason: "other-epoch" };
-  const last = site.lastIds[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : state.rows.find(intent.site, intent.resource, intent.id);
-  if (intent.ifStillMatched && !state.changesSinceMatch.isConditionMet(intent, intent.ifStillMatched, row?.body)) {
-    return { kind: "rejected", rejectionReason: "match-changed" };
-  }
+  const rejectionReason = findUnmetCondition(intent, site, row, state.transaction);
+  if (rejectionReason) return { kind: "rejected", rejectionReason };
+  const last = site.lastIds[intent.resource] ?? 0;
   if (row) requireInJournal(row, site);
   const decision = decideRecordChange(intent, row, last + 1, site.epoch);
   if (decision.kind === "rejected") return decision;
@@ -184,9 +181,10 @@ function decideIntent(intent: Intent, state: BatchState, result: BatchResult): O
   site.lastIds[intent.resource] = Math.max(last, decision.id);
   result.sites.add(intent.site);
   site.last_at = Math.max(site.last_at, intent.at);
-  const change = toJournalRow(intent, operation, decision, row, site);
+  const run = state.transaction.runOf(intent, site.revision);
+  const change = toJournalRow(intent, operation, { ...decision, run }, row, site);
   result.entries.push(change);
-  state.changesSinceMatch.track(intent.site, change);
+  state.transaction.trackChange(change);
   const { resource, revision } = change;
   if (intent.site === systemSite && resource === siteResourceName && operation === "create")
     result.newSites.push(change.id);
@@ -196,6 +194,21 @@ function decideIntent(intent: Intent, state: BatchState, result: BatchResult): O
   result.rows.add(state.rows.upsertFromEntry(row, change));
   addStoredResponse(intent, change, state, result);
   return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: state.timeline };
+}
+
+/** Returns the reason to reject an intent before its record is decided, if any. */
+function findUnmetCondition(
+  intent: Intent,
+  site: SiteState,
+  row: BatchRow | undefined,
+  transaction: BatchTransaction,
+): RejectedOutcome["rejectionReason"] | undefined {
+  const { ifHead, ifEpoch, ifStillMatched } = intent;
+  if (ifHead !== undefined && ifHead !== headVersion(site)) return "precondition-failed";
+  if (ifEpoch !== undefined && ifEpoch !== site.epoch) return "other-epoch";
+  const { changesSinceMatch } = transaction;
+  if (ifStillMatched && !changesSinceMatch.isConditionMet(intent, ifStillMatched, row?.body)) return "match-changed";
+  return transaction.hasCreated(intent) ? "not-found" : undefined;
 }
 
 /** Asserts that the row of a record was not changed after the last entry of the journal. */
@@ -214,11 +227,11 @@ interface RecordState {
 function toJournalRow(
   intent: Intent,
   operation: Operation,
-  { id, body }: { id: number; body: string },
+  { id, body, run }: Pick<JournalRow, "id" | "body" | "run">,
   row: BatchRow | undefined,
   { revision, last_at: at }: SiteState,
 ): JournalRow {
-  const { site: site_id, actor, resource, run = null } = intent;
+  const { site: site_id, actor, resource } = intent;
   const before = operation === "update" && row ? row.body : null;
   return { site_id, revision, at, actor, resource, id, operation, body, run, before };
 }

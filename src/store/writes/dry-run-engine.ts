@@ -7,11 +7,12 @@
 import { openScratch } from "../../lib/scratch-database.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { CommitOptions, Engine, EngineCommits, RecordRow, SiteRows } from "../../model/engine.ts";
+import type { CommitOptions, Engine, EngineCommits, RecordRow, SiteRows, TogetherResult } from "../../model/engine.ts";
 import { OutdatedError, withTemporaryFileErrors } from "../../model/errors.ts";
 import { newSiteState, type SiteState } from "../database/site-state.ts";
-import { decideBatch, emptyBatchState, isBatchAborted, keysOfBatch } from "./batch.ts";
+import { decideBatch, emptyBatchState, keysOfBatch } from "./batch.ts";
 import type { BatchRow, BatchRows } from "./batch-rows.ts";
+import { BatchTransaction } from "./batch-transaction.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the records cannot be kept in a temporary file for the dry run");
 
@@ -45,13 +46,16 @@ export class DryRunEngine implements EngineCommits {
     return this.#decide(intents, options?.atomic);
   }
 
-  /** @throws OutdatedError as `commit` */
-  async commitAtomically(...[batches, onOutcomes]: Parameters<Engine["commitAtomically"]>): Promise<void> {
+  /** The result has no run, because nothing is stored. @throws OutdatedError as `commit` */
+  async commitAtomically(
+    ...[batches, onOutcomes, { run } = {}]: Parameters<Engine["commitAtomically"]>
+  ): Promise<TogetherResult> {
+    using transaction = new BatchTransaction({ run }, run === undefined);
     for (const intents of batches) {
-      const outcomes = await this.#decide(intents, true);
-      await onOutcomes(outcomes);
-      if (isBatchAborted(outcomes, intents)) return;
+      await onOutcomes(await this.#decide(intents, true, transaction));
+      if (transaction.isAborted) return { kind: "aborted" };
     }
+    return { kind: "committed", run: null };
   }
 
   /**
@@ -66,9 +70,13 @@ export class DryRunEngine implements EngineCommits {
     this.#changed.close();
   }
 
-  async #decide(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]> {
+  async #decide(
+    intents: readonly Intent[],
+    atomic?: boolean,
+    transaction = new BatchTransaction(),
+  ): Promise<readonly Outcome[]> {
     await this.#yieldIfDue();
-    const state = emptyBatchState("");
+    const state = emptyBatchState("", transaction);
     const unchanged = withScratchErrors(() => this.#addChanged(keysOfBatch(intents).records, state.rows));
     const read = await this.#read(unchanged);
     const revisions = new Map<BatchRow, number>();

@@ -7,10 +7,11 @@
 // 4 ticks bring no read. At most 8 outcomes per tick are sent to clients meanwhile. Without reads, writes do not wait. The measurements behind these
 // numbers are in bench/measured/storage.md ("Reads beside writes", "Responses in parts").
 
+import { Semaphore } from "../../lib/concurrency.ts";
 import { Histogram } from "../../lib/metrics.ts";
 import { nextImmediate } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { Engine } from "../../model/engine.ts";
+import type { Engine, OnOutcomes, TogetherOptions, TogetherResult } from "../../model/engine.ts";
 import { ProblemError, RetryableError } from "../../model/errors.ts";
 import type { SiteViews } from "../reads/site-views.ts";
 
@@ -18,6 +19,8 @@ import type { SiteViews } from "../reads/site-views.ts";
 const maxBatchWrites = 512;
 /** Maximum writes that wait for a transaction. */
 const maxQueuedWrites = 10_000;
+/** Maximum transactions of many writes that run or wait. The writes are in memory, and each transaction takes up to a quarter of a second. */
+const maxTogether = 16;
 /** Maximum ticks that a batch waits for more writes. */
 const maxGatherTicks = 8;
 /**
@@ -30,6 +33,8 @@ const quietTicks = 4;
 /** Maximum outcomes that are sent to clients in one tick, while reads arrive. */
 const responsesPerTick = 8;
 
+type DoneOutcome = Extract<Outcome, { readonly kind: "done" }>;
+
 interface QueuedWrite {
   readonly intent: Intent;
   readonly resolve: (outcome: Outcome) => void;
@@ -41,6 +46,9 @@ export class WriteQueue {
   readonly batchSizes = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, maxBatchWrites]);
   readonly #engine: Engine;
   readonly #siteViews: SiteViews;
+  readonly #together = new Semaphore(1);
+  /** The number of transactions of `commitTogether` that run or wait. */
+  #togetherCount = 0;
   #queue: QueuedWrite[] = [];
   #committing = false;
   /** The number of writes in the last batch. */
@@ -68,6 +76,48 @@ export class WriteQueue {
     const outcome = new Promise<Outcome>((resolve, reject) => void this.#queue.push({ intent, resolve, reject }));
     if (!this.#committing) void this.#commitBatches();
     return outcome;
+  }
+
+  /**
+   * Commits the batches of a request for many records in one transaction, as `Engine.commitAtomically` does. Such transactions of this process run one
+   * after the other, so that other writers, of this process and of others, are served in between. Resolves when the result is on durable storage. The
+   * changes are applied to the snapshot of this process in the background.
+   * @throws RetryableError if too many of these transactions wait; nothing was written
+   * @throws as `enqueue` and `Engine.commitAtomically`
+   */
+  async commitTogether(
+    site: number,
+    batches: Iterable<readonly Intent[]>,
+    onOutcomes: OnOutcomes,
+    options?: TogetherOptions,
+  ): Promise<TogetherResult> {
+    if (this.#togetherCount >= maxTogether) throw new RetryableError("too many batches of writes are waiting");
+    this.#togetherCount++;
+    try {
+      return await this.#together.run(() => this.#commitAll(site, batches, onOutcomes, options));
+    } finally {
+      this.#togetherCount--;
+    }
+  }
+
+  async #commitAll(
+    site: number,
+    batches: Iterable<readonly Intent[]>,
+    onOutcomes: OnOutcomes,
+    options?: TogetherOptions,
+  ): Promise<TogetherResult> {
+    const done: DoneOutcome[] = [];
+    const collect: OnOutcomes = (outcomes) => {
+      for (const outcome of outcomes) if (outcome.kind === "done") done.push(outcome);
+      return onOutcomes(outcomes);
+    };
+    const result = await this.#engine.commitAtomically(batches, collect, options);
+    const last = done.at(-1);
+    if (result.kind === "committed" && last) {
+      const changes = done.map(({ change }) => change);
+      this.#siteViews.applyOwnCommits(site, changes, last.epoch, last.timeline);
+    }
+    return result;
   }
 
   /** Counts a read, because reads go before writes. */

@@ -1,0 +1,140 @@
+// The state that the batches of one transaction share while they are decided one after the other (batch.ts): the run of their changes, the records that
+// they have created, and the response for an idempotency key of all of them. Like the decisions, it uses no clock and no database.
+
+import type { Intent, Outcome } from "../../model/change.ts";
+import type { NotStored, StoredBatch, TogetherOptions, TogetherResult } from "../../model/engine.ts";
+import { idempotencyLifetimeMs } from "../../model/limits.ts";
+import { toRunId } from "../../model/run.ts";
+import type { JournalRow, ResponseRow, StoredResponse } from "./batch-rows.ts";
+import { ChangesSinceMatch } from "./changes-since-match.ts";
+
+/** The primary key of a stored response. */
+type ResponseKey = Pick<ResponseRow, "site_id" | "key_id" | "name">;
+
+/** The record of a stored response (`ResponseRow.body`) of a whole transaction. `Not` has the index of each intent, and what became of it. */
+interface StoredBody {
+  readonly Run: string | null;
+  readonly Not: readonly (
+    | readonly [index: number, id: number, revision: number]
+    | readonly [index: number, reason: string]
+  )[];
+  readonly Pre: string;
+}
+
+/** One transaction, while its batches are decided. A transaction without options has one batch, or any number of them. */
+export class BatchTransaction {
+  /** The changes since writers found their records by a match value. */
+  readonly changesSinceMatch: ChangesSinceMatch;
+  readonly #options: TogetherOptions;
+  /** The IDs of the records that the run has created, by resource. */
+  readonly #created = new Map<string, Set<number>>();
+  readonly #not: StoredBody["Not"][number][] = [];
+  /** The number of intents that were decided. */
+  #size = 0;
+  #run: string | null = null;
+  #lastRevision = 0;
+  #isAborted = false;
+
+  /** @param isLarge whether the transaction may change any number of records */
+  constructor(options: TogetherOptions = {}, isLarge = false) {
+    this.#options = options;
+    this.changesSinceMatch = new ChangesSinceMatch(isLarge);
+  }
+
+  [Symbol.dispose](): void {
+    this.changesSinceMatch[Symbol.dispose]();
+  }
+
+  /** Whether a rejected intent has ended the transaction. Then nothing of it is stored. */
+  get isAborted(): boolean {
+    return this.#isAborted;
+  }
+
+  /** The result, once the transaction was committed or rolled back. */
+  get result(): TogetherResult {
+    return this.#isAborted ? { kind: "aborted" } : { kind: "committed", run: this.#run };
+  }
+
+  /** The key of the stored response to read before anything is decided; undefined if the transaction has no idempotency key. */
+  get responseKey(): ResponseKey | undefined {
+    const { idempotency } = this.#options;
+    return idempotency && { site_id: idempotency.site, key_id: idempotency.keyId, name: idempotency.name };
+  }
+
+  /** Returns the result that a stored response gives, instead of storing anything; undefined without a response, or if it has expired. */
+  findReplay(response: StoredResponse | null | undefined): TogetherResult | undefined {
+    const { idempotency } = this.#options;
+    if (!idempotency || !response || response.at <= idempotency.at - idempotencyLifetimeMs) return undefined;
+    if (response.digest !== idempotency.digest) return { kind: "idempotency-key-reused" };
+    return { kind: "replayed", stored: toStoredBatch(response) };
+  }
+
+  /** Returns the run of the journal entry `revision`. The first entry of a transaction decides the ID of its run. */
+  runOf(intent: Intent, revision: number): string | null {
+    const { run } = this.#options;
+    if (!run) return intent.run ?? null;
+    this.#run ??= toRunId(run.id, revision, run.size);
+    return this.#run;
+  }
+
+  /** Whether the intent names a record that its own run has created. The writer cannot have seen it. */
+  hasCreated({ operation, resource, id }: Intent): boolean {
+    if (id === undefined || operation === "create") return false;
+    return this.#created.get(resource)?.has(id) ?? false;
+  }
+
+  /** Tracks a change of this transaction. */
+  trackChange(change: JournalRow): void {
+    const { site_id: site, resource, id, operation, revision } = change;
+    this.changesSinceMatch.track(site, change);
+    this.#lastRevision = revision;
+    if (!this.#options.run || operation !== "create") return;
+    const created = this.#created.get(resource);
+    if (created) created.add(id);
+    else this.#created.set(resource, new Set([id]));
+  }
+
+  /** Tracks the outcome of the next intent. */
+  trackOutcome(outcome: Outcome): void {
+    const index = this.#size++;
+    if (!this.#options.idempotency || outcome.kind === "done") return;
+    if (outcome.kind === "rejected") this.#not.push([index, outcome.rejectionReason]);
+    else this.#not.push([index, outcome.id, outcome.revision]);
+  }
+
+  /** Ends the transaction because of a rejected intent. */
+  abort(): void {
+    this.#isAborted = true;
+  }
+
+  /** Returns the response to store, after all batches; undefined if the transaction has no idempotency key. */
+  toResponse(): ResponseRow | undefined {
+    const { idempotency } = this.#options;
+    const key = this.responseKey;
+    if (!idempotency || !key) return undefined;
+    const body: StoredBody = { Run: this.#run, Not: this.#not, Pre: idempotency.pre };
+    const { digest, at } = idempotency;
+    // No single write has a digest of this kind, so nobody takes the row for the response to one.
+    const row = {
+      operation: "update",
+      id: this.#size,
+      revision: this.#lastRevision,
+      body: JSON.stringify(body),
+    } as const;
+    return { ...key, digest, at, ...row };
+  }
+}
+
+function toStoredBatch({ id, body }: StoredResponse): StoredBatch {
+  const { Run: run, Not, Pre: pre } = JSON.parse(body) as StoredBody;
+  return { run, size: id, not: Not.map(toNotStored), pre };
+}
+
+function toNotStored([index, what, revision]: readonly [number, number | string, number?]): NotStored {
+  if (typeof what === "number") return { index, kind: "unchanged", id: what, revision: revision as number };
+  return {
+    index,
+    kind: "rejected",
+    rejectionReason: what as Extract<NotStored, { kind: "rejected" }>["rejectionReason"],
+  };
+}

@@ -1,0 +1,251 @@
+// Runs of clients: several batches that an engine commits in one transaction, with one run and one idempotency key (`TogetherOptions`).
+
+import { describe, expect, test } from "bun:test";
+import type { Intent, Outcome } from "../../src/model/change.ts";
+import type { Engine, TogetherOptions, TogetherResult } from "../../src/model/engine.ts";
+import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
+import { parseRun } from "../../src/model/run.ts";
+import { engineKinds, useTwoEngines } from "../support/engine/engines.ts";
+import { createBrand, createIntent, deleteBrand, updateBrand } from "../support/engine/intents.ts";
+
+const id = "k3J9aZ0q";
+
+describe.each(engineKinds)("on $name", (kind) => {
+  let engine: Engine;
+  let other: Engine;
+  useTwoEngines(kind, (first, second) => {
+    [engine, other] = [first, second];
+  });
+  let site = 0;
+
+  const idempotencyOf = (name: string, more: Partial<TogetherOptions["idempotency"]> = {}) => ({
+    ...{ site, keyId: 3, name, digest: "batch:d", at: 1000, pre: '["pre"]' },
+    ...more,
+  });
+  const creates = (...names: string[]) => names.map((name) => createBrand(site, name));
+  /** Commits batches. Returns the result, and a text for each outcome. */
+  async function commit(batches: readonly (readonly Intent[])[], options: TogetherOptions = {}, on = engine) {
+    const kinds: string[] = [];
+    const size = batches.flat().length;
+    const onOutcomes = (outcomes: readonly Outcome[]) => {
+      for (const outcome of outcomes)
+        kinds.push(outcome.kind === "rejected" ? outcome.rejectionReason : `${outcome.kind} ${outcome.id}`);
+    };
+    const result = await on.commitAtomically(batches, onOutcomes, { run: { id, size }, ...options });
+    return { result, kinds };
+  }
+  const runsInJournal = async () =>
+    (await engine.readJournalPage(site, 0, 1000)).entries.map(({ revision, run }) => [revision, run]);
+  const namesOf = async () =>
+    (await engine.readPage(site, "brand", { limit: 1000, offset: 0 })).rows.map(
+      ({ body }) => JSON.parse(body ?? "").Name,
+    );
+
+  test("all changes of a transaction have one run, whose ID names their revisions", async () => {
+    site++;
+    await engine.commit(creates("a", "b"));
+    const unchanged = updateBrand(site, 1, { Name: "a" });
+    const batches = [[unchanged], creates("c"), [updateBrand(site, 2, { Name: "B" }), ...creates("d")]];
+    const { result, kinds } = await commit(batches);
+    expect(kinds).toEqual(["unchanged 1", "done 3", "done 2", "done 4"]);
+    expect(result).toEqual({ kind: "committed", run: `${id}-3-4` });
+    expect(parseRun(`${id}-3-4`)).toEqual({ first: 3, last: 6 });
+    const run = `${id}-3-4`;
+    expect(await runsInJournal()).toEqual([
+      [1, null],
+      [2, null],
+      [3, run],
+      [4, run],
+      [5, run],
+    ]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("a transaction that changes nothing has no run, and without options the intents keep theirs", async () => {
+    site++;
+    await engine.commit(creates("a"));
+    expect(await commit([[updateBrand(site, 1, { Name: "a" })]])).toEqual({
+      result: { kind: "committed", run: null },
+      kinds: ["unchanged 1"],
+    });
+    const own = [{ ...createBrand(site, "b"), run: "own" }];
+    expect(await engine.commitAtomically([own], () => {})).toEqual({ kind: "committed", run: null });
+    expect(await runsInJournal()).toEqual([
+      [1, null],
+      [2, "own"],
+    ]);
+  });
+
+  test("later batches see the changes of the earlier ones, in any distance", async () => {
+    site++;
+    await engine.commit(creates("a", "b"));
+    const step = (name: string) => [updateBrand(site, 1, { Name: name }), ...creates(name)];
+    const { kinds } = await commit([
+      step("1"),
+      [updateBrand(site, 2, { Name: "B" })],
+      [updateBrand(site, 1, { Name: "1" })],
+      step("2"),
+      [deleteBrand(site, 1)],
+      creates("3"),
+      [{ ...updateBrand(site, 1, { Name: "x" }), isOptional: true }],
+      [createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name: "again" } })],
+    ]);
+    expect(kinds).toEqual([
+      "done 1",
+      "done 3",
+      "done 2",
+      "unchanged 1",
+      "done 1",
+      "done 4",
+      "done 1",
+      "done 5",
+      "not-found",
+      "done 1",
+    ]);
+    expect(await namesOf()).toEqual(["again", "B", "1", "2", "3"]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("no intent may name a record that its own run has created, in its own batch or in an earlier one", async () => {
+    site++;
+    for (const batches of [
+      [[...creates("a"), updateBrand(site, 1, { Name: "b" })]],
+      [creates("a"), [deleteBrand(site, 1)]],
+      [[{ ...createBrand(site, "a"), id: 7 }], creates("b"), [updateBrand(site, 7, { Name: "b" })]],
+    ]) {
+      const { result, kinds } = await commit(batches);
+      expect([result, kinds.at(-1)]).toEqual([{ kind: "aborted" }, "not-found"]);
+    }
+    const optional = { ...deleteBrand(site, 1), isOptional: true };
+    expect((await commit([[...creates("a"), optional], creates("b")])).kinds).toEqual([
+      "done 1",
+      "not-found",
+      "done 2",
+    ]);
+    // A command may do this.
+    await engine.commitAtomically([creates("c"), [deleteBrand(site, 3)]], () => {});
+    expect(await namesOf()).toEqual(["a", "b"]);
+  });
+
+  test("nothing is stored after a rejection, and the next transaction has the same revisions", async () => {
+    site++;
+    const name = "aborted";
+    const batches = [creates("a"), [deleteBrand(site, 99)], creates("b")];
+    const { result, kinds } = await commit(batches, { idempotency: idempotencyOf(name) });
+    expect([result, kinds]).toEqual([{ kind: "aborted" }, ["done 1", "not-found"]]);
+    const again = await commit([creates("a")], { idempotency: idempotencyOf(name) });
+    expect(again.result).toEqual({ kind: "committed", run: `${id}-1-1` });
+  });
+
+  test("an optional intent is left out, unless its writer has to begin again", async () => {
+    site++;
+    const left = { ...deleteBrand(site, 99), isOptional: true };
+    expect((await commit([[left, ...creates("a")]])).kinds).toEqual(["not-found", "done 1"]);
+    for (const [reason, more] of [
+      ["other-epoch", { ifEpoch: "other" }],
+      ["other-epoch", { ifSystemEpoch: "other" }],
+      ["authorization-changed", { authorizedBy: { keyId: 99, revision: 0 } }],
+      ["match-changed", { ifStillMatched: { keys: ["Name"], value: "b", revision: 1 } }],
+    ] as const) {
+      const { result, kinds } = await commit([
+        creates("b"),
+        [{ ...updateBrand(site, 1, {}), isOptional: true, ...more }],
+      ]);
+      expect([result, kinds]).toEqual([{ kind: "aborted" }, ["done 2", reason]]);
+    }
+  });
+
+  test("a repeated transaction gets what the first has stored, from any process, and changes nothing", async () => {
+    site++;
+    await engine.commit(creates("a"));
+    const batches = [
+      [updateBrand(site, 1, { Name: "a" }), ...creates("b")],
+      [{ ...deleteBrand(site, 99), isOptional: true }, updateBrand(site, 1, { Name: "A" })],
+    ];
+    const idempotency = idempotencyOf("same");
+    const first = await commit(batches, { idempotency });
+    const run = `${id}-2-4`;
+    expect(first.result).toEqual({ kind: "committed", run });
+    const replayed: TogetherResult = {
+      kind: "replayed",
+      stored: {
+        run,
+        size: 4,
+        not: [
+          { index: 0, kind: "unchanged", id: 1, revision: 1 },
+          { index: 2, kind: "rejected", rejectionReason: "not-found" },
+        ],
+        pre: '["pre"]',
+      },
+    };
+    for (const on of [engine, other])
+      expect(await commit(batches, { idempotency: { ...idempotency, pre: "", at: 2000 } }, on)).toEqual({
+        result: replayed,
+        kinds: [],
+      });
+    const reused = await commit(batches, { idempotency: { ...idempotency, digest: "batch:other" } });
+    expect(reused).toEqual({ result: { kind: "idempotency-key-reused" }, kinds: [] });
+    expect((await engine.readHeads([site]))[0]?.revision).toBe(3);
+  });
+
+  test("a transaction without intents is repeated too, and an expired response is not used", async () => {
+    site++;
+    const idempotency = idempotencyOf("nothing");
+    expect((await commit([], { idempotency })).result).toEqual({ kind: "committed", run: null });
+    const stored = { run: null, size: 0, not: [], pre: '["pre"]' };
+    expect((await commit([], { idempotency })).result).toEqual({ kind: "replayed", stored });
+    const later = { ...idempotency, at: 1000 + idempotencyLifetimeMs };
+    expect((await commit([creates("a")], { idempotency: later })).result).toEqual({
+      kind: "committed",
+      run: `${id}-1-1`,
+    });
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("a single write with the idempotency key of a transaction is rejected, and the other way round", async () => {
+    site++;
+    await commit([creates("a")], { idempotency: idempotencyOf("key") });
+    const single = { ...createBrand(site, "b"), at: 1000, idempotency: { keyId: 3, name: "key", digest: "d" } };
+    expect(await engine.commit([single])).toEqual([{ kind: "rejected", rejectionReason: "idempotency-key-reused" }]);
+    await engine.commit([{ ...single, idempotency: { ...single.idempotency, name: "single" } }]);
+    const { result } = await commit([creates("c")], { idempotency: idempotencyOf("single") });
+    expect(result).toEqual({ kind: "idempotency-key-reused" });
+  });
+
+  test("of two transactions with the same key at once, from two processes, one is stored and the other repeats it", async () => {
+    site++;
+    const batches = Array.from({ length: 10 }, (_, n) => creates(`${n}`, "x"));
+    const idempotency = idempotencyOf("race");
+    const results = await Promise.all([engine, other].map((on) => commit(batches, { idempotency }, on)));
+    const kinds = results.map(({ result }) => result.kind);
+    expect(kinds.toSorted()).toEqual(["committed", "replayed"]);
+    expect((await engine.readHeads([site]))[0]?.revision).toBe(20);
+  });
+
+  test("transactions and single writes at once, from two processes: each run has revisions without a gap", async () => {
+    site++;
+    const batches = Array.from({ length: 5 }, (_, n) => creates(`${n}`, "x", "y"));
+    const works = Array.from({ length: 6 }, (_, n) => commit(batches, {}, n % 2 === 0 ? engine : other));
+    const singles = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? engine : other).commit(creates("single")));
+    const runs = (await Promise.all(works)).map(({ result }) => (result.kind === "committed" ? result.run : undefined));
+    await Promise.all(singles);
+    const entries = await runsInJournal();
+    expect(entries.map(([revision]) => revision)).toEqual(Array.from({ length: 110 }, (_, n) => n + 1));
+    for (const run of runs) {
+      const { first, last } = parseRun(run ?? "") as { first: number; last: number };
+      expect(entries.slice(first - 1, last).map(([, one]) => one)).toEqual(new Array(15).fill(run));
+    }
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("a batch that cannot be made leaves nothing, and others write again", async () => {
+    site++;
+    function* batches() {
+      yield creates("a");
+      yield creates("b");
+      throw new Error("no more");
+    }
+    await expect(engine.commitAtomically(batches(), () => {}, { run: { id, size: 9 } })).rejects.toThrow("no more");
+    expect((await commit([creates("c")])).result).toEqual({ kind: "committed", run: `${id}-1-1` });
+  });
+});
