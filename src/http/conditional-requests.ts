@@ -34,11 +34,12 @@ export function isNotModified(headers: HeaderFields, etag: Etag): boolean {
 
 /**
  * Returns the versions that `If-Match` accepts; undefined for every version. Representations are ignored. A weak tag never matches (section 13.1.1).
+ * @param name what the client calls it, for the message
  * @throws ProblemError `bad-request` if the header is not a list of entity tags, because it would be unsafe to ignore it
  */
-export function versionsInIfMatch(header: string | null): readonly string[] | undefined {
+export function versionsInIfMatch(header: string | null, name = "If-Match"): readonly string[] | undefined {
   if (header === null || header.trim() === "*") return undefined;
-  requireTags("If-Match", header);
+  requireTags(name, header);
   return tagsOf(header, true).map(versionIn);
 }
 

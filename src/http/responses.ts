@@ -1,7 +1,7 @@
 // Makes responses with the header fields that all responses have (contract section 3): a request ID, and the permission for scripts of every origin.
 // Caches may store only the documentation. Also makes problem documents of errors (contract section 8).
 
-import { formats, statusOf } from "../formats/format.ts";
+import { formats, type Problem, statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { redactKeys } from "../model/api-key.ts";
@@ -114,7 +114,10 @@ export function toProblemResponse(context: RequestContext, problemError: Problem
 }
 
 /** Returns the problem document of an error. A problem can quote what the client has sent. A key in it is shortened, because clients log problems. */
-export function toProblemDocument(context: RequestContext, { code, message, fieldErrors }: ProblemError) {
+export function toProblemDocument(
+  context: Pick<RequestContext, "id">,
+  { code, message, fieldErrors }: ProblemError,
+): Problem {
   const redacted = fieldErrors.map((error) => ({
     ...error,
     field: redactKeys(error.field),

@@ -3,6 +3,8 @@
 import { BoundedCache } from "../lib/bounded-cache.ts";
 import { toId } from "../model/record.ts";
 import type { RequestAuthorizer } from "./authorization/authorizer.ts";
+import { batchRoutes } from "./batch/batch-routes.ts";
+import { BodyPlaces } from "./batch/body-places.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed/feed-routes.ts";
@@ -35,11 +37,13 @@ export interface Routes {
 
 /** Creates the routes of all endpoints. */
 export function createRoutes(dependencies: RouteDependencies): Routes {
-  // All routes share it: a key names one request, wherever it is sent to.
+  // All routes share these: an idempotency key names one request, wherever it is sent to, and the places bound the memory of the process.
   const idempotencies = new RunningIdempotencyKeys();
+  const batchPlaces = new BodyPlaces();
   const routes = new Map<string, Route>([
     ...healthRoutes(dependencies),
     ...resourceRoutes({ ...dependencies, idempotencies }),
+    ...batchRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...feedRoutes(dependencies),
     ...mcpRoutes({ ...dependencies, find: (sent) => known.get(sent) }),
   ]);

@@ -81,7 +81,7 @@ export class RetryableError extends ProblemError {
 }
 
 /** Maximum field errors in a problem document. It is more than the fields of any record. */
-const maxFieldErrors = 100;
+export const maxFieldErrors = 100;
 
 /** Whether there are more field errors than a problem document lists. The search for further errors can then stop. */
 export function hasTooManyFieldErrors(fieldErrors: readonly FieldError[]): boolean {

@@ -4,7 +4,7 @@ import type { Intent } from "../../model/change.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 
 /** The members of an intent that say who writes to which site, and as of when that is authorized. */
-type AuthorizedIntent = Pick<Intent, "site" | "actor" | "at" | "ifSystemEpoch" | "authorizedBy">;
+export type AuthorizedIntent = Pick<Intent, "site" | "actor" | "at" | "ifSystemEpoch" | "authorizedBy">;
 
 /**
  * Returns these members for the writes of an authorized request. The transaction checks them again (store/writes/write-authorization.ts).

@@ -13,7 +13,7 @@ import type { RequestContext } from "../request-context.ts";
  * @throws ProblemError `bad-request` for a key that is not 1 to 255 printable ASCII characters
  */
 export function parseIdempotency(context: RequestContext, key: ApiKey, body: BodyBytes): Idempotency | undefined {
-  const name = parseName(context);
+  const name = parseIdempotencyName(context);
   return name === undefined ? undefined : { keyId: key.id, name, digest: digestOf(context, body) };
 }
 
@@ -30,7 +30,7 @@ export async function parseBatchIdempotency(
   key: ApiKey,
   body: Uint8Array,
 ): Promise<Idempotency | undefined> {
-  const name = parseName(context);
+  const name = parseIdempotencyName(context);
   if (name === undefined) return undefined;
   const hasher = new Bun.CryptoHasher("sha256").update(startOf(context));
   const yieldIfDue = createYielder();
@@ -41,7 +41,11 @@ export async function parseBatchIdempotency(
   return { keyId: key.id, name, digest: `batch:${hasher.digest("hex")}` };
 }
 
-function parseName({ request }: RequestContext): string | undefined {
+/**
+ * Returns the value of `Idempotency-Key`; undefined without that header.
+ * @throws ProblemError `bad-request` as `parseIdempotency` does
+ */
+export function parseIdempotencyName({ request }: RequestContext): string | undefined {
   const name = request.headers.get("idempotency-key");
   if (name === null) return undefined;
   if (/^[\x20-\x7e]{1,255}$/.test(name)) return name;

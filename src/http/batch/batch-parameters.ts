@@ -1,0 +1,65 @@
+// The query parameters of a batch request, and the header fields that it cannot have (contract section 14).
+
+import { findNearest, findNearestPath } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { HeaderFields } from "../../wire/header-fields.ts";
+import { parseSingle } from "../common/parameters.ts";
+
+export interface BatchParameters {
+  /** The dotted path of the text field by which an update without an ID finds its record; undefined for none. */
+  readonly match: string | undefined;
+  /** Whether to report what would be stored, and to store nothing. */
+  readonly isDry: boolean;
+  /** Whether nothing is stored if an operation has a fault. Otherwise each operation is stored or rejected by itself. */
+  readonly isAtomic: boolean;
+}
+
+const names = ["match", "dryRun", "atomic"];
+
+/**
+ * Parses the parameters of a batch request. Unlike in a list, every unknown one is rejected: a misspelt `dryRun` would store.
+ * @param written the resources that can be written
+ * @throws ProblemError `bad-request` for an unknown or repeated parameter, or a bad value
+ */
+export function parseBatchParameters(written: readonly Resource[], query: string): BatchParameters {
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys()) if (!names.includes(name)) throw unknownParameterError(name);
+  return {
+    match: parseMatch(written, parseSingle(parameters, "match")),
+    isDry: parseSwitch(parameters, "dryRun", false),
+    isAtomic: parseSwitch(parameters, "atomic", true),
+  };
+}
+
+/**
+ * Rejects the header fields `If-Match` and `If-None-Match`: it would be unsafe to ignore them, and they cannot say which operation they mean.
+ * @throws ProblemError `bad-request`
+ */
+export function rejectConditions(headers: HeaderFields): void {
+  for (const name of ["If-Match", "If-None-Match"])
+    if (headers.has(name.toLowerCase()))
+      throw new ProblemError("bad-request", `a batch has no ${name}; send \`IfMatch\` in each operation`);
+}
+
+function unknownParameterError(name: string): ProblemError {
+  const meant = findNearest(name, names);
+  const all = names.map((one) => `\`${one}\``).join(", ");
+  const hint = meant === undefined ? `there is ${all}` : `did you mean \`${meant}\`?`;
+  return new ProblemError("bad-request", `a batch has no parameter \`${name.slice(0, 100)}\`; ${hint}`);
+}
+
+function parseSwitch(parameters: URLSearchParams, name: string, byDefault: boolean): boolean {
+  const value = parseSingle(parameters, name);
+  if (value === undefined) return byDefault;
+  if (value === "0" || value === "1") return value === "1";
+  throw new ProblemError("bad-request", `\`${name}\` must be 0 or 1, not \`${value.slice(0, 40)}\``);
+}
+
+function parseMatch(written: readonly Resource[], path: string | undefined): string | undefined {
+  const paths = written.flatMap(({ textFields }) => textFields.map((textField) => textField.path));
+  if (path === undefined || paths.includes(path)) return path;
+  const meant = findNearestPath(path, [...new Set(paths)]);
+  const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+  throw new ProblemError("bad-request", `\`match\`: there is no text field \`${path.slice(0, 100)}\`${hint}`);
+}

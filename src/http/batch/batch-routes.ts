@@ -1,0 +1,140 @@
+// The endpoint of batch requests: POST /restapi/batch.json and .xml (contract section 14). This file has the order of the checks.
+
+import type { SentOperation } from "../../formats/batch-format.ts";
+import { type Format, formats } from "../../formats/format.ts";
+import { createYielder } from "../../lib/yielding.ts";
+import { basePath, publicResources, type Resource } from "../../model/resource.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import { requireWriteScope } from "../authorization/authenticate.ts";
+import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { parseBatchIdempotency, parseIdempotencyName, type RunningIdempotencyKeys } from "../records/idempotency.ts";
+import { rejectOtherEncodings } from "../records/record-body.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { type SiteRoute, siteRoute } from "../route.ts";
+import { type BatchParameters, parseBatchParameters, rejectConditions } from "./batch-parameters.ts";
+import { respondToBatch } from "./batch-response.ts";
+import { type BodyPlaces, readBatchBody } from "./body-places.ts";
+import type { BatchResults } from "./results.ts";
+import { type BatchParts, type BatchRequest, runBatch } from "./run-batch.ts";
+
+interface BatchRouteDependencies extends BatchParts, Pick<HttpDependencies, "resources"> {
+  readonly authorizer: RequestAuthorizer;
+  readonly idempotencies: RunningIdempotencyKeys;
+  readonly batchPlaces: BodyPlaces;
+}
+
+/** Returns the routes of batch requests, by path. */
+export function batchRoutes(dependencies: BatchRouteDependencies): [path: string, route: SiteRoute][] {
+  const endpoint = new BatchEndpoint(dependencies);
+  return formats.map((format) =>
+    siteRoute<Omit<SiteRoute, "kind" | "label">>(`${basePath}batch.${format.name}`, {
+      readOperation: "batch",
+      writeOperation: "batch",
+      methods: ["POST", "OPTIONS"],
+      methodNotAllowedDetail: () => "send operations with POST; read lists at the path of their resource",
+      respond: (context, authorized) => endpoint.respond(context, format, authorized),
+    }),
+  );
+}
+
+/** Operations that count as one request for the rate limit of a key. The request itself counts as one too. */
+const operationsPerToken = 100;
+
+class BatchEndpoint {
+  readonly #dependencies: BatchRouteDependencies;
+  readonly #served: readonly Resource[];
+  readonly #written: readonly Resource[];
+
+  constructor(dependencies: BatchRouteDependencies) {
+    this.#dependencies = dependencies;
+    this.#served = publicResources(dependencies.resources);
+    this.#written = this.#served.filter(({ access }) => access === "written");
+  }
+
+  respond(context: RequestContext, format: Format, { key }: AuthorizedView): Promise<WireResponse> {
+    const { headers } = context.request;
+    requireWriteScope(context, key);
+    const parameters = parseBatchParameters(this.#written, context.target.query);
+    rejectConditions(headers);
+    rejectOtherEncodings(headers);
+    parseIdempotencyName(context);
+    return this.#dependencies.batchPlaces.withPlace(key, () => this.#receive(context, format, parameters));
+  }
+
+  /** Waits for the body, and authorizes again, because the key may have been revoked or the site removed while the body arrived. */
+  async #receive(context: RequestContext, format: Format, parameters: BatchParameters): Promise<WireResponse> {
+    const { view: body } = await readBatchBody(context.request);
+    const { authorizer } = this.#dependencies;
+    const { key } = await authorizer.reauthorize(context, (authorized) => authorized);
+    requireWriteScope(context, key);
+    const operations = await this.#decode(format, body, (count) =>
+      authorizer.addDebt(context, key, Math.floor(count / operationsPerToken)),
+    );
+    const idempotency = parameters.isDry ? undefined : await parseBatchIdempotency(context, key, body);
+    const request = { ...parameters, operations, idempotency };
+    const results = await this.#dependencies.idempotencies.runUnlessRunning(idempotency, () =>
+      this.#run(context, request),
+    );
+    return respondToBatch(context, format, operations, results);
+  }
+
+  /**
+   * Decodes the operations of a body. Yields to the event loop in between.
+   * @param onDecoded called with the number of operations that were decoded, also if the body cannot be read to its end
+   */
+  async #decode(
+    format: Format,
+    body: Uint8Array,
+    onDecoded: (count: number) => void,
+  ): Promise<readonly SentOperation[]> {
+    const operations: SentOperation[] = [];
+    const yieldIfDue = createYielder();
+    try {
+      for (const sent of format.batch.operations(body, this.#served)) {
+        await yieldIfDue();
+        if (sent) operations.push(sent);
+      }
+    } finally {
+      onDecoded(operations.length);
+    }
+    return operations;
+  }
+
+  #run(context: RequestContext, request: BatchRequest): Promise<BatchResults> {
+    const { authorizer } = this.#dependencies;
+    return authorizer.reauthorize(context, (first) =>
+      authorizer.repeatIfOutdated(context, first, (authorized) => {
+        requireWriteScope(context, authorized.key);
+        return this.#runAndReauthorize(context, request, authorized);
+      }),
+    );
+  }
+
+  /**
+   * Runs the request. If the response only reads, because nothing was stored now, authorizes again: the key may have been revoked meanwhile. A response
+   * that tells what was stored is sent, because the transaction has checked the key.
+   */
+  async #runAndReauthorize(
+    context: RequestContext,
+    request: BatchRequest,
+    authorized: AuthorizedView,
+  ): Promise<BatchResults> {
+    const { authorizer } = this.#dependencies;
+    const { siteId } = authorized.siteView;
+    const requireAuthorization = () =>
+      authorizer.reauthorize(context, (again) => {
+        requireSameSite(again, siteId);
+        requireWriteScope(context, again.key);
+      });
+    let results: BatchResults;
+    try {
+      results = await runBatch(this.#dependencies, context, authorized, request);
+    } catch (error) {
+      await requireAuthorization();
+      throw error;
+    }
+    if (results.run === null || results.isReplay) await requireAuthorization();
+    return results;
+  }
+}

@@ -1,0 +1,239 @@
+// Checks the operations of a batch request as far as this is possible without the records of the site: the records, IDs and conditions that were sent.
+// Each valid operation becomes a write to the record that it names, or to one that has to be found by a value (`match`).
+
+import type { SentOperation } from "../../formats/batch-format.ts";
+import { createYielder } from "../../lib/yielding.ts";
+import type { SentChanges } from "../../model/canonical-json.ts";
+import type { Operation } from "../../model/change.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { describeJsonType } from "../../model/field.ts";
+import { parseNewRecord, parseRecordChanges, textAt } from "../../model/record.ts";
+import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
+import { versionsInIfMatch } from "../conditional-requests.ts";
+
+/** An operation after its check. */
+export type CheckedOperation = FaultyOperation | NamedWrite | MatchedWrite;
+
+/** An operation that cannot be stored, whatever records the site has. */
+interface FaultyOperation {
+  readonly kind: "faulty";
+  readonly resource: Resource;
+  readonly problem: ProblemError;
+}
+
+interface Write {
+  readonly resource: Resource;
+  /** As sent; undefined for no condition. */
+  readonly ifMatch: string | undefined;
+  /** The versions in `ifMatch`; undefined for every version. */
+  readonly ifVersion: readonly string[] | undefined;
+}
+
+/** A create, or the update or delete of the record with an ID. */
+export interface NamedWrite extends Write {
+  readonly kind: "named";
+  readonly operation: Operation;
+  /** Undefined for a create. */
+  readonly id: number | undefined;
+  /** As `Intent.valuesJson`. */
+  readonly valuesJson: string;
+}
+
+/** An update of the record that has a value in a field, or the create of a record with this value. */
+export interface MatchedWrite extends Write {
+  readonly kind: "matched";
+  readonly field: TextFieldPath;
+  readonly value: string;
+  /** The decoded record. It is validated when it is known whether it is new. */
+  readonly fields: Fields;
+  readonly fieldErrors: readonly FieldError[];
+  /** The changes of an update, if they are known to be valid. */
+  readonly canonical: SentChanges | undefined;
+  /** Returns the number of an earlier operation that deletes the record `id`, or gives it another value; undefined if none does. */
+  readonly movedBy: (id: number) => number | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Checks operations. Yields to the event loop in between.
+ * @param match as `BatchParameters.match`
+ * @throws ProblemError `bad-request` if the resource of an operation that has to be matched does not have the field
+ */
+export async function checkOperations(
+  operations: readonly SentOperation[],
+  match: string | undefined,
+): Promise<readonly CheckedOperation[]> {
+  const matching = match === undefined ? undefined : new MatchingCheck(match);
+  const checked: CheckedOperation[] = [];
+  const yieldIfDue = createYielder();
+  for (const operation of operations) {
+    await yieldIfDue();
+    checked.push(
+      matching ? matching.check(operation, checked.length + 1) : orFaulty(operation, () => checkNamed(operation)),
+    );
+  }
+  return checked;
+}
+
+function orFaulty({ resource }: SentOperation, check: () => CheckedOperation): CheckedOperation {
+  try {
+    return check();
+  } catch (problem) {
+    if (problem instanceof ProblemError) return { kind: "faulty", resource, problem };
+    throw problem;
+  }
+}
+
+/** Returns the decoded record if it is an object. */
+function fieldsIn({ record }: SentOperation): Fields | undefined {
+  const input = record?.input;
+  return typeof input === "object" && input !== null && !Array.isArray(input) ? (input as Fields) : undefined;
+}
+
+/** @throws ProblemError for a fault of the operation */
+function checkNamed(sent: SentOperation): NamedWrite {
+  const { method: operation, resource, ifMatch } = sent;
+  const { id, valuesJson } = operation === "create" ? checkNew(sent) : checkChanges(sent);
+  if (operation === "create" && ifMatch !== undefined)
+    throw new ProblemError("bad-request", "a create has no `IfMatch`");
+  return { kind: "named", resource, operation, id, valuesJson, ifMatch, ifVersion: parseIfMatch(ifMatch) };
+}
+
+function checkNew(sent: SentOperation): SentChanges {
+  const { resource, id, record, canonical } = sent;
+  if (canonical && id === undefined) return canonical;
+  const fields = requireFields(sent);
+  const fieldErrors = [...(record?.fieldErrors ?? [])];
+  if (id !== undefined && !Object.hasOwn(fields, "ID")) fieldErrors.push(idOfNewRecord);
+  return { id: undefined, valuesJson: JSON.stringify(parseNewRecord(resource, fields, fieldErrors)) };
+}
+
+const idOfNewRecord: FieldError = {
+  field: "ID",
+  detail: "must be absent: the server assigns the ID of a new record",
+};
+
+function checkChanges(sent: SentOperation): SentChanges {
+  const isDelete = sent.method === "delete";
+  const changes = isDelete && !sent.record ? noChanges : parseChanges(sent);
+  const id = sent.id ?? changes.id;
+  if (id === undefined) {
+    const hint = isDelete ? "" : ", or send `match`";
+    throw new ProblemError("ambiguous-id", `which record? Name it by \`ID\`${hint}`);
+  }
+  if (changes.id === undefined || changes.id === id) return { id, valuesJson: changes.valuesJson };
+  const detail = `\`ID\` and the record name different records: ${id}, ${changes.id}`;
+  throw new ProblemError("ambiguous-id", detail);
+}
+
+const noChanges: SentChanges = { id: undefined, valuesJson: "{}" };
+
+function parseChanges(sent: SentOperation): SentChanges {
+  if (sent.canonical) return sent.canonical;
+  const { id, values } = parseRecordChanges(sent.resource, requireFields(sent), sent.record?.fieldErrors);
+  return { id, valuesJson: JSON.stringify(values) };
+}
+
+/** @throws ProblemError `invalid-record` if the operation has no record, or another value in its place */
+function requireFields(sent: SentOperation): Fields {
+  const fields = fieldsIn(sent);
+  if (fields) return fields;
+  const { record, resource } = sent;
+  const given = record ? `, not ${describeJsonType(record.input)}` : "";
+  throw invalidRecordError([{ field: "", detail: `the operation needs a record: one ${resource.singular}${given}` }]);
+}
+
+function parseIfMatch(ifMatch: string | undefined): readonly string[] | undefined {
+  return ifMatch === undefined ? undefined : versionsInIfMatch(ifMatch, "IfMatch");
+}
+
+/** Checks the operations of a request with `match`, in their order. */
+class MatchingCheck {
+  readonly #path: string;
+  readonly #fields = new Map<Resource, TextFieldPath | undefined>();
+  /** The number of the first operation whose record has a value, by resource and value. */
+  readonly #values = new Map<string, number>();
+  /** The number of the first operation that deletes a record or sends a value for it, by resource and ID. */
+  readonly #moves = new Map<string, number>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * @param number of the operation, from 1
+   * @throws ProblemError `bad-request` if the operation has to be matched, and its resource does not have the field
+   */
+  check(sent: SentOperation, number: number): CheckedOperation {
+    const { method, resource, id } = sent;
+    const fields = fieldsIn(sent);
+    const field = this.#fieldOf(resource);
+    const isMatched = method === "update" && id === undefined && fields !== undefined && !Object.hasOwn(fields, "ID");
+    if (isMatched && !field) throw noFieldError(resource, this.#path, number);
+    const checked = orFaulty(sent, () =>
+      isMatched && field ? this.#checkMatched(sent, field, fields, number) : checkNamed(sent),
+    );
+    if (field) this.#track(sent, field, fields, number);
+    return checked;
+  }
+
+  #fieldOf(resource: Resource): TextFieldPath | undefined {
+    if (!this.#fields.has(resource)) this.#fields.set(resource, findTextField(resource, this.#path));
+    return this.#fields.get(resource);
+  }
+
+  #checkMatched(sent: SentOperation, field: TextFieldPath, fields: Fields, number: number): MatchedWrite {
+    const { resource, ifMatch, record, canonical } = sent;
+    const fieldErrors = record?.fieldErrors ?? [];
+    const value = textAt(fields, field.keys);
+    if (value === "") {
+      // If the value is not a text at all, that is the better error.
+      parseRecordChanges(resource, fields, fieldErrors);
+      throw matchError(field, "is empty, so no record can be matched by it");
+    }
+    const earlier = this.#values.get(nameOf(resource, value));
+    if (earlier !== undefined) throw matchError(field, `operation ${earlier} has the same value`);
+    const movedBy = (found: number) => {
+      const move = this.#moves.get(nameOf(resource, found));
+      return move !== undefined && move < number ? move : undefined;
+    };
+    const ifVersion = parseIfMatch(ifMatch);
+    return { kind: "matched", resource, ifMatch, ifVersion, field, value, fields, fieldErrors, canonical, movedBy };
+  }
+
+  #track(sent: SentOperation, { keys }: TextFieldPath, fields: Fields | undefined, number: number): void {
+    const { method, resource, id = fields?.ID } = sent;
+    const value = textAt(fields, keys);
+    if (value !== "") setFirst(this.#values, nameOf(resource, value), number);
+    if (id !== undefined && (method === "delete" || hasMember(fields, keys)))
+      setFirst(this.#moves, nameOf(resource, id), number);
+  }
+}
+
+function nameOf({ path }: Resource, value: unknown): string {
+  return `${path} ${value}`;
+}
+
+function setFirst(numbers: Map<string, number>, name: string, number: number): void {
+  if (!numbers.has(name)) numbers.set(name, number);
+}
+
+function hasMember(fields: unknown, keys: readonly string[]): boolean {
+  let value = fields;
+  for (const key of keys) value = (value as Fields | null | undefined)?.[key];
+  return value !== undefined;
+}
+
+/** Returns the error of the match value of an operation. */
+export function matchError({ path }: TextFieldPath, detail: string): ProblemError {
+  return invalidRecordError([{ field: path, detail }]);
+}
+
+function noFieldError({ plural, textFields }: Resource, path: string, number: number): ProblemError {
+  const paths = textFields.map((textField) => textField.path).join(", ");
+  const detail = `${plural} cannot be matched by \`${path.slice(0, 100)}\`; their text fields are ${paths}`;
+  return new ProblemError("bad-request", `operation ${number}: ${detail}`, {
+    fieldErrors: [{ operation: number, field: "", detail }],
+  });
+}

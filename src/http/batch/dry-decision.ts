@@ -1,0 +1,73 @@
+// Decides what the writes of a batch request would do now, each for itself, and stores nothing: for a dry run, and to list the faults of all operations.
+
+import type { Intent, Outcome } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
+import type { ProblemError } from "../../model/errors.ts";
+import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
+import { rejectionProblem } from "./batch-faults.ts";
+import type { OperationWrite, TouchedRecord } from "./batch-writes.ts";
+import type { AcceptedOutcome } from "./results.ts";
+
+export interface DryDecision {
+  /** By the index of the operation. */
+  readonly outcomes: ReadonlyMap<number, AcceptedOutcome>;
+  /** By the index of the operation. */
+  readonly faults: ReadonlyMap<number, ProblemError>;
+  /** One of each write without a fault, in order; empty if they were not wanted. */
+  readonly touched: readonly TouchedRecord[];
+  /** The epoch of the site; empty if no write would be stored. */
+  readonly epoch: string;
+}
+
+/** Maximum writes that are decided in one step. */
+const writesPerStep = 250;
+
+/**
+ * Decides `writes` in order. Yields to the event loop in between.
+ * @param reportsTouched whether to return the touched records
+ * @throws OutdatedError if the site gets another epoch meanwhile; ProblemError `unavailable`
+ */
+export async function decideDry(
+  engine: Pick<Engine, "readRows">,
+  site: number,
+  writes: readonly OperationWrite[],
+  reportsTouched: boolean,
+): Promise<DryDecision> {
+  const outcomes = new Map<number, AcceptedOutcome>();
+  const faults = new Map<number, ProblemError>();
+  const dryRun = new DryRunEngine(engine, site);
+  try {
+    let decided = 0;
+    const onOutcomes = (step: readonly Outcome[]) => {
+      for (const outcome of step) {
+        const { index, checked } = writes[decided++] as OperationWrite;
+        if (outcome.kind === "rejected") faults.set(index, rejectionProblem(outcome, checked));
+        else outcomes.set(index, outcome);
+      }
+    };
+    await dryRun.commitAtomically(stepsOf(writes), onOutcomes, { run: { id: "", size: writes.length } });
+    const epoch = outcomes.values().next().value?.epoch ?? "";
+    return { outcomes, faults, touched: reportsTouched ? touchedIn(dryRun, writes, outcomes) : [], epoch };
+  } finally {
+    dryRun.close();
+  }
+}
+
+/** Yields the intents in steps. None of them ends the dry run if it is rejected. */
+function* stepsOf(writes: readonly OperationWrite[]): Generator<readonly Intent[]> {
+  for (let start = 0; start < writes.length; start += writesPerStep)
+    yield writes.slice(start, start + writesPerStep).map(({ intent }) => ({ ...intent, isOptional: true }));
+}
+
+function touchedIn(
+  dryRun: DryRunEngine,
+  writes: readonly OperationWrite[],
+  outcomes: ReadonlyMap<number, AcceptedOutcome>,
+): TouchedRecord[] {
+  return writes.flatMap(({ index, intent: { resource } }) => {
+    const outcome = outcomes.get(index);
+    if (!outcome) return [];
+    const { id, revision } = outcome;
+    return [{ resource, id, revision: dryRun.revisionBefore(resource, id) ?? revision }];
+  });
+}

@@ -1,0 +1,149 @@
+// Makes the results of a batch request again, for a repeated request with the same idempotency key. The stored response has the run, and what is not in the
+// journal (`StoredBatch`). The changes are read from the journal.
+
+import { yieldToEventLoop } from "../../lib/yielding.ts";
+import type { JournalEntry, Outcome } from "../../model/change.ts";
+import type { Engine, RecordRow, StoredBatch } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { parseRun } from "../../model/run.ts";
+import { rejectionProblem } from "./batch-faults.ts";
+import type { CheckedOperation, MatchedWrite, NamedWrite } from "./check-operations.ts";
+import { type MatchFault, problemAgain } from "./match-faults.ts";
+import type { AcceptedOutcome, OperationResult } from "./results.ts";
+
+/** Entries, or rows, per read. */
+const readSize = 500;
+
+type ReplayReads = Pick<Engine, "readJournalPage" | "readRows">;
+
+/**
+ * Returns the results of a stored request, one of each operation. Yields to the event loop in between.
+ * @param checked the operations of the repeated request, which are the same
+ * @throws ProblemError `idempotency-key-reused` if the journal does not have all changes any more, or if this program version cannot make a result
+ */
+export async function rebuildResults(
+  engine: ReplayReads,
+  site: number,
+  checked: readonly CheckedOperation[],
+  stored: StoredBatch,
+): Promise<readonly OperationResult[]> {
+  const faults = new Map((JSON.parse(stored.pre) as MatchFault[]).map((fault) => [fault[0], fault]));
+  const intended = checked.flatMap((one, index) =>
+    one.kind === "faulty" || faults.has(index) ? [] : [{ one, index }],
+  );
+  if (intended.length !== stored.size) throw lostError(stored, "another version of the program has stored it");
+  const outcomes = await new StoredOutcomes(engine, site, stored).read(intended.map(({ one }) => one));
+  const results = new Map<number, OperationResult>();
+  for (const [position, { one, index }] of intended.entries()) {
+    const outcome = outcomes[position] as Outcome;
+    const result = outcome.kind === "rejected" ? { problem: rejectionProblem(outcome, one) } : { outcome };
+    results.set(index, result);
+  }
+  return checked.map((one, index) => results.get(index) ?? { problem: problemOf(one, faults.get(index), stored) });
+}
+
+function problemOf(one: CheckedOperation, fault: MatchFault | undefined, stored: StoredBatch): ProblemError {
+  const problem = one.kind === "faulty" ? one.problem : fault && problemAgain(one as MatchedWrite, fault);
+  if (!problem) throw lostError(stored, "another version of the program has stored it");
+  return problem;
+}
+
+/** Returns the error of a request that was stored, and whose response cannot be made again. */
+function lostError({ run }: StoredBatch, reason: string): ProblemError {
+  const stored = run === null ? "the batch was answered before" : `the batch was stored as run ${run}`;
+  return new ProblemError("idempotency-key-reused", `${stored}, but ${reason}, so its response cannot be made again`);
+}
+
+/** Reads the outcomes of the intents of a stored request. */
+class StoredOutcomes {
+  readonly #engine: ReplayReads;
+  readonly #site: number;
+  readonly #stored: StoredBatch;
+
+  constructor(engine: ReplayReads, site: number, stored: StoredBatch) {
+    this.#engine = engine;
+    this.#site = site;
+    this.#stored = stored;
+  }
+
+  /** Returns the outcomes of all intents, in order. @param writes of the intents */
+  async read(writes: readonly (NamedWrite | MatchedWrite)[]): Promise<readonly Outcome[]> {
+    const { not, size } = this.#stored;
+    const { entries, epoch } = await this.#readEntries(size - not.length);
+    const bodies = await this.#readUnchanged(writes);
+    const notStored = new Map(not.map((one) => [one.index, one]));
+    let next = 0;
+    return writes.map((_, index): Outcome => {
+      const one = notStored.get(index);
+      if (one?.kind === "rejected") return one;
+      if (!one) return toReplayed(entries[next++] as JournalEntry, epoch);
+      const { id, revision } = one;
+      return { kind: "unchanged", operation: "update", id, epoch, revision, body: bodies.get(index) as string };
+    });
+  }
+
+  /** Reads the entries of the run, which are contiguous. @param count the number of its changes */
+  async #readEntries(count: number): Promise<{ readonly entries: readonly JournalEntry[]; readonly epoch: string }> {
+    const { run } = this.#stored;
+    const { first } = (run === null ? undefined : parseRun(run)) ?? { first: 1 };
+    const entries: JournalEntry[] = [];
+    for (;;) {
+      const wanted = Math.min(readSize, count - entries.length);
+      const page = await this.#engine.readJournalPage(this.#site, first + entries.length - 1, Math.max(1, wanted));
+      await yieldToEventLoop();
+      if (wanted === 0) return { entries, epoch: page.head.epoch };
+      for (const entry of page.entries) {
+        if (entry.run !== run || entry.revision !== first + entries.length) throw this.#prunedError();
+        entries.push(entry);
+      }
+      if (page.entries.length < wanted) throw this.#prunedError();
+    }
+  }
+
+  /** Reads the records that were unchanged, as they were then. Returns them by the index of the intent. */
+  async #readUnchanged(writes: readonly (NamedWrite | MatchedWrite)[]): Promise<ReadonlyMap<number, string>> {
+    const bodies = new Map<number, string>();
+    const unchanged = this.#stored.not.flatMap((one) =>
+      one.kind === "unchanged" ? [{ ...one, resource: (writes[one.index] as NamedWrite).resource.name }] : [],
+    );
+    for (let start = 0; start < unchanged.length; start += readSize) {
+      const chunk = unchanged.slice(start, start + readSize);
+      const { rows } = await this.#engine.readRows(this.#site, uniqueKeys(chunk));
+      const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+      await yieldToEventLoop();
+      for (const one of chunk) {
+        const row = byKey.get(keyOf(one));
+        const isSame = row?.revision === one.revision && row.body !== null;
+        bodies.set(one.index, isSame ? row.body : await this.#readBodyAt(one.revision));
+      }
+    }
+    return bodies;
+  }
+
+  /** Reads the record after the change `revision`, from the journal. */
+  async #readBodyAt(revision: number): Promise<string> {
+    const { entries } = await this.#engine.readJournalPage(this.#site, revision - 1, 1);
+    await yieldToEventLoop();
+    const [entry] = entries;
+    if (entry?.revision !== revision) throw this.#prunedError();
+    return entry.body;
+  }
+
+  #prunedError(): ProblemError {
+    return lostError(this.#stored, "its changes were pruned from the journal");
+  }
+}
+
+type RecordKey = Pick<RecordRow, "resource" | "id">;
+
+function keyOf({ resource, id }: RecordKey): string {
+  return `${resource}/${id}`;
+}
+
+function uniqueKeys(keys: readonly RecordKey[]): readonly RecordKey[] {
+  return [...new Map(keys.map(({ resource, id }) => [keyOf({ resource, id }), { resource, id }])).values()];
+}
+
+function toReplayed({ operation, id, revision, body }: JournalEntry, epoch: string): AcceptedOutcome {
+  return { kind: "replayed", operation, id, epoch, revision, body };
+}

@@ -1,0 +1,258 @@
+// Runs the operations of a batch request, or decides what they would do (dry run). All writes of a request are one transaction. By default, a fault of an
+// operation prevents all; the problem then lists the faults of all operations. With `atomic=0`, the operations with a fault are left out.
+
+import type { SentOperation } from "../../formats/batch-format.ts";
+import { randomText } from "../../lib/text.ts";
+import { createYielder } from "../../lib/yielding.ts";
+import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
+import type { OnOutcomes, TogetherResult } from "../../model/engine.ts";
+import { ProblemError, RetryableError } from "../../model/errors.ts";
+import { commitAllMatched } from "../../store/writes/matched-writes.ts";
+import { authorizedIntent } from "../authorization/authorized-intent.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { idempotencyKeyReusedError } from "../records/idempotency.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { type Faults, rejectionProblem, requestProblem } from "./batch-faults.ts";
+import { BatchWrites, type OperationWrite } from "./batch-writes.ts";
+import { type CheckedOperation, checkOperations } from "./check-operations.ts";
+import { type DryDecision, decideDry } from "./dry-decision.ts";
+import { rebuildResults } from "./replay.ts";
+import type { AcceptedOutcome, BatchResults, OperationResult } from "./results.ts";
+
+/** The parts of the server that run batch requests. */
+export type BatchParts = Pick<HttpDependencies, "engine" | "siteViews" | "writeQueue" | "now">;
+
+/** A batch request that was read. */
+export interface BatchRequest {
+  readonly operations: readonly SentOperation[];
+  /** As `BatchParameters.match`. */
+  readonly match: string | undefined;
+  readonly isAtomic: boolean;
+  readonly isDry: boolean;
+  /** Ignored by a dry run. */
+  readonly idempotency?: Idempotency | undefined;
+  /** Whether a dry run reports what it touches. */
+  readonly reportsTouched?: boolean | undefined;
+  /**
+   * Called with the results that the request is going to have, before they are stored. If it throws, nothing is stored. Otherwise exactly this is stored:
+   * the same records as of the same revisions, and new records with the same IDs; or nothing: if others have changed a record meanwhile, it is called
+   * again with other results. Only if `isAtomic`, and without `idempotency`.
+   */
+  readonly confirm?: ((planned: BatchResults) => void) | undefined;
+}
+
+/**
+ * Runs a batch request. Resolves when the changes are on durable storage. Yields to the event loop in between. Sets the summary in the request context.
+ * @throws ProblemError of the faults, if the request is atomic; `idempotency-key-reused`; `bad-request` as `checkOperations`; `unavailable` as
+ *   `WriteQueue.commitTogether`, after which the outcome can be unknown, and with `confirm`, if others keep changing the records
+ * @throws OutdatedError if the epoch, the key or the site changed meanwhile; nothing was stored
+ * @throws AbandonedWorkError if the client does not wait any more; nothing was stored
+ */
+export async function runBatch(
+  parts: BatchParts,
+  context: RequestContext,
+  authorized: AuthorizedView,
+  request: BatchRequest,
+): Promise<BatchResults> {
+  const operations = request.operations.length;
+  const isCounted = !request.isDry;
+  context.batch = {
+    operations,
+    run: null,
+    counts: isCounted ? { changed: 0, unchanged: 0, rejected: operations } : undefined,
+  };
+  const checked = await checkOperations(request.operations, request.match);
+  const base = { ...authorizedIntent(context, authorized, parts.now()), isOptional: !request.isAtomic };
+  const isWanted = () => !context.request.isAbandoned;
+  const { siteViews } = parts;
+  const writes = await BatchWrites.prepare(checked, base, { siteViews, siteView: authorized.siteView, isWanted });
+  const running = new RunningBatch(parts, { authorized, request, checked, writes });
+  const results = await run(running, request);
+  const counts = isCounted && !results.isReplay ? countResults(results.results) : undefined;
+  context.batch = { operations, run: results.run, counts };
+  return results;
+}
+
+function run(running: RunningBatch, { isDry, confirm }: BatchRequest): Promise<BatchResults> {
+  if (isDry) return running.decideDry();
+  return confirm ? running.commitConfirmed(confirm) : running.commit();
+}
+
+function countResults(results: readonly OperationResult[]) {
+  const counts = { changed: 0, unchanged: 0, rejected: 0 };
+  for (const result of results) {
+    if ("problem" in result) counts.rejected++;
+    else counts[result.outcome.kind === "done" ? "changed" : "unchanged"]++;
+  }
+  return counts;
+}
+
+/** Maximum attempts to store what was confirmed. */
+const maxAttempts = 3;
+
+/** The outcomes of the operations that were not rejected, by their index. */
+type Outcomes = ReadonlyMap<number, AcceptedOutcome>;
+
+interface Work {
+  readonly authorized: AuthorizedView;
+  readonly request: BatchRequest;
+  readonly checked: readonly CheckedOperation[];
+  readonly writes: BatchWrites;
+}
+
+class RunningBatch {
+  readonly #parts: BatchParts;
+  readonly #work: Work;
+  readonly #site: number;
+
+  constructor(parts: BatchParts, work: Work) {
+    this.#parts = parts;
+    this.#work = work;
+    this.#site = work.authorized.key.siteId;
+  }
+
+  async decideDry(): Promise<BatchResults> {
+    return this.#toPlanned(await this.#decide());
+  }
+
+  /** Stores the operations. */
+  async commit(): Promise<BatchResults> {
+    const { request, writes } = this.#work;
+    const faults = new Map<number, ProblemError>();
+    const isFaulty = request.isAtomic && writes.faults.size > 0;
+    if (isFaulty || writes.all.length === 0) {
+      const replay = await this.#findReplay();
+      if (replay) return replay;
+      return isFaulty ? this.#throwFaults(faults) : this.#toResults(null, new Map(), faults);
+    }
+    const results = await this.#tryCommit(faults);
+    return results ?? this.#throwFaults(faults);
+  }
+
+  /** Stores exactly the results that `confirm` accepts. @throws the error of `confirm` */
+  async commitConfirmed(confirm: (planned: BatchResults) => void): Promise<BatchResults> {
+    const { writes } = this.#work;
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      if (attempt > 1) await writes.makeAgain();
+      const decision = await this.#decide();
+      const planned = this.#toPlanned(decision);
+      confirm(planned);
+      if (writes.all.length === 0) return planned;
+      writes.conditionOn(decision.touched, decision.epoch);
+      const results = await this.#tryCommit(new Map());
+      if (results) return results;
+    }
+    throw new RetryableError("other writers keep changing these records");
+  }
+
+  /**
+   * Stores the operations in one transaction. Returns undefined if nothing was stored because of faults.
+   * @param faults gets these faults, and those of the operations that were left out
+   */
+  async #tryCommit(faults: Map<number, ProblemError>): Promise<BatchResults | undefined> {
+    const { writes } = this.#work;
+    const outcomes = new Map<number, AcceptedOutcome>();
+    const rejected = new Map<number, { outcome: RejectedOutcome; checked: OperationWrite["checked"] }>();
+    const result = await commitAllMatched(
+      (batches, onOutcomes) => this.#commitTogether(batches, onOutcomes),
+      () => writes.batches(),
+      {
+        catchUp: () => writes.catchUp(),
+        onAttempt: () => {
+          for (const found of [outcomes, rejected, faults]) found.clear();
+        },
+        onResult: ({ index, checked }: OperationWrite, one) => {
+          if (one instanceof ProblemError) faults.set(index, writes.matchProblemOf(index) ?? one);
+          else if (one.kind === "rejected") rejected.set(index, { outcome: one, checked });
+          else outcomes.set(index, one);
+        },
+      },
+    );
+    for (const [index, { outcome, checked }] of rejected) faults.set(index, rejectionProblem(outcome, checked));
+    if (result?.kind === "committed") return this.#toResults(result.run, outcomes, faults);
+    return result && this.#toReplay(result);
+  }
+
+  /** Commits the batches of one attempt. */
+  async #commitTogether(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<TogetherResult> {
+    const { writes } = this.#work;
+    const collected: (readonly Intent[])[] = [];
+    const indexes = new Set<number>();
+    const yieldIfDue = createYielder();
+    for (const batch of batches) {
+      await yieldIfDue();
+      for (const intent of batch) indexes.add(writes.indexOf(intent));
+      collected.push(batch);
+    }
+    const pre = JSON.stringify(writes.matchFaultsExcept(indexes));
+    return this.#commitBatches(collected, onOutcomes, indexes.size, pre);
+  }
+
+  #commitBatches(
+    batches: Iterable<readonly Intent[]>,
+    onOutcomes: OnOutcomes,
+    size: number,
+    pre: string,
+  ): Promise<TogetherResult> {
+    const { idempotency } = this.#work.request;
+    const at = this.#parts.now();
+    return this.#parts.writeQueue.commitTogether(this.#site, batches, onOutcomes, {
+      run: { id: randomText(8), size },
+      ...(idempotency ? { idempotency: { ...idempotency, site: this.#site, at, pre } } : {}),
+    });
+  }
+
+  /**
+   * Looks for the response to an earlier request with the idempotency key. Its operations had no fault then, but may have one by now, if their matches
+   * depend on other records.
+   */
+  async #findReplay(): Promise<BatchResults | undefined> {
+    const { request, writes, checked } = this.#work;
+    if (!request.idempotency || checked.length === 0) return undefined;
+    // No record has one of no versions, so this intent is always rejected, and nothing is stored.
+    const rejected = [[writes.alwaysRejected]];
+    return this.#toReplay(await this.#commitBatches(rejected, () => {}, 1, ""));
+  }
+
+  /** Returns undefined if the result is no replay. @throws ProblemError `idempotency-key-reused` */
+  async #toReplay(result: TogetherResult): Promise<BatchResults | undefined> {
+    if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
+    if (result.kind !== "replayed") return undefined;
+    const { stored } = result;
+    const results = await rebuildResults(this.#parts.engine, this.#site, this.#work.checked, stored);
+    return { run: stored.run, results, isReplay: true, touched: "" };
+  }
+
+  /** @throws ProblemError of the faults, if the request is atomic */
+  #toPlanned({ outcomes, faults, touched }: DryDecision): BatchResults {
+    const { request, writes } = this.#work;
+    const all = new Map([...writes.faults, ...faults]);
+    if (request.isAtomic && all.size > 0) throw requestProblem(all, request.isDry);
+    return this.#toResults(null, outcomes, faults, touched.length === 0 ? "" : JSON.stringify(touched));
+  }
+
+  /** @param known the faults that prevented the commit @throws ProblemError of all faults */
+  async #throwFaults(known: Faults): Promise<never> {
+    const { writes } = this.#work;
+    if (known.size > 0) await writes.makeAgain();
+    const { faults } = await this.#decide();
+    throw requestProblem(new Map([...writes.faults, ...faults, ...known]), false);
+  }
+
+  /** Decides what the writes would do now. */
+  #decide(): Promise<DryDecision> {
+    const { request, writes } = this.#work;
+    const reportsTouched = request.reportsTouched === true || request.confirm !== undefined;
+    return decideDry(this.#parts.engine, this.#site, writes.all, reportsTouched);
+  }
+
+  #toResults(run: string | null, outcomes: Outcomes, faults: Faults, touched = ""): BatchResults {
+    const { checked, writes } = this.#work;
+    const problems = new Map([...writes.faults, ...faults]);
+    const results = checked.map((_, index): OperationResult => {
+      const outcome = outcomes.get(index);
+      return outcome ? { outcome } : { problem: problems.get(index) as ProblemError };
+    });
+    return { run, results, isReplay: false, touched };
+  }
+}
