@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { measureAfterWrite } from "./after-write.ts";
+import { measureBatches } from "./batches.ts";
 import type { Request } from "./load.ts";
 import { type Contender, measure, type Setting } from "./measure.ts";
 import { type Measured, startServer } from "./process.ts";
@@ -21,19 +22,22 @@ export interface Choice {
 
 const servers = join(import.meta.dir, "servers");
 const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs; \`x\` is the CPU time of this server divided by that of the other.
-A server is kept on one core with all its threads, the load on another; "on all cores" it may use each. The bare servers send constant bytes with the same headers; they check nothing and store nothing.`;
+A server is kept on one core with all its threads, the load on another; "on all cores" it may use each. The bare servers send constant bytes with the same headers; they check nothing and store nothing.
+Rows of a batch are about one connection that sends batch requests: requests and their CPU are those of a record, and p99 is the slowest batch.`;
 
 /** Runs the benchmark. @returns the number of failed requests */
 export async function benchBare({ smoke, only }: Choice, setting: Setting): Promise<number> {
   const figures: Figures[] = [];
   const notes: string[] = [];
   const isWhole = !smoke && only === "";
-  for (const count of smoke ? [1000] : [1000, 10_000]) {
+  const counts = smoke ? [1000] : [1000, 10_000];
+  for (const count of counts) {
     const found = await benchSite(
       count,
       ({ name, smoke: isShort }) => name.includes(only) && (isShort || !smoke),
       setting,
       isWhole ? notes : undefined,
+      count === counts.at(-1) ? only : undefined,
     );
     figures.push(...found);
   }
@@ -49,12 +53,17 @@ export function startBareBun(responses: string): Promise<Measured> {
   return startServer("bare Bun.serve", [process.execPath, join(servers, "bare-bun.ts")], { RESPONSES: responses });
 }
 
-/** Runs the scenarios on a site of `count` brands. If `notes` is given, adds notes about lists after a write and look-ups under write load to it. */
+/**
+ * Runs the scenarios on a site of `count` brands.
+ * @param notes gets notes about lists after a write and look-ups under write load; undefined for none
+ * @param batches a text; only scenarios of batches with this text in their name are measured. Undefined for none
+ */
 async function benchSite(
   count: number,
   isWanted: (scenario: Scenario) => boolean,
   setting: Setting,
   notes: string[] | undefined,
+  batches: string | undefined,
 ): Promise<Figures[]> {
   const { folder } = setting;
   const site = await makeSite(folder, count);
@@ -83,6 +92,7 @@ async function benchSite(
     }
     if (notes && count === 1000)
       notes.push(...(await describeUnderWrites([product, ...bare, byHand], [...responses.keys()], setting)));
+    if (batches !== undefined) figures.push(...(await measureBatches(product, site.key, count, batches, setting)));
     return figures;
   } finally {
     for (const server of [product, ...bare, byHand]) await server.stop();

@@ -71,7 +71,7 @@ async function sample(
 /**
  * Waits until the server has used no CPU time for a quarter of a second, but at most a minute. A shorter pause may be a wait for the disk.
  */
-async function settle(server: Measured): Promise<void> {
+export async function settle(server: Measured): Promise<void> {
   const deadline = performance.now() + 60_000;
   let [before, now] = [-1, server.cpu()];
   while (now !== before && performance.now() < deadline) {

@@ -1,14 +1,16 @@
-// `node prober.mjs PORT HOST PATH KEY` looks up one record every 2 ms over one connection, and measures how long each look-up waits. Only one
-// look-up is sent at a time: if more become due before its response, each counts as a wait until that response. Prints `ready` after the first
-// successful look-up. The line `mark` on standard input starts a measurement, and the line `report` prints its figures as a line of JSON. The
+// `node prober.mjs PORT HOST PATH KEY PROBE` sends a request every 2 ms over one connection, and measures how long each request waits: with the PROBE
+// `look-ups` it looks up one record, with `writes` it changes the name of one brand. Only one request is sent at a time: if more become due before
+// its response, each counts as a wait until that response. Prints `ready` after the first successful request. The line `mark` on standard input starts a measurement, and the line `report` prints its figures as a line of JSON. The
 // process exits at the end of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
-const [port, host, path, key] = process.argv.slice(2);
+const [port, host, path, key, probe] = process.argv.slice(2);
 const interval = 2;
-const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nX-API-AUTH: ${key}\r\n\r\n`;
+const headers = `HTTP/1.1\r\nHost: ${host}\r\nX-API-AUTH: ${key}\r\n`;
+const lookUp = `GET ${path} ${headers}\r\n`;
+let written = 0;
 const socket = connect(Number(port), "127.0.0.1");
 socket.setNoDelay(true);
 
@@ -19,6 +21,13 @@ let expected = 0;
 let received = "";
 let failures = 0;
 let hasBegun = false;
+
+/** Returns the next request. Each write stores another name, so that it changes the record. */
+function toRequest() {
+  if (probe !== "writes") return lookUp;
+  const body = JSON.stringify({ Name: `Written ${++written}` });
+  return `PUT ${path} ${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
 
 socket.on("data", (bytes) => {
   received += bytes.toString("latin1");
@@ -33,10 +42,10 @@ socket.on("data", (bytes) => {
     hasBegun = true;
     console.log("ready");
   }
-  // A failed look-up is repeated. Its wait ends with the first successful response.
+  // A failed request is repeated. Its wait ends with the first successful response.
   if (!isOk) {
     failures++;
-    return void setTimeout(() => socket.write(request), interval);
+    return void setTimeout(() => socket.write(toRequest()), interval);
   }
   isWaiting = false;
   for (const now = performance.now(); due <= now; due += interval) waits.push(now - due);
@@ -49,7 +58,7 @@ function next() {
   if (early > 0.2) return void setTimeout(next, early);
   if (isWaiting) return;
   isWaiting = true;
-  socket.write(request);
+  socket.write(toRequest());
 }
 
 socket.on("connect", () => {
@@ -60,7 +69,7 @@ socket.on("connect", () => {
 createInterface({ input: process.stdin })
   .on("line", (line) => {
     if (line === "mark") [waits, failures] = [[], 0];
-    // A look-up without a response counts with the time that it has waited so far.
+    // A request without a response counts with the time that it has waited so far.
     const all = isWaiting ? [...waits, performance.now() - due] : waits;
     if (line === "report") console.log(JSON.stringify(summary(all)));
   })

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { tracked } from "../process.ts";
 
-/** The waits of the look-ups in a measurement, in milliseconds. */
+/** The waits of the requests in a measurement, in milliseconds. */
 export interface Waits {
-  /** Number of look-ups. */
+  /** Number of requests. */
   readonly count: number;
-  /** Number of look-ups with another status than 200. Each was repeated until it was successful. */
+  /** Number of requests with another status than 200. Each was repeated until it was successful. */
   readonly failures: number;
   readonly p50: number;
   readonly p999: number;
@@ -19,13 +19,19 @@ export interface Prober {
 }
 
 /**
- * Starts another client in a separate process, which looks up `path` on the site `host` every 2 ms. Resolves after the first successful look-up,
- * because its wait belongs to the start of the server.
+ * Starts another client in a separate process, which looks up `path` on the site `host` every 2 ms, or with `probe` "writes" changes the brand there.
+ * Resolves after the first successful request, because its wait belongs to the start of the server.
  */
-export async function startProber(url: string, host: string, path: string, key: string): Promise<Prober> {
+export async function startProber(
+  url: string,
+  host: string,
+  path: string,
+  key: string,
+  probe: "look-ups" | "writes" = "look-ups",
+): Promise<Prober> {
   const script = join(import.meta.dir, "prober.mjs");
   const child = tracked(
-    Bun.spawn(["node", script, new URL(url).port, host, path, key], { stdio: ["pipe", "pipe", "inherit"] }),
+    Bun.spawn(["node", script, new URL(url).port, host, path, key, probe], { stdio: ["pipe", "pipe", "inherit"] }),
   );
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const say = (line: string) => {

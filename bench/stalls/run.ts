@@ -7,6 +7,7 @@ import { startPostgres } from "../../test/support/postgres/server.ts";
 import { type Measured, startServer } from "../process.ts";
 import { describeRun, toRow, toTable } from "../report.ts";
 import { sampleCsv } from "../scenarios.ts";
+import { writersGoal } from "./batches.ts";
 import { type Databases, postgresDatabases, sqliteDatabases } from "./databases.ts";
 import { startProber, type Waits } from "./prober.ts";
 import { largeGoal } from "./requests.ts";
@@ -23,7 +24,7 @@ export interface StallOptions {
 }
 
 interface Measurement {
-  /** The waits of look-ups on the server. */
+  /** The waits of the other client's requests to the server. */
   readonly waits: Waits;
   /** The waits of requests to an idle server, at the same time. */
   readonly noise: Waits;
@@ -103,15 +104,16 @@ function beyondNoise({ waits, noise }: Measurement): number {
 }
 
 async function measureStall(
-  { contents = "one large site", flags = [], before, work }: Stall,
+  { contents = "one large site", flags = [], before, probe = "look-ups", work }: Stall,
   databases: Databases,
   { brands, folder, idle }: Surroundings,
 ): Promise<Measurement> {
   const own = mkdtempSync(join(folder, "stall-"));
   const setting = { flags, brands, folder: own, csv: join(folder, "brands.csv") };
   const target = await startTarget(await databases.copyOf(contents), setting);
+  const site = probe === "writes" ? "large" : "small";
   const [prober, beside] = await Promise.all([
-    startProber(target.url, "small.test", "/restapi/brands/1.json", target.keys.small as string),
+    startProber(target.url, `${site}.test`, "/restapi/brands/1.json", target.keys[site] as string, probe),
     startProber(idle.url, "idle.test", "/", ""),
   ]);
   try {
@@ -135,7 +137,7 @@ async function measureStall(
 
 function rowOf(engine: string, { name }: Stall, { waits, noise, turn, seconds }: Measurement): string {
   const times = [waits.longest, waits.p999, noise.longest, noise.p999, turn].map((time) => time.toFixed(1));
-  const failed = waits.failures > 0 ? ` (${waits.failures} look-ups failed)` : "";
+  const failed = waits.failures > 0 ? ` (${waits.failures} requests of the other client failed)` : "";
   return toRow([engine, name + failed, `${seconds.toFixed(1)} s`, ...times]);
 }
 
@@ -145,11 +147,13 @@ function report(brands: number, rows: readonly string[]): string {
 ${describeRun()}
 
 How long another client waits for a look-up in a small site, while one client or operator works on a site of ${brands} brands, or a hundred clients
-on sites that have as many together, in milliseconds. A prober looks up a record every 2 ms; a wait counts from the moment at which the look-up was due. At the same time, another one asks a server that
+on sites that have as many together, in milliseconds. A prober looks up a record every 2 ms; a wait counts from the moment at which the look-up was due. In rows
+with "other writers", it changes a record of the large site instead. At the same time, another one asks a server that
 does nothing, on PostgreSQL but one statement: the noise of the machine and of the database. The longest turn is how long the event loop of the
 server worked without a pause at most, in CPU time of its thread, which noise does not touch.
 
-The goal is that no wait is more than ${usualGoal} ms longer than the noise (${largeGoal} for a body of 1 MiB and for ${10 * brands} brands). What was beyond it was measured
+The goal is that no wait is more than ${usualGoal} ms longer than the noise (${largeGoal} for a body of 1 MiB or more and for ${10 * brands} brands,
+${writersGoal} for other writers). What was beyond it was measured
 ${maxMeasurements} times, and the best of them is here. Commands are processes of their own, which share the cores with the server.
 
 ${toTable(header, rows).join("\n")}

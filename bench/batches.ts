@@ -1,0 +1,92 @@
+// Measures batch requests: the CPU time of a record in them, and how long a batch takes.
+
+import { createsBody, matchedUpdatesBody } from "./batch-bodies.ts";
+import { type Setting, settle } from "./measure.ts";
+import type { Measured } from "./process.ts";
+import { type Figures, printFigures, type Sample, toFigures } from "./report.ts";
+
+/** Number of batch requests in each measurement, one after the other. */
+const batches = 3;
+
+interface BatchScenario {
+  readonly name: string;
+  readonly path: string;
+  /** Returns the body of a batch request. @param index the number of the request */
+  bodyOf(index: number): string;
+}
+
+/** Returns the scenarios for batches of `size` operations on a site of at least as many brands. The updates come first, because they match by a field. */
+function batchScenarios(size: number): BatchScenario[] {
+  const [json, xml] = [createsBody(size, "json"), createsBody(size, "xml")];
+  const name = (operations: string) => `record of a batch of ${size} ${operations}`;
+  return [
+    {
+      name: name("matched updates"),
+      path: "/restapi/batch.json?match=AccountNumber",
+      bodyOf: (index) => matchedUpdatesBody(size, `Changed ${index}`),
+    },
+    { name: name("creates, JSON"), path: "/restapi/batch.json", bodyOf: () => json },
+    { name: name("creates, XML"), path: "/restapi/batch.xml", bodyOf: () => xml },
+  ];
+}
+
+/**
+ * Measures batches of `size` operations with a server, one after the other on one connection. In the figures, a request is a record, and `p99` is the
+ * duration of the slowest batch.
+ * @param only only scenarios with this text in their name are measured
+ */
+export async function measureBatches(
+  server: Measured,
+  key: string,
+  size: number,
+  only: string,
+  { rounds, warmUp }: Setting,
+): Promise<Figures[]> {
+  const figures: Figures[] = [];
+  for (const { name, path, bodyOf } of batchScenarios(size)) {
+    if (!name.includes(only)) continue;
+    let sent = 0;
+    const send = () => sendBatch(`${server.url}${path}`, key, bodyOf(sent++));
+    if (warmUp) await send();
+    const samples: Sample[] = [];
+    for (let round = 0; round < rounds; round++) samples.push(await sample(server, size, send));
+    const measured = toFigures(name, server.name, samples);
+    printFigures([measured]);
+    figures.push(measured);
+  }
+  return figures;
+}
+
+async function sample(server: Measured, size: number, send: () => Promise<number>): Promise<Sample> {
+  await settle(server);
+  const before = server.usage();
+  const durations: number[] = [];
+  for (let i = 0; i < batches; i++) durations.push(await send());
+  await settle(server);
+  const after = server.usage();
+  const records = batches * size;
+  const user = (after.user - before.user) / records;
+  const system = (after.system - before.system) / records;
+  const seconds = durations.reduce((sum, ms) => sum + ms, 0) / 1000;
+  return {
+    requests: records,
+    perSecond: records / seconds,
+    cpu: user + system,
+    user,
+    system,
+    p99: Math.max(...durations),
+    memory: server.memory(),
+    errors: 0,
+  };
+}
+
+/** Sends a batch request. Returns its duration in milliseconds. @throws Error if an operation was not stored */
+async function sendBatch(url: string, key: string, body: string): Promise<number> {
+  const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
+  const begun = performance.now();
+  const response = await fetch(url, { method: "POST", headers, body });
+  const text = await response.text();
+  const duration = performance.now() - begun;
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${text.slice(0, 300)}`);
+  return duration;
+}
