@@ -226,6 +226,12 @@ async function checkSizes({ name, report, client }: Bench): Promise<void> {
   report.check(`${name}: a body of 1 MiB is stored`, largest.status === 201, largest);
   const larger = await post(limit + 1);
   report.check(`${name}: a larger body gets the 413 of the server`, isProblem(larger, 413), larger);
+  const postBatch = (size: number) =>
+    client.request({ path: "/restapi/batch.json", method: "POST", body: '{"Operations":[]}'.padEnd(size) });
+  const batch = await postBatch(8 * limit);
+  report.check(`${name}: a batch of 8 MiB is stored`, batch.status === 200, batch);
+  const largerBatch = await postBatch(8 * limit + 1);
+  report.check(`${name}: a larger batch gets the 413 of the server`, isProblem(largerBatch, 413), largerBatch);
   const section = (size: number) =>
     client.request({ path: "/healthz", headers: { "x-long": "a".repeat(7000), "x-other": "b".repeat(size - 7000) } });
   const long = await section(14_000);

@@ -1,0 +1,190 @@
+// The limits of batch requests: the size of their body, which counts only after the key, its time, and the places of a process and of a key.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { waitUntil } from "../support/time.ts";
+import { openClient, type ReceivedResponse, type WireClient } from "../support/wire/client.ts";
+
+const maxBodyBytes = 8 * 1024 * 1024;
+const path = "/restapi/batch.json";
+const ofKey = /2 batches with the API key sfk_\w+\.\.\. are being received or stored here; try again/;
+const ofProcess = "4 batches are being received or stored here; try again";
+
+let server: TestServer;
+/** Its clients time out after a second. */
+let impatient: TestServer;
+let keys: string[];
+beforeAll(async () => {
+  server = await startTestServer({ settings: { IDLE_TIMEOUT: "60" } });
+  impatient = await startTestServer({ settings: { IDLE_TIMEOUT: "1" } });
+  keys = [server.key, await server.issueKey(), await server.issueKey()];
+});
+afterAll(() => Promise.all([server.stop(), impatient.stop()]));
+
+const create = (Name: string) => ({ Method: "POST", Resource: "brands", Record: { Name } });
+
+/** Returns a valid body of this length, most of it whitespace. */
+function bodyOf(length: number, name = "long"): string {
+  const body = JSON.stringify({ Operations: [create(name)] });
+  return body.slice(0, -1) + " ".repeat(length - body.length) + body.slice(-1);
+}
+
+const head = (key: string, ...lines: string[]) =>
+  `${[`POST ${path} HTTP/1.1`, "Host: x", `X-API-AUTH: ${key}`, ...lines].join("\r\n")}\r\n\r\n`;
+const statusOf = ({ status }: ReceivedResponse) => status;
+const send = (key = server.key) => server.call("POST", path, { key, body: { Operations: [create("sent")] } });
+
+/** Sends bytes on a connection of their own, and returns the response. */
+async function exchange(bytes: string, { port } = server): Promise<ReceivedResponse> {
+  const client = await openClient(port);
+  client.send(bytes);
+  const [response] = await client.responses(1);
+  client.socket.destroy();
+  return response as ReceivedResponse;
+}
+
+/** Opens a client whose batch request has a place: the server waits for its body of `length` bytes. */
+async function takePlace(key: string, length = 1000, { port } = server): Promise<WireClient> {
+  const client = await openClient(port);
+  client.send(head(key, `Content-Length: ${length}`, "Expect: 100-continue"));
+  await client.until((received) => received === "HTTP/1.1 100 Continue\r\n\r\n");
+  return client;
+}
+
+describe("the body", () => {
+  test.each([1024 * 1024 + 1, maxBodyBytes])("of %d bytes is accepted", async (length) => {
+    const body = bodyOf(length);
+    const responses = await Promise.all([
+      exchange(head(server.key, `Content-Length: ${length}`) + body),
+      exchange(`${head(server.key, "Transfer-Encoding: chunked")}${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`),
+    ]);
+    expect(responses.map(statusOf)).toEqual([200, 200]);
+  });
+
+  test("of more than 8 MiB is 413 as soon as that is known", async () => {
+    const chunk = `100000\r\n${" ".repeat(1024 * 1024)}\r\n`;
+    const responses = await Promise.all([
+      exchange(head(server.key, `Content-Length: ${maxBodyBytes + 1}`)),
+      exchange(head(server.key, "Transfer-Encoding: chunked") + chunk.repeat(9)),
+    ]);
+    expect(responses.map(statusOf)).toEqual([413, 413]);
+    for (const { body } of responses) expect(body).toContain(`"the body has more than ${maxBodyBytes} bytes"`);
+  });
+
+  test("of more than 1 MiB is 413 at any other path", async () => {
+    const body = bodyOf(1024 * 1024 + 1);
+    for (const other of ["/restapi/brands.json", "/restapi/brands/1.json"])
+      expect((await server.call("PUT", other, { body })).status).toBe(413);
+  });
+
+  test("is not awaited from a client that may not send it", async () => {
+    const reading = await server.issueKey({ scope: "read" });
+    const announced = `Content-Length: ${maxBodyBytes}`;
+    const responses = await Promise.all([
+      exchange(head("sfk_wrong", announced)),
+      exchange(head(reading, announced)),
+      exchange(head(server.key, announced).replace(path, `${path}?dryrun=1`)),
+      exchange(head(server.key, announced, "Content-Encoding: gzip")),
+    ]);
+    expect(responses.map(statusOf)).toEqual([401, 403, 400, 415]);
+  });
+
+  test("that stalls is 408, and nothing is stored", async () => {
+    const body = bodyOf(2 * 1024 * 1024, "stalled");
+    const sent = head(impatient.key, `Content-Length: ${body.length}`) + body.slice(0, -1);
+    const response = await exchange(sent, impatient);
+    expect([response.status, response.headers.connection]).toEqual([408, "close"]);
+    expect(response.body).toContain(
+      `of the ${body.length} bytes that Content-Length announces, ${body.length - 1} came in time`,
+    );
+    expect((await impatient.call("GET", "/restapi/brands.json")).text).toBe("[]");
+  });
+});
+
+describe("places", () => {
+  test("a third batch request of a key is 429 while two wait for their bodies; other requests and keys are served", async () => {
+    const [key, other] = keys as [string, string];
+    const clients = [await takePlace(key), await takePlace(key)];
+    const { status, headers, json } = await send(key);
+    expect([status, headers.get("Retry-After"), json.type]).toEqual([429, "1", "/docs/problems/too-many-requests"]);
+    expect(json.detail).toMatch(ofKey);
+    expect((await server.call("POST", "/restapi/brands.json", { key, body: { Name: "single" } })).status).toBe(201);
+    expect((await send(other)).status).toBe(200);
+    for (const client of clients) client.socket.destroy();
+    await waitUntil(async () => (await send(key)).status === 200, "a place");
+  });
+
+  test("a fifth batch request of any key is 429, before its body is sent", async () => {
+    const [first, second, third] = keys as [string, string, string];
+    const clients = [await takePlace(first), await takePlace(first), await takePlace(second), await takePlace(second)];
+    const response = await exchange(head(third, `Content-Length: ${maxBodyBytes}`));
+    expect(response.status).toBe(429);
+    expect(response.body).toContain(ofProcess);
+    clients.pop()?.socket.destroy();
+    await waitUntil(async () => (await send(third)).status === 200, "a place");
+    for (const client of clients) client.socket.destroy();
+  });
+
+  test.each<[string, number, (client: WireClient) => Promise<unknown>]>([
+    ["a response", 200, (client) => finish(client, bodyOf(1000))],
+    ["a fault", 400, (client) => finish(client, bodyOf(1000).replace("POST", "MOVE"))],
+    ["a malformed body", 400, (client) => finish(client, "x".repeat(1000))],
+    ["the end of the client's side", 400, (client) => finishEarly(client)],
+  ])("come back after %s", async (_, status, end) => {
+    for (let round = 0; round < 3; round++) {
+      const clients = await Promise.all([takePlace(server.key), takePlace(server.key)]);
+      expect(await Promise.all(clients.map(end))).toEqual([status, status]);
+    }
+    expect((await send()).status).toBe(200);
+  });
+
+  test("come back when clients disconnect, before and while they send their bodies", async () => {
+    for (let round = 0; round < 6; round++) {
+      const clients = await Promise.all([takePlace(server.key, maxBodyBytes), takePlace(server.key, maxBodyBytes)]);
+      for (const client of clients) {
+        if (round % 2 === 1) await client.sendPieces([" ".repeat(2 * 1024 * 1024)]);
+        client.socket.resetAndDestroy();
+      }
+      await waitUntil(async () => (await send()).status === 200, "a place");
+    }
+  });
+
+  test("of 100 concurrent batch requests, those without a place are 429, and each of the others is stored once", async () => {
+    const before = await countOf("concurrent");
+    const body = bodyOf(200_000, "concurrent");
+    const responses = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => server.call("POST", path, { key: keys[index % 3] as string, body })),
+    );
+    const stored = responses.filter(({ status }) => status === 200);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    expect((await countOf("concurrent")) - before).toBe(stored.length);
+    for (const key of keys) expect((await send(key)).status).toBe(200);
+  });
+
+  test("come back after a timeout", async () => {
+    const { key } = impatient;
+    const clients = await Promise.all([takePlace(key, 1000, impatient), takePlace(key, 1000, impatient)]);
+    expect(await Promise.all(clients.map((client) => finish(client, "")))).toEqual([408, 408]);
+    expect((await impatient.call("POST", path, { body: { Operations: [] } })).status).toBe(200);
+  });
+});
+
+/** Sends the rest of a batch request. Returns the status of the response. */
+async function finish(client: WireClient, rest: string): Promise<number | undefined> {
+  client.send(rest);
+  const [, response] = await client.responses(2);
+  client.socket.destroy();
+  return response?.status;
+}
+
+async function finishEarly(client: WireClient): Promise<number | undefined> {
+  client.socket.end("half");
+  const [, response] = await client.responses(2);
+  client.socket.destroy();
+  return response?.status;
+}
+
+async function countOf(name: string): Promise<number> {
+  const { headers } = await server.call("GET", `/restapi/brands.json?limit=1&filter[Name]=${name}`);
+  return Number(headers.get("X-Total-Count"));
+}
