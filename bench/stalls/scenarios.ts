@@ -1,7 +1,7 @@
 // The stalls: expensive requests and commands on the site `large.test`, which has many records. Each is measured on a new server, which has not
 // loaded that site yet.
 
-import { batchStalls } from "./batches.ts";
+import { batchStalls, writersGoal } from "./batches.ts";
 import { commandStalls } from "./commands.ts";
 import { consoleStalls } from "./console.ts";
 import type { Contents } from "./databases.ts";
@@ -26,6 +26,7 @@ export interface Stall {
 
 export const stalls: readonly Stall[] = [
   { name: "nothing, for 3 s", work: () => Bun.sleep(3000) },
+  { name: "nothing, for 3 s: other writers", probe: "writes", goal: writersGoal, work: () => Bun.sleep(3000) },
   ...clientStalls,
   ...batchStalls,
   ...followerStalls,
