@@ -81,7 +81,7 @@ export interface Undone {
 }
 
 /** A record that was left alone because it was changed after the run. */
-export interface SkippedRecord {
+interface SkippedRecord {
   readonly resource: Pick<Resource, "path">;
   readonly id: number;
   /** The revision of its latest change. */

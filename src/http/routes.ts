@@ -5,6 +5,7 @@ import { toId } from "../model/record.ts";
 import type { RequestAuthorizer } from "./authorization/authorizer.ts";
 import { batchRoutes } from "./batch/batch-routes.ts";
 import { BodyPlaces } from "./batch/body-places.ts";
+import { undoRoutes } from "./batch/undo-route.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed/feed-routes.ts";
@@ -45,6 +46,7 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     ...resourceRoutes({ ...dependencies, idempotencies }),
     ...batchRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...feedRoutes(dependencies),
+    ...undoRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...mcpRoutes({ ...dependencies, find: (sent) => known.get(sent) }),
   ]);
   const find = (sent: string): RouteMatch => {

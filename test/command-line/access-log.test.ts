@@ -62,6 +62,28 @@ describe("--access-log", () => {
     for (const secret of [key, "x=secret"]) expect(server.stderr()).not.toContain(secret);
   });
 
+  test("has the number of operations and the run in the line of a batch request or an undo", async () => {
+    const server = await workspace.serve(["--access-log"]);
+    const post = async (path: string, body: object): Promise<{ Run: string }> => {
+      const response = await fetchWithKey(`${server.url}/restapi/${path}`, key, {
+        method: "POST",
+        body: JSON.stringify(body),
+      });
+      return (await response.json()) as { Run: string };
+    };
+    const Operations = ["a", "b"].map((Name) => ({ Method: "POST", Resource: "brands", Record: { Name } }));
+    await post("batch.json?dryRun=1", { Operations });
+    const { Run } = await post("batch.json", { Operations });
+    const undone = await post("undo.json", { Run });
+    await end(server);
+    const lines = logged(server, "request").map(({ path, operations, run }) => [path, operations, run]);
+    expect(lines).toEqual([
+      ["/restapi/batch.json", 2, undefined],
+      ["/restapi/batch.json", 2, Run],
+      ["/restapi/undo.json", 2, undone.Run],
+    ]);
+  });
+
   test("has the name of the sandbox in the lines of requests with its key, and not the key", async () => {
     const sandboxKey = await workspace.data.use(async (engine) => {
       const { site } = await makeSandbox(engine, "garden", { now: Date.now });

@@ -51,6 +51,9 @@ export interface AuthorizerOptions {
 /** Maximum attempts to do the work of a request whose authorization or view becomes outdated. */
 const maxAttempts = 3;
 
+/** Operations of a batch request that count as one further request. */
+const operationsPerToken = 100;
+
 /** Maximum rounding error of a number of tokens. */
 const roundingTokens = 1e-6;
 
@@ -186,12 +189,13 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Counts a request as `tokens` further requests of its key (contract section 9). If the key has fewer tokens left, the rest is its debt: its next
-   * requests are rejected until the debt has refilled. Sets the header fields about the rate limit.
+   * Counts the operations of a batch request, or the changes that an undo can have, as further requests of the key: one for each 100 (contract
+   * section 9). If the key has fewer tokens left, the rest is its debt: its next requests are rejected until the debt has refilled. Sets the header
+   * fields about the rate limit.
    */
-  addDebt(context: RequestContext, key: ApiKey, tokens: number): void {
+  countOperations(context: RequestContext, key: ApiKey, operations: number): void {
     const limit = this.#limitOf(key);
-    if (limit) this.#addDebt(context, key, limit, tokens);
+    if (limit) this.#addDebt(context, key, limit, Math.floor(operations / operationsPerToken));
   }
 
   /** Saves the times at which keys were last used. */

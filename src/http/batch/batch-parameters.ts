@@ -15,16 +15,13 @@ export interface BatchParameters {
   readonly isAtomic: boolean;
 }
 
-const names = ["match", "dryRun", "atomic"];
-
 /**
  * Parses the parameters of a batch request. Unlike in a list, every unknown one is rejected: a misspelt `dryRun` would store.
  * @param written the resources that can be written
  * @throws ProblemError `bad-request` for an unknown or repeated parameter, or a bad value
  */
 export function parseBatchParameters(written: readonly Resource[], query: string): BatchParameters {
-  const parameters = new URLSearchParams(query);
-  for (const name of parameters.keys()) if (!names.includes(name)) throw unknownParameterError(name);
+  const parameters = parseKnown(query, ["match", "dryRun", "atomic"], "a batch");
   return {
     match: parseMatch(written, parseSingle(parameters, "match")),
     isDry: parseSwitch(parameters, "dryRun", false),
@@ -32,21 +29,34 @@ export function parseBatchParameters(written: readonly Resource[], query: string
   };
 }
 
-/**
- * Rejects the header fields `If-Match` and `If-None-Match`: it would be unsafe to ignore them, and they cannot say which operation they mean.
- * @throws ProblemError `bad-request`
- */
-export function rejectConditions(headers: HeaderFields): void {
-  for (const name of ["If-Match", "If-None-Match"])
-    if (headers.has(name.toLowerCase()))
-      throw new ProblemError("bad-request", `a batch has no ${name}; send \`IfMatch\` in each operation`);
+/** Parses the parameters of an undo, in the same way. @throws ProblemError `bad-request` as `parseBatchParameters` does */
+export function parseUndoParameters(query: string): Pick<BatchParameters, "isDry"> {
+  return { isDry: parseSwitch(parseKnown(query, ["dryRun"], "an undo"), "dryRun", false) };
 }
 
-function unknownParameterError(name: string): ProblemError {
+/**
+ * Rejects the header fields `If-Match` and `If-None-Match`: it would be unsafe to ignore them, and they cannot say which operation or record they mean.
+ * @param what the request, with its article
+ * @throws ProblemError `bad-request`
+ */
+export function rejectConditions(headers: HeaderFields, what: "a batch" | "an undo"): void {
+  const advice = what === "a batch" ? "; send `IfMatch` in each operation" : "";
+  for (const name of ["If-Match", "If-None-Match"])
+    if (headers.has(name.toLowerCase())) throw new ProblemError("bad-request", `${what} has no ${name}${advice}`);
+}
+
+/** Parses a query that has only parameters with these names. @param what the request, with its article */
+function parseKnown(query: string, names: readonly string[], what: string): URLSearchParams {
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys()) if (!names.includes(name)) throw unknownParameterError(name, names, what);
+  return parameters;
+}
+
+function unknownParameterError(name: string, names: readonly string[], what: string): ProblemError {
   const meant = findNearest(name, names);
   const all = names.map((one) => `\`${one}\``).join(", ");
   const hint = meant === undefined ? `there is ${all}` : `did you mean \`${meant}\`?`;
-  return new ProblemError("bad-request", `a batch has no parameter \`${name.slice(0, 100)}\`; ${hint}`);
+  return new ProblemError("bad-request", `${what} has no parameter \`${name.slice(0, 100)}\`; ${hint}`);
 }
 
 function parseSwitch(parameters: URLSearchParams, name: string, byDefault: boolean): boolean {

@@ -6,7 +6,7 @@ import { createYielder } from "../../lib/yielding.ts";
 import { basePath, publicResources, type Resource } from "../../model/resource.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
-import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
+import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { parseBatchIdempotency, parseIdempotencyName, type RunningIdempotencyKeys } from "../records/idempotency.ts";
 import { rejectOtherEncodings } from "../records/record-body.ts";
@@ -16,6 +16,7 @@ import { type BatchParameters, parseBatchParameters, rejectConditions } from "./
 import { respondToBatch } from "./batch-response.ts";
 import { type BodyPlaces, readBatchBody } from "./body-places.ts";
 import type { BatchResults } from "./results.ts";
+import { runAuthorized } from "./run-authorized.ts";
 import { type BatchParts, type BatchRequest, runBatch } from "./run-batch.ts";
 
 interface BatchRouteDependencies extends BatchParts, Pick<HttpDependencies, "resources"> {
@@ -38,9 +39,6 @@ export function batchRoutes(dependencies: BatchRouteDependencies): [path: string
   );
 }
 
-/** Operations that count as one request for the rate limit of a key. The request itself counts as one too. */
-const operationsPerToken = 100;
-
 class BatchEndpoint {
   readonly #dependencies: BatchRouteDependencies;
   readonly #served: readonly Resource[];
@@ -56,7 +54,7 @@ class BatchEndpoint {
     const { headers } = context.request;
     requireWriteScope(context, key);
     const parameters = parseBatchParameters(this.#written, context.target.query);
-    rejectConditions(headers);
+    rejectConditions(headers, "a batch");
     rejectOtherEncodings(headers);
     parseIdempotencyName(context);
     return this.#dependencies.batchPlaces.withPlace(key, () => this.#receive(context, format, parameters));
@@ -68,9 +66,7 @@ class BatchEndpoint {
     const { authorizer } = this.#dependencies;
     const { key } = await authorizer.reauthorize(context, (authorized) => authorized);
     requireWriteScope(context, key);
-    const operations = await this.#decode(format, body, (count) =>
-      authorizer.addDebt(context, key, Math.floor(count / operationsPerToken)),
-    );
+    const operations = await this.#decode(format, body, (count) => authorizer.countOperations(context, key, count));
     const idempotency = parameters.isDry ? undefined : await parseBatchIdempotency(context, key, body);
     const request = { ...parameters, operations, idempotency };
     const results = await this.#dependencies.idempotencies.runUnlessRunning(idempotency, () =>
@@ -106,35 +102,11 @@ class BatchEndpoint {
     return authorizer.reauthorize(context, (first) =>
       authorizer.repeatIfOutdated(context, first, (authorized) => {
         requireWriteScope(context, authorized.key);
-        return this.#runAndReauthorize(context, request, authorized);
+        return runAuthorized(authorizer, context, authorized, {
+          work: () => runBatch(this.#dependencies, context, authorized, request),
+          isStored: ({ run, isReplay }) => run !== null && !isReplay,
+        });
       }),
     );
-  }
-
-  /**
-   * Runs the request. If the response only reads, because nothing was stored now, authorizes again: the key may have been revoked meanwhile. A response
-   * that tells what was stored is sent, because the transaction has checked the key.
-   */
-  async #runAndReauthorize(
-    context: RequestContext,
-    request: BatchRequest,
-    authorized: AuthorizedView,
-  ): Promise<BatchResults> {
-    const { authorizer } = this.#dependencies;
-    const { siteId } = authorized.siteView;
-    const requireAuthorization = () =>
-      authorizer.reauthorize(context, (again) => {
-        requireSameSite(again, siteId);
-        requireWriteScope(context, again.key);
-      });
-    let results: BatchResults;
-    try {
-      results = await runBatch(this.#dependencies, context, authorized, request);
-    } catch (error) {
-      await requireAuthorization();
-      throw error;
-    }
-    if (results.run === null || results.isReplay) await requireAuthorization();
-    return results;
   }
 }

@@ -4,7 +4,7 @@
 // Each change of a plan has a condition: the record still has the version that the run gave it. So a plan may be outdated when it is stored, but
 // cannot undo anything else. The command `undo` makes its changes with the same functions (operator/journal/undo.ts).
 
-import { createYielder } from "../../lib/yielding.ts";
+import { createYielder, readInChunks } from "../../lib/yielding.ts";
 import { type Intent, type JournalEntry, versionOf } from "../../model/change.ts";
 import type { Engine, RecordRow } from "../../model/engine.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
@@ -76,17 +76,16 @@ export async function planUndo(
   const changed = await readChangedRecords(engine, site, run, mayUndo);
   const records: UndoneRecord[] = [];
   const skipped: LaterChangedRecord[] = [];
-  for (let from = 0; from < changed.length; from += readSize) {
-    const chunk = changed.slice(from, from + readSize);
+  await readInChunks(changed, readSize, async (chunk) => {
     const rows = await readPresentRows(engine, site, chunk);
-    for (const record of chunk) {
-      const { resource, id, before, after, last } = record;
-      const row = rows.get(keyOf(record)) ?? { revision: 0, body: null };
-      if (row.body === before || before === after) continue;
-      if (row.revision === last) records.push({ resource, id, before, last });
-      else skipped.push({ resource, id, revision: row.revision });
+    for (const [index, { resource, id, before, after, last }] of chunk.entries()) {
+      const { revision, body } = rows[index] as PresentRow;
+      if (body === before || before === after) continue;
+      if (revision === last) records.push({ resource, id, before, last });
+      else skipped.push({ resource, id, revision });
     }
-  }
+    return [];
+  });
   return { epoch: site.epoch, records, unchanged: changed.length - records.length - skipped.length, skipped };
 }
 
@@ -94,19 +93,15 @@ export async function planUndo(
  * Reads the revisions of the last changes of records.
  * @throws OutdatedError if the site has another epoch
  */
-export async function readLaterChanges(
+export function readLaterChanges(
   engine: Pick<Engine, "readRows">,
   site: SiteHead,
   records: readonly RecordKey[],
 ): Promise<LaterChangedRecord[]> {
-  const found: LaterChangedRecord[] = [];
-  for (let from = 0; from < records.length; from += readSize) {
-    const chunk = records.slice(from, from + readSize);
+  return readInChunks(records, readSize, async (chunk) => {
     const rows = await readPresentRows(engine, site, chunk);
-    for (const { resource, id } of chunk)
-      found.push({ resource, id, revision: rows.get(keyOf({ resource, id }))?.revision ?? 0 });
-  }
-  return found;
+    return chunk.map(({ resource, id }, index) => ({ resource, id, revision: (rows[index] as PresentRow).revision }));
+  });
 }
 
 /** Members of an intent that do not depend on the record. */
@@ -187,18 +182,19 @@ async function* readEntriesOfRun(engine: PlanReads, site: SiteHead, run: string)
   }
 }
 
-/** The rows of records, by their keys. */
+type PresentRow = Pick<RecordRow, "revision" | "body">;
+
+/** Returns the present row of each record, in the order of the records. */
 async function readPresentRows(
   engine: Pick<Engine, "readRows">,
   site: SiteHead,
   records: readonly RecordKey[],
-): Promise<ReadonlyMap<string, RecordRow>> {
-  const { head, rows } = await engine.readRows(
-    site.siteId,
-    records.map(({ resource, id }) => ({ resource, id })),
-  );
+): Promise<PresentRow[]> {
+  const keys = records.map(({ resource, id }) => ({ resource, id }));
+  const { head, rows } = await engine.readRows(site.siteId, keys);
   requireSameHistory(head, site);
-  return new Map(rows.map((row) => [keyOf(row), row]));
+  const found = new Map<string, PresentRow>(rows.map((row) => [keyOf(row), row]));
+  return keys.map((key) => found.get(keyOf(key)) ?? { revision: 0, body: null });
 }
 
 function keyOf({ resource, id }: RecordKey): string {

@@ -1,0 +1,215 @@
+// Undoes a run for the key of a request, or reports what the undo would do. The caller has checked the scope of the key and its rate.
+//
+// A plan is stored completely or not at all, so that its response is known before, and an idempotency key can replay it. If others change a record of
+// the plan before it is stored, it is planned again without that record.
+
+import type { Undone } from "../../formats/batch-format.ts";
+import { randomText } from "../../lib/text.ts";
+import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
+import type { TogetherOptions } from "../../model/engine.ts";
+import { OutdatedError, RetryableError } from "../../model/errors.ts";
+import {
+  type LaterChangedRecord,
+  planUndo,
+  readLaterChanges,
+  toUndoIntent,
+  type UndoPlan,
+} from "../../store/writes/undo-run.ts";
+import { authorizedIntent } from "../authorization/authorized-intent.ts";
+import type { RequestAuthorizer } from "../authorization/authorizer.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { idempotencyKeyReusedError } from "../records/idempotency.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { runAuthorized } from "./run-authorized.ts";
+
+export interface UndoParts extends Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "now"> {
+  readonly authorizer: RequestAuthorizer;
+}
+
+export interface UndoRequest {
+  /** The ID of the run. */
+  readonly run: string;
+  /** Whether to report what the undo would do, and to store nothing. */
+  readonly isDry: boolean;
+  /** Not for a dry run. */
+  readonly idempotency?: Idempotency | undefined;
+  /**
+   * Called with the result that the undo is going to have, before it is stored. If it throws, nothing is stored. Otherwise exactly this is stored, or
+   * nothing: if others have changed a record meanwhile, it is called again with another result.
+   */
+  readonly confirm?: ((planned: UndoResult) => void) | undefined;
+}
+
+export interface UndoResult {
+  readonly undone: Undone;
+  /** Whether this is the result of an earlier request with the same idempotency key. */
+  readonly isReplay: boolean;
+  /** Returns the records of the plan that the undo changes, and their revisions before it, as a text to compare. */
+  readonly touched: () => string;
+}
+
+/** Maximum attempts to store a plan completely. The attempt after them leaves out the records that others have changed meanwhile. */
+const maxAttempts = 3;
+
+/** Intents per batch of the transaction. */
+const batchSize = 500;
+
+/**
+ * Undoes a run, or reports what the undo would do. Sets `batch` of the context.
+ * @param authorized the key, which may undo its own runs and those of the keys that it has replaced; and its site
+ * @throws ProblemError as `planUndo` does; `idempotency-key-reused`; `unavailable` as `WriteQueue.commitTogether` does, and with `confirm`, if others
+ *   keep changing the records of the run
+ * @throws OutdatedError if the key, the site or its epoch has changed. Nothing was stored
+ */
+export async function undoRun(
+  parts: UndoParts,
+  context: RequestContext,
+  authorized: AuthorizedView,
+  request: UndoRequest,
+): Promise<UndoResult> {
+  const result = await runAuthorized(parts.authorizer, context, authorized, {
+    work: () => new RunUndo(parts, context, authorized, request).undo(),
+    isStored: ({ undone, isReplay }) => undone.run !== null && !isReplay,
+  });
+  const { run, deleted, restored, unchanged, skipped } = result.undone;
+  context.batch = { operations: deleted + restored + unchanged + skipped.length, run };
+  return result;
+}
+
+/** The parts of a plan of which its response is made. They are stored for a replay. */
+interface Outline {
+  readonly records: readonly (readonly [resource: string, id: number, operation: "delete" | "restore"])[];
+  readonly unchanged: number;
+  readonly skipped: readonly LaterChangedRecord[];
+}
+
+/** An outline that was stored, now or by an earlier request, except its records with the indexes in `not`. */
+interface StoredOutline {
+  readonly outline: Outline;
+  readonly run: string | null;
+  readonly not: readonly number[];
+  readonly isReplay: boolean;
+}
+
+class RunUndo {
+  readonly #parts: UndoParts;
+  readonly #context: RequestContext;
+  readonly #authorized: AuthorizedView;
+  readonly #request: UndoRequest;
+
+  constructor(parts: UndoParts, context: RequestContext, authorized: AuthorizedView, request: UndoRequest) {
+    this.#parts = parts;
+    this.#context = context;
+    this.#authorized = authorized;
+    this.#request = request;
+  }
+
+  async undo(): Promise<UndoResult> {
+    const { isDry, idempotency, confirm } = this.#request;
+    for (let attempt = 1; ; attempt++) {
+      const plan = await this.#plan();
+      const outline = toOutline(plan);
+      const planned = { undone: this.#toUndone(outline), isReplay: false, touched: () => touchedBy(plan) };
+      const isStored = !isDry && (plan.records.length > 0 || idempotency !== undefined);
+      if (!isDry) confirm?.(planned);
+      if (!isStored) return planned;
+      const isOptional = attempt > maxAttempts;
+      if (isOptional && confirm) throw new RetryableError("others keep changing the records of the run");
+      const stored = await this.#store(plan, outline, isOptional);
+      if (stored) return { ...planned, undone: await this.#toFinalUndone(stored), isReplay: stored.isReplay };
+    }
+  }
+
+  #plan(): Promise<UndoPlan> {
+    const { key, siteView } = this.#authorized;
+    const mayUndo = (actor: string) => actor === key.prefix || key.formerPrefixes.includes(actor);
+    return planUndo(this.#parts.engine, siteView, this.#request.run, mayUndo);
+  }
+
+  /**
+   * Stores a plan in one transaction. Returns undefined if others have changed one of its records, so that nothing was stored.
+   * @param isOptional whether to store it without the records that others have changed
+   */
+  async #store(plan: UndoPlan, outline: Outline, isOptional: boolean): Promise<StoredOutline | undefined> {
+    const { writeQueue, now } = this.#parts;
+    const { siteId } = this.#authorized.siteView;
+    const common = { ...authorizedIntent(this.#context, this.#authorized, now()), isOptional };
+    const not: number[] = [];
+    let count = 0;
+    let reason: RejectedOutcome["rejectionReason"] | undefined;
+    const result = await writeQueue.commitTogether(
+      siteId,
+      batchesOf(plan, common),
+      (outcomes) => {
+        for (const outcome of outcomes) {
+          if (outcome.kind !== "done") not.push(count);
+          if (outcome.kind === "rejected") reason = outcome.rejectionReason;
+          count++;
+        }
+      },
+      this.#toOptions(outline),
+    );
+    if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
+    if (result.kind === "committed") return { outline, run: result.run, not, isReplay: false };
+    if (result.kind === "replayed") {
+      const { run, pre, not: notStored } = result.stored;
+      return { outline: JSON.parse(pre), run, not: notStored.map(({ index }) => index), isReplay: true };
+    }
+    if (reason === "other-epoch") throw new OutdatedError("epoch");
+    if (reason === "authorization-changed") throw new OutdatedError("key");
+    return undefined;
+  }
+
+  #toOptions(outline: Outline): TogetherOptions {
+    const { idempotency } = this.#request;
+    const site = this.#authorized.siteView.siteId;
+    return {
+      run: { id: randomText(8), size: outline.records.length },
+      idempotency: idempotency && { ...idempotency, site, at: this.#parts.now(), pre: JSON.stringify(outline) },
+    };
+  }
+
+  #toUndone({ records, unchanged, skipped }: Outline, run: string | null = null): Undone {
+    const deleted = records.filter(([, , operation]) => operation === "delete").length;
+    const { resources } = this.#parts;
+    // A newer program can have declared a resource that this one does not know. Then its name takes the place of its path.
+    const toResource = (name: string) => resources.find((resource) => resource.name === name) ?? { path: name };
+    return {
+      run,
+      deleted,
+      restored: records.length - deleted,
+      unchanged,
+      skipped: skipped.map(({ resource, id, revision }) => ({ resource: toResource(resource), id, revision })),
+    };
+  }
+
+  /** Moves the records that were not stored to the skipped ones. */
+  async #toFinalUndone({ outline, run, not }: StoredOutline): Promise<Undone> {
+    if (not.length === 0) return this.#toUndone(outline, run);
+    const { records, unchanged, skipped } = outline;
+    const indexes = new Set(not);
+    const later = records.filter((_, index) => indexes.has(index)).map(([resource, id]) => ({ resource, id }));
+    const found = await readLaterChanges(this.#parts.engine, this.#authorized.siteView, later);
+    const stored = records.filter((_, index) => !indexes.has(index));
+    return this.#toUndone({ records: stored, unchanged, skipped: [...skipped, ...found] }, run);
+  }
+}
+
+function toOutline({ records, unchanged, skipped }: UndoPlan): Outline {
+  return {
+    records: records.map(({ resource, id, before }) => [resource, id, before === null ? "delete" : "restore"]),
+    unchanged,
+    skipped,
+  };
+}
+
+function touchedBy({ epoch, records }: UndoPlan): string {
+  return JSON.stringify([epoch, ...records.map(({ resource, id, last }) => [resource, id, last])]);
+}
+
+function* batchesOf({ records, epoch }: UndoPlan, common: Parameters<typeof toUndoIntent>[2]): Generator<Intent[]> {
+  for (let from = 0; from < records.length; from += batchSize) {
+    const batch = records.slice(from, from + batchSize);
+    yield batch.map((record) => toUndoIntent(record, epoch, common));
+  }
+}

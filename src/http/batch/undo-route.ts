@@ -1,0 +1,78 @@
+// POST /restapi/undo.json and .xml: a key undoes one of its runs (contract section 14).
+
+import { type Format, formats } from "../../formats/format.ts";
+import { basePath } from "../../model/resource.ts";
+import { sizeOfRun } from "../../store/writes/undo-run.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import { requireWriteScope } from "../authorization/authenticate.ts";
+import { parseBatchIdempotency, parseIdempotencyName, type RunningIdempotencyKeys } from "../records/idempotency.ts";
+import { rejectOtherEncodings } from "../records/record-body.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { toResponse } from "../responses.ts";
+import { type SiteRoute, siteRoute } from "../route.ts";
+import { parseUndoParameters, rejectConditions } from "./batch-parameters.ts";
+import type { BodyPlaces } from "./body-places.ts";
+import { type UndoParts, type UndoRequest, type UndoResult, undoRun } from "./run-undo.ts";
+
+interface UndoRouteDependencies extends UndoParts {
+  readonly idempotencies: RunningIdempotencyKeys;
+  readonly batchPlaces: BodyPlaces;
+}
+
+/** Returns the routes of undo, by path. */
+export function undoRoutes(dependencies: UndoRouteDependencies): [path: string, route: SiteRoute][] {
+  const endpoint = new UndoEndpoint(dependencies);
+  return formats.map((format) =>
+    siteRoute<Omit<SiteRoute, "kind" | "label">>(`${basePath}undo.${format.name}`, {
+      readOperation: "undo",
+      writeOperation: "undo",
+      methods: ["POST", "OPTIONS"],
+      methodNotAllowedDetail: () => "undo a run with POST",
+      respond: (context, authorized) => endpoint.respond(context, format, authorized),
+    }),
+  );
+}
+
+class UndoEndpoint {
+  readonly #dependencies: UndoRouteDependencies;
+
+  constructor(dependencies: UndoRouteDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async respond(context: RequestContext, format: Format, { key }: AuthorizedView): Promise<WireResponse> {
+    const { request, target } = context;
+    requireWriteScope(context, key);
+    const { isDry } = parseUndoParameters(target.query);
+    rejectConditions(request.headers, "an undo");
+    rejectOtherEncodings(request.headers);
+    parseIdempotencyName(context);
+    const body = request.receivedBody ?? (await request.readBody());
+    const { authorizer, batchPlaces, idempotencies } = this.#dependencies;
+    return authorizer.reauthorize(context, async (authorized) => {
+      requireWriteScope(context, authorized.key);
+      const idempotency = isDry ? undefined : await parseBatchIdempotency(context, authorized.key, body.view);
+      const { run } = format.batch.undo(body.view);
+      // An undo counts as a batch request of the size of its run, and needs as much memory.
+      authorizer.countOperations(context, authorized.key, sizeOfRun(run));
+      const undo = () => this.#undo(context, authorized, { run, isDry, idempotency });
+      const result = await batchPlaces.withPlace(authorized.key, () =>
+        idempotencies.runUnlessRunning(idempotency, undo),
+      );
+      return toUndoneResponse(context, format, result);
+    });
+  }
+
+  /** Undoes the run, again if the key or the site changes meanwhile. */
+  #undo(context: RequestContext, authorized: AuthorizedView, request: UndoRequest): Promise<UndoResult> {
+    return this.#dependencies.authorizer.repeatIfOutdated(context, authorized, (current) => {
+      requireWriteScope(context, current.key);
+      return undoRun(this.#dependencies, context, current, request);
+    });
+  }
+}
+
+function toUndoneResponse(context: RequestContext, format: Format, { undone, isReplay }: UndoResult): WireResponse {
+  const content = { type: format.contentType, body: format.batch.undone(undone) };
+  return toResponse(context, 200, content, isReplay ? { "Idempotency-Replayed": "true" } : {});
+}
