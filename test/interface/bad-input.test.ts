@@ -46,7 +46,11 @@ describe("JSON", () => {
   const name = { Name: "x" };
   test.each<[string, unknown, Record<string, string>]>([
     ["null", null, { "": "the body must be one brand (an object), not null" }],
-    ["an array", [name], { "": "the body must be one brand (an object); to send several, use a batch request: POST /restapi/batch.json" }],
+    [
+      "an array",
+      [name],
+      { "": "the body must be one brand (an object); to send several, use a batch request: POST /restapi/batch.json" },
+    ],
     ["a string", '"Acme"', { "": "the body must be one brand (an object), not a string" }],
     ["without Name", { AccountNumber: "1" }, { Name: "is required" }],
     ["with an empty Name", { Name: "" }, { Name: "must not be empty" }],

@@ -4,22 +4,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pino from "pino";
-import { serveHttp } from "../../src/http/server.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { createKey, revokeKey, setKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { SiteChangeNotifier } from "../../src/store/changes/site-change-notifier.ts";
-import { LastBackup } from "../../src/store/last-backup.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { SiteViews } from "../../src/store/reads/site-views.ts";
-import { WriteQueue } from "../../src/store/writes/write-queue.ts";
-import { SystemSiteIndex } from "../../src/system/system-site-index.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import { engines } from "../support/engine/engines.ts";
 import { call } from "../support/http/server.ts";
+import { serveWithCommits } from "../support/http/wrapped-engine.ts";
 
 describe.each(engines)("a restore on $name", (kind) => {
   let folder: string;
@@ -35,48 +29,12 @@ describe.each(engines)("a restore on $name", (kind) => {
     folder = mkdtempSync(join(tmpdir(), "storefront-history-"));
     engine = await openEngine(await kind.newDatabase(), allResources);
     key = (await createKey(engine, await createSite(engine, "shop", { isDefault: true }, 1), {}, 1)).key;
-    const delayed: Engine = {
-      ...engine,
+    server = serveWithCommits(engine, {
       commit: async (intents, options) => {
         await beforeCommit();
         return engine.commit(intents, options);
       },
-    };
-    const siteViews = new SiteViews(engine, allResources, 1 << 20);
-    const systemSiteIndex = new SystemSiteIndex(allResources);
-    siteViews.subscribeToSystemSite(systemSiteIndex);
-    server = serveHttp(
-      {
-        host: "127.0.0.1",
-        port: 0,
-        tls: undefined,
-        trustProxy: false,
-        trustForwardedHost: false,
-        servesMcp: false,
-        idleTimeoutSeconds: 60,
-        slowMs: Number.POSITIVE_INFINITY,
-        connections: 100,
-        memory: 64 * 1024 * 1024,
-        reusePort: false,
-        keyLimit: undefined,
-        failureLimit: { tokensPerSecond: 2, maxTokens: 100 },
-      },
-      {
-        engine,
-        engineCalls: new Map(),
-        lastBackup: new LastBackup(engine),
-        build: () => ({ version: "", commit: "" }),
-        siteViews,
-        verification: { families: () => [] },
-        systemSiteIndex,
-        changeNotifier: new SiteChangeNotifier(delayed),
-        writeQueue: new WriteQueue(delayed, siteViews),
-        resources: allResources,
-        log: pino({ level: "silent" }),
-        accessLog: undefined,
-        now: Date.now,
-      },
-    );
+    });
   });
   afterEach(async () => {
     await server.stop(1);

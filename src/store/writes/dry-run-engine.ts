@@ -85,6 +85,8 @@ export class DryRunEngine implements EngineCommits {
       state.rows.add(added);
       revisions.set(added, row.revision);
     }
+    // The read can be synchronous, so that it has not yielded.
+    await this.#yieldIfDue();
     const site = this.#toState(read, intents);
     state.sites.set(this.#site, site);
     const { outcomes, entries, rows } = decideBatch(intents.map(withoutConditions), state, atomic);

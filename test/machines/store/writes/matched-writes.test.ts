@@ -155,6 +155,22 @@ describe.each(engines)("writes matched by a name on $name", (kind) => {
     expect((await stored()).filter((line) => line.endsWith("set"))).toEqual([]);
   });
 
+  test("that are optional are left out after five attempts, or if several records have the name, and the others are stored", async () => {
+    site++;
+    await other(createBrand(site, "Twice"));
+    const move = async (attempt: number) => {
+      if (attempt === 1) await other(createBrand(site, "Twice"));
+      else await other(updateBrand(site, attempt + 1, { Name: "Former" }));
+      await other(createBrand(site, "Hot"));
+    };
+    const { results, attempts } = await put(["Hot", "Twice", "Cold"], move, { isOptional: true });
+    expect([results, attempts]).toEqual([
+      { Hot: "match-changed", Twice: "Name: 2 records have this value: 1, 2", Cold: "create 9" },
+      6,
+    ]);
+    expect((await stored()).filter((line) => line.endsWith("set"))).toEqual(["9 Cold set"]);
+  });
+
   test("are rejected in the second attempt, if a write of the same transaction changes the match", async () => {
     site++;
     await other(createBrand(site, "A"));
