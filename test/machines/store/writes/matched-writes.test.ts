@@ -163,12 +163,12 @@ describe.each(engines)("writes matched by a name on $name", (kind) => {
       else await other(updateBrand(site, attempt + 1, { Name: "Former" }));
       await other(createBrand(site, "Hot"));
     };
-    const { results, attempts } = await put(["Hot", "Twice", "Cold"], move, { isOptional: true });
+    const { results, attempts } = await put(["Hot", "Twice", "New"], move, { isOptional: true });
     expect([results, attempts]).toEqual([
-      { Hot: "match-changed", Twice: "Name: 2 records have this value: 1, 2", Cold: "create 9" },
+      { Hot: "match-changed", Twice: "Name: 2 records have this value: 1, 2", New: "create 9" },
       6,
     ]);
-    expect((await stored()).filter((line) => line.endsWith("set"))).toEqual(["9 Cold set"]);
+    expect((await stored()).filter((line) => line.endsWith("set"))).toEqual(["9 New set"]);
   });
 
   test("are rejected in the second attempt, if a write of the same transaction changes the match", async () => {
