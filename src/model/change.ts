@@ -45,7 +45,7 @@ export interface FeedChange {
 
 /** One row of a site's journal. */
 export interface JournalEntry extends Change {
-  /** The ID that all changes of one command or one console action share; null for the request of a client. */
+  /** The ID of the run, which all changes of one command, one console action, one batch request or one undo share; null for a single write of a client. */
   readonly run: string | null;
   /**
    * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record. Null also in entries
@@ -97,7 +97,7 @@ export interface Intent {
   /** Rejects the write if the key or the record of a site has changed since the writer was authorized, so that the writer is authorized again. */
   readonly authorizedBy?: Authorization | undefined;
   readonly actor: string;
-  /** The ID that all changes of one command or one console action share. */
+  /** The ID of the run of a command or a console action. A batch request and an undo get theirs in the transaction (`TogetherOptions.run`). */
   readonly run?: string | undefined;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
