@@ -1,10 +1,11 @@
-// Commits several batches of one site in one transaction (`Engine.commitAtomically`), for which other writers of the site wait.
+// Commits several batches of one site in one transaction (`Engine.commitAtomically`), for which other writers of the site wait. Three things keep it short:
 //
-// The database and this process work at the same time. The first round trip begins, locks the site and reads the rows of the first batch. After a batch
-// was decided, two things are sent and not awaited: the look-up of the rows of the next batch, and then the rows to store. So the look-up does not see
-// these rows, and the next batch takes them from the state of the decided batch. The state of the site stays in this process until the commit.
+// - The database and this process work at the same time. After a batch was decided, two things are sent and not awaited: the look-up of the rows of the
+//   next batch, and then the rows to store. So the look-up does not see these rows, and the next batch takes them from the state of the decided batch.
+// - The state of the site stays in this process until the commit.
+// - A run has at most some thousand intents. The rows that they name are looked up before the transaction, and the changes since are read in it.
 
-import { nextImmediate } from "../../lib/yielding.ts";
+import { createYielder, nextImmediate } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
 import type { OnOutcomes, TogetherOptions, TogetherResult } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
@@ -14,6 +15,7 @@ import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { addEntries, lockAndRead, sendRows, sendSites } from "./commit.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
+import { addRowsBefore, type RowsBefore, readRowsBefore } from "./rows-before.ts";
 import { sql } from "./statements.ts";
 import { awaitAll, commitTransaction } from "./transaction.ts";
 
@@ -30,47 +32,71 @@ export function commitTogether(
 ): Promise<TogetherResult> {
   return pool.commit(async (connection, progress) => {
     using transaction = new BatchTransaction(options, options.run === undefined);
-    const open = new OpenTransaction(connection, progress, transaction);
-    return open.commit(`${sql.beginByKeys(timeoutMs)}; `, batches[Symbol.iterator](), onOutcomes);
+    const list = options.run && (await toList(batches));
+    const before = list && (await readRowsBefore(connection, list));
+    progress.restartTimeLimit();
+    const open = new OpenTransaction(connection, progress, transaction, before);
+    return open.commit(`${sql.beginByKeys(timeoutMs)}; `, (list ?? batches)[Symbol.iterator](), onOutcomes);
   });
+}
+
+/** Makes all batches. Yields to the event loop in between. */
+async function toList(batches: Iterable<readonly Intent[]>): Promise<(readonly Intent[])[]> {
+  const yieldIfDue = createYielder();
+  const all: (readonly Intent[])[] = [];
+  for (const intents of batches) {
+    all.push(intents);
+    await yieldIfDue();
+  }
+  return all;
 }
 
 class OpenTransaction {
   readonly #connection: PostgresConnection;
   readonly #progress: CallProgress;
   readonly #transaction: BatchTransaction;
+  readonly #before: RowsBefore | undefined;
   /** The results of the rows that were sent, by batch. */
   readonly #sent: Promise<unknown>[] = [];
   readonly #changedSites = new Set<number>();
 
-  constructor(connection: PostgresConnection, progress: CallProgress, transaction: BatchTransaction) {
+  /** @param before the rows of all batches, if they were read before the transaction */
+  constructor(
+    connection: PostgresConnection,
+    progress: CallProgress,
+    transaction: BatchTransaction,
+    before: RowsBefore | undefined,
+  ) {
     this.#connection = connection;
     this.#progress = progress;
     this.#transaction = transaction;
+    this.#before = before;
   }
 
   /** Runs the whole transaction. @param begin statements that begin it */
   async commit(begin: string, batches: Iterator<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<TogetherResult> {
     let next = batches.next();
     if (next.done && !this.#transaction.responseKey) return this.#transaction.result;
-    const locked = await lockAndRead(this.#connection, next.done ? [] : next.value, this.#transaction, begin);
-    const replay = this.#transaction.findReplay(locked.answer);
+    const first = next.done ? [] : next.value;
+    const keys = { ...keysOfBatch(first), records: [] };
+    const { state: locked, answer } = await lockAndRead(this.#connection, keys, this.#transaction, begin);
+    const replay = this.#transaction.findReplay(answer);
     if (replay) return this.#rollBack(replay);
-    for (let state = locked.state; !next.done; ) {
+    if (this.#before) await addRowsBefore(this.#connection, this.#before, locked);
+    for (let reading = this.#read(first, locked); !next.done; ) {
       const intents = next.value;
+      const state = await reading;
+      // Sent after the rows of the batch before, so that it sees their entries.
+      await addEntries(this.#connection, intents, state);
       const result = decideBatch(intents, state, true);
       await onOutcomes(result.outcomes);
       if (this.#transaction.isAborted) return this.#rollBack(this.#transaction.result);
       next = batches.next();
-      const reading = next.done ? undefined : handled(this.#readNext(next.value, state));
+      if (!next.done) reading = handled(this.#read(next.value, state));
       await this.#send(sendRows(this.#connection, result));
       for (const site of result.sites) this.#changedSites.add(site);
-      if (next.done || !reading) break;
-      state = await reading;
-      // Sent after the rows of the batch before, so that it sees their entries.
-      await addEntries(this.#connection, next.value, this.#transaction, state.sites);
     }
-    return this.#commit(locked.state.sites);
+    return this.#commit(locked.sites);
   }
 
   /** Keeps the results of a batch that was sent. Waits if the database is behind. */
@@ -81,17 +107,17 @@ class OpenTransaction {
     await nextImmediate();
   }
 
-  /** Reads the rows of the next batch. Returns its state. @param before the state of the batch before it, which was decided and not sent */
-  async #readNext(intents: readonly Intent[], before: BatchState): Promise<BatchState> {
+  /** Reads the rows of a batch. Returns its state. @param before the state of the batch before it, whose rows may not be sent yet */
+  async #read(intents: readonly Intent[], before: BatchState): Promise<BatchState> {
     const { authorization, records, responses, sites } = keysOfBatch(intents);
     if (responses.length > 0 || !sites.every((site) => before.sites.has(site)))
       throw new Error("the batches of a transaction belong to one site, and have no idempotency keys of their own");
-    const rows = new BatchRows();
+    const rows = this.#before ? before.rows : new BatchRows();
     const unknown: (typeof records)[number][] = [];
     for (const key of [...authorization.map((row) => ({ site_id: systemSite, ...row })), ...records]) {
       const known = before.rows.find(key.site_id, key.resource, key.id);
-      if (known) rows.add({ ...known });
-      else unknown.push(key);
+      if (!known) unknown.push(key);
+      else if (rows !== before.rows) rows.add({ ...known });
     }
     const found = unknown.length === 0 ? [] : await this.#connection.query(sql.records, unknown);
     for (const row of found) rows.add(row as BatchRow);

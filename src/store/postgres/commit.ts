@@ -11,6 +11,7 @@ import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
+  type BatchKeys,
   type BatchResult,
   type BatchState,
   decideBatch,
@@ -42,7 +43,8 @@ export async function decideAndWriteAtomically(
   connection: PostgresConnection,
   intents: readonly Intent[],
 ): Promise<readonly Outcome[]> {
-  const { state } = await lockAndRead(connection, intents, new BatchTransaction());
+  const { state } = await lockAndRead(connection, keysOfBatch(intents), new BatchTransaction());
+  await addEntries(connection, intents, state);
   const result = decideBatch(intents, state, true);
   await awaitAll(sendResult(connection, state, result));
   return result.outcomes;
@@ -62,7 +64,9 @@ async function transact(
   intents: readonly Intent[],
   atomic?: boolean,
 ) {
-  const { state } = await lockAndRead(connection, intents, new BatchTransaction(), `${sql.beginByKeys(timeoutMs)}; `);
+  const transaction = new BatchTransaction();
+  const { state } = await lockAndRead(connection, keysOfBatch(intents), transaction, `${sql.beginByKeys(timeoutMs)}; `);
+  await addEntries(connection, intents, state);
   const result = decideBatch(intents, state, atomic);
   // A commit also waits for the standby to have all earlier commits. So commit even if nothing changes, because the outcomes `unchanged` and `replayed`
   // confirm an earlier write. This write may exist only on this host: with synchronous replication, its commit waited for the standby, but an
@@ -82,11 +86,11 @@ async function transact(
  */
 export async function lockAndRead(
   connection: PostgresConnection,
-  intents: readonly Intent[],
+  batchKeys: BatchKeys,
   transaction: BatchTransaction,
   begin = "",
 ): Promise<{ readonly state: BatchState; readonly answer: StoredResponse | undefined }> {
-  const keys = keysOf(intents, transaction);
+  const keys = withOwnResponse(batchKeys, transaction);
   const readAuthorization = keys.authorization.length === 0 ? "" : `; ${sql.systemRevisions(keys.authorization)}`;
   // Sent together and executed in this order, so that the rows are read after the sites are locked.
   const [locked, rows, responses] = await awaitAll<[ResultRow[][], ResultRow[], ResultRow[]]>([
@@ -98,9 +102,8 @@ export async function lockAndRead(
   const missing = keys.sites.filter((site) => !sites.has(site));
   const added = await insertSites(connection, missing);
   // Another process has created one of these sites and written to it, so the rows are outdated. Read them again: now all sites are locked.
-  if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, intents, transaction);
+  if (added.some(([, { revision }]) => revision > 0)) return lockAndRead(connection, batchKeys, transaction);
   for (const [site, state] of added) sites.set(site, state);
-  await addEntries(connection, intents, transaction, sites);
   const batchRows = new BatchRows();
   for (const row of [...(locked[2] ?? []), ...rows]) batchRows.add(row as BatchRow);
   const stored = toResponses(responses);
@@ -116,9 +119,8 @@ export async function lockAndRead(
   return { state, answer: own && stored.get(responseKey(own.site_id, own.key_id, own.name)) };
 }
 
-/** Returns the keys that a batch needs, and the site and the response of the transaction's own idempotency key. */
-function keysOf(intents: readonly Intent[], { responseKey: own }: BatchTransaction): ReturnType<typeof keysOfBatch> {
-  const keys = keysOfBatch(intents);
+/** Adds the site and the response of the transaction's own idempotency key. */
+function withOwnResponse(keys: BatchKeys, { responseKey: own }: BatchTransaction): BatchKeys {
   if (!own) return keys;
   const sites = [...new Set([...keys.sites, own.site_id])].sort((a, b) => a - b);
   return { ...keys, sites, responses: [...keys.responses, own] };
@@ -135,12 +137,11 @@ function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
 
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
-/** Reads the changes since writers found their records (`ifStillMatched`). Usually the revision of the site shows that nothing has changed. */
+/** Reads the changes since the writers of a batch found their records (`ifStillMatched`), before it is decided. Usually the revision of the site shows that nothing has changed. */
 export async function addEntries(
   connection: PostgresConnection,
   intents: readonly Intent[],
-  { changesSinceMatch }: BatchTransaction,
-  sites: ReadonlyMap<number, SiteState>,
+  { sites, transaction: { changesSinceMatch } }: BatchState,
 ): Promise<void> {
   for (const part of changesSinceMatch.entriesToRead(intents)) {
     const last = (sites.get(part.site) as SiteState).revision;
@@ -165,14 +166,21 @@ function sendResult(connection: PostgresConnection, state: BatchState, result: B
 }
 
 /** Sends the statements that store the results of a batch, without the states of its sites. Returns their promises. */
-export function sendRows(connection: PostgresConnection, { entries, rows, responses, newSites }: BatchResult) {
-  const added = newSites.map((id) => toSiteRow(id, newSiteState()));
+export function sendRows(connection: PostgresConnection, result: BatchResult) {
+  const { newRows } = result;
+  const send = (text: string, rows: readonly object[]) => (rows.length === 0 ? [] : [connection.query(text, rows)]);
   return [
-    ...(added.length === 0 ? [] : [connection.query(sql.insertSites, added)]),
-    ...(entries.length === 0
-      ? []
-      : [connection.query(sql.upsertRecords, [...rows]), connection.query(sql.insertEntries, entries)]),
-    ...(responses.length === 0 ? [] : [connection.query(sql.upsertResponses, responses)]),
+    ...send(
+      sql.insertSites,
+      result.newSites.map((id) => toSiteRow(id, newSiteState())),
+    ),
+    ...send(sql.insertRecords, [...newRows]),
+    ...send(
+      sql.upsertRecords,
+      [...result.rows].filter((row) => !newRows.has(row)),
+    ),
+    ...send(sql.insertEntries, result.entries),
+    ...send(sql.upsertResponses, result.responses),
   ];
 }
 

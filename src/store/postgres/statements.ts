@@ -131,6 +131,9 @@ fetch ${list([limit])} from pages; close pages`,
 
   responses: selectByKeys("idempotency"),
 
+  /** Takes a third of the time of `upsertRecords`. */
+  insertRecords: insert("records"),
+
   upsertRecords: upsertStatement("records"),
 
   insertEntries: insert("journal"),

@@ -52,6 +52,8 @@ export interface BatchResult {
   readonly outcomes: Outcome[];
   readonly entries: JournalRow[];
   readonly rows: Set<BatchRow>;
+  /** Those of `rows` whose IDs were never used before: the table has no row for them. */
+  readonly newRows: Set<BatchRow>;
   readonly responses: ResponseRow[];
   /** IDs of the sites that were created. The engine inserts a row for each site that has none, before it stores the rows of `sites`. */
   readonly newSites: number[];
@@ -60,7 +62,7 @@ export interface BatchResult {
 }
 
 /** The primary keys of the rows that a batch needs: an engine reads these rows, and passes them to `decideBatch`. */
-interface BatchKeys {
+export interface BatchKeys {
   /** IDs of the sites to lock, in ascending order. */
   readonly sites: readonly number[];
   /** The records that intents name. */
@@ -113,7 +115,15 @@ export function decideBatch(intents: readonly Intent[], state: BatchState, atomi
 }
 
 function emptyBatchResult(): BatchResult {
-  return { outcomes: [], entries: [], rows: new Set(), responses: [], newSites: [], sites: new Set() };
+  return {
+    outcomes: [],
+    entries: [],
+    rows: new Set(),
+    newRows: new Set(),
+    responses: [],
+    newSites: [],
+    sites: new Set(),
+  };
 }
 
 /** Whether the last of `outcomes` aborted an atomic batch. Then nothing of the batch is stored. */
@@ -191,7 +201,9 @@ function decideIntent(intent: Intent, state: BatchState, result: BatchResult): O
   const existsAfter = operation !== "delete";
   const wasThere = row !== undefined && row.body !== null;
   site.counts = countsAfterChange(site.counts, { resource, revision, difference: +existsAfter - +wasThere });
-  result.rows.add(state.rows.upsertFromEntry(row, change));
+  const stored = state.rows.upsertFromEntry(row, change);
+  result.rows.add(stored);
+  if (!row) result.newRows.add(stored);
   addStoredResponse(intent, change, state, result);
   return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: state.timeline };
 }
