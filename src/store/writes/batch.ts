@@ -52,7 +52,7 @@ export interface BatchResult {
   readonly outcomes: Outcome[];
   readonly entries: JournalRow[];
   readonly rows: Set<BatchRow>;
-  /** Those of `rows` whose IDs were never used before: the table has no row for them. */
+  /** The rows of `rows` for IDs that were never used before: the table does not have them. */
   readonly newRows: Set<BatchRow>;
   readonly responses: ResponseRow[];
   /** IDs of the sites that were created. The engine inserts a row for each site that has none, before it stores the rows of `sites`. */
