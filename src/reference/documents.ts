@@ -28,6 +28,7 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Steps, slices } from "../lib/slices.ts";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
+import { batchSchemaDocument } from "./batch-schema.ts";
 import { type ClientPackage, unversionedClientPath } from "./client-package.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
@@ -92,6 +93,7 @@ function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {
     ["/schemas/problem.xsd", { type: xml, make: toProblemXsd }],
     ...schemas,
     ["/schemas/changes.json", { type: schemaType, make: () => toText(feedSchemaDocument(served)) }],
+    ["/schemas/batch.json", { type: schemaType, make: () => toText(batchSchemaDocument(served)) }],
   ];
 }
 

@@ -128,7 +128,7 @@ function groupSchema(name: string, group: FieldGroup, form: Form, groups: Schema
 }
 
 /** Removes the keyword `xml`, which is in OpenAPI but not in JSON Schema. */
-function withoutXml<T>(schema: T): T {
+export function withoutXml<T>(schema: T): T {
   return JSON.parse(JSON.stringify(schema, (name, value) => (name === "xml" ? undefined : value)));
 }
 

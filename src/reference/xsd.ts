@@ -3,6 +3,7 @@
 
 import type { FieldGroup, Fields, TextField } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
+import { batchElements, choiceAttribute } from "./batch-xsd.ts";
 
 const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;
 
@@ -10,7 +11,7 @@ const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http
 export function toXsd(resources: readonly Resource[]): string {
   return `${start}>
   <xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
-${numberType("ID")}${numberType("Revision")}${resources.map(recordType).join("")}${listElement(resources)}${feedElement(resources)}</xs:schema>
+${numberType("ID")}${numberType("Revision")}${resources.map(recordType).join("")}${listElement(resources)}${feedElement(resources)}${batchElements(resources)}</xs:schema>
 `;
 }
 
@@ -31,6 +32,7 @@ export function toProblemXsd(): string {
               <xs:element name="i" maxOccurs="unbounded">
                 <xs:complexType>
                   <xs:sequence>
+                    <xs:element name="operation" type="xs:positiveInteger" minOccurs="0"/>
                     <xs:element name="field" type="xs:string"/>
                     <xs:element name="detail" type="xs:string"/>
                     <xs:element name="line" type="xs:positiveInteger" minOccurs="0"/>
@@ -90,16 +92,7 @@ ${keys.join("")}  </xs:element>
 /** Returns the element of a feed page. A change without a record is a delete. */
 function feedElement(resources: readonly Resource[]): string {
   const records = resources.map(({ element }) => `              <xs:element name="${element}" type="${element}"/>\n`);
-  const names = (values: readonly string[]) =>
-    values.map((value) => `                  <xs:enumeration value="${value}"/>\n`).join("");
-  const choice = (name: string, values: readonly string[]) => `            <xs:attribute name="${name}" use="required">
-              <xs:simpleType>
-                <xs:restriction base="xs:string">
-${names(values)}                </xs:restriction>
-              </xs:simpleType>
-            </xs:attribute>
-`;
-  const operations = choice("Operation", ["create", "update", "delete"]);
+  const operations = choiceAttribute("Operation", ["create", "update", "delete"]);
   return `  <xs:element name="Changes">
     <xs:complexType>
       <xs:sequence>
@@ -110,7 +103,7 @@ ${records.join("")}            </xs:choice>
             <xs:attribute name="Cursor" type="xs:string" use="required"/>
             <xs:attribute name="Revision" type="Revision" use="required"/>
             <xs:attribute name="Time" type="xs:dateTime" use="required"/>
-${operations}${choice(
+${operations}${choiceAttribute(
   "Resource",
   resources.map(({ path }) => path),
 )}            <xs:attribute name="ID" type="ID" use="required"/>

@@ -71,7 +71,7 @@ export function contentOf(format: Format, schema: Schema, example: unknown): Sch
  * Returns the name of a member with examples. An example in XML is a text, but the schema describes the value, and linters report a text as wrong. So
  * for XML the member is an extension, and tools derive an example from the schema, with its keyword `xml`.
  */
-function exampleMember({ name }: Format, member: "example" | "examples"): string {
+export function exampleMember({ name }: Format, member: "example" | "examples"): string {
   return name === "json" ? member : `x-${member}`;
 }
 
@@ -87,7 +87,7 @@ function exampleValues(fields: Fields): Values {
   return Object.fromEntries(entries);
 }
 
-/** Indents XML, which the server writes without white space between elements and without empty-element tags. */
+/** Indents XML, which the server writes without white space between elements. */
 function indented(xml: string): string {
   let depth = 0;
   const lines = xml.replace(/>(?=<)/g, ">\n").split("\n");
@@ -95,7 +95,7 @@ function indented(xml: string): string {
     .map((line) => {
       if (line.startsWith("</")) depth--;
       const indent = "  ".repeat(depth);
-      if (/^<[^/?][^>]*>$/.test(line)) depth++;
+      if (/^<[^/?][^>]*>$/.test(line) && !line.endsWith("/>")) depth++;
       return indent + line;
     })
     .join("\n");
@@ -175,69 +175,6 @@ export function problemResponses(): Record<string, Schema> {
     ),
   );
 }
-
-/** The schema of a problem document (RFC 9457 section 3), and of a field error in it. */
-export const problemSchemas: Record<string, Schema> = {
-  Problem: {
-    title: "Problem",
-    description: "A problem document (RFC 9457): why the server refused the request.",
-    type: "object",
-    required: ["type", "title", "status", "detail", "instance"],
-    properties: {
-      type: {
-        type: "string",
-        format: "uri-reference",
-        description: "The problem type. It is the path of the page about it.",
-        enum: codes.map((code) => `/docs/problems/${code}`),
-      },
-      title: { type: "string", description: "The problem type in words.", examples: [problemTitles["bad-request"]] },
-      status: {
-        type: "integer",
-        description: "The status code of the response.",
-        minimum: 400,
-        maximum: 599,
-        examples: [400],
-      },
-      detail: { type: "string", description: "What is wrong with this request.", examples: [details["bad-request"]] },
-      instance: {
-        type: "string",
-        format: "uri-reference",
-        description: "The ID of the request, as in `X-Request-Id`.",
-        examples: ["k3J9aZ0q1"],
-      },
-      errors: {
-        type: "array",
-        description:
-          "All faults of a rejected record, at most 100, or the position of the error in a body that cannot be parsed.",
-        items: { $ref: "#/components/schemas/Fault" },
-        xml: { wrapped: true },
-      },
-    },
-    xml: { name: "problem", namespace: "urn:ietf:rfc:7807" },
-  },
-  Fault: {
-    title: "Fault",
-    description: "One fault of a rejected record or body.",
-    type: "object",
-    required: ["field", "detail"],
-    properties: {
-      field: {
-        type: "string",
-        description: "The dotted path of the field. Empty for the whole record.",
-        examples: ["Address.Town"],
-      },
-      detail: { type: "string", description: "What is wrong with it.", examples: ["must be a string, not a number"] },
-      line: {
-        type: "integer",
-        minimum: 1,
-        description: "Line of the body if it cannot be parsed, from 1.",
-        examples: [3],
-      },
-      column: { type: "integer", minimum: 1, description: "Character in that line, from 1.", examples: [14] },
-    },
-    xml: { name: "i" },
-  },
-};
 
 /** Returns the codes with the same status as `code`. They share a response. */
 function codesLike(code: ErrorCode): readonly ErrorCode[] {

@@ -35,10 +35,10 @@ export function ref(kind: "schemas" | "headers" | "parameters" | "responses", na
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** A resource or the feed: operations are grouped by it. */
+/** A resource, the feed, or batch requests: operations are grouped by it. */
 export type Tagged = Pick<Resource, "plural" | "description">;
 
-/** Returns the tag of the operations of a resource or of the feed in a format. */
+/** Returns the tag of these operations in a format. */
 export function tagOf({ plural }: Tagged, { name }: Format): string {
   return name === "json" ? capitalize(plural) : `${capitalize(plural)} in ${name.toUpperCase()}`;
 }
@@ -232,8 +232,11 @@ const headers: Readonly<Record<string, Header>> = {
   "X-Request-Id": ["The ID of the request, also in the server's log.", text("k3J9aZ0q1"), true],
   Date: ["When the server made the response.", text("Mon, 02 Nov 2026 09:30:00 GMT")],
   "Content-Length": ["Bytes of the body as sent.", { type: "integer", minimum: 0, examples: [270] }],
-  "Content-Encoding": ["The compression of a long list, if `Accept-Encoding` allows one.", { enum: ["zstd", "gzip"] }],
-  Vary: ["The compression of a list depends on `Accept-Encoding`.", constant("Accept-Encoding")],
+  "Content-Encoding": [
+    "The compression of a long response, if `Accept-Encoding` allows one.",
+    { enum: ["zstd", "gzip"] },
+  ],
+  Vary: ["The compression of the response depends on `Accept-Encoding`.", constant("Accept-Encoding")],
   ETag: [
     "The version of the record or list, for `If-Match` and `If-None-Match`.",
     { type: "string", pattern: '^"[^"]+"$', examples: ['"m8Xk2.17.json"'] },
@@ -308,6 +311,7 @@ export const headersOf = {
   updated: ["ETag", "Idempotency-Replayed", ...ofKey],
   overridden: ["ETag?", "Idempotency-Replayed", ...ofKey],
   deleted: ["Idempotency-Replayed", ...ofKey],
+  batch: ["Idempotency-Replayed", "Vary", "Content-Encoding", ...ofKey],
   notModified: ["ETag", ...ofKey],
   options: ["Allow", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Max-Age"],
   problem: ofKey,

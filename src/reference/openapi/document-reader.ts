@@ -93,11 +93,15 @@ export function resolve<T = Schema>(document: Schema, value: Schema): T {
   );
 }
 
-/** Returns the example of a body as a text; undefined if the body has no example. */
-export function exampleOf(content: Content | undefined): string | undefined {
+/**
+ * Returns the example of a body as a text; undefined if the body has no example.
+ * @param name the name of the wanted example, if the body has several. By default, and if it is missing, the first
+ */
+export function exampleOf(content: Content | undefined, name?: string): string | undefined {
   const media = Object.values(content ?? {})[0];
-  const [first] = Object.values(media?.examples ?? media?.["x-examples"] ?? {});
-  const example = media?.example ?? media?.["x-example"] ?? first?.value;
+  const several = media?.examples ?? media?.["x-examples"] ?? {};
+  const named = several[name ?? ""] ?? Object.values(several)[0];
+  const example = media?.example ?? media?.["x-example"] ?? named?.value;
   return example === undefined || typeof example === "string" ? example : JSON.stringify(example, null, 2);
 }
 

@@ -4,9 +4,12 @@ import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
 import type { Steps } from "../../lib/slices.ts";
 import { formatResourceList, type Resource } from "../../model/resource.ts";
+import { batchSchemas } from "../batch-schema.ts";
 import { type Form, feedSchemas, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
-import { problemResponses, problemSchemas } from "./bodies.ts";
-import { filterValue, headerComponents, parameterComponents, tagOf } from "./components.ts";
+import { problemSchemas } from "../problem-schema.ts";
+import { batchParameters, batchPathsOf, batchTag } from "./batch.ts";
+import { problemResponses } from "./bodies.ts";
+import { filterValue, headerComponents, parameterComponents, type Tagged, tagOf } from "./components.ts";
 import { feedParameters, feedPathOf, feedTag, pathsOf } from "./operations.ts";
 import { webhookParameters, webhookSchemas, webhooksOf, webhookTag } from "./webhooks.ts";
 
@@ -29,7 +32,7 @@ export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
     servers: [{ url: "/", description: "This server." }],
     security: [{ apiKey: [] }],
     tags: [
-      ...[...resources, feedTag].flatMap((tagged) =>
+      ...taggedOf(resources).flatMap((tagged) =>
         formats.map((format) => ({ name: tagOf(tagged, format), description: tagged.description })),
       ),
       webhookTag,
@@ -37,7 +40,7 @@ export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
     "x-tagGroups": [
       ...formats.map((format) => ({
         name: format.name.toUpperCase(),
-        tags: [...resources, feedTag].map((tagged) => tagOf(tagged, format)),
+        tags: taggedOf(resources).map((tagged) => tagOf(tagged, format)),
       })),
       { name: webhookTag.name, tags: [webhookTag.name] },
     ],
@@ -55,13 +58,25 @@ function* pathsOfAll(resources: readonly Resource[]): Steps<Record<string, Schem
       yield;
     }
   }
-  return Object.assign(paths, ...formats.map((format) => feedPathOf(resources, format)));
+  Object.assign(paths, ...formats.map((format) => feedPathOf(resources, format)));
+  yield;
+  return Object.assign(paths, ...formats.map((format) => batchPathsOf(resources, format)));
+}
+
+/** Returns what operations are grouped by, in the order of the document. */
+function taggedOf(resources: readonly Resource[]): readonly Tagged[] {
+  return [...resources, feedTag, batchTag];
 }
 
 function* componentsOf(resources: readonly Resource[]): Steps<Schema> {
   const schemas = schemaComponents(resources);
   yield;
-  const parameters = { ...parameterComponents(resources), ...feedParameters(resources), ...webhookParameters };
+  const parameters = {
+    ...parameterComponents(resources),
+    ...feedParameters(resources),
+    ...batchParameters(resources),
+    ...webhookParameters,
+  };
   yield;
   const securitySchemes = { apiKey };
   return { securitySchemes, schemas, parameters, headers: headerComponents(), responses: problemResponses() };
@@ -94,6 +109,13 @@ function schemaComponents(resources: readonly Resource[]): Schemas {
       records[schemaName(resource, form)] = recordSchema(resource, form, groups, base);
     }
   }
-  const feed = feedSchemas(resources, base);
-  return { ...records, ...groups, ...feed, ...webhookSchemas(), FilterValue: filterValue, ...problemSchemas };
+  return {
+    ...records,
+    ...groups,
+    ...feedSchemas(resources, base),
+    ...batchSchemas(resources, base),
+    ...webhookSchemas(),
+    FilterValue: filterValue,
+    ...problemSchemas(base),
+  };
 }

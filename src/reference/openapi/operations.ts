@@ -107,7 +107,8 @@ function headOperation(get: OpenapiOperation): OpenapiOperation {
   };
 }
 
-function optionsOperation(resource: Tagged, format: Format, name: string, parameters: Schema = {}): Schema {
+/** Returns the operation OPTIONS of a path. @param parameters the member `parameters`, if the path has any */
+export function optionsOperation(resource: Tagged, format: Format, name: string, parameters: Schema = {}): Schema {
   return {
     operationId: nameIn(format, `options${name}`),
     summary: "List the methods",

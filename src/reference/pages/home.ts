@@ -28,11 +28,11 @@ export function homePage(resources: readonly Resource[], address: string, client
 <h2>Make a call</h2>
 <p>Send your API key with every request:</p>
 ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}${basePath}${first}.json`, language: "sh", address })}
-<ul class="fields">${items.join("")}<li><b>${basePath}changes.json</b> <span class="quiet">or .xml</span><p>What changed, page by page.</p></li></ul>
+<ul class="fields">${items.join("")}<li><b>${basePath}changes.json</b> <span class="quiet">or .xml</span><p>What changed, page by page.</p></li><li><b>${basePath}batch.json</b> <span class="quiet">or .xml</span><p>Thousands of writes in one request, and with <code>undo.json</code> taken back.</p></li></ul>
 <h2>For programs</h2>
 <ul>
 <li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a> or <a href="/openapi.json?openapi=3.0">in OpenAPI 3.0</a></li>
-<li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")} and <a href="/schemas/changes.json">changes</a>, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
+<li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")}, <a href="/schemas/changes.json">changes</a> and <a href="/schemas/batch.json">batch requests</a>, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
 <li>Requests for <a href="/docs/postman.json">Postman</a>, for <a href="/docs/storefront.http">VS Code and Visual Studio</a> and for <a href="/docs/storefront-jetbrains.http">JetBrains</a></li>
 <li><a href="/llms.txt">A list of all pages as Markdown</a>, for agents</li>
 <li><a href="${clientPath}">The JavaScript client</a> as an npm package</li>

@@ -80,8 +80,9 @@ const documents: readonly string[] = [
   entry("OpenAPI 3.1", "/openapi.json", "Every operation, with its parameters, bodies and errors"),
   entry("OpenAPI 3.0", "/openapi.json?openapi=3.0", "The same for programs that do not read 3.1"),
   entry("OpenAPI 3.1, JSON only", "/openapi.json?format=json", "The same without the operations on XML"),
-  entry("XML Schema", "/schemas/storefront.xsd", "Records, lists and changes in XML"),
+  entry("XML Schema", "/schemas/storefront.xsd", "Records, lists, changes and batch requests in XML"),
   entry("JSON Schema of changes", "/schemas/changes.json", "A page of the feed of changes"),
+  entry("JSON Schema of batch requests", "/schemas/batch.json", "Batch requests, undo, and their responses"),
 ];
 
 function entry(title: string, path: string, description: string): string {

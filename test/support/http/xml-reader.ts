@@ -37,13 +37,47 @@ function toValue(root: XmlElement, resources: readonly Resource[]): unknown {
   if (root.name === "problem") return toProblem(root);
   if (root.name === "Results") return childrenOf(root).map((child) => toValue(child, resources));
   if (root.name === "Changes") return toChanges(root, resources);
+  if (root.name === "BatchResults") return toBatchResults(root, resources);
+  if (root.name === "Undone") return toUndone(root);
   const resource = resources.find(({ element }) => element === root.name) as Resource;
   return { ID: Number(root.attr("ID")?.value), ...toFields(root, resource.fields) };
 }
 
+function attributesOf(element: XmlElement): Record<string, string> {
+  return Object.fromEntries(element.attrs.map(({ name, value }) => [name, value]));
+}
+
+function toBatchResults(root: XmlElement, resources: readonly Resource[]): unknown {
+  const { Run = null } = attributesOf(root);
+  const results = childrenOf(root).map((result) => {
+    const { Status, Changed, ...attributes } = attributesOf(result);
+    const [content] = childrenOf(result) as [XmlElement];
+    const value = toValue(content, resources);
+    const rest = Changed === undefined ? {} : { Changed: Changed === "true" };
+    return {
+      Status: Number(Status),
+      ...rest,
+      ...attributes,
+      [content.name === "problem" ? "Problem" : "Record"]: value,
+    };
+  });
+  return { Run, Results: results };
+}
+
+function toUndone(root: XmlElement): unknown {
+  const { Run = null, ...counts } = attributesOf(root);
+  const skipped = childrenOf(root).map((record) => {
+    const { Resource, ...numbers } = attributesOf(record);
+    return { Resource, ...toNumbers(numbers) };
+  });
+  return { Run, ...toNumbers(counts), Skipped: skipped };
+}
+
+function toNumbers(values: Record<string, string>): Record<string, number> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
+}
+
 function toChanges(root: XmlElement, resources: readonly Resource[]): unknown {
-  const attributesOf = (element: XmlElement) =>
-    Object.fromEntries(element.attrs.map(({ name, value }) => [name, value]));
   const { Next, More, ...others } = attributesOf(root);
   const changes = childrenOf(root).map((change) => {
     const { ID, Revision, ETag = null, ...attributes } = attributesOf(change);
@@ -81,7 +115,7 @@ function toProblem(root: XmlElement): unknown {
 }
 
 function isCount({ name }: XmlElement): boolean {
-  return name === "line" || name === "column";
+  return name === "line" || name === "column" || name === "operation";
 }
 
 function childrenOf(element: XmlElement): XmlElement[] {
