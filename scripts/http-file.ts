@@ -1,4 +1,4 @@
-import type { ExampleRequest, IdSource } from "./requests.ts";
+import { type ExampleRequest, endsId, type IdSource, idNameOf, sentQuery } from "./requests.ts";
 
 /** How an editor passes the ID of a response to later requests. */
 export type HttpDialect = "rest-client" | "jetbrains";
@@ -28,7 +28,7 @@ function toEntry(request: ExampleRequest, dialect: HttpDialect): string {
   const body = request.body === undefined ? "" : `\n${fill(request.body)}\n`;
   const isNamed = isIdSource && dialect === "rest-client";
   const script = dialect === "jetbrains" ? scriptOf(request) : "";
-  return `### ${tag}: ${name}\n${isNamed ? `# @name ${id}\n` : ""}${method} {{url}}${fill(path)}\n${headerLines(request)}${body}${script}`;
+  return `### ${tag}: ${name}\n${isNamed ? `# @name ${id}\n` : ""}${method} {{url}}${fill(path)}${sentQuery(request.query)}\n${headerLines(request)}${body}${script}`;
 }
 
 function headerLines({ path, headers, body }: ExampleRequest): string {
@@ -47,19 +47,30 @@ function idOf({ variable, idSource }: ExampleRequest, dialect: HttpDialect): str
 
 /** Returns where the ID is in the response: JSONPath, or XPath for XML. */
 function idPath({ kind, element }: IdSource): string {
+  if (kind === "run") return element === undefined ? "$.Run" : `//${element}/@Run`;
   if (element !== undefined) return `//${element}/@ID`;
   return kind === "record" ? "$.ID" : "$[0].ID";
 }
 
+/** Returns the expression for the run in a response. The body of a response in XML is a document in IDEs of JetBrains, and a text in httpYac. */
+function runIn(path: string): string {
+  const run = path.endsWith(".xml")
+    ? `response.body.documentElement?.getAttribute("Run") ?? / Run="([^"]+)"/.exec(response.body)?.[1]`
+    : "response.body.Run";
+  return `(response.status < 300 && (${run})) || ""`;
+}
+
 /**
- * Returns the script that keeps the ID of the new record, whose path has it in both formats, or of the first record of a list, and forgets the ID of a
+ * Returns the script that keeps the run of a batch, or the ID of the new record, whose path has it in both formats, or of the first record of a list, and forgets the ID of a
  * deleted record. If no ID comes back, it forgets the earlier one, so that no later request changes an earlier record. Other requests have none, and
  * neither has a list in XML: the list in JSON before it has set the same variable.
  */
-function scriptOf({ method, path, variable, isIdSource }: ExampleRequest): string {
+function scriptOf(request: ExampleRequest): string {
+  const { method, path, variable, isIdSource } = request;
   const set = (value: string) => `client.global.set("${variable}", ${value});`;
   const written = (code: string) => `\n> {% ${code} %}\n`;
-  if (method === "DELETE") return written(`if (response.status < 300) ${set('""')}`);
+  if (endsId(request)) return written(`if (response.status < 300) ${set('""')}`);
+  if (isIdSource && idNameOf(request) === "Run") return written(set(runIn(path)));
   if (!isIdSource || (method === "GET" && path.endsWith(".xml"))) return "";
   if (method === "GET") {
     return written(set('response.status < 300 && response.body.length > 0 ? response.body[0].ID : ""'));

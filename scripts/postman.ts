@@ -1,4 +1,4 @@
-import type { ExampleRequest } from "./requests.ts";
+import { type ExampleRequest, endsId, idNameOf, sentQuery } from "./requests.ts";
 
 const description =
   "First set the variables `url` and `key` of this collection. Then send the requests of a folder from top to bottom: the first ones create a record, and the others use the ID that came back, in a variable of the collection. After you have changed `key`, begin again at the top: an ID of a sandbox can name another record of the shop.";
@@ -43,14 +43,14 @@ function toItem(request: ExampleRequest) {
       method,
       header: Object.entries(headers).map(([key, value]) => ({ key, value })),
       url: {
-        raw: `{{url}}${fill(path)}`,
+        raw: `{{url}}${fill(path)}${sentQuery(query)}`,
         host: ["{{url}}"],
         path: fill(path).slice(1).split("/"),
         query: query.map((parameter) => ({
           key: parameter.name,
-          value: "",
+          value: parameter.value ?? "",
           description: parameter.description,
-          disabled: true,
+          disabled: parameter.value === undefined,
         })),
       },
       ...(body === undefined
@@ -61,15 +61,17 @@ function toItem(request: ExampleRequest) {
 }
 
 /**
- * Returns the lines of the script that keeps the ID of the new record, or of the first record of a list, and forgets the ID of a deleted record. If no ID
- * comes back, it forgets the earlier one, so that no later request changes an earlier record. Returns undefined for other requests.
+ * Returns the lines of the script that keeps the ID of the new record or run, or of the first record of a list, and forgets the ID of a deleted record or
+ * undone run. If no ID comes back, it forgets the earlier one, so that no later request changes an earlier record. Returns undefined for other requests.
  */
-function scriptOf({ path, method, variable, isIdSource }: ExampleRequest): string[] | undefined {
+function scriptOf(request: ExampleRequest): string[] | undefined {
+  const { path, method, variable, isIdSource } = request;
   const set = (value: string) => `pm.collectionVariables.set("${variable}", ${value});`;
-  if (method === "DELETE") return [`if (pm.response.code < 300) ${set('""')}`];
+  if (endsId(request)) return [`if (pm.response.code < 300) ${set('""')}`];
   if (!isIdSource) return undefined;
   const record = method === "POST" ? "pm.response.json()" : "pm.response.json()[0]";
-  const id = path.endsWith(".xml") ? 'pm.response.text().match(/ ID="(\\d+)"/)?.[1]' : `${record}?.ID`;
+  const name = idNameOf(request);
+  const id = path.endsWith(".xml") ? `pm.response.text().match(/ ${name}="([^"]+)"/)?.[1]` : `${record}?.${name}`;
   return [set(`(pm.response.code < 300 && ${id}) || ""`)];
 }
 

@@ -1,7 +1,8 @@
 // Derives example requests for tools from the OpenAPI document. Sent in their order, they create records, use the IDs that come back, and delete
-// these records again. They name no other record.
+// these records again. They name no other record. Of the batch requests, the first is a dry run, and the second is undone.
 
 import type { Schema } from "../src/reference/json-schema.ts";
+import { createsName } from "../src/reference/openapi/batch.ts";
 import { type Content, exampleOf } from "../src/reference/openapi/document-reader.ts";
 
 export interface ExampleRequest {
@@ -13,11 +14,11 @@ export interface ExampleRequest {
   readonly method: string;
   /** The path. For the ID of a record, it contains `{{id}}`. */
   readonly path: string;
-  readonly query: readonly { readonly name: string; readonly description: string }[];
+  readonly query: readonly ExampleParameter[];
   readonly headers: Readonly<Record<string, string>>;
-  /** For the ID of a record, it contains `{{id}}`. */
+  /** For the ID of a record, or a run, it contains `{{id}}`. */
   readonly body: string | undefined;
-  /** The variable for the ID of a record of this resource, such as `brandId`. */
+  /** The variable for the ID of a record of this resource, such as `brandId`, or `run`. */
   readonly variable: string;
   /** The earlier request whose response has the ID for `{{id}}`; undefined if the request has no `{{id}}`. */
   readonly idSource: IdSource | undefined;
@@ -27,10 +28,17 @@ export interface ExampleRequest {
 
 export interface IdSource {
   readonly id: string;
-  /** A new record, or the first record of a list. */
-  readonly kind: "record" | "list";
-  /** The name of the record's element in XML; undefined for JSON. */
+  /** A new record, the first record of a list, or a run. */
+  readonly kind: "record" | "list" | "run";
+  /** The name of the element in XML; undefined for JSON. */
   readonly element: string | undefined;
+}
+
+interface ExampleParameter {
+  readonly name: string;
+  readonly description: string;
+  /** Undefined for a parameter that is shown but not sent. */
+  readonly value?: string;
 }
 
 /** The members of the document that this file reads. */
@@ -67,7 +75,35 @@ export function exampleRequests(document: Schema): ExampleRequest[] {
       .map(([method, operation]) => toDraft(path, method, operation, components.parameters)),
   );
   const tags = [...new Set(drafts.map(({ tag }) => tag))];
-  return tags.flatMap((tag) => withSources(withCreates(drafts.filter((draft) => draft.tag === tag).sort(byRank))));
+  return tags.flatMap((tag) => {
+    const ofTag = drafts.filter((draft) => draft.tag === tag).sort(byRank);
+    return ofTag.some(isUndo) ? toRunRequests(ofTag) : withSources(withCreates(ofTag));
+  });
+}
+
+/** The variable for a run. */
+const runVariable = "run";
+
+function isUndo({ path }: Draft): boolean {
+  return path.includes("/undo.");
+}
+
+/** Returns the requests of the tag of batch requests: a dry run, the same for good, and its undo. */
+function toRunRequests(drafts: readonly Draft[]): ExampleRequest[] {
+  return drafts.flatMap((draft): ExampleRequest[] => {
+    const common = { ...draft, variable: runVariable, idSource: undefined, isIdSource: false };
+    const source = drafts.find((one) => !isUndo(one));
+    if (isUndo(draft) && source) return [{ ...common, idSource: toRunSource(source) }];
+    const query = draft.query.map((one) => (one.name === "dryRun" ? { ...one, value: "1" } : one));
+    return [
+      { ...common, name: `${draft.name}: dry run`, id: `${draft.id}DryRun`, query },
+      { ...common, isIdSource: true },
+    ];
+  });
+}
+
+function toRunSource({ id, path }: Draft): IdSource {
+  return { id, kind: "run", element: path.endsWith(".xml") ? "BatchResults" : undefined };
 }
 
 function toDraft(path: string, method: string, operation: Operation, all: Readonly<Record<string, Parameter>>): Draft {
@@ -146,7 +182,25 @@ function requiredHeaders(parameters: readonly Parameter[]): Record<string, strin
 }
 
 function bodyOf({ requestBody }: Operation): string | undefined {
-  return exampleOf(requestBody?.content)
+  return exampleOf(requestBody?.content, createsName)
     ?.replace(/"ID": 1\b/, '"ID": {{id}}')
-    .replace('ID="1"', 'ID="{{id}}"');
+    .replace('ID="1"', 'ID="{{id}}"')
+    .replace(/"Run": "[^"]+"/, '"Run": "{{id}}"')
+    .replace(/ Run="[^"]+"/, ' Run="{{id}}"');
+}
+
+/** Returns the query with the parameters that have a value; empty if none has. */
+export function sentQuery(query: ExampleRequest["query"]): string {
+  const sent = query.flatMap(({ name, value }) => (value === undefined ? [] : [`${name}=${value}`]));
+  return sent.length > 0 ? `?${sent.join("&")}` : "";
+}
+
+/** Returns the name of the member whose value later requests use. */
+export function idNameOf({ variable }: ExampleRequest): "ID" | "Run" {
+  return variable === runVariable ? "Run" : "ID";
+}
+
+/** Whether no later request uses the ID of the record or run that this request names. */
+export function endsId({ method, idSource }: ExampleRequest): boolean {
+  return method === "DELETE" || idSource?.kind === "run";
 }

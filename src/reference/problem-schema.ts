@@ -2,82 +2,85 @@
 
 import { type ErrorCode, problemTitles } from "../model/errors.ts";
 import { maxBatchOperations } from "../model/limits.ts";
-import type { Schemas } from "./json-schema.ts";
+import type { Schema, Schemas } from "./json-schema.ts";
 
 const codes = Object.keys(problemTitles) as ErrorCode[];
 
 /** Returns the schemas by name. @param base the prefix of references in them */
 export function problemSchemas(base: string): Schemas {
-  return {
-    Problem: {
-      title: "Problem",
-      description: "A problem document (RFC 9457): why the server refused the request.",
-      type: "object",
-      required: ["type", "title", "status", "detail", "instance"],
-      properties: {
-        type: {
-          type: "string",
-          format: "uri-reference",
-          description: "The problem type. It is the path of the page about it.",
-          enum: codes.map((code) => `/docs/problems/${code}`),
-        },
-        title: { type: "string", description: "The problem type in words.", examples: [problemTitles["bad-request"]] },
-        status: {
-          type: "integer",
-          description: "The status code of the response.",
-          minimum: 400,
-          maximum: 599,
-          examples: [400],
-        },
-        detail: {
-          type: "string",
-          description: "What is wrong with this request.",
-          examples: ["`limit` must be a whole number from 1 to 1000, not `0`"],
-        },
-        instance: {
-          type: "string",
-          format: "uri-reference",
-          description: "The ID of the request, as in `X-Request-Id`.",
-          examples: ["k3J9aZ0q1"],
-        },
-        errors: {
-          type: "array",
-          description:
-            "All faults of a rejected record, at most 100, or the position of the error in a body that cannot be parsed. For a batch request, the faults of all its operations.",
-          items: { $ref: `${base}Fault` },
-          xml: { wrapped: true },
-        },
-      },
-      xml: { name: "problem", namespace: "urn:ietf:rfc:7807" },
-    },
-    Fault: {
-      title: "Fault",
-      description: "One fault of a rejected record or body.",
-      type: "object",
-      required: ["field", "detail"],
-      properties: {
-        operation: {
-          type: "integer",
-          minimum: 1,
-          maximum: maxBatchOperations + 1,
-          description: "The number of the operation in its batch request, from 1.",
-          examples: [3],
-        },
-        field: {
-          type: "string",
-          description: "The dotted path of the field. Empty for the whole record.",
-          examples: ["Address.Town"],
-        },
-        detail: { type: "string", description: "What is wrong with it.", examples: ["must be a string, not a number"] },
-        line: {
-          type: "integer",
-          minimum: 1,
-          description: "Line of the body if it cannot be parsed, from 1.",
-          examples: [3],
-        },
-        column: { type: "integer", minimum: 1, description: "Character in that line, from 1.", examples: [14] },
-      },
-      xml: { name: "i" },
-    },
-  };
+  const errors = { ...errorsSchema, items: { $ref: `${base}Fault` } };
+  return { Problem: { ...problem, properties: { ...problemMembers, errors } }, Fault: fault };
 }
+
+const problem: Schema = {
+  title: "Problem",
+  description: "A problem document (RFC 9457): why the server refused the request.",
+  type: "object",
+  required: ["type", "title", "status", "detail", "instance"],
+  xml: { name: "problem", namespace: "urn:ietf:rfc:7807" },
+};
+
+const problemMembers: Schemas = {
+  type: {
+    type: "string",
+    format: "uri-reference",
+    description: "The problem type. It is the path of the page about it.",
+    enum: codes.map((code) => `/docs/problems/${code}`),
+  },
+  title: { type: "string", description: "The problem type in words.", examples: [problemTitles["bad-request"]] },
+  status: {
+    type: "integer",
+    description: "The status code of the response.",
+    minimum: 400,
+    maximum: 599,
+    examples: [400],
+  },
+  detail: {
+    type: "string",
+    description: "What is wrong with this request.",
+    examples: ["`limit` must be a whole number from 1 to 1000, not `0`"],
+  },
+  instance: {
+    type: "string",
+    format: "uri-reference",
+    description: "The ID of the request, as in `X-Request-Id`.",
+    examples: ["k3J9aZ0q1"],
+  },
+};
+
+const errorsSchema: Schema = {
+  type: "array",
+  description:
+    "All faults of a rejected record, at most 100, or the position of the error in a body that cannot be parsed. For a batch request, the faults of all its operations.",
+  xml: { wrapped: true },
+};
+
+const fault: Schema = {
+  title: "Fault",
+  description: "One fault of a rejected record or body.",
+  type: "object",
+  required: ["field", "detail"],
+  properties: {
+    operation: {
+      type: "integer",
+      minimum: 1,
+      maximum: maxBatchOperations,
+      description: "The number of the operation in its batch request, from 1.",
+      examples: [3],
+    },
+    field: {
+      type: "string",
+      description: "The dotted path of the field. Empty for the whole record.",
+      examples: ["Address.Town"],
+    },
+    detail: { type: "string", description: "What is wrong with it.", examples: ["must be a string, not a number"] },
+    line: {
+      type: "integer",
+      minimum: 1,
+      description: "Line of the body if it cannot be parsed, from 1.",
+      examples: [3],
+    },
+    column: { type: "integer", minimum: 1, description: "Character in that line, from 1.", examples: [14] },
+  },
+  xml: { name: "i" },
+};

@@ -157,13 +157,17 @@ test("storefront.http runs in REST Client: named requests, JSONPath and XPath", 
       const [, id = "", path = ""] = /^(\w+)\.response\.body\.(.+)$/.exec(name) ?? [];
       const response = responses.get(id);
       if (!response) return variables.get(name);
-      const element = /^\/\/(\w+)\/@ID$/.exec(path)?.[1];
-      if (element) return new RegExp(`<${element} ID="(\\d+)"`).exec(response.text)?.[1];
-      if (path === "$.ID") return String(response.json.ID);
+      const [, element, attribute] = /^\/\/(\w+)\/@(ID|Run)$/.exec(path) ?? [];
+      if (element) return new RegExp(`<${element} ${attribute}="([^"]+)"`).exec(response.text)?.[1];
+      if (path === "$.ID" || path === "$.Run") return String(response.json[path.slice(2)]);
       return path === "$[0].ID" ? String(response.json[0].ID) : undefined;
     }),
   );
 });
+
+function isXml(received: Response): boolean {
+  return received.text.startsWith("<?xml");
+}
 
 test("storefront-jetbrains.http runs in the HTTP client of JetBrains: scripts after requests", async () => {
   const requests = entriesOf("storefront-jetbrains.http").map(({ request, script }) => ({
@@ -171,7 +175,11 @@ test("storefront-jetbrains.http runs in the HTTP client of JetBrains: scripts af
     onResponse: (received: Response) => {
       const client = { global: { set: (name: string, value: unknown) => variables.set(name, String(value)) } };
       const headers = { valueOf: (name: string) => received.headers.get(name) };
-      const response = { status: received.status, headers, body: () => received.json };
+      const response = {
+        status: received.status,
+        headers,
+        body: () => (isXml(received) ? received.text : received.json),
+      };
       if (script)
         new Function("client", "response", script.replaceAll("response.body", "response.body()"))(client, response);
     },

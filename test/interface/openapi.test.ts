@@ -32,8 +32,11 @@ describe("the OpenAPI document", () => {
         expect(methods(`/restapi/${path}/{id}.${ext}`)).toBe(expected);
       }
     }
-    for (const ext of ["json", "xml"]) expect(methods(`/restapi/changes.${ext}`)).toBe("get head options");
-    expect(Object.keys(paths)).toHaveLength(served.length * 4 + 2);
+    for (const ext of ["json", "xml"]) {
+      expect(methods(`/restapi/changes.${ext}`)).toBe("get head options");
+      for (const path of ["batch", "undo"]) expect(methods(`/restapi/${path}.${ext}`)).toBe("post options");
+    }
+    expect(Object.keys(paths)).toHaveLength(served.length * 4 + 2 + 4);
   });
 
   test("is the same in YAML", async () => {
@@ -62,7 +65,8 @@ describe("the OpenAPI document", () => {
     const { paths } = resultOf(toOpenapi(served)) as {
       paths: Record<string, { get: { responses: Record<string, Schema> } }>;
     };
-    const lists = Object.entries(paths).filter(([path]) => !path.includes("{id}") && !path.includes("/changes."));
+    const others = /\{id\}|\/(?:changes|batch|undo)\./;
+    const lists = Object.entries(paths).filter(([path]) => !others.test(path));
     expect(lists).toHaveLength(2 * served.length);
     for (const [path, { get }] of lists) {
       const [content] = Object.values(get.responses[200]?.content as Record<string, { schema: Schema }>);

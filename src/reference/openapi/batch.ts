@@ -4,7 +4,7 @@ import type { EncodedResult } from "../../formats/batch-format.ts";
 import type { Format } from "../../formats/format.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { recordEtag } from "../../model/etag.ts";
-import { maxBatchOperations } from "../../model/limits.ts";
+import { maxBatchBytes, maxBatchOperations } from "../../model/limits.ts";
 import { basePath, type Resource, valuesIn } from "../../model/resource.ts";
 import { batchSchemaNames } from "../batch-schema.ts";
 import type { Schema } from "../json-schema.ts";
@@ -77,7 +77,7 @@ function batchOperation(resources: readonly Resource[], format: Format): Openapi
   return {
     operationId: nameIn(format, "sendBatch"),
     summary: "Send a batch request",
-    description: `At most ${maxBatchOperations} operations, in a body of at most 8 MiB. The rate limit counts one request for each 100 of them. If an operation is rejected, nothing is stored, and \`errors\` of the problem has the faults of all operations by their numbers.`,
+    description: `At most ${maxBatchOperations} operations, in a body of at most ${maxBatchBytes} bytes. The rate limit counts one request for each 100 of them. If an operation is rejected, nothing is stored, and \`errors\` of the problem has the faults of all operations by their numbers.`,
     tags: [tagOf(batchTag, format)],
     parameters: parameters.map((name) => ref("parameters", name)),
     requestBody: { required: true, content: requestContent(resources, format) },
@@ -159,14 +159,19 @@ function exampleOperations(resources: readonly Resource[]): ExampleOperation[] {
   const written = resources.filter(({ access }) => access === "written");
   const [first, last = first] = [written[0], written.at(-1)];
   if (!first || !last) return [];
-  const texts = first.textFields.filter(({ keys }) => keys.length === 1).slice(0, 2);
-  const fields = Object.fromEntries(texts.map(({ path, field }) => [path, field.example]));
-  const changed = Object.fromEntries(texts.slice(0, 1).map(({ path, field }) => [path, `${field.example} Ltd`]));
+  const [field] = first.textFields;
+  const changed = field ? { [field.path]: `${field.field.example} Ltd` } : {};
   return [
-    { method: "POST", resource: first, fields },
+    { method: "POST", resource: last, fields: requiredExamples(last) },
     { method: "PUT", resource: first, id: 1, hasCondition: true, fields: changed },
     { method: "DELETE", resource: last, id: 1 },
   ];
+}
+
+/** Returns the examples of the required fields outside of groups. */
+function requiredExamples({ textFields }: Resource): Record<string, string> {
+  const required = textFields.filter(({ keys, field }) => field.required && keys.length === 1);
+  return Object.fromEntries(required.map(({ path, field }) => [path, field.example]));
 }
 
 function exampleBatch(format: Format, operations: readonly ExampleOperation[]): unknown {

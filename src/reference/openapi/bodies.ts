@@ -90,7 +90,10 @@ function exampleValues(fields: Fields): Values {
 /** Indents XML, which the server writes without white space between elements. */
 function indented(xml: string): string {
   let depth = 0;
-  const lines = xml.replace(/>(?=<)/g, ">\n").split("\n");
+  const lines = xml
+    .replace(/>(?=<)/g, ">\n")
+    .replace(/<(\w+)>\n<\/\1>/g, "<$1></$1>")
+    .split("\n");
   return lines
     .map((line) => {
       if (line.startsWith("</")) depth--;

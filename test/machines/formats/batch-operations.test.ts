@@ -14,6 +14,7 @@ import { allResources } from "../../../src/resources/all.ts";
 import { brand } from "../../../src/resources/brand.ts";
 
 const resources = publicResources(allResources);
+const readOnly = resources.find(({ access }) => access === "read");
 
 function operationsIn(format: Format, body: string | Uint8Array): SentOperation[] {
   return [...format.batch.operations(Buffer.from(body), resources)].filter((sent) => sent !== undefined);
@@ -172,7 +173,7 @@ describe("JSON", () => {
     ['{"Method":"POST"}', "Resource", "is required: brands or orderstatuses"],
     ['{"Method":"POST","Resource":"brand"}', "Resource", "there is no resource `brand`; did you mean `brands`?"],
     ['{"Method":"POST","Resource":"sites"}', "Resource", "there is no resource `sites`; use brands or orderstatuses"],
-    ['{"Method":"POST","Resource":"locations"}', "Resource", "locations can only be read"],
+    [`{"Method":"POST","Resource":"${readOnly?.path}"}`, "Resource", `${readOnly?.plural} can only be read`],
     ['{"Method":"PUT","Resource":"brands","ID":"1"}', "ID", 'must be a whole number from 1, not "1"'],
     ['{"Method":"PUT","Resource":"brands","ID":0}', "ID", "must be a whole number from 1, not 0"],
     ['{"Method":"PUT","Resource":"brands","ID":1.5}', "ID", "must be a whole number from 1, not 1.5"],
@@ -328,7 +329,7 @@ describe("XML", () => {
     ['<Operation Method="PUT" Resource="brands" ID="a"/>', "ID", 'must be a whole number from 1, not "a"'],
     ['<Operation Method="PUT" Resource="brands" ID="01"/>', "ID", 'must be a whole number from 1, not "01"'],
     ['<Operation method="PUT" Resource="brands"/>', "method", "no such attribute; did you mean `Method`?"],
-    ['<Operation Method="PUT" Resource="locations"/>', "Resource", "locations can only be read"],
+    [`<Operation Method="PUT" Resource="${readOnly?.path}"/>`, "Resource", `${readOnly?.plural} can only be read`],
     [
       '<Operation Method="PUT" Resource="brands"><OrderStatus/></Operation>',
       "",
