@@ -126,7 +126,7 @@ export function operationError(number: number, faults: readonly FieldError[]): P
 export const maxFaults = 20;
 
 /** Returns the error of a body that cannot be parsed, with the number of the operation in its field errors. Its message names line and column. */
-export function inOperation(number: number, error: unknown): unknown {
+export function addOperationNumber(number: number, error: unknown): unknown {
   if (!(error instanceof ProblemError)) return error;
   const { code, message, cause } = error;
   const fieldErrors = error.fieldErrors.map((fault) => ({ operation: number, ...fault }));

@@ -7,8 +7,8 @@ import type { FieldError } from "../model/errors.ts";
 import { describeJsonType } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 import {
+  addOperationNumber,
   type EnvelopeParser,
-  inOperation,
   longOperationError,
   maxFaults,
   memberNames,
@@ -167,7 +167,7 @@ class OperationReader {
     try {
       return parseJson(json, maxValues, () => positionOf(text, this.#recordStart, this.#from, begin));
     } catch (error) {
-      throw inOperation(number, error);
+      throw addOperationNumber(number, error);
     }
   }
 
@@ -189,9 +189,9 @@ class OperationReader {
     try {
       parseJson(text.slice(begin, this.#limit), maxParsedValues, () => this.#from);
     } catch (error) {
-      return inOperation(number, error);
+      return addOperationNumber(number, error);
     }
-    return inOperation(
+    return addOperationNumber(
       number,
       malformedErrorAt("valid JSON", this.#from, "the operation that begins here is malformed"),
     );

@@ -4,8 +4,8 @@ import type { FieldError, ProblemError } from "../model/errors.ts";
 import { toId } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import {
+  addOperationNumber,
   type EnvelopeParser,
-  inOperation,
   longOperationError,
   maxFaults,
   memberNames,
@@ -56,7 +56,7 @@ function parseOperation(number: number, text: string, from: Position): XmlDocume
     // The record is one element deeper than in a document of its own.
     return new XmlReader(text, maxValues + 1, from, maxDepth + 1).read();
   } catch (error) {
-    throw inOperation(number, error);
+    throw addOperationNumber(number, error);
   }
 }
 

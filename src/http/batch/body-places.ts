@@ -5,12 +5,10 @@
 // body of the request fails.
 
 import { ProblemError } from "../../model/errors.ts";
+import { maxBatchBytes } from "../../model/limits.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import type { WireRequest } from "../../wire/request.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
-
-/** Maximum bytes of the body of a batch request. */
-const maxBodyBytes = 8 * 1024 * 1024;
 
 /** Maximum seconds in which a batch request must arrive. */
 const maxBodySeconds = 120;
@@ -65,5 +63,5 @@ function noPlaceError(which: string): ProblemError {
  * @throws RequestError `body-too-large` above 8 MiB; `timeout` if the request does not arrive in 120 s; `malformed`, also when the client disconnects
  */
 export function readBatchBody(request: WireRequest): Promise<BodyBytes> {
-  return request.readBody(maxBodyBytes, maxBodySeconds);
+  return request.readBody(maxBatchBytes, maxBodySeconds);
 }
