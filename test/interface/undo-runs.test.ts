@@ -1,0 +1,424 @@
+// A key undoes its own runs: POST /restapi/undo.json and .xml (contract section 14).
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../../src/model/engine.ts";
+import { backUp, restore } from "../../src/operator/backup/backup.ts";
+import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
+import { createKey, revokeKey, rotateKey } from "../../src/operator/sites/keys.ts";
+import { setSite } from "../../src/operator/sites/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { engines } from "../support/engine/engines.ts";
+import { createBrand, createIntent } from "../support/engine/intents.ts";
+import { type CallOptions, startTestServer, type TestServer } from "../support/http/server.ts";
+
+const path = "/restapi/undo.json";
+const create = (Name: string) => ({ Method: "POST", Resource: "brands", Record: { Name } });
+const update = (ID: number, Name: string) => ({ Method: "PUT", Resource: "brands", ID, Record: { Name } });
+const remove = (ID: number) => ({ Method: "DELETE", Resource: "brands", ID });
+
+describe.each(engines)("undo on $name", (kind) => {
+  let server: TestServer;
+  let clock = Date.now();
+  beforeAll(() => kind.open());
+  afterAll(() => kind.close());
+  beforeEach(async () => {
+    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, now: () => clock });
+    for (const Name of ["A", "B", "C"]) await server.call("POST", "/restapi/brands.json", { body: { Name } });
+  });
+  afterEach(() => server.stop());
+
+  /** Sends a batch request, and returns its run. */
+  async function batch(operations: object[], options: CallOptions = {}): Promise<string> {
+    const sent = await server.call("POST", "/restapi/batch.json", { body: { Operations: operations }, ...options });
+    expect(sent.status).toBe(200);
+    return sent.json.Run;
+  }
+  const undo = (run: unknown, query = "", options: CallOptions = {}) =>
+    server.call("POST", path + query, { body: { Run: run }, ...options });
+  const names = async (options: CallOptions = {}) =>
+    (await server.call("GET", "/restapi/brands.json", options)).json.map(
+      ({ ID, Name }: { ID: number; Name: string }) => `${ID} ${Name}`,
+    );
+  const revision = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision;
+  const done = (counts: object) => ({
+    Run: expect.stringMatching(/^[0-9A-Za-z]{8}-\d+-\d+$/),
+    Deleted: 0,
+    Restored: 0,
+    Unchanged: 0,
+    Skipped: [],
+    ...counts,
+  });
+  const before = ["1 A", "2 B", "3 C"];
+
+  test("deletes what the run created, and gives the rest its earlier state, after a dry run that stores nothing", async () => {
+    const run = await batch([create("D"), update(1, "changed"), remove(2), create("E")]);
+    expect(await names()).toEqual(["1 changed", "3 C", "4 D", "5 E"]);
+    const dry = await undo(run, "?dryRun=1");
+    expect([dry.status, dry.json]).toEqual([200, { ...done({ Deleted: 2, Restored: 2 }), Run: null }]);
+    expect(await revision()).toBe(7);
+    const undone = await undo(run);
+    expect([undone.status, undone.json]).toEqual([200, done({ Deleted: 2, Restored: 2 })]);
+    expect(undone.headers.get("Idempotency-Replayed")).toBeNull();
+    expect(undone.json.Run).toEndWith("-8-4");
+    expect(await names()).toEqual(before);
+    // The undo is a run in the feed: its changes are of the key, and were stored together.
+    const { Changes } = (await server.call("GET", "/restapi/changes.json")).json;
+    expect(Changes.map(({ Run }: { Run?: string }) => Run)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      ...Array(4).fill(run),
+      ...Array(4).fill(undone.json.Run),
+    ]);
+  });
+
+  test("in XML has the same effect and the same members", async () => {
+    const run = await batch([create("D"), update(1, "changed"), update(2, "x")]);
+    await server.call("PUT", "/restapi/brands/2.json", { body: { Name: "later" } });
+    const sent = await server.call("POST", "/restapi/undo.xml", { body: `<Undo Run="${run}"/>` });
+    expect([sent.status, sent.headers.get("content-type")]).toEqual([200, "application/xml; charset=utf-8"]);
+    expect(sent.text).toMatch(
+      /^<\?xml version="1.0" encoding="utf-8"\?>\n<Undone Run="[0-9A-Za-z]{8}-8-2" Deleted="1" Restored="1" Unchanged="0"><Skipped Resource="brands" ID="2" Revision="7"\/><\/Undone>$/,
+    );
+    expect(await names()).toEqual(["1 A", "2 later", "3 C"]);
+  });
+
+  test("of a record that the run changed twice returns to its state before the run; what was created and deleted again is unchanged", async () => {
+    const run = await batch([update(1, "x"), update(1, "y"), update(2, "x"), update(2, "B"), remove(3), create("D")]);
+    const twice = await undo(run);
+    expect(twice.json).toEqual(done({ Deleted: 1, Restored: 2, Unchanged: 1 }));
+    expect(await names()).toEqual(before);
+    // A batch cannot name a record that it creates, so another writer makes a run that deletes its own record.
+    const key = { actor: server.key.slice(0, 12), run: `k3J9aZ0q-${((await revision()) as number) + 1}-2` };
+    await server.engine.commit([
+      { ...createBrand(server.site.ID, "short"), ...key },
+      createIntent({ site: server.site.ID, operation: "delete", id: 5, ...key }),
+    ]);
+    expect((await undo(key.run)).json).toEqual({ ...done({ Unchanged: 1 }), Run: null });
+    expect(await names()).toEqual(before);
+  });
+
+  test("leaves records alone that anybody changed later, and lists them with their last revision", async () => {
+    const run = await batch([create("D"), update(1, "x"), update(2, "x"), remove(3)]);
+    await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "by the same key" } });
+    await server.call("DELETE", "/restapi/brands/4.json", { key: await server.issueKey() });
+    await server.engine.commit([
+      createIntent({ site: server.site.ID, operation: "restore", id: 3, values: { ID: 3, Name: "by an operator" } }),
+    ]);
+    const skipped = [
+      { Resource: "brands", ID: 1, Revision: 8 },
+      { Resource: "brands", ID: 3, Revision: 10 },
+    ];
+    // The record 4 was deleted later, as the undo would have done.
+    const expected = done({ Restored: 1, Unchanged: 1, Skipped: skipped });
+    expect((await undo(run, "?dryRun=1")).json).toEqual({ ...expected, Run: null });
+    expect((await undo(run)).json).toEqual(expected);
+    expect(await names()).toEqual(["1 by the same key", "2 B", "3 by an operator"]);
+  });
+
+  test("a second time changes nothing; an undo can be undone, as often as one likes", async () => {
+    const run = await batch([create("D"), update(1, "x"), remove(2)]);
+    const after = await names();
+    const first = (await undo(run)).json.Run;
+    expect((await undo(run)).json).toEqual({ ...done({ Unchanged: 3 }), Run: null });
+    const second = (await undo(first)).json;
+    expect(second).toEqual(done({ Deleted: 1, Restored: 2 }));
+    expect(await names()).toEqual(after);
+    // The records have other versions now, so the first run is over.
+    expect((await undo(run)).json).toMatchObject({ Run: null, Deleted: 0, Restored: 0, Skipped: [{}, {}, {}] });
+    expect((await undo(second.Run)).json).toEqual(done({ Deleted: 1, Restored: 2 }));
+    expect(await names()).toEqual(before);
+  });
+
+  test("of another key's run is 403, and so is a run of the operator; a key that replaced the other has its runs", async () => {
+    const first = await server.issueKey();
+    const run = await batch([create("D")], { key: first });
+    const foreign = await undo(run);
+    expect([foreign.status, foreign.json.type]).toEqual([403, "/docs/problems/forbidden"]);
+    expect(foreign.json.detail).toBe("the run was made by another key or by the operator");
+    await server.engine.commit([{ ...createBrand(server.site.ID, "E"), run: "k3J9aZ0q-5-1" }]);
+    expect((await undo("k3J9aZ0q-5-1")).json.detail).toBe("the run was made by another key or by the operator");
+    const ofCommand = await undo("k3J9aZ0q");
+    expect([ofCommand.status, ofCommand.json.detail]).toEqual([
+      403,
+      "`k3J9aZ0q` has the form of a run of the operator: only the operator can undo it",
+    ]);
+    const second = await rotateKey(server.engine, first.slice(0, 12), 60_000, clock);
+    const third = await rotateKey(server.engine, second.record.Prefix, 0, clock);
+    // During the overlap of a rotation, the old key still has its own runs, but not those of the new key.
+    const later = await batch([create("F")], { key: third.key });
+    expect((await undo(later, "", { key: first })).status).toBe(403);
+    expect((await undo(run, "?dryRun=1", { key: first })).json).toMatchObject({ Deleted: 1 });
+    expect((await undo(run, "", { key: third.key })).json).toEqual(done({ Deleted: 1 }));
+    expect(await names()).toEqual([...before, "5 E", "6 F"]);
+    const readOnly = await server.issueKey({ scope: "read" });
+    expect((await undo(later, "", { key: readOnly })).json.detail).toContain("`write`");
+  });
+
+  test("of a text that is not a run is 404, or 400 if it cannot be a text; nothing is searched for it", async () => {
+    const run = await batch([create("D"), create("E")]);
+    const [random] = run.split("-");
+    const { readJournalPage } = server.engine;
+    let reads = 0;
+    Object.assign(server.engine, {
+      readJournalPage: ((...args) => {
+        reads++;
+        return readJournalPage(...args);
+      }) as Engine["readJournalPage"],
+    });
+    const unknown = [
+      `${random}-4-1`,
+      `${random}-4-10000`,
+      `${random}-5-2`,
+      `${random}-1-2`,
+      `${random}-999999999999999-2`,
+      "k3J9aZ0q-4-2",
+      `${run}0`,
+      `${random}-4-10001`,
+      `${random}-4-999999999999999`,
+      `${random}-0-2`,
+      `${random}-04-2`,
+      `${random}-4`,
+      `${run} `,
+      "",
+      "nope",
+      "x".repeat(500),
+      "\u0000‮",
+    ];
+    for (const text of unknown) {
+      const { status, json } = await undo(text);
+      expect([text, status, json.type]).toEqual([text, 404, "/docs/problems/not-found"]);
+      expect(json.detail.length).toBeLessThan(150);
+    }
+    expect(reads).toBe(7);
+    for (const body of [{}, null, [], { Run: 7 }, { Run: null }, { Run: run, Force: true }, { run }, "", "<Undo/>"])
+      expect([body, (await server.call("POST", path, { body })).status]).toEqual([body, 400]);
+    for (const body of [
+      "<Undo/>",
+      `<Undo Run="${run}" Force="1"/>`,
+      `<Undo Run="${run}"><Run/></Undo>`,
+      `<Run>${run}</Run>`,
+      "{}",
+    ])
+      expect([body, (await server.call("POST", "/restapi/undo.xml", { body })).status]).toEqual([body, 400]);
+    expect(await names()).toEqual([...before, "4 D", "5 E"]);
+  });
+
+  test("accepts only `dryRun` in the query, and no condition, so that a misspelt dry run stores nothing", async () => {
+    const run = await batch([create("D")]);
+    for (const query of [
+      "?dryrun=1",
+      "?dryRun=true",
+      "?dryRun=1&dryRun=1",
+      "?match=Name",
+      "?atomic=0",
+      "?_=1",
+      "?dryRun",
+    ])
+      expect([query, (await undo(run, query)).status]).toEqual([query, 400]);
+    expect((await undo(run, "", { headers: { "If-Match": "*" } })).status).toBe(400);
+    expect((await server.call("GET", path)).status).toBe(405);
+    expect(await names()).toEqual([...before, "4 D"]);
+    expect((await undo(run, "?dryRun=0")).json).toEqual(done({ Deleted: 1 }));
+  });
+
+  test("is replayed by its Idempotency-Key, whatever happened to the records since", async () => {
+    const run = await batch([create("D"), update(1, "x"), update(2, "x"), remove(3)]);
+    await server.call("PUT", "/restapi/brands/2.json", { body: { Name: "later" } });
+    const headers = { "Idempotency-Key": "undo it" };
+    expect((await undo(run, "?dryRun=1", { headers })).json).toMatchObject({ Run: null, Restored: 2 });
+    const first = await undo(run, "", { headers });
+    expect(first.json).toMatchObject({ Deleted: 1, Restored: 2, Skipped: [{ ID: 2, Revision: 8 }] });
+    await server.call("PUT", "/restapi/brands/2.json", { body: { Name: "even later" } });
+    await undo(first.json.Run);
+    const last = await revision();
+    const again = await undo(run, "", { headers });
+    expect([again.status, again.text, again.headers.get("Idempotency-Replayed")]).toEqual([200, first.text, "true"]);
+    const other = await undo(first.json.Run, "", { headers });
+    expect([other.status, other.json.type]).toEqual([422, "/docs/problems/idempotency-key-reused"]);
+    expect((await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "z" }, headers })).status).toBe(422);
+    expect(await revision()).toBe(last as number);
+    // An undo that has nothing to do is remembered too.
+    const empty = { "Idempotency-Key": "nothing to do" };
+    const nothing = await undo(run, "", { headers: empty });
+    expect(nothing.json).toMatchObject({ Run: null, Deleted: 0, Restored: 0 });
+    const repeated = await undo(run, "", { headers: empty });
+    expect([repeated.text, repeated.headers.get("Idempotency-Replayed")]).toEqual([nothing.text, "true"]);
+  });
+
+  test("and another undo of the same run at the same time undo each record once", async () => {
+    const run = await batch([
+      create("D"),
+      update(1, "x"),
+      remove(2),
+      ...Array.from({ length: 600 }, () => create("N")),
+    ]);
+    const all = await Promise.all([undo(run), undo(run)]);
+    const changed = all.map(({ json }) => json.Deleted + json.Restored);
+    expect(all.map(({ status }) => status)).toEqual([200, 200]);
+    expect(changed.sort((a, b) => a - b)).toEqual([0, 603]);
+    expect(all.map(({ json }) => json.Unchanged).sort((a, b) => a - b)).toEqual([0, 603]);
+    expect(await names()).toEqual(before);
+  });
+
+  /** Runs `work` before the next undo is stored. */
+  function beforeCommit(work: (attempt: number) => Promise<unknown>): { attempts: number } {
+    const { commitAtomically } = server.engine;
+    const counted = { attempts: 0 };
+    Object.assign(server.engine, {
+      commitAtomically: (async (...args) => {
+        await work(++counted.attempts);
+        return commitAtomically(...args);
+      }) as Engine["commitAtomically"],
+    });
+    return counted;
+  }
+
+  test("stores nothing if its key is revoked or its site suspended meanwhile, and begins again if the site has another epoch", async () => {
+    const key = await server.issueKey();
+    const run = await batch([create("D"), update(1, "x")], { key });
+    const after = await names();
+    const unchanged = await revision();
+    const ends: [() => Promise<unknown>, () => Promise<unknown>, string][] = [
+      [
+        () => setSite(server.engine, "shop", { isSuspended: true }, clock),
+        () => setSite(server.engine, "shop", { isSuspended: false }, clock),
+        "site-suspended",
+      ],
+      [() => revokeKey(server.engine, key.slice(0, 12), clock), async () => undefined, "unauthorized"],
+    ];
+    for (const [end, restart, code] of ends) {
+      let isEnded = false;
+      beforeCommit(async () => {
+        if (!isEnded) await end();
+        isEnded = true;
+      });
+      expect((await undo(run, "", { key })).json.type).toBe(`/docs/problems/${code}`);
+      await restart();
+    }
+    expect([await names(), await revision()]).toEqual([after, unchanged]);
+    const own = await batch([update(2, "x")]);
+    const counted = beforeCommit(async (attempt) => attempt === 1 && server.engine.replaceEpochs());
+    expect((await undo(own)).json).toEqual(done({ Restored: 1 }));
+    expect(counted.attempts).toBe(2);
+  });
+
+  test("repeats its plan if a record changes before it is stored, and leaves that record alone", async () => {
+    const run = await batch([update(1, "x"), update(2, "x"), update(3, "x")]);
+    const counted = beforeCommit(async (attempt) => {
+      if (attempt <= 2) await server.call("PUT", `/restapi/brands/${attempt}.json`, { body: { Name: "later" } });
+    });
+    const undone = await undo(run);
+    expect([undone.json, counted.attempts]).toEqual([
+      done({
+        Restored: 1,
+        Skipped: [
+          { Resource: "brands", ID: 1, Revision: 7 },
+          { Resource: "brands", ID: 2, Revision: 8 },
+        ],
+      }),
+      3,
+    ]);
+    expect(await names()).toEqual(["1 later", "2 later", "3 C"]);
+  });
+
+  test("ends at last, although others change a record of the run before each attempt", async () => {
+    const count = 6;
+    const run = await batch(Array.from({ length: count }, (_, index) => create(`N${index}`)));
+    const counted = beforeCommit((attempt) =>
+      server.call("PUT", `/restapi/brands/${3 + attempt}.json`, { body: { Name: "later" } }),
+    );
+    const headers = { "Idempotency-Key": "contended" };
+    const undone = await undo(run, "", { headers });
+    expect(undone.json.Deleted).toBe(count - counted.attempts);
+    expect(undone.json.Skipped.map(({ ID }: { ID: number }) => ID)).toEqual([4, 5, 6, 7]);
+    expect((await undo(run, "", { headers })).text).toBe(undone.text);
+  });
+
+  test("of a run whose changes were pruned is 410, also if only some were", async () => {
+    const run = await batch([create("D"), create("E")]);
+    const foreign = await batch([create("F"), create("G")], { key: await server.issueKey() });
+    await pruneJournals(server.engine, [server.site.ID], { revision: 5 });
+    const { status, json } = await undo(run);
+    expect([status, json.type]).toEqual([410, "/docs/problems/gone"]);
+    expect(json.detail).toContain("no longer kept in the journal");
+    await pruneJournals(server.engine, [server.site.ID], { revision: 7 });
+    expect((await undo(run)).status).toBe(410);
+    // What is left of a foreign run says whose it is.
+    expect((await undo(foreign)).status).toBe(403);
+    expect(await names()).toEqual([...before, "4 D", "5 E", "6 F", "7 G"]);
+  });
+
+  test("of a run from before a restore works if the backup has the run, and is 404 otherwise", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-undo-"));
+    try {
+      const run = await batch([create("D"), update(1, "x")]);
+      const file = join(folder, "backup.gz");
+      await backUp(server.engine, file, clock);
+      const later = await batch([update(2, "x")]);
+      await restore(server.engine, file, join(folder, "kept"), clock);
+      expect((await undo(later)).status).toBe(404);
+      expect((await undo(run)).json).toEqual(done({ Deleted: 1, Restored: 1 }));
+      expect(await names()).toEqual(before);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  test("with the key of a sandbox is of the sandbox; after a renewal, its runs are 404", async () => {
+    const other = await openEngine(server.database, allResources);
+    try {
+      const { site } = await makeSandbox(other, server.site.Name, { now: () => clock });
+      const { key } = await createKey(other, site, {}, clock);
+      const run = await batch([create("D"), remove(1)], { key });
+      const live = await batch([create("L")]);
+      expect((await undo(live, "", { key })).status).toBe(404);
+      expect((await undo(run)).status).toBe(404);
+      const undone = await undo(run, "", { key });
+      expect([undone.json, undone.headers.get("X-Sandbox")]).toEqual([
+        done({ Deleted: 1, Restored: 1 }),
+        "shop-sandbox",
+      ]);
+      expect(await names({ key })).toEqual(before);
+      await makeSandbox(other, server.site.Name, { now: () => clock });
+      const renewed = await undo(run, "", { key });
+      expect([renewed.status, renewed.headers.get("X-Sandbox")]).toEqual([404, "shop-sandbox"]);
+      expect(await names()).toEqual([...before, "4 L"]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("counts as a batch of the size of its run for the rate of the key", async () => {
+    const key = await server.issueKey({ rate: 10 });
+    const run = await batch(
+      Array.from({ length: 1000 }, (_, index) => create(`N${index}`)),
+      { key: server.key },
+    );
+    const { headers, status } = await undo(run, "", { key });
+    expect([status, headers.get("RateLimit")]).toEqual([403, '"key";r=0;t=2']);
+    expect((await undo(run, "", { key })).status).toBe(429);
+    clock += 2000;
+    expect((await undo(run, "?dryRun=1", { key })).status).toBe(403);
+  });
+
+  test("is in the metrics", async () => {
+    const run = await batch([create("D"), create("E")]);
+    await undo(run, "?dryRun=1");
+    await undo(run);
+    const lines = (await server.metrics()).split("\n");
+    const metric = (name: string) =>
+      lines
+        .find((line) => line.startsWith(`${name} `))
+        ?.split(" ")
+        .at(-1);
+    expect(metric('storefront_http_requests_total{route="/restapi/undo.json",method="POST",status="200"}')).toBe("2");
+    expect(metric('storefront_http_request_duration_seconds_count{operation="undo"}')).toBe("2");
+    expect(metric('storefront_batch_operations_total{result="changed"}')).toBe("2");
+  });
+});
