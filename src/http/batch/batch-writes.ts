@@ -1,4 +1,4 @@
-// The writes of a batch request: the intents of its operations, and the matches of those that find their record by a value (`match`).
+// The writes of a batch request: the intents of its operations, and the matches of operations that find their record by a value (`match`).
 
 import { createYielder } from "../../lib/yielding.ts";
 import { type Intent, versionOf } from "../../model/change.ts";
@@ -73,7 +73,7 @@ export class BatchWrites {
     return writes;
   }
 
-  /** The problems of the operations without a write, and of those that could not be matched at the last search. */
+  /** The problems of the operations without a write, and of operations that could not be matched at the last search. */
   get faults(): Faults {
     const faults = new Map<number, ProblemError>();
     for (const [index, checked] of this.#checked.entries())
@@ -216,7 +216,7 @@ export class BatchWrites {
     }
   }
 
-  /** @throws ProblemError if there is no match that the write may have */
+  /** @throws ProblemError if the write may not have the match that is found */
   #match(checked: MatchedWrite, before: Intent | undefined): Match {
     const { resource, field, value, ifMatch, movedBy } = checked;
     const match = matchByValue(this.#finder as SnapshotFinder, resource.name, { keys: field.keys, value });

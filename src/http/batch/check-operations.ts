@@ -1,5 +1,5 @@
 // Checks the operations of a batch request as far as this is possible without the records of the site: the records, IDs and conditions that were sent.
-// Each valid operation becomes a write to the record that it names, or to one that has to be found by a value (`match`).
+// Each valid operation becomes a write to the record that it names, or to a record that is found by a value (`match`).
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { createYielder } from "../../lib/yielding.ts";

@@ -1,5 +1,5 @@
-// Makes the results of a batch request again, for a repeated request with the same idempotency key. The stored response has the run, and what is not in the
-// journal (`StoredBatch`). The changes are read from the journal.
+// Makes the results of a batch request again, for a repeated request with the same idempotency key. The stored response (`StoredBatch`) has the
+// run, and the operations without a change. The changes are read from the journal.
 
 import { yieldToEventLoop } from "../../lib/yielding.ts";
 import type { JournalEntry, Outcome } from "../../model/change.ts";

@@ -87,7 +87,7 @@ function countResults(results: readonly OperationResult[]) {
   return counts;
 }
 
-/** Maximum attempts to store what was confirmed. */
+/** Maximum attempts to store the results that `confirm` accepts. */
 const maxAttempts = 3;
 
 /** The outcomes of the operations that were not rejected, by their index. */
@@ -214,7 +214,7 @@ class RunningBatch {
     return this.#toReplay(await this.#commitBatches(rejected, () => {}, 1, ""));
   }
 
-  /** Returns undefined if the result is no replay. @throws ProblemError `idempotency-key-reused` */
+  /** Returns undefined for another result than a replay. @throws ProblemError `idempotency-key-reused` */
   async #toReplay(result: TogetherResult): Promise<BatchResults | undefined> {
     if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
     if (result.kind !== "replayed") return undefined;
