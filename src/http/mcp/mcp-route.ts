@@ -74,7 +74,8 @@ class McpEndpoint {
   constructor(dependencies: McpDependencies) {
     this.#dependencies = dependencies;
     const readTools = createReadTools(dependencies);
-    this.#tools = { read: new Tools(readTools), write: new Tools(readTools) };
+    const { authorizer } = dependencies;
+    this.#tools = { read: new Tools(readTools, authorizer), write: new Tools(readTools, authorizer) };
   }
 
   respond(context: RequestContext, authorized: AuthorizedView): Promise<WireResponse> | WireResponse {

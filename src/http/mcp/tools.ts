@@ -1,6 +1,8 @@
 // All tools: which of them a key may call, and what an agent gets from a call.
 
+import { createYielder } from "../../lib/yielding.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toProblemDocument } from "../responses.ts";
 import { isObject, type Members, RpcError } from "./protocol.ts";
@@ -23,8 +25,10 @@ export class Tools {
   /** The definitions, as a JSON list. */
   readonly definitions: string;
   readonly #tools: ReadonlyMap<unknown, Tool>;
+  readonly #authorizer: RequestAuthorizer;
 
-  constructor(tools: readonly Tool[]) {
+  constructor(tools: readonly Tool[], authorizer: RequestAuthorizer) {
+    this.#authorizer = authorizer;
     this.#tools = new Map(tools.map((tool) => [tool.definition.name, tool]));
     this.definitions = encodeDefinitions(tools.map(({ definition }) => definition));
   }
@@ -50,15 +54,32 @@ export class Tools {
     if (!isObject(sent)) throw new RpcError("invalidParams", "`arguments` must be an object", { status: 200 });
     try {
       checkArguments(tool.definition, sent);
-      return encodeResult(await tool.call({ context, authorized, sent }));
+      return await this.#encode(context, authorized, await tool.call({ context, authorized, sent }));
     } catch (error) {
       if (!(error instanceof ProblemError) || errorsOfRequest.has(error.code) || context.keyRejection) throw error;
       return encodeResult({ json: JSON.stringify(toProblemDocument(context, error)), isError: true });
     }
   }
+
+  /** Encodes a result. If that has to yield, authorizes the request again, because its key may have been revoked meanwhile. */
+  async #encode(context: RequestContext, { siteView }: AuthorizedView, result: ToolResult): Promise<string> {
+    const encoded = await encodeResult(result);
+    if (result.json.length > stepLength)
+      await this.#authorizer.reauthorize(context, (again) => requireSameSite(again, siteView.siteId));
+    return encoded;
+  }
 }
 
-function encodeResult({ json, isError = false }: ToolResult): string {
-  const text = JSON.stringify(json);
-  return `{"content":[{"type":"text","text":${text}}],"structuredContent":${json},"isError":${isError}}`;
+/** UTF-16 units that are escaped in one step. */
+const stepLength = 1 << 18;
+
+/** Returns a result as text and as data. Yields to the event loop between steps. */
+async function encodeResult({ json, isError = false }: ToolResult): Promise<string> {
+  const yieldIfDue = createYielder();
+  let text = "";
+  for (let start = 0; start < json.length; start += stepLength) {
+    if (start > 0) await yieldIfDue();
+    text += JSON.stringify(json.slice(start, start + stepLength)).slice(1, -1);
+  }
+  return `{"content":[{"type":"text","text":"${text}"}],"structuredContent":${json},"isError":${isError}}`;
 }

@@ -1,6 +1,7 @@
 // Renders the guide, the manual for operators and the pages about problems from the Markdown files of docs/.
 
 import changelog from "../../../CHANGELOG.md" with { type: "text" };
+import agents from "../../../docs/agents.md" with { type: "text" };
 import authentication from "../../../docs/authentication.md" with { type: "text" };
 import clients from "../../../docs/clients.md" with { type: "text" };
 import consolePage from "../../../docs/console.md" with { type: "text" };
@@ -69,6 +70,7 @@ export const guide = {
   "following-changes": followingChanges,
   webhooks,
   clients,
+  agents,
 };
 
 /** The pages for operators, by their paths below docs/. Their examples are commands, which do not run against this server. */
