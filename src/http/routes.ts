@@ -47,7 +47,7 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     ...batchRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...feedRoutes(dependencies),
     ...undoRoutes({ ...dependencies, idempotencies, batchPlaces }),
-    ...mcpRoutes({ ...dependencies, find: (sent) => known.get(sent) }),
+    ...mcpRoutes({ ...dependencies, batchPlaces, find: (sent) => known.get(sent) }),
   ]);
   const find = (sent: string): RouteMatch => {
     const target = toTarget(sent);

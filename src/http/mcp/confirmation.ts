@@ -1,22 +1,10 @@
-// The confirmation of a dry run. Its digest names the key, the site, what was asked for, and the state of the records that the dry run has found. A call
-// with the digest stores only what the dry run has shown. The server remembers nothing: it makes the dry run again, and compares.
+// The confirmation of a dry run. It is a digest of the key, the site, what was asked for, and the state of the records that the dry run has found. A call
+// with it stores only what the dry run has shown. The server remembers nothing: it makes the dry run again, and compares.
 //
-// The digest is not a secret. It prevents mistakes of agents, and nothing that the owner of the key could not do without it.
+// The confirmation is not a secret. It prevents mistakes of agents, and nothing that the owner of the key could not do without it.
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { AuthorizedView } from "../request-context.ts";
-
-/** A dry run that differs from the one that was confirmed. */
-export class ChangedDryRunError extends Error {
-  /** The JSON object of the new dry run. */
-  readonly json: string;
-
-  constructor(json: string) {
-    super("the records have changed since the dry run");
-    this.name = "ChangedDryRunError";
-    this.json = json;
-  }
-}
 
 /** Hexadecimal digits of a confirmation. */
 const length = 32;
@@ -30,19 +18,9 @@ export async function digestOf(asked: readonly unknown[]): Promise<string> {
   const yieldIfDue = createYielder();
   for (const value of asked) {
     await yieldIfDue();
-    hash.update(`${JSON.stringify(sorted(value) ?? null)}\n`);
+    hash.update(`${JSON.stringify(sorted(value ?? null))}\n`);
   }
   return hash.digest("hex");
-}
-
-/**
- * Returns what confirms a dry run.
- * @param asked the digest of what the agent has asked for
- * @param touched the state of the records that the dry run has found, as a text
- */
-export function confirmationOf({ key, siteView }: AuthorizedView, asked: string, touched: string): string {
-  const whose = JSON.stringify([siteView.siteId, siteView.epoch, key.id, asked]);
-  return new Bun.CryptoHasher("sha256").update(`${whose}\n${touched}`).digest("hex").slice(0, length);
 }
 
 /** Returns a JSON value with the members of its objects in alphabetical order. @param value not nested deeply */
@@ -53,15 +31,60 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]));
 }
 
-const note = "Nothing is stored yet. To store exactly this, call again with the same arguments and this `Confirm` as `confirm`.";
-const changedNote = `The records have changed since the dry run that you confirm, or the arguments differ. Look at the new result. ${note}`;
+/** A dry run, or what was stored. */
+export interface Confirmed<Result> {
+  readonly result: Result;
+  /** What confirms the dry run; undefined if it was confirmed, and `result` was stored. */
+  readonly confirmation: string | undefined;
+  /** Whether another dry run was to be confirmed. */
+  readonly isChanged: boolean;
+}
 
-/**
- * Returns the JSON object of a dry run with what confirms it.
- * @param result the JSON object of the result, with at least one member
- * @param isChanged whether it differs from the dry run that was confirmed
- */
-export function withConfirmation(result: string, confirmation: string, isChanged: boolean): string {
+interface Confirming<Result> {
+  /** The digest of what the agent has asked for. */
+  readonly asked: string;
+  /** The confirmation that the agent has sent; undefined for a dry run. */
+  readonly sent: string | undefined;
+  /** Returns the state of the records that the work has found, as a text to compare. */
+  touchedBy(result: Result): string;
+  /** Does the work. Before it stores a result, it calls `confirm`; if that throws, it stores nothing, and throws the error. */
+  run(how: { readonly isDry: boolean; readonly confirm: (planned: Result) => void }): Promise<Result>;
+}
+
+/** Does work as a dry run, or if its dry run was confirmed. @throws the errors of `run` */
+export async function runConfirmed<Result>(
+  authorized: AuthorizedView,
+  { asked, sent, touchedBy, run }: Confirming<Result>,
+): Promise<Confirmed<Result>> {
+  const toConfirmation = (result: Result) => confirmationOf(authorized, asked, touchedBy(result));
+  let other: Result | undefined;
+  const confirm = (planned: Result) => {
+    if (toConfirmation(planned) === sent) return;
+    other = planned;
+    throw new Error("another dry run was confirmed");
+  };
+  try {
+    const result = await run({ isDry: sent === undefined, confirm });
+    const confirmation = sent === undefined ? toConfirmation(result) : undefined;
+    return { result, confirmation, isChanged: false };
+  } catch (error) {
+    if (other === undefined) throw error;
+    return { result: other, confirmation: toConfirmation(other), isChanged: true };
+  }
+}
+
+function confirmationOf({ key, siteView }: AuthorizedView, asked: string, touched: string): string {
+  const whose = JSON.stringify([siteView.siteId, siteView.epoch, key.id, asked]);
+  return new Bun.CryptoHasher("sha256").update(`${whose}\n${touched}`).digest("hex").slice(0, length);
+}
+
+const note =
+  "Nothing is stored yet. To store exactly this, call again with the same arguments and this `Confirm` as `confirm`.";
+const changedNote = `\`confirm\` belongs to another dry run: the records have changed since, or the arguments differ. Look at this result. ${note}`;
+
+/** Adds to a dry run what confirms it. @param json a JSON object with at least one member, the result of the dry run */
+export function withConfirmation(json: string, { confirmation, isChanged }: Confirmed<unknown>): string {
+  if (confirmation === undefined) return json;
   const members = JSON.stringify({ Confirm: confirmation, Note: isChanged ? changedNote : note });
-  return `${members.slice(0, -1)},${result.slice(1)}`;
+  return `${members.slice(0, -1)},${json.slice(1)}`;
 }

@@ -8,7 +8,6 @@ import { ProblemError } from "../../model/errors.ts";
 import { formatResourceList, publicResources } from "../../model/resource.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
-import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { requestedHost, toHostname } from "../authorization/requested-host.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { rejectOtherEncodings } from "../records/record-body.ts";
@@ -29,6 +28,7 @@ import {
 } from "./protocol.ts";
 import { createReadTools } from "./read-tools.ts";
 import { Tools } from "./tools.ts";
+import { createWriteTools, type WriteToolDependencies } from "./write-tools.ts";
 
 export interface McpOptions {
   /** Whether agents are served. */
@@ -37,8 +37,7 @@ export interface McpOptions {
   readonly trustForwardedHost: boolean;
 }
 
-interface McpDependencies extends Pick<HttpDependencies, "resources" | "build"> {
-  readonly authorizer: RequestAuthorizer;
+interface McpDependencies extends WriteToolDependencies, Pick<HttpDependencies, "build"> {
   readonly mcp: McpOptions;
   /** Returns the route of a request target. */
   find(target: string): RouteMatch;
@@ -73,9 +72,10 @@ class McpEndpoint {
 
   constructor(dependencies: McpDependencies) {
     this.#dependencies = dependencies;
-    const readTools = createReadTools(dependencies);
     const { authorizer } = dependencies;
-    this.#tools = { read: new Tools(readTools, authorizer), write: new Tools(readTools, authorizer) };
+    const readTools = createReadTools(dependencies);
+    const allTools = [...readTools, ...createWriteTools(dependencies)];
+    this.#tools = { read: new Tools(readTools, authorizer), write: new Tools(allTools, authorizer) };
   }
 
   respond(context: RequestContext, authorized: AuthorizedView): Promise<WireResponse> | WireResponse {

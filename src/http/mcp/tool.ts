@@ -17,6 +17,8 @@ export interface ToolResult {
   readonly json: string;
   /** Whether the agent should do something else than go on. */
   readonly isError?: boolean;
+  /** Whether it tells what was stored. Such a result is sent even if the key was revoked meanwhile. */
+  readonly isStored?: boolean;
 }
 
 export interface Tool {

@@ -64,7 +64,7 @@ export class Tools {
   /** Encodes a result. If that has to yield, authorizes the request again, because its key may have been revoked meanwhile. */
   async #encode(context: RequestContext, { siteView }: AuthorizedView, result: ToolResult): Promise<string> {
     const encoded = await encodeResult(result);
-    if (result.json.length > stepLength)
+    if (result.json.length > stepLength && !result.isStored)
       await this.#authorizer.reauthorize(context, (again) => requireSameSite(again, siteView.siteId));
     return encoded;
   }

@@ -1,0 +1,145 @@
+// The tools that store. Without `confirm` they are dry runs; with it, they store what the dry run has shown, or nothing.
+
+import type { SentOperation } from "../../formats/batch-format.ts";
+import { json } from "../../formats/json.ts";
+import { createYielder } from "../../lib/yielding.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { publicResources, type Resource } from "../../model/resource.ts";
+import { sizeOfRun } from "../../store/writes/undo-run.ts";
+import { requireWriteScope } from "../authorization/authenticate.ts";
+import { requireSameSite } from "../authorization/authorizer.ts";
+import { parseBatchParameters } from "../batch/batch-parameters.ts";
+import { encodeResults } from "../batch/batch-response.ts";
+import type { BodyPlaces } from "../batch/body-places.ts";
+import type { BatchResults } from "../batch/results.ts";
+import { type BatchParts, runBatch } from "../batch/run-batch.ts";
+import { type UndoParts, type UndoResult, undoRun } from "../batch/run-undo.ts";
+import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { type Confirmed, digestOf, runConfirmed, withConfirmation } from "./confirmation.ts";
+import type { Tool, ToolCall, ToolResult } from "./tool.ts";
+import { batchTool, undoTool } from "./tool-schemas.ts";
+
+export interface WriteToolDependencies extends BatchParts, UndoParts {
+  readonly batchPlaces: BodyPlaces;
+}
+
+/** Returns the tools `batch` and `undo`. */
+export function createWriteTools(dependencies: WriteToolDependencies): readonly Tool[] {
+  const writing = new Writing(dependencies);
+  return [
+    { definition: batchTool(dependencies.resources), call: (call) => writing.batch(call) },
+    { definition: undoTool, call: (call) => writing.undo(call) },
+  ];
+}
+
+/** Work of an authorized request that ends with a dry run, or with what was stored. */
+type Work<Result> = (authorized: AuthorizedView) => Promise<Confirmed<Result>>;
+
+class Writing {
+  readonly #dependencies: WriteToolDependencies;
+  readonly #served: readonly Resource[];
+
+  constructor(dependencies: WriteToolDependencies) {
+    this.#dependencies = dependencies;
+    this.#served = publicResources(dependencies.resources);
+  }
+
+  /** Stores operations, or returns what that would do. */
+  batch({ context, authorized, sent }: ToolCall): Promise<ToolResult> {
+    const list = sent.operations as readonly unknown[];
+    return this.#dependencies.batchPlaces.withPlace(authorized.key, async () => {
+      const written = this.#served.filter(({ access }) => access === "written");
+      const query = sent.match === undefined ? "" : new URLSearchParams({ match: String(sent.match) }).toString();
+      const { match } = parseBatchParameters(written, query);
+      this.#dependencies.authorizer.countOperations(context, authorized.key, list.length);
+      const operations = await this.#decode(list);
+      const asked = await digestOf(["batch", match, ...list]);
+      const done = await this.#runAuthorized(context, (current) =>
+        runConfirmed<BatchResults>(current, {
+          asked,
+          sent: sent.confirm as string | undefined,
+          touchedBy: ({ touched }) => touched,
+          run: ({ isDry, confirm }) =>
+            runBatch(this.#dependencies, context, current, {
+              ...{ operations, match, isAtomic: true, isDry, reportsTouched: true },
+              confirm: isDry ? undefined : confirm,
+            }),
+        }),
+      );
+      const texts = await encodeResults(context, json, operations, done.result);
+      return toResult(texts.join(""), done);
+    });
+  }
+
+  /** Undoes a run, or returns what that would do. Counts as a batch request of the size of the run. */
+  undo({ context, authorized, sent }: ToolCall): Promise<ToolResult> {
+    const run = String(sent.run);
+    return this.#dependencies.batchPlaces.withPlace(authorized.key, async () => {
+      this.#dependencies.authorizer.countOperations(context, authorized.key, sizeOfRun(run));
+      const asked = await digestOf(["undo", run]);
+      const done = await this.#runAuthorized(context, (current) =>
+        runConfirmed<UndoResult>(current, {
+          asked,
+          sent: sent.confirm as string | undefined,
+          touchedBy: ({ touched }) => touched(),
+          run: (how) => undoRun(this.#dependencies, context, current, { run, ...how }),
+        }),
+      );
+      return toResult(json.batch.undone(done.result.undone), done);
+    });
+  }
+
+  /** Decodes the operations as those of a batch request. Yields to the event loop in between. @throws ProblemError as the format does */
+  async #decode(list: readonly unknown[]): Promise<readonly SentOperation[]> {
+    const operations: SentOperation[] = [];
+    const yieldIfDue = createYielder();
+    for (const sent of json.batch.operations(toBody(list), this.#served)) {
+      await yieldIfDue();
+      if (sent) operations.push(sent);
+    }
+    return operations;
+  }
+
+  /**
+   * Authorizes the request again and does its work. Unless something was stored, authorizes once more: the key may have been revoked meanwhile. A response
+   * that tells what was stored is sent, because the transaction has checked the key.
+   */
+  #runAuthorized<Result>(context: RequestContext, work: Work<Result>): Promise<Confirmed<Result>> {
+    const { authorizer } = this.#dependencies;
+    const workAndCheck = async (authorized: AuthorizedView) => {
+      requireWriteScope(context, authorized.key);
+      const checkAgain = () =>
+        authorizer.reauthorize(context, (again) => {
+          requireSameSite(again, authorized.siteView.siteId);
+          requireWriteScope(context, again.key);
+        });
+      try {
+        const done = await work(authorized);
+        if (done.confirmation !== undefined) await checkAgain();
+        return done;
+      } catch (error) {
+        await checkAgain();
+        throw error;
+      }
+    };
+    return authorizer.reauthorize(context, (first) => authorizer.repeatIfOutdated(context, first, workAndCheck));
+  }
+}
+
+function toResult(text: string, done: Confirmed<unknown>): ToolResult {
+  return {
+    json: withConfirmation(text, done),
+    isError: done.isChanged,
+    isStored: done.confirmation === undefined,
+  };
+}
+
+/** Returns the body of a batch request with these operations. @throws ProblemError `bad-request` for values that are nested very deeply */
+function toBody(list: readonly unknown[]): Uint8Array {
+  try {
+    return Buffer.from(JSON.stringify({ Operations: list }));
+  } catch (error) {
+    if (error instanceof RangeError) throw new ProblemError("bad-request", "`operations` is nested too deeply");
+    throw error;
+  }
+}

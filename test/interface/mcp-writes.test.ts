@@ -1,0 +1,377 @@
+// The tools of `POST /mcp` that store: dry runs, their confirmation, and what a confirmation cannot do, on each engine.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
+import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
+import { engines } from "../support/engine/engines.ts";
+import { failureOf } from "../support/failure.ts";
+import { callTool, sendMessage } from "../support/http/mcp.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { waitUntil } from "../support/time.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
+
+const brands = "/restapi/brands.json";
+
+describe.each(engines)("on $name", (kind) => {
+  let server: TestServer;
+  beforeAll(() => kind.open());
+  afterAll(() => kind.close());
+  beforeEach(async () => {
+    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    for (const Name of ["Acme", "Bolt"]) await server.call("POST", brands, { body: { Name, AccountNumber: Name } });
+  });
+  afterEach(() => server.stop());
+
+  const batch = (operations: unknown, others: object = {}, key = server.key) =>
+    callTool(server, "batch", { operations, ...others }, { key });
+  const undo = (run: string, others: object = {}, key = server.key) =>
+    callTool(server, "undo", { run, ...others }, { key });
+  /** Stores operations: a dry run, and its confirmation. Returns the data of the second result. */
+  const store = async (operations: unknown, others: object = {}, key = server.key) => {
+    const { data } = await batch(operations, others, key);
+    const done = await batch(operations, { ...others, confirm: data.Confirm }, key);
+    expect(done.isError).toBe(false);
+    return done.data;
+  };
+  const put = (ID: number, Record: object) => ({ Method: "PUT", Resource: "brands", ID, Record });
+  const post = (Name: string) => ({ Method: "POST", Resource: "brands", Record: { Name } });
+  const remove = (ID: number) => ({ Method: "DELETE", Resource: "brands", ID });
+  const names = async (key = server.key) =>
+    (await server.call("GET", brands, { key })).json.map(({ Name }: { Name: string }) => Name);
+  const cursor = async () => (await server.call("GET", "/restapi/changes.json?since=now")).json.Next;
+  const sandboxKey = async () => {
+    const { site } = await makeSandbox(server.engine, "shop", { now: Date.now });
+    return (await createKey(server.engine, site, {}, Date.now())).key;
+  };
+
+  describe("batch", () => {
+    test("stores nothing without confirm, and then exactly what was shown", async () => {
+      const before = await cursor();
+      const operations = [post("Cord"), put(1, { Name: "Acme Ltd" }), remove(2)];
+      const { data: dry, isError } = await batch(operations);
+      expect([isError, dry.Run, dry.Note]).toEqual([false, null, expect.stringContaining("Nothing is stored yet")]);
+      expect(dry.Confirm).toMatch(/^[0-9a-f]{32}$/);
+      expect(
+        dry.Results.map(({ Status, Changed, Record }: { Status: number; Changed: boolean; Record: { ID: number } }) => [
+          Status,
+          Changed,
+          Record.ID,
+        ]),
+      ).toEqual([
+        [201, true, 3],
+        [200, true, 1],
+        [200, true, 2],
+      ]);
+      expect([await cursor(), await names()]).toEqual([before, ["Acme", "Bolt"]]);
+      const { data: done } = await batch(operations, { confirm: dry.Confirm });
+      expect([done.Run, done.Results, Object.keys(done)]).toEqual([
+        expect.any(String),
+        dry.Results,
+        ["Run", "Results"],
+      ]);
+      expect(await names()).toEqual(["Acme Ltd", "Cord"]);
+      expect(await server.engine.findInconsistencies()).toEqual([]);
+    });
+
+    test("a confirmation is used once: the same call again stores nothing, and shows what it would do now", async () => {
+      const operations = [post("Cord")];
+      const { data: dry } = await batch(operations);
+      await batch(operations, { confirm: dry.Confirm });
+      const { data: again, isError } = await batch(operations, { confirm: dry.Confirm });
+      expect([isError, again.Run, again.Results[0].Record.ID]).toEqual([true, null, 4]);
+      expect(again.Note).toStartWith("`confirm` belongs to another dry run");
+      expect(await names()).toEqual(["Acme", "Bolt", "Cord"]);
+    });
+
+    test.each<[string, (server: TestServer) => Promise<unknown>]>([
+      ["an update of a touched record", (to) => to.call("PUT", "/restapi/brands/1.json", { body: { Name: "other" } })],
+      ["the deletion of a touched record", (to) => to.call("DELETE", "/restapi/brands/1.json")],
+      ["a create, which takes the ID that was shown", (to) => to.call("POST", brands, { body: { Name: "first" } })],
+    ])("after %s, nothing is stored", async (_, change) => {
+      const operations = [put(1, { Name: "mine" }), post("Cord")];
+      const { data: dry } = await batch(operations);
+      await change(server);
+      const before = await cursor();
+      const { data, isError } = await batch(operations, { confirm: dry.Confirm });
+      expect([isError, data.Run ?? null, await cursor()]).toEqual([true, null, before]);
+    });
+
+    test("a change of a record that is not touched does not matter", async () => {
+      const operations = [put(1, { Name: "mine" })];
+      const { data: dry } = await batch(operations);
+      await server.call("PUT", "/restapi/brands/2.json", { body: { Name: "other" } });
+      expect((await batch(operations, { confirm: dry.Confirm })).data.Run).toEqual(expect.any(String));
+    });
+
+    test("the order of members does not matter; anything else that differs does", async () => {
+      const { data: dry } = await batch([put(1, { Name: "a", AccountNumber: "b" })]);
+      const others = [
+        [[put(1, { Name: "a", AccountNumber: "c" })], {}],
+        [[put(2, { Name: "a", AccountNumber: "b" })], {}],
+        [[put(1, { Name: "a", AccountNumber: "b" }), remove(2)], {}],
+        [[], {}],
+        [[{ ...put(1, { Name: "a", AccountNumber: "b" }), IfMatch: "*" }], {}],
+        [[put(1, { Name: "a", AccountNumber: "b" })], { match: "Name" }],
+      ] as const;
+      for (const [operations, more] of others) {
+        const { data, isError } = await batch(operations, { ...more, confirm: dry.Confirm });
+        expect([isError, data.Run]).toEqual([true, null]);
+      }
+      const reordered = { Record: { AccountNumber: "b", Name: "a" }, ID: 1, Resource: "brands", Method: "PUT" };
+      expect((await batch([reordered], { confirm: dry.Confirm })).isError).toBe(false);
+    });
+
+    test("a confirmation is valid only for its key, its site and its tool", async () => {
+      const operations = [put(1, { Name: "mine" })];
+      const { data: dry } = await batch(operations);
+      const other = await server.issueKey();
+      expect((await batch(operations, { confirm: dry.Confirm }, other)).isError).toBe(true);
+      expect((await batch(operations, { confirm: dry.Confirm }, await sandboxKey())).isError).toBe(true);
+      const { Run } = await store([put(2, { Name: "x" })]);
+      const { data: dryUndo } = await undo(Run);
+      expect((await batch(operations, { confirm: dryUndo.Confirm })).isError).toBe(true);
+      expect((await undo(Run, { confirm: dry.Confirm })).isError).toBe(true);
+      expect(await names()).toEqual(["Acme", "x"]);
+      expect((await batch(operations, { confirm: dry.Confirm })).isError).toBe(false);
+    });
+
+    test.each([
+      "",
+      "x",
+      "0".repeat(32),
+      "constructor",
+      "f".repeat(100),
+    ])("the confirmation %p is none", async (confirm) => {
+      const { data, isError } = await batch([put(1, { Name: "mine" })], { confirm });
+      expect([isError, data.Run, await names()]).toEqual([true, null, ["Acme", "Bolt"]]);
+    });
+
+    test("a confirmation of the sandbox ends when the sandbox is renewed", async () => {
+      const key = await sandboxKey();
+      const operations = [put(1, { Name: "mine" })];
+      const { data: dry } = await batch(operations, {}, key);
+      await makeSandbox(server.engine, "shop", { now: Date.now });
+      expect((await batch(operations, { confirm: dry.Confirm }, key)).isError).toBe(true);
+      await store(operations, {}, key);
+      expect([await names(key), await names()]).toEqual([
+        ["mine", "Bolt"],
+        ["Acme", "Bolt"],
+      ]);
+    });
+
+    test("match finds a record by a value, and stores nothing if the value has moved since", async () => {
+      const matched = (AccountNumber: string) => ({
+        Method: "PUT",
+        Resource: "brands",
+        Record: { Name: "matched", AccountNumber },
+      });
+      const operations = [matched("Bolt"), matched("new")];
+      const match = "AccountNumber";
+      const { data: dry } = await batch(operations, { match });
+      expect(
+        dry.Results.map(({ Status, Record }: { Status: number; Record: { ID: number } }) => [Status, Record.ID]),
+      ).toEqual([
+        [200, 2],
+        [201, 3],
+      ]);
+      await server.call("PUT", "/restapi/brands/1.json", { body: { AccountNumber: "new" } });
+      expect((await batch(operations, { match, confirm: dry.Confirm })).isError).toBe(true);
+      await store(operations, { match });
+      expect(await names()).toEqual(["matched", "matched"]);
+    });
+
+    test("two who confirm at the same moment: one stores, the other sees what has changed", async () => {
+      const operations = [put(1, { Name: "mine" }), post("Cord")];
+      const other = await server.issueKey();
+      const [mine, others] = await Promise.all([batch(operations), batch(operations, {}, other)]);
+      const results = await Promise.all([
+        batch(operations, { confirm: mine.data.Confirm }),
+        batch(operations, { confirm: others.data.Confirm }, other),
+      ]);
+      expect(results.map(({ isError }) => isError).sort()).toEqual([false, true]);
+      expect(await names()).toEqual(["mine", "Bolt", "Cord"]);
+    });
+
+    test("faults are an error for the agent that names each operation", async () => {
+      const operations = [
+        put(1, { Name: "" }),
+        put(99, { Name: "x" }),
+        post("fine"),
+        { ...put(2, { Name: "x" }), IfMatch: '"x"' },
+      ];
+      const { data, isError } = await batch(operations);
+      expect([isError, data.status, data.errors.map(({ operation }: { operation: number }) => operation)]).toEqual([
+        true,
+        400,
+        [1, 2, 4],
+      ]);
+      expect(data.detail).toContain("operation 1");
+    });
+
+    test.each<[string, unknown, RegExp]>([
+      ["no list", {}, /`operations` must be a list of at most 1000 items/],
+      [
+        "too many operations",
+        Array(1001).fill({ Method: "DELETE", Resource: "brands", ID: 1 }),
+        /`operations` must be a list of at most 1000 items/,
+      ],
+      ["an operation that is a text", ["x"], /`operations\[0\]` must be an object/],
+      ["an operation that is null", [null], /`operations\[0\]` must be an object/],
+      ["an unknown member", [{ ...{ Method: "DELETE", Resource: "brands", ID: 1 }, id: 1 }], /operation 1.*`id`/],
+      ["an unknown method", [{ Method: "UPSERT", Resource: "brands" }], /operation 1.*UPSERT/],
+      ["an unknown resource", [{ Method: "POST", Resource: "brand", Record: {} }], /operation 1.*`brand`/],
+      [
+        "a resource that can only be read",
+        [{ Method: "POST", Resource: "locations", Record: {} }],
+        /operation 1.*locations can only be read/,
+      ],
+      ["an ID that is a text", [{ Method: "DELETE", Resource: "brands", ID: "1" }], /operation 1.*ID/],
+    ])("%s is an error for the agent", async (_, operations, detail) => {
+      const { data, isError } = await batch(operations);
+      expect([isError, data.status]).toEqual([true, 400]);
+      expect(data.detail).toMatch(detail);
+    });
+
+    test("operations that are nested very deeply are an error for the agent", async () => {
+      const [open, close] = ['{"a":', "}"].map((text) => text.repeat(100_000));
+      const operations = `[{"Method":"POST","Resource":"brands","Record":${open}1${close}}]`;
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"batch","arguments":{"operations":${operations}}}}`;
+      const { json } = await sendMessage(server, body);
+      expect([json.result.isError, json.result.structuredContent.status]).toEqual([true, 400]);
+    });
+
+    test("an unknown field of `match`, and a match of another type, are errors for the agent", async () => {
+      const { data } = await batch([], { match: "Nam" });
+      expect(data.detail).toContain("did you mean `Name`?");
+      expect((await batch([], { match: 5 })).data.detail).toBe("`match` must be a text of at most 200 characters");
+      expect((await batch([], { confirm: 5 })).data.detail).toBe("`confirm` must be a text of at most 100 characters");
+    });
+
+    test("1000 operations are stored at once, and an empty list stores nothing", async () => {
+      const operations = Array.from({ length: 1000 }, (_, index) => post(`brand ${index}`));
+      const { Run, Results } = await store(operations);
+      expect([Run, Results.length, (await names()).length]).toEqual([expect.any(String), 1000, 1002]);
+      expect(await store([])).toEqual({ Run: null, Results: [] });
+    });
+
+    test("each 100 operations count as one more request, in the dry run too", async () => {
+      const key = await server.issueKey({ rate: 10 });
+      const operations = Array.from({ length: 250 }, (_, index) => post(`brand ${index}`));
+      const params = { name: "batch", arguments: { operations } };
+      const { headers } = await sendMessage(server, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, { key });
+      expect(headers.get("RateLimit")).toMatch(/^"key";r=7;/);
+    });
+
+    test("if batch requests of the key have all of its places, the call is rejected with 429", async () => {
+      const client = await openClient(server.port);
+      const other = await openClient(server.port);
+      for (const { send, until } of [client, other]) {
+        const lines = [`X-API-AUTH: ${server.key}`, "Content-Length: 20", "Expect: 100-continue"];
+        send(toRequest("POST /restapi/batch.json HTTP/1.1", lines));
+        await until((received) => received.includes("100 Continue"));
+      }
+      const params = { name: "batch", arguments: { operations: [put(1, { Name: "x" })] } };
+      const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+      const { status, headers, json } = await sendMessage(server, message);
+      expect([status, headers.get("Retry-After"), json.type]).toEqual([429, "1", "/docs/problems/too-many-requests"]);
+      client.socket.destroy();
+      await waitUntil(async () => (await sendMessage(server, message)).status === 200, "a place");
+      other.socket.destroy();
+    });
+
+    test("a key that may only read cannot confirm what another key has shown", async () => {
+      const operations = [put(1, { Name: "mine" })];
+      const { data: dry } = await batch(operations);
+      const reader = await server.issueKey({ scope: "read" });
+      const { message } = await failureOf(batch(operations, { confirm: dry.Confirm }, reader));
+      expect(message).toContain("this API key has no tool `batch`");
+    });
+
+    test("a revoked key cannot confirm", async () => {
+      const key = await server.issueKey();
+      const operations = [put(1, { Name: "mine" })];
+      const { data: dry } = await batch(operations, {}, key);
+      await revokeKey(server.engine, key.slice(0, 12), Date.now());
+      const { message } = await failureOf(batch(operations, { confirm: dry.Confirm }, key));
+      expect(message).toContain("/docs/problems/unauthorized");
+      expect(await names()).toEqual(["Acme", "Bolt"]);
+    });
+
+    test("the change has the prefix of the key as its author, and the run in the feed", async () => {
+      const { Run } = await store([put(1, { Name: "mine" })]);
+      const { json } = await server.call("GET", "/restapi/changes.json");
+      expect(json.Changes.at(-1)).toMatchObject({ Operation: "update", ID: 1, Run });
+    });
+  });
+
+  describe("undo", () => {
+    test("stores nothing without confirm, and can be undone itself", async () => {
+      const { Run } = await store([post("Cord"), put(1, { Name: "mine" }), remove(2)]);
+      const { data: dry, isError } = await undo(Run);
+      expect([isError, dry]).toEqual([
+        false,
+        {
+          Confirm: expect.any(String),
+          Note: expect.any(String),
+          Run: null,
+          Deleted: 1,
+          Restored: 2,
+          Unchanged: 0,
+          Skipped: [],
+        },
+      ]);
+      expect(await names()).toEqual(["mine", "Cord"]);
+      const { data: done } = await undo(Run, { confirm: dry.Confirm });
+      expect(done).toEqual({ Run: expect.any(String), Deleted: 1, Restored: 2, Unchanged: 0, Skipped: [] });
+      expect(await names()).toEqual(["Acme", "Bolt"]);
+      const { data: back } = await undo(done.Run);
+      await undo(done.Run, { confirm: back.Confirm });
+      expect(await names()).toEqual(["mine", "Cord"]);
+    });
+
+    test("after a change of others, nothing is stored, and the record is listed", async () => {
+      const { Run } = await store([put(1, { Name: "mine" }), put(2, { Name: "mine too" })]);
+      const { data: dry } = await undo(Run);
+      await server.call("PUT", "/restapi/brands/2.json", { body: { AccountNumber: "later" } });
+      const { data, isError } = await undo(Run, { confirm: dry.Confirm });
+      expect([isError, data.Run, data.Restored, data.Skipped]).toEqual([
+        true,
+        null,
+        1,
+        [{ Resource: "brands", ID: 2, Revision: 5 }],
+      ]);
+      expect(await names()).toEqual(["mine", "mine too"]);
+      await undo(Run, { confirm: data.Confirm });
+      expect(await names()).toEqual(["Acme", "mine too"]);
+    });
+
+    test("an undone run cannot be undone again by the same confirmation", async () => {
+      const { Run } = await store([put(1, { Name: "mine" })]);
+      const { data: dry } = await undo(Run);
+      await undo(Run, { confirm: dry.Confirm });
+      const { data, isError } = await undo(Run, { confirm: dry.Confirm });
+      expect([isError, data.Restored]).toEqual([true, 0]);
+    });
+
+    test("a run of another key, of another site, and one that does not exist are errors for the agent", async () => {
+      const { Run } = await store([put(1, { Name: "mine" })]);
+      const status = async (run: string, key: string) => {
+        const { data, isError } = await undo(run, {}, key);
+        return [isError, data.status];
+      };
+      expect(await status(Run, await server.issueKey())).toEqual([true, 403]);
+      expect(await status("k3J9aZ0q-1-1", server.key)).toEqual([true, 404]);
+      expect(await status("x", server.key)).toEqual([true, 404]);
+      expect((await status(Run, await sandboxKey()))[0]).toBe(true);
+    });
+
+    test.each<[string, Record<string, unknown>, string]>([
+      ["no run", {}, "`undo` needs the argument `run`"],
+      ["a run that is a number", { run: 5 }, "`run` must be a text of at most 100 characters"],
+      ["an unknown argument", { run: "x", dryRun: true }, "`undo` has no argument `dryRun`"],
+    ])("%s is an error for the agent", async (_, sent, detail) => {
+      const { data, isError } = await callTool(server, "undo", sent);
+      expect([isError, data.detail]).toEqual([true, expect.stringContaining(detail)]);
+    });
+  });
+});
