@@ -45,11 +45,11 @@ describe.each(engines)("on $name", (kind) => {
   };
 
   describe("batch", () => {
-    test("stores nothing without confirm, and then exactly what was shown", async () => {
+    test("stores nothing without confirm, and then exactly its dry run", async () => {
       const before = await cursor();
       const operations = [post("Cord"), put(1, { Name: "Acme Ltd" }), remove(2)];
       const { data: dry, isError } = await batch(operations);
-      expect([isError, dry.Run, dry.Note]).toEqual([false, null, expect.stringContaining("Nothing is stored yet")]);
+      expect([isError, dry.Run, dry.Advice]).toEqual([false, null, expect.stringContaining("Nothing is stored yet")]);
       expect(dry.Confirm).toMatch(/^[0-9a-f]{32}$/);
       expect(
         dry.Results.map(({ Status, Changed, Record }: { Status: number; Changed: boolean; Record: { ID: number } }) => [
@@ -79,7 +79,7 @@ describe.each(engines)("on $name", (kind) => {
       await batch(operations, { confirm: dry.Confirm });
       const { data: again, isError } = await batch(operations, { confirm: dry.Confirm });
       expect([isError, again.Run, again.Results[0].Record.ID]).toEqual([true, null, 4]);
-      expect(again.Note).toStartWith("`confirm` belongs to another dry run");
+      expect(again.Advice).toStartWith("`confirm` belongs to another dry run");
       expect(await names()).toEqual(["Acme", "Bolt", "Cord"]);
     });
 
@@ -141,7 +141,7 @@ describe.each(engines)("on $name", (kind) => {
       "0".repeat(32),
       "constructor",
       "f".repeat(100),
-    ])("the confirmation %p is none", async (confirm) => {
+    ])("the confirmation %p is wrong", async (confirm) => {
       const { data, isError } = await batch([put(1, { Name: "mine" })], { confirm });
       expect([isError, data.Run, await names()]).toEqual([true, null, ["Acme", "Bolt"]]);
     });
@@ -312,7 +312,7 @@ describe.each(engines)("on $name", (kind) => {
         false,
         {
           Confirm: expect.any(String),
-          Note: expect.any(String),
+          Advice: expect.any(String),
           Run: null,
           Deleted: 1,
           Restored: 2,
@@ -353,7 +353,7 @@ describe.each(engines)("on $name", (kind) => {
       expect([isError, data.Restored]).toEqual([true, 0]);
     });
 
-    test("a run of another key, of another site, and one that does not exist are errors for the agent", async () => {
+    test("a run of another key, of another site, and an unknown run are errors for the agent", async () => {
       const { Run } = await store([put(1, { Name: "mine" })]);
       const status = async (run: string, key: string) => {
         const { data, isError } = await undo(run, {}, key);

@@ -1,5 +1,5 @@
-// The confirmation of a dry run. It is a digest of the key, the site, what was asked for, and the state of the records that the dry run has found. A call
-// with it stores only what the dry run has shown. The server remembers nothing: it makes the dry run again, and compares.
+// The confirmation of a dry run: a digest of the key, the site, the arguments, and the state of the records that the dry run has found. A call with it
+// stores exactly the result that the dry run has shown. The server remembers nothing: it makes the dry run again, and compares.
 //
 // The confirmation is not a secret. It prevents mistakes of agents, and nothing that the owner of the key could not do without it.
 
@@ -31,10 +31,10 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, member]) => [name, sorted(member)]));
 }
 
-/** A dry run, or what was stored. */
+/** The result of a dry run, or a stored result. */
 export interface Confirmed<Result> {
   readonly result: Result;
-  /** What confirms the dry run; undefined if it was confirmed, and `result` was stored. */
+  /** The confirmation of the dry run; undefined if `result` was stored. */
   readonly confirmation: string | undefined;
   /** Whether another dry run was to be confirmed. */
   readonly isChanged: boolean;
@@ -78,13 +78,13 @@ function confirmationOf({ key, siteView }: AuthorizedView, asked: string, touche
   return new Bun.CryptoHasher("sha256").update(`${whose}\n${touched}`).digest("hex").slice(0, length);
 }
 
-const note =
+const advice =
   "Nothing is stored yet. To store exactly this, call again with the same arguments and this `Confirm` as `confirm`.";
-const changedNote = `\`confirm\` belongs to another dry run: the records have changed since, or the arguments differ. Look at this result. ${note}`;
+const adviceAfterChange = `\`confirm\` belongs to another dry run: the records have changed since, or the arguments differ. Look at this result. ${advice}`;
 
-/** Adds to a dry run what confirms it. @param json a JSON object with at least one member, the result of the dry run */
+/** Adds its confirmation to a dry run. @param json a JSON object with at least one member, the result of the dry run */
 export function withConfirmation(json: string, { confirmation, isChanged }: Confirmed<unknown>): string {
   if (confirmation === undefined) return json;
-  const members = JSON.stringify({ Confirm: confirmation, Note: isChanged ? changedNote : note });
+  const members = JSON.stringify({ Confirm: confirmation, Advice: isChanged ? adviceAfterChange : advice });
   return `${members.slice(0, -1)},${json.slice(1)}`;
 }

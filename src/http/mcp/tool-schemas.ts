@@ -25,7 +25,7 @@ const maxToolPage = 200;
 export const defaultToolPage = 50;
 
 /** Maximum batch operations in a call of the tool `batch`. */
-export const maxToolOperations = 1000;
+const maxToolOperations = 1000;
 
 const readOnly = { readOnlyHint: true, openWorldHint: false };
 const storing = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false };

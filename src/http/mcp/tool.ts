@@ -17,7 +17,7 @@ export interface ToolResult {
   readonly json: string;
   /** Whether the agent should do something else than go on. */
   readonly isError?: boolean;
-  /** Whether it tells what was stored. Such a result is sent even if the key was revoked meanwhile. */
+  /** Whether it was stored. A stored result is sent even if the key was revoked meanwhile. */
   readonly isStored?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The tools that store. Without `confirm` they are dry runs; with it, they store what the dry run has shown, or nothing.
+// The tools that store. Without `confirm` they are dry runs; with it, they store exactly the result of the dry run, or nothing.
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { json } from "../../formats/json.ts";
@@ -32,7 +32,7 @@ export function createWriteTools(dependencies: WriteToolDependencies): readonly 
   ];
 }
 
-/** Work of an authorized request that ends with a dry run, or with what was stored. */
+/** The work of an authorized request. */
 type Work<Result> = (authorized: AuthorizedView) => Promise<Confirmed<Result>>;
 
 class Writing {
@@ -101,8 +101,8 @@ class Writing {
   }
 
   /**
-   * Authorizes the request again and does its work. Unless something was stored, authorizes once more: the key may have been revoked meanwhile. A response
-   * that tells what was stored is sent, because the transaction has checked the key.
+   * Authorizes the request again and does its work. Unless something was stored, authorizes once more: the key may have been revoked meanwhile. A stored
+   * result is sent in any case, because its transaction has checked the key.
    */
   #runAuthorized<Result>(context: RequestContext, work: Work<Result>): Promise<Confirmed<Result>> {
     const { authorizer } = this.#dependencies;
