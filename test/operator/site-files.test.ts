@@ -10,7 +10,7 @@ import { systemSite } from "../../src/model/system-site.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
-import { createKey, listKeys, revokeKey } from "../../src/operator/sites/keys.ts";
+import { createKey, listKeys, rotateKey } from "../../src/operator/sites/keys.ts";
 import { completeRemovals, removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -27,14 +27,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Adds the site `shop`, with two changed brands, a deleted location, a response for an idempotency key, and three keys. */
+/** Adds the site `shop`, with two changed brands, a deleted location, a response for an idempotency key, and four keys, of which one has replaced another. */
 async function addShop(engine: Engine): Promise<void> {
   const settings = { hostnames: ["shop.example", "www.shop.example"], isDefault: true };
   const site = await createSite(engine, "shop", settings, now);
   const { record } = await createKey(engine, site, { label: "till", rate: 5 }, now);
   await createKey(engine, site, { scope: "read", expiresAt: now + minute }, now);
   const lost = await createKey(engine, site, { label: "lost" }, now);
-  await revokeKey(engine, lost.record.Prefix, now);
+  await rotateKey(engine, lost.record.Prefix, 0, now);
   await engine.saveKeyUses(new Map([[record.ID, now + 5]]));
   const at = (time: number) => ({ site: site.ID, at: now + time });
   await engine.commit([
@@ -47,7 +47,14 @@ async function addShop(engine: Engine): Promise<void> {
     createIntent({ ...at(5), operation: "delete", resource: "location", id: 1, values: {} }),
   ]);
   await engine.commit([
-    createIntent({ ...at(6), actor: "sfk_AbCd1234", run: "r1", operation: "update", id: 2, values: { Name: "Nut" } }),
+    createIntent({
+      ...at(6),
+      actor: "sfk_AbCd1234",
+      run: "k3J9aZ0q-6-1",
+      operation: "update",
+      id: 2,
+      values: { Name: "Nut" },
+    }),
   ]);
 }
 
@@ -94,7 +101,7 @@ describe.each(engines)("a site on $name", (kind) => {
     const imported = await importFile(engine, file);
     const { site, ...counts } = imported;
     expect(counts).toEqual({
-      keys: 3,
+      keys: 4,
       webhooks: 0,
       records: 3,
       changes: 6,
@@ -132,7 +139,7 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(await importFile(engine, file).catch(({ code }) => code)).toBe("conflict");
     await setSite(engine, "shop", { removedHostnames: ["www.shop.example"] }, now);
     const beside = await importFile(engine, file, { name: "copy" });
-    expect(beside).toMatchObject({ keys: 3, takenHostnames: ["shop.example"], takenDefault: true });
+    expect(beside).toMatchObject({ keys: 4, takenHostnames: ["shop.example"], takenDefault: true });
     expect(beside.site).toMatchObject({ Name: "copy", Hostnames: "www.shop.example", Default: "" });
     const again = await importFile(engine, file, { name: "again" });
     expect(again).toMatchObject({ keys: 0, takenHostnames: ["shop.example", "www.shop.example"] });
@@ -305,7 +312,7 @@ describe.each(engines)("a site on $name", (kind) => {
       /records of brand are counted/,
     ],
     ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /not a whole number from 1/],
-    ["with a record twice", (rows) => rows.splice(5, 0, rows[5] as DumpedRow), /is there twice/],
+    ["with a record twice", (rows) => rows.splice(6, 0, rows[6] as DumpedRow), /is there twice/],
     [
       "without a journal entry in the middle",
       (rows) => rows.splice(indexOf(rows, "journal") + 1, 1),
