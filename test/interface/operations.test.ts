@@ -1,5 +1,5 @@
 // After an operation of an operator by another process, everything that clients and the console hold is valid or not, as the contract says: keys, ETags,
-// cursors, a request that waits, idempotency keys, a session and an open import. docs/pairs.md has the table of such pairs.
+// cursors, a request that waits, idempotency keys, runs, a session and an open import. docs/pairs.md has the table of such pairs.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ import { type CallOptions, call, type TestResponse, waitForPolls } from "../supp
 
 setDefaultTimeout(60_000);
 
-/** The site that an operation acts on. Its journal: brand 1 is created and updated, brand 2 is created. */
+/** The site that an operation acts on. Its journal: brand 1 is created and updated, brand 2 is created; a batch request creates two order statuses. */
 interface Shop {
   readonly engine: Engine;
   readonly site: SiteRecord;
@@ -49,6 +49,8 @@ interface Seen {
   readonly feed?: readonly [number, number];
   /** The response to the waiting request: a status, or the first name in its page. By default, the next write of a client ends it. */
   readonly poll?: number | string;
+  /** The status of the batch request that is sent again, and of the undo of its run. */
+  readonly run?: readonly [number, number];
   readonly session?: "ended";
   /** The open import, which only a new site or a new epoch ends. */
   readonly openImport?: "ended";
@@ -77,6 +79,11 @@ const operations: readonly (readonly [string, (shop: Shop) => Promise<unknown>, 
     { changed: true, ifMatch: [412, 200], poll: "Acme" },
   ],
   ["a prune", ({ engine, site }) => pruneJournals(engine, [site.ID], { revision: 3 }), { feed: [410, 200] }],
+  [
+    "a prune of a run",
+    ({ engine, site }) => pruneJournals(engine, [site.ID], { revision: 5 }),
+    { feed: [410, 200], run: [422, 410] },
+  ],
   ["a prune of sites and keys", ({ engine }) => pruneJournals(engine, [0], { at: Date.now() }), {}],
   [
     "a suspension and its end",
@@ -120,6 +127,10 @@ const operations: readonly (readonly [string, (shop: Shop) => Promise<unknown>, 
 ];
 
 const paths = ["brands/1.json", "brands/2.json", "brands.json", "orderstatuses.json"];
+
+/** The run and the records of a batch request. A new epoch changes their ETags. */
+const recordsOf = ({ json }: TestResponse) => [json.Run, json.Results.map((one: { Record: unknown }) => one.Record)];
+const toCreate = (Name: string) => ({ Method: "POST", Resource: "orderstatuses", Record: { Name } });
 
 /** Sends a request of a client of one site. */
 type Client = (
@@ -169,6 +180,12 @@ describe.each(engines)("on $name", (kind) => {
     await create("Acme");
     await send("PUT", "brands/1.json", { body: { Name: "Acme Ltd" } });
     await create("Bolt");
+    const sendBatch = () =>
+      send("POST", "batch.json", {
+        body: { Operations: ["Open", "Paid"].map((Name) => toCreate(Name)) },
+        headers: { "Idempotency-Key": "batch" },
+      });
+    const batch = await sendBatch();
     const tags: string[] = [];
     for (const path of paths) tags.push((await send("GET", path)).headers.get("ETag") ?? "");
     const page = (await send("GET", "changes.json")).json;
@@ -194,6 +211,10 @@ describe.each(engines)("on $name", (kind) => {
     expect((await Promise.all(feed)).map(({ status }) => status)).toEqual([...(seen.feed ?? [200, 200])]);
     const again = await create("Acme");
     expect([again.status, again.headers.get("Idempotency-Replayed"), again.json.ID]).toEqual([201, "true", 1]);
+    const [repeated, undone] = seen.run ?? [200, 200];
+    const second = await sendBatch();
+    expect(second.status).toBe(repeated);
+    if (repeated === 200) expect(recordsOf(second)).toEqual(recordsOf(batch));
     const writes = [0, 1].map((n) =>
       send("PUT", paths[n] as string, { body: { AccountNumber: "x" }, headers: { "If-Match": tags[n] as string } }),
     );
@@ -201,6 +222,8 @@ describe.each(engines)("on $name", (kind) => {
     const ended = await poll;
     if (typeof seen.poll === "number") expect(ended.status).toBe(seen.poll);
     else expect(ended.json.Changes[0].Record.Name).toBeOneOf(seen.poll ? [seen.poll] : ["Acme Ltd", "Bolt"]);
+    const undo = await send("POST", "undo.json", { body: { Run: batch.json.Run } });
+    expect([undo.status, undo.json.Deleted]).toEqual([undone, undone === 200 ? 2 : undefined]);
     expect((await anna.call("GET", `/sites/${site.Name}`)).status).toBe(seen.session ? 401 : 200);
     if (seen.session) anna = await server.signIn("anna");
     const openImport = await anna.call("GET", `/sites/${site.Name}/imports/${opened.json.id}`);

@@ -1,6 +1,8 @@
 // All cases, in the order of the contract.
 
 import type { Case } from "../case.ts";
+import { agentCases } from "./agents.ts";
+import { batchCases } from "./batches.ts";
 import { errorCases } from "./errors.ts";
 import { feedCases } from "./feed.ts";
 import { keyCases } from "./keys.ts";
@@ -16,5 +18,5 @@ import { xmlCases } from "./xml.ts";
 
 export const allCases: readonly Case[] = [
   ...[keyCases, namingCases, operationCases, recordCases, xmlCases, listCases, safeWriteCases],
-  ...[errorCases, limitCases, feedCases, pageCases, webhookCases],
+  ...[errorCases, limitCases, feedCases, pageCases, webhookCases, batchCases, agentCases],
 ].flat();

@@ -1,5 +1,6 @@
 // Contract section 10: the feed.
 
+import { sendBatch } from "../batches.ts";
 import { casesOf } from "../case.ts";
 import { recordOf, type ShopRecord } from "../records.ts";
 import type { Answer } from "../requests.ts";
@@ -301,6 +302,20 @@ export const feedCases = [
   both(form, "is 400", async (shop) => {
     for (const cursor of ["", "null", "2026-11-21T20:15:00Z", "1", ".1", "a.", "a.b", "a b.1", "a.1.2"])
       shop.problem(await shop.call("GET", `changes?since=${encodeURIComponent(cursor)}`), 400);
+  }),
+  both("`Run` is there if a batch request", "its changes have the same Run, and others have none", async (shop) => {
+    const { Next: start } = await read(shop, "since=now");
+    const create = { Method: "POST", Resource: "orderstatuses", Record: { Name: shop.mark } };
+    const { run } = await sendBatch(shop, [create, create]);
+    await shop.create();
+    const { answer, Changes } = await read(shop, `since=${start}`);
+    const own = Changes.filter(({ Record }) => String(Record?.Name).startsWith(shop.mark));
+    shop.same(
+      answer,
+      "the runs",
+      own.map((one) => one.Run ?? null),
+      [run, run, null],
+    );
   }),
   both(
     "The feed does not say who made a change.",

@@ -3,6 +3,7 @@
 import changelog from "../../../CHANGELOG.md" with { type: "text" };
 import agents from "../../../docs/agents.md" with { type: "text" };
 import authentication from "../../../docs/authentication.md" with { type: "text" };
+import batches from "../../../docs/batches.md" with { type: "text" };
 import clients from "../../../docs/clients.md" with { type: "text" };
 import consolePage from "../../../docs/console.md" with { type: "text" };
 import deploying from "../../../docs/deploying.md" with { type: "text" };
@@ -67,6 +68,7 @@ export const guide = {
   errors,
   "paging-and-filtering": pagingAndFiltering,
   "safe-retries": safeRetries,
+  batches,
   "following-changes": followingChanges,
   webhooks,
   clients,
