@@ -1,0 +1,414 @@
+// The faults of the operations of a batch request, and requests that are rejected as a whole (contract section 14).
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { engines } from "../support/engine/engines.ts";
+import {
+  type BatchOperation,
+  faultsIn,
+  sendBatch,
+  toCreate,
+  toDelete,
+  toUpdate,
+  toUpsert,
+} from "../support/http/batch.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+
+describe.each(engines)("faults of a batch on $name", (kind) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    await kind.open();
+    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    for (const [Name, AccountNumber] of [
+      ["Acme", "A-1"],
+      ["Beta", "B-1"],
+      ["Twin", "T-1"],
+      ["Twin", "T-1"],
+    ])
+      await server.call("POST", "/restapi/brands.json", { body: { Name, AccountNumber } });
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+
+  const head = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision as number;
+  const weak = 'W/"abc.1.5d8c12ab-json"';
+  const other = '"abc.1.5d8c12ab-json"';
+  const id = "ID";
+  const account = "AccountNumber";
+
+  /** Operations with a fault, whose only field error is at `field`. */
+  const faults: [
+    string,
+    BatchOperation,
+    status: number,
+    code: string,
+    field: string,
+    detail: RegExp,
+    match?: string,
+  ][] = [
+    [
+      "a create with invalid fields",
+      toCreate({ Name: "", Nam: "x" }),
+      400,
+      "invalid-record",
+      "Nam",
+      /no such field; did you mean `Name`\?/,
+    ],
+    [
+      "a create without a required field",
+      toCreate({ AccountNumber: "x" }),
+      400,
+      "invalid-record",
+      "Name",
+      /^is required$/,
+    ],
+    ["a create with `ID`", { ...toCreate({ Name: "x" }), ID: 3 }, 400, "invalid-record", id, /must be absent/],
+    ["a create with an ID in its record", toCreate({ ID: 3, Name: "x" }), 400, "invalid-record", id, /must be absent/],
+    [
+      "a create without a record",
+      { Method: "POST", Resource: "brands" },
+      400,
+      "invalid-record",
+      "",
+      /the operation needs a record: one brand$/,
+    ],
+    [
+      "a record that is a list",
+      toCreate([]),
+      400,
+      "invalid-record",
+      "",
+      /the operation needs a record: one brand, not an array/,
+    ],
+    ["an update of null", toUpdate(1, null as never), 400, "invalid-record", "", /one brand, not null/],
+    [
+      "an update with a number as a value",
+      toUpdate(1, { Name: 5 }),
+      400,
+      "invalid-record",
+      "Name",
+      /must be a string, not a number/,
+    ],
+    [
+      "an update without an ID",
+      toUpsert({ Name: "x" }),
+      400,
+      "ambiguous-id",
+      "",
+      /which record\? Name it by `ID`, or send `match`/,
+    ],
+    [
+      "a delete without an ID",
+      { Method: "DELETE", Resource: "brands" },
+      400,
+      "ambiguous-id",
+      "",
+      /which record\? Name it by `ID`$/,
+    ],
+    [
+      "a delete of the match value",
+      { Method: "DELETE", Resource: "brands", Record: { [account]: "A-1" } },
+      400,
+      "ambiguous-id",
+      "",
+      /which record\? Name it by `ID`$/,
+      account,
+    ],
+    [
+      "an update with two IDs",
+      toUpdate(1, { ID: 2, Name: "x" }),
+      400,
+      "ambiguous-id",
+      "",
+      /`ID` and the record name different records: 1, 2/,
+    ],
+    [
+      "a delete with two IDs",
+      { ...toDelete(1), Record: { ID: 2 } },
+      400,
+      "ambiguous-id",
+      "",
+      /name different records: 1, 2/,
+    ],
+    [
+      "an invalid ID in a record",
+      toUpsert({ ID: "1", Name: "x" }),
+      400,
+      "invalid-record",
+      id,
+      /must be a whole number from 1, not "1"/,
+    ],
+    [
+      "a malformed `IfMatch`",
+      toUpdate(1, { Name: "x" }, "abc"),
+      400,
+      "bad-request",
+      "",
+      /^IfMatch must be `\*` or the unchanged `ETag`/,
+    ],
+    ["an empty `IfMatch`", toDelete(1, ""), 400, "bad-request", "", /^IfMatch must be/],
+    [
+      "a create with `IfMatch`",
+      { ...toCreate({ Name: "x" }), IfMatch: "*" },
+      400,
+      "bad-request",
+      "",
+      /^a create has no `IfMatch`$/,
+    ],
+    [
+      "an update of an unknown ID",
+      toUpdate(9999, { Name: "x" }),
+      404,
+      "not-found",
+      "",
+      /^there is no brand with the ID 9999$/,
+    ],
+    [
+      "an update of an unknown ID with `IfMatch`",
+      toUpdate(9999, { Name: "x" }, "*"),
+      404,
+      "not-found",
+      "",
+      /with the ID 9999/,
+    ],
+    ["a delete of an unknown ID", toDelete(9007199254740991), 404, "not-found", "", /with the ID 9007199254740991$/],
+    [
+      "another version in `IfMatch`",
+      toUpdate(1, { Name: "x" }, other),
+      412,
+      "precondition-failed",
+      "",
+      /^the brand 1 has changed since; read it again$/,
+    ],
+    ["a weak tag in `IfMatch`", toDelete(1, weak), 412, "precondition-failed", "", /^`IfMatch` has a weak tag/],
+    [
+      "an empty match value",
+      toUpsert({ [account]: "" }),
+      400,
+      "invalid-record",
+      account,
+      /^is empty, so no record can be matched by it$/,
+      account,
+    ],
+    ["a record without the match value", toUpsert({ Name: "x" }), 400, "invalid-record", account, /^is empty/, account],
+    [
+      "a match value of another type",
+      toUpsert({ [account]: 5 }),
+      400,
+      "invalid-record",
+      account,
+      /^must be a string, not a number$/,
+      account,
+    ],
+    [
+      "a match value of several records",
+      toUpsert({ [account]: "T-1" }),
+      400,
+      "invalid-record",
+      account,
+      /^2 records have this value: 3, 4$/,
+      account,
+    ],
+    [
+      "a matched create without a required field",
+      toUpsert({ [account]: "new" }),
+      400,
+      "invalid-record",
+      "Name",
+      /^is required$/,
+      account,
+    ],
+    [
+      "`IfMatch` without a matched record",
+      toUpsert({ [account]: "new", Name: "x" }, "*"),
+      412,
+      "precondition-failed",
+      "",
+      /^no brand has this `AccountNumber`, and `IfMatch` needs one$/,
+      account,
+    ],
+    [
+      "another version of a matched record",
+      toUpsert({ [account]: "A-1" }, other),
+      412,
+      "precondition-failed",
+      "",
+      /^the brand with this `AccountNumber` has changed since/,
+      account,
+    ],
+  ];
+
+  test.each(faults.map(([name, ...fault]) => [name, fault] as const))("%s", async (_, fault) => {
+    const [operation, status, code, field, detail, match] = fault;
+    const before = await head();
+    const operations = [toUpdate(2, { Name: "Beta changed" }), operation];
+    const query = match === undefined ? "" : `match=${match}`;
+    for (const [parameter, verb] of [
+      ["dryRun=1", "would be"],
+      ["dryRun=0", "was"],
+    ]) {
+      const response = await sendBatch(server, operations, { query: [parameter, query].filter(Boolean).join("&") });
+      expect([response.status, response.json.status, response.json.type]).toEqual([
+        status,
+        status,
+        `/docs/problems/${code}`,
+      ]);
+      expect(faultsIn(response)[0]?.slice(0, 2)).toEqual([2, field]);
+      expect(faultsIn(response)[0]?.[2]).toMatch(detail);
+      expect(response.json.detail).toMatch(new RegExp(`^operation 2: .*; nothing ${verb} stored$`));
+      expect(await head()).toBe(before);
+    }
+    const alone = await sendBatch(server, operations, { query: ["atomic=0", query].filter(Boolean).join("&") });
+    const [stored, rejected] = alone.json.Results;
+    expect([alone.status, stored.Status, stored.Record.Name]).toEqual([200, 200, "Beta changed"]);
+    const { Problem, ...others } = rejected;
+    expect([others, Problem.type, Problem.status]).toEqual([{ Status: status }, `/docs/problems/${code}`, status]);
+    expect(Problem.instance).toBe(alone.headers.get("X-Request-Id"));
+    expect(Problem.errors?.[0]?.detail ?? Problem.detail).toMatch(detail);
+    await sendBatch(server, [toUpdate(2, { Name: "Beta" })]);
+  });
+
+  test("of all operations are listed, those of the database too", async () => {
+    const before = await head();
+    const operations = [
+      toCreate({ Name: "fine" }),
+      toDelete(9999),
+      toUpdate(1, { Name: "", Address: { Town: 5 } }),
+      toUpdate(1, { Name: "x" }, other),
+      toDelete(1),
+      toUpdate(1, { Name: "deleted above" }),
+    ];
+    const response = await sendBatch(server, operations);
+    expect([response.status, response.json.detail]).toEqual([
+      404,
+      "operation 2: there is no brand with the ID 9999; nothing was stored (and 3 more operations)",
+    ]);
+    expect(faultsIn(response).map(([operation, field]) => [operation, field])).toEqual([
+      [2, ""],
+      [3, "Name"],
+      [3, "Address.Town"],
+      [4, ""],
+      [6, ""],
+    ]);
+    expect(await head()).toBe(before);
+  });
+
+  test("are at most 100", async () => {
+    const response = await sendBatch(
+      server,
+      Array.from({ length: 300 }, () => toDelete(9999)),
+    );
+    expect([response.status, faultsIn(response).length, faultsIn(response)[99]?.[0]]).toEqual([404, 100, 100]);
+    expect(response.json.detail).toContain("(and 299 more operations)");
+  });
+
+  test("in XML name the operation", async () => {
+    const body = `<Batch><Operation Method="DELETE" Resource="brands" ID="9999"/></Batch>`;
+    const all = await server.call("POST", "/restapi/batch.xml", { body });
+    expect([all.status, all.headers.get("Content-Type")]).toEqual([404, "application/problem+xml"]);
+    expect(all.text).toMatch(/<operation>1<\/operation>/);
+    const alone = await server.call("POST", "/restapi/batch.xml?atomic=0", { body });
+    expect(alone.text).toMatch(
+      /<Result Status="404"><problem xmlns="urn:ietf:rfc:7807">.*<status>404<\/status>.*<\/problem><\/Result>/,
+    );
+  });
+
+  test("that concern the whole request are 400 in either mode, and nothing is stored", async () => {
+    const before = await head();
+    const fine = toCreate({ Name: "fine" });
+    const whole: [unknown, RegExp][] = [
+      ["", /the body is empty/],
+      ["[]", /the body must be `\{"Operations": \[\.\.\.\]\}`/],
+      ['{"Operations":[', /line 1, column/],
+      [
+        { Operations: [fine, { Method: "GET", Resource: "brands" }] },
+        /^operation 2: `Method`: there is no method `GET`/,
+      ],
+      [{ Operations: [fine, { Method: "POST", Resource: "brand" }] }, /did you mean `brands`\?/],
+      [
+        { Operations: [fine, { Method: "POST", Resource: "locations" }] },
+        /^operation 2: `Resource`: locations can only be read/,
+      ],
+      [{ Operations: [fine, { ...fine, ID: "1" }] }, /^operation 2: `ID`: must be a whole number from 1/],
+      [{ Operations: [fine, { ...fine, Id: 1 }] }, /^operation 2: `Id`: no such member; did you mean `ID`\?/],
+      [{ Operations: [fine, { ...toDelete(1), IfMatch: 5 }] }, /`IfMatch`: must be a string/],
+    ];
+    for (const query of ["", "?atomic=0", "?dryRun=1"]) {
+      for (const [body, detail] of whole) {
+        const response = await server.call("POST", `/restapi/batch.json${query}`, { body });
+        expect([response.status, response.json.type]).toEqual([400, "/docs/problems/bad-request"]);
+        expect(response.json.detail).toMatch(detail);
+      }
+      const noField = [fine, { Method: "PUT", Resource: "orderstatuses", Record: { Name: "x" } }];
+      const response = await sendBatch(server, noField, { query: `match=${account}${query.replace("?", "&")}` });
+      expect([response.status, response.json.errors[0].operation]).toEqual([400, 2]);
+      expect(response.json.detail).toMatch(
+        /^operation 2: order statuses cannot be matched by `AccountNumber`; their text fields are Name$/,
+      );
+    }
+    expect(await head()).toBe(before);
+  });
+});
+
+describe("a batch request", () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer();
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ["dryrun=1", "a batch has no parameter `dryrun`; did you mean `dryRun`?"],
+    ["_=123", "a batch has no parameter `_`; there is `match`, `dryRun`, `atomic`"],
+    ["dryRun=x", "`dryRun` must be 0 or 1, not `x`"],
+    ["dryRun=", "`dryRun` must be 0 or 1, not ``"],
+    ["atomic=true", "`atomic` must be 0 or 1, not `true`"],
+    ["atomic=0&atomic=1", "`atomic` appears more than once"],
+    ["match=Nmae", "`match`: there is no text field `Nmae`; did you mean `Name`?"],
+    ["match=ID", "`match`: there is no text field `ID`"],
+    ["match=", "`match`: there is no text field ``"],
+    ["match=Name&match=Name", "`match` appears more than once"],
+  ])("with %s is 400", async (query, detail) => {
+    const { status, json } = await sendBatch(server, [toCreate({ Name: "x" })], { query });
+    expect([status, json.detail]).toEqual([400, detail]);
+  });
+
+  test("has no conditions of its own", async () => {
+    for (const name of ["If-Match", "If-None-Match"]) {
+      const { status, json } = await sendBatch(server, [], { headers: { [name]: "*" } });
+      expect([status, json.detail]).toEqual([400, `a batch has no ${name}; send \`IfMatch\` in each operation`]);
+    }
+  });
+
+  test("is only sent with POST", async () => {
+    for (const method of ["GET", "PUT", "DELETE"]) {
+      const { status, headers } = await server.call(method, "/restapi/batch.json");
+      expect([status, headers.get("Allow")]).toEqual([405, "POST, OPTIONS"]);
+    }
+    const overridden = await sendBatch(server, [], { headers: { "X-HTTP-Method-Override": "PUT" } });
+    expect(overridden.status).toBe(405);
+    expect((await server.call("OPTIONS", "/restapi/batch.xml")).headers.get("Allow")).toBe("POST, OPTIONS");
+  });
+
+  test("is checked in the order of the contract: key, scope, parameters, encoding, body", async () => {
+    const bad = { query: "dryrun=1", headers: { "Content-Encoding": "gzip" } };
+    const none = await sendBatch(server, [], { ...bad, key: null });
+    const reading = await sendBatch(server, [], { ...bad, key: await server.issueKey({ scope: "read" }) });
+    expect([none.status, reading.status]).toEqual([401, 403]);
+    expect((await sendBatch(server, [], bad)).status).toBe(400);
+    expect((await sendBatch(server, [], { headers: bad.headers })).status).toBe(415);
+    expect(
+      (await sendBatch(server, [], { headers: { "Content-Type": "application/json; charset=latin1" } })).status,
+    ).toBe(415);
+    expect((await sendBatch(server, [], { headers: { "Idempotency-Key": "ä".repeat(2) } })).status).toBe(400);
+    const large = new Uint8Array(8 * 1024 * 1024 + 1).fill(0x20);
+    expect((await server.call("POST", "/restapi/batch.json?dryrun=1", { body: large })).status).toBe(400);
+    const tooLarge = await server.call("POST", "/restapi/batch.json", { body: large });
+    expect([tooLarge.status, tooLarge.json.detail]).toEqual([413, "the body has more than 8388608 bytes"]);
+    expect((await server.call("POST", "/restapi/batch.json", { body: large, key: null })).status).toBe(401);
+    expect((await server.call("POST", "/restapi/batch.json", { body: large.subarray(1) })).json.detail).toMatch(
+      /is empty/,
+    );
+  });
+});
