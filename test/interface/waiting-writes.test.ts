@@ -1,29 +1,16 @@
 // Writes that wait for the database while an operator changes their key or their site.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import postgres from "postgres";
 import { nextImmediate } from "../../src/lib/yielding.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey, setKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
+import { blockWrites } from "../support/engine/block-writes.ts";
 import { engines } from "../support/engine/engines.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 
 setDefaultTimeout(60_000);
-
-/** Makes writes to the database at `url` wait; on PostgreSQL, only writes to `site`. Returns a function that ends this. */
-async function blockWrites(url: string, site: number): Promise<() => Promise<void>> {
-  if (url.startsWith("sqlite:")) {
-    const database = new Database(url.replace("sqlite:", ""));
-    database.run("begin immediate");
-    return async () => database.close();
-  }
-  const connection = postgres(url.replace(/\?.*/, ""), { max: 1, fetch_types: false, onnotice: () => {} });
-  await connection.unsafe(`begin; select 1 from sites where id = ${site} for update`);
-  return () => connection.end();
-}
 
 const suspend = ({ engine, site }: TestServer) => setSite(engine, site.Name, { isSuspended: true }, Date.now());
 

@@ -1,5 +1,14 @@
 // Batch requests in tests.
 
+import { json } from "../../../src/formats/json.ts";
+import type { BatchResults } from "../../../src/http/batch/results.ts";
+import { type BatchRequest, runBatch } from "../../../src/http/batch/run-batch.ts";
+import type { RequestContext } from "../../../src/http/request-context.ts";
+import type { Engine } from "../../../src/model/engine.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
+import { toApiKey, toSite } from "../../../src/system/system-records.ts";
 import type { CallOptions, TestResponse, TestServer } from "./server.ts";
 
 /** An operation of a batch request in JSON. */
@@ -54,4 +63,26 @@ export function faultsIn({ json }: TestResponse): [operation: number, field: str
 /** Returns the status of each result. */
 export function statusesIn({ json }: TestResponse): number[] {
   return json.Results.map(({ Status }: { Status: number }) => Status);
+}
+
+/** Returns a function that runs a batch request on `engine`, in the process of `server` and with a new key. */
+export async function createBatchRunner(server: TestServer, engine: Engine) {
+  const { siteViews, site } = server;
+  const key = toApiKey((await createKey(server.engine, site, {}, Date.now())).record);
+  const writeQueue = new WriteQueue(engine, siteViews);
+  return async (
+    operations: readonly BatchOperation[],
+    options: Partial<Omit<BatchRequest, "operations">> = {},
+  ): Promise<BatchResults> => {
+    const body = Buffer.from(JSON.stringify({ Operations: operations }));
+    const sent = [...json.batch.operations(body, allResources)].filter((one) => one !== undefined);
+    const siteView = await siteViews.getUpToDate(site.ID);
+    const context = { site: toSite(site), request: { isAbandoned: false } } as RequestContext;
+    return runBatch(
+      { engine, siteViews, writeQueue, now: Date.now },
+      context,
+      { key, siteView, systemHead: siteViews.systemHead },
+      { match: undefined, isAtomic: true, isDry: false, ...options, operations: sent },
+    );
+  };
 }

@@ -1,0 +1,185 @@
+// `match` of batch requests: updates find their record by a value, or create it (contract section 14); and which operations before them are a fault.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { BatchResults } from "../../src/http/batch/results.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import { engines } from "../support/engine/engines.ts";
+import {
+  createBatchRunner,
+  faultsIn,
+  sendBatch,
+  statusesIn,
+  toCreate,
+  toDelete,
+  toUpdate,
+  toUpsert,
+} from "../support/http/batch.ts";
+import { startTestServer, type TestServer } from "../support/http/server.ts";
+
+const match = "AccountNumber";
+const query = `match=${match}`;
+
+describe.each(engines)("`match` of a batch on $name", (kind) => {
+  let server: TestServer;
+  let runBatch: Awaited<ReturnType<typeof createBatchRunner>>;
+  /** Called before each transaction of `runBatch`, with its number. */
+  let beforeCommit: (number: number) => Promise<unknown> = async () => {};
+  let commits = 0;
+  let accounts = 0;
+  beforeAll(async () => {
+    await kind.open();
+    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    const engine: Engine = {
+      ...server.engine,
+      async commitAtomically(...args) {
+        await beforeCommit(++commits);
+        return server.engine.commitAtomically(...args);
+      },
+    };
+    runBatch = await createBatchRunner(server, engine);
+  });
+  beforeEach(() => {
+    commits = 0;
+    beforeCommit = async () => {};
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+
+  const newAccount = () => `${kind.name} ${++accounts}`;
+  const createBrand = async (AccountNumber: string, Name = "Acme"): Promise<number> =>
+    (await server.call("POST", "/restapi/brands.json", { body: { Name, AccountNumber } })).json.ID;
+  const put = (id: number, body: object) => server.call("PUT", `/restapi/brands/${id}.json`, { body });
+  const nameOf = async (id: number) => (await server.call("GET", `/restapi/brands/${id}.json`)).json.Name;
+  const idsWith = async (account: string): Promise<number[]> =>
+    (await server.call("GET", `/restapi/brands.json?filter[AccountNumber]=${encodeURIComponent(account)}`)).json.map(
+      ({ ID }: { ID: number }) => ID,
+    );
+  const idsIn = ({ results }: BatchResults) =>
+    results.map((result) => ("outcome" in result ? result.outcome.id : result.problem.code));
+
+  test("updates the record with the value, and creates a record for a new value", async () => {
+    const [known, unknown] = [newAccount(), newAccount()];
+    const id = await createBrand(known);
+    const response = await sendBatch(
+      server,
+      [
+        toUpsert({ AccountNumber: known, Name: "Changed" }),
+        toUpsert({ AccountNumber: unknown, Name: "New" }),
+        toUpdate(id, { Name: "Named" }),
+      ],
+      { query },
+    );
+    expect(statusesIn(response)).toEqual([200, 201, 200]);
+    expect(response.json.Results[0].Record).toMatchObject({ ID: id, Name: "Changed", AccountNumber: known });
+    const [created] = await idsWith(unknown);
+    expect([response.json.Results[1].Record.ID, await nameOf(created as number), await nameOf(id)]).toEqual([
+      created,
+      "New",
+      "Named",
+    ]);
+    const again = await sendBatch(server, [toUpsert({ AccountNumber: unknown, Name: "New" })], { query });
+    expect([again.json.Run, again.json.Results[0].Changed]).toEqual([null, false]);
+  });
+
+  test("in a group is dotted, and one value may belong to each resource", async () => {
+    const town = newAccount();
+    const operations = [toUpsert({ Name: "In", Address: { Town: town } })];
+    expect(statusesIn(await sendBatch(server, operations, { query: "match=Address.Town" }))).toEqual([201]);
+    expect(statusesIn(await sendBatch(server, operations, { query: "match=Address.Town" }))).toEqual([200]);
+    const Name = newAccount();
+    const both = [toUpsert({ Name }), { Method: "PUT", Resource: "orderstatuses", Record: { Name } }];
+    expect(statusesIn(await sendBatch(server, both, { query: "match=Name" }))).toEqual([201, 201]);
+    expect(statusesIn(await sendBatch(server, both, { query: "match=Name" }))).toEqual([200, 200]);
+  });
+
+  test("rejects a value that an earlier operation of the resource has too", async () => {
+    const [account, other] = [newAccount(), newAccount()];
+    const id = await createBrand(other);
+    const sent = toUpsert({ AccountNumber: account, Name: "Later" });
+    const earlier = [
+      toCreate({ Name: "x", AccountNumber: account }),
+      toUpsert({ Name: "x", AccountNumber: account }),
+      toUpdate(id, { AccountNumber: account }),
+      toUpdate(9999, { AccountNumber: account }),
+    ];
+    for (const first of earlier) {
+      const response = await sendBatch(server, [first, sent], { query: `${query}&atomic=1` });
+      expect([response.status, faultsIn(response).at(-1)]).toEqual([
+        first.ID === 9999 ? 404 : 400,
+        [2, match, "operation 1 has the same value"],
+      ]);
+    }
+    expect(await idsWith(account)).toEqual([]);
+    const later = await sendBatch(server, [sent, toCreate({ Name: "y", AccountNumber: account })], {
+      query: `${query}&dryRun=1`,
+    });
+    expect(statusesIn(later)).toEqual([201, 201]);
+  });
+
+  test("rejects a value whose record an earlier operation deletes, or gives another value", async () => {
+    const account = newAccount();
+    const id = await createBrand(account);
+    const sent = toUpsert({ AccountNumber: account, Name: "Later" });
+    const fault = "operation 1 deletes the record with this value, or changes the value";
+    for (const first of [
+      toDelete(id),
+      toUpdate(id, { AccountNumber: newAccount() }),
+      toUpdate(id, { AccountNumber: "" }),
+    ]) {
+      for (const parameter of ["dryRun=0", "dryRun=1"]) {
+        const response = await sendBatch(server, [first, sent], { query: `${query}&${parameter}` });
+        expect([response.status, faultsIn(response)]).toEqual([400, [[2, match, fault]]]);
+      }
+    }
+    const alone = await sendBatch(server, [toDelete(id), sent], { query: `${query}&atomic=0` });
+    expect(statusesIn(alone)).toEqual([200, 400]);
+    const other = newAccount();
+    const kept = await createBrand(other);
+    const before = [toUpsert({ AccountNumber: other, Name: "Kept" }), toDelete(kept)];
+    expect(statusesIn(await sendBatch(server, before, { query }))).toEqual([200, 200]);
+  });
+
+  test("and `confirm` store the results that were shown, or nothing", async () => {
+    const [account, created] = [newAccount(), newAccount()];
+    const id = await createBrand(account);
+    const sent = [
+      toUpsert({ AccountNumber: account, Name: "Shown" }),
+      toUpsert({ AccountNumber: created, Name: "Created" }),
+      toUpdate(id, { Name: "Shown last" }),
+    ];
+    const dry = await runBatch(sent, { match, isDry: true, reportsTouched: true });
+    const touched: string[] = [];
+    const confirm = (planned: BatchResults) => {
+      touched.push(planned.touched);
+      if (planned.touched !== dry.touched) throw new Error("another plan");
+    };
+    beforeCommit = async (number) => {
+      if (number === 1) await put(id, { Name: "Changed meanwhile" });
+    };
+    await expect(runBatch(sent, { match, confirm })).rejects.toThrow("another plan");
+    expect([touched.length, touched[0], await nameOf(id), await idsWith(created)]).toEqual([
+      2,
+      dry.touched,
+      "Changed meanwhile",
+      [],
+    ]);
+    beforeCommit = async (number) => {
+      if (number === 2) await createBrand(newAccount());
+    };
+    // Another record takes the ID that the dry run has shown.
+    const second = await runBatch(sent, { match, isDry: true, reportsTouched: true });
+    const isSame = (planned: BatchResults) => {
+      if (planned.touched !== second.touched) throw new Error("another plan");
+    };
+    await expect(runBatch(sent, { match, confirm: isSame })).rejects.toThrow("another plan");
+    const third = await runBatch(sent, { match, isDry: true, reportsTouched: true });
+    const stored = await runBatch(sent, {
+      match,
+      confirm: (planned) => expect(planned.touched).toBe(third.touched),
+    });
+    expect(idsIn(stored)).toEqual(idsIn(third));
+    expect([await nameOf(id), (await idsWith(created)).length]).toEqual(["Shown last", 1]);
+  });
+});
