@@ -1,5 +1,6 @@
 // Authorizes a batch request or an undo again before its response.
 
+import { ProblemError } from "../../model/errors.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
@@ -25,7 +26,8 @@ export async function runAuthorized<T>(
   try {
     result = await work();
   } catch (error) {
-    await requireAuthorization();
+    // The outcome of a commit can be unknown. Another error than 503 would say that nothing was stored.
+    if (error instanceof ProblemError && error.code !== "unavailable") await requireAuthorization();
     throw error;
   }
   if (!isStored(result)) await requireAuthorization();
