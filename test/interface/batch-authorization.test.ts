@@ -63,7 +63,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     (await caller.call("GET", "/restapi/brands.json", options)).json.map(({ Name }: { Name: string }) => Name);
   const operations = [toCreate({ Name: "one" }), toCreate({ Name: "two" })];
 
-  test.each<[string, number, () => Promise<unknown>, query?: string]>([
+  test.each<[string, number, () => Promise<unknown>, query: string]>([
     ["its key is revoked", 401, () => revokeKey(engine, prefix(), 1), "match=Name"],
     ["its site is suspended", 403, () => setSite(engine, "shop", { isSuspended: true }, 1), "atomic=0"],
     ["no site has its host any more", 421, () => setSite(engine, "shop", { isDefault: false }, 1), "atomic=1"],
