@@ -1,4 +1,5 @@
-// Undoes a run for the key of a request, or reports what the undo would do. The caller has checked the scope of the key and its rate.
+// Undoes a run for the key of a request, or reports what the undo would do. The caller has checked the scope of the key and its rate, and authorizes
+// again if nothing was stored.
 //
 // A plan is stored completely or not at all, so that its response is known before, and an idempotency key can replay it. If others change a record of
 // the plan before it is stored, it is planned again without that record.
@@ -16,15 +17,11 @@ import {
   type UndoPlan,
 } from "../../store/writes/undo-run.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
-import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { idempotencyKeyReusedError } from "../records/idempotency.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import { runAuthorized } from "./run-authorized.ts";
 
-export interface UndoParts extends Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "now"> {
-  readonly authorizer: RequestAuthorizer;
-}
+export type UndoParts = Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "now">;
 
 export interface UndoRequest {
   /** The ID of the run. */
@@ -67,10 +64,7 @@ export async function undoRun(
   authorized: AuthorizedView,
   request: UndoRequest,
 ): Promise<UndoResult> {
-  const result = await runAuthorized(parts.authorizer, context, authorized, {
-    work: () => new RunUndo(parts, context, authorized, request).undo(),
-    isStored: ({ undone, isReplay }) => undone.run !== null && !isReplay,
-  });
+  const result = await new RunUndo(parts, context, authorized, request).undo();
   const { run, deleted, restored, unchanged, skipped } = result.undone;
   context.batch = { operations: deleted + restored + unchanged + skipped.length, run };
   return result;

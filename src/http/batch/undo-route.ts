@@ -5,6 +5,7 @@ import { basePath } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-run.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
+import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { parseBatchIdempotency, parseIdempotencyName, type RunningIdempotencyKeys } from "../records/idempotency.ts";
 import { rejectOtherEncodings } from "../records/record-body.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
@@ -12,9 +13,11 @@ import { toResponse } from "../responses.ts";
 import { type SiteRoute, siteRoute } from "../route.ts";
 import { parseUndoParameters, rejectConditions } from "./batch-parameters.ts";
 import type { BodyPlaces } from "./body-places.ts";
+import { runAuthorized } from "./run-authorized.ts";
 import { type UndoParts, type UndoRequest, type UndoResult, undoRun } from "./run-undo.ts";
 
 interface UndoRouteDependencies extends UndoParts {
+  readonly authorizer: RequestAuthorizer;
   readonly idempotencies: RunningIdempotencyKeys;
   readonly batchPlaces: BodyPlaces;
 }
@@ -65,9 +68,13 @@ class UndoEndpoint {
 
   /** Undoes the run, again if the key or the site changes meanwhile. */
   #undo(context: RequestContext, authorized: AuthorizedView, request: UndoRequest): Promise<UndoResult> {
-    return this.#dependencies.authorizer.repeatIfOutdated(context, authorized, (current) => {
+    const { authorizer } = this.#dependencies;
+    return authorizer.repeatIfOutdated(context, authorized, (current) => {
       requireWriteScope(context, current.key);
-      return undoRun(this.#dependencies, context, current, request);
+      return runAuthorized(authorizer, context, current, {
+        work: () => undoRun(this.#dependencies, context, current, request),
+        isStored: ({ undone, isReplay }) => undone.run !== null && !isReplay,
+      });
     });
   }
 }

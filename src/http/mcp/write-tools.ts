@@ -7,11 +7,12 @@ import { ProblemError } from "../../model/errors.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-run.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
-import { requireSameSite } from "../authorization/authorizer.ts";
+import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { parseBatchParameters } from "../batch/batch-parameters.ts";
 import { encodeResults } from "../batch/batch-response.ts";
 import type { BodyPlaces } from "../batch/body-places.ts";
 import type { BatchResults } from "../batch/results.ts";
+import { runAuthorized } from "../batch/run-authorized.ts";
 import { type BatchParts, runBatch } from "../batch/run-batch.ts";
 import { type UndoParts, type UndoResult, undoRun } from "../batch/run-undo.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
@@ -20,6 +21,7 @@ import type { Tool, ToolCall, ToolResult } from "./tool.ts";
 import { batchTool, undoTool } from "./tool-schemas.ts";
 
 export interface WriteToolDependencies extends BatchParts, UndoParts {
+  readonly authorizer: RequestAuthorizer;
   readonly batchPlaces: BodyPlaces;
 }
 
@@ -100,29 +102,18 @@ class Writing {
     return operations;
   }
 
-  /**
-   * Authorizes the request again and does its work. Unless something was stored, authorizes once more: the key may have been revoked meanwhile. A stored
-   * result is sent in any case, because its transaction has checked the key.
-   */
+  /** Authorizes the request again and does its work, again if the key or the site changes meanwhile. */
   #runAuthorized<Result>(context: RequestContext, work: Work<Result>): Promise<Confirmed<Result>> {
     const { authorizer } = this.#dependencies;
-    const workAndCheck = async (authorized: AuthorizedView) => {
-      requireWriteScope(context, authorized.key);
-      const checkAgain = () =>
-        authorizer.reauthorize(context, (again) => {
-          requireSameSite(again, authorized.siteView.siteId);
-          requireWriteScope(context, again.key);
+    return authorizer.reauthorize(context, (first) =>
+      authorizer.repeatIfOutdated(context, first, (authorized) => {
+        requireWriteScope(context, authorized.key);
+        return runAuthorized(authorizer, context, authorized, {
+          work: () => work(authorized),
+          isStored: ({ confirmation }) => confirmation === undefined,
         });
-      try {
-        const done = await work(authorized);
-        if (done.confirmation !== undefined) await checkAgain();
-        return done;
-      } catch (error) {
-        await checkAgain();
-        throw error;
-      }
-    };
-    return authorizer.reauthorize(context, (first) => authorizer.repeatIfOutdated(context, first, workAndCheck));
+      }),
+    );
   }
 }
 
