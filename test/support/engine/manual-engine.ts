@@ -9,7 +9,7 @@ import type { WholeSite } from "../../../src/store/database/read-all-rows.ts";
 interface Calls
   extends Pick<
     Engine,
-    "readHeads" | "readChangesSince" | "readJournalPage" | "replaceEpoch" | "commit" | "readRecord"
+    "readHeads" | "readChangesSince" | "readJournalPage" | "replaceEpoch" | "commit" | "commitAtomically" | "readRecord"
   > {
   load(site: number, requiredHead?: Head): MaybePromise<WholeSite>;
 }
@@ -47,6 +47,7 @@ export function createManualEngine(checkUnchanged?: () => boolean): ManualEngine
     readJournalPage: method("readJournalPage"),
     replaceEpoch: method("replaceEpoch"),
     commit: method("commit"),
+    commitAtomically: method("commitAtomically"),
     readRecord: method("readRecord"),
   };
   const load = method("load") as (...args: unknown[]) => Promise<WholeSite>;

@@ -141,3 +141,36 @@ test("an error of the program fails the writes of its batch, and no others", asy
   commit.resolve(outcomesOf(commit.args[0]));
   expect(await late).toMatchObject({ id: 2 });
 });
+
+describe("transactions of many writes", () => {
+  const together = (writes: WriteQueue) => writes.commitTogether(1, [[intentOf(1)]], () => {});
+  const committed = { kind: "committed", run: null } as const;
+
+  test("run one after the other, also after a failure, and single writes do not wait for them", async () => {
+    const { writes, next, waiting } = createQueue();
+    const results = [together(writes), together(writes), together(writes)].map((result) =>
+      result.catch(() => "failed"),
+    );
+    const first = await next("commitAtomically");
+    expect(await waiting()).toEqual([]);
+    const single = writes.enqueue(intentOf(2));
+    const commit = await next("commit");
+    commit.resolve(outcomesOf(commit.args[0]));
+    expect((await single).kind).toBe("unchanged");
+    first.reject(new ProblemError("unavailable", "the disk is full"));
+    (await next("commitAtomically")).resolve({ kind: "aborted" });
+    (await next("commitAtomically")).resolve(committed);
+    expect(await Promise.all(results)).toEqual(["failed", { kind: "aborted" }, committed]);
+  });
+
+  test("of which 16 run or wait: another one is rejected, and accepted when one is done", async () => {
+    const { writes, next } = createQueue();
+    const results = Array.from({ length: 16 }, () => together(writes));
+    await expect(together(writes)).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+    (await next("commitAtomically")).resolve(committed);
+    await results[0];
+    results.push(together(writes));
+    for (let left = 16; left > 0; left--) (await next("commitAtomically")).resolve(committed);
+    expect(await Promise.all(results)).toEqual(new Array(17).fill(committed));
+  });
+});
