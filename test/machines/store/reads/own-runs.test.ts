@@ -1,4 +1,4 @@
-// The changes of a transaction of this process (`SnapshotCache.applyMany` in snapshot-cache.ts), which the snapshot of its site gets without a read.
+// The changes of a transaction of this process, which the snapshot of its site gets without a read (src/store/reads/snapshot-cache.ts).
 
 import { describe, expect, test } from "bun:test";
 import type { Change } from "../../../../src/model/change.ts";
@@ -27,7 +27,7 @@ describe.each(engines)("on $name", (kind) => {
     const number = site;
     await engine.commit([createBrand(number, "first")]);
     const calls: string[] = [];
-    let isHeld: Promise<void> | undefined;
+    let loadsWait: Promise<void> | undefined;
     const differences: number[] = [];
     const siteViews = new SiteViews(
       {
@@ -38,7 +38,7 @@ describe.each(engines)("on $name", (kind) => {
         },
         readSite: async (...args) => {
           if (args[0] === number) calls.push("readSite");
-          if (args[0] === number) await isHeld;
+          if (args[0] === number) await loadsWait;
           return engine.readSite(...args);
         },
       },
@@ -60,10 +60,10 @@ describe.each(engines)("on $name", (kind) => {
     };
     const inMemory = () => siteViews.findCached(number)?.revision;
     const recordsOf = async () => [...(await loadUpToDate(siteViews, number)).collection(brand)].length;
-    const hold = (until: Promise<void> | undefined) => {
-      isHeld = until;
+    const delayLoads = (until: Promise<void> | undefined) => {
+      loadsWait = until;
     };
-    return { number, siteViews, calls, differences, commit, apply, inMemory, recordsOf, hold };
+    return { number, siteViews, calls, differences, commit, apply, inMemory, recordsOf, delayLoads };
   }
 
   test("few changes are in the snapshot at once", async () => {
@@ -155,15 +155,15 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("a site that is not in memory, or is being loaded, is not changed", async () => {
-    const { number, siteViews, commit, apply, recordsOf, hold, inMemory } = await start();
-    const held = Promise.withResolvers<void>();
-    hold(held.promise);
+    const { number, siteViews, commit, apply, recordsOf, delayLoads, inMemory } = await start();
+    const released = Promise.withResolvers<void>();
+    delayLoads(released.promise);
     const snapshot = siteViews.findCached(number);
     if (snapshot) siteViews.drop(snapshot, []);
     const loading = recordsOf();
     await apply(await commit(many));
     expect(inMemory()).toBeUndefined();
-    held.resolve();
+    released.resolve();
     expect([1, 1 + many]).toContain(await loading);
     expect(await recordsOf()).toBe(1 + many);
   });
