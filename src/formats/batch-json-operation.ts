@@ -1,7 +1,6 @@
 // Reads one operation of a batch request in JSON. Its record is parsed alone, so that it has the same limits and errors as the body of a request with
 // one record. An operation without errors is read once, and a canonical record is not parsed at all.
 
-import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../model/canonical-json.ts";
 import type { Operation } from "../model/change.ts";
 import type { FieldError } from "../model/errors.ts";
 import { describeJsonType } from "../model/field.ts";
@@ -17,6 +16,7 @@ import {
   operationError,
 } from "./batch-envelope.ts";
 import type { SentOperation } from "./batch-format.ts";
+import { CanonicalRecord, canonicalIn, type RecordOfOperation, toCanonical } from "./canonical-record.ts";
 import type { Decoded } from "./format.ts";
 import { endOfItem, endOfString } from "./json-items.ts";
 import { parseJson } from "./json-parser.ts";
@@ -76,10 +76,16 @@ class OperationReader {
       IfMatch: this.#value(ifMatchIndex),
     };
     const { method, resource, id, ifMatch } = envelopes.parse(number, sent, this.#faults);
-    const json = this.#json[recordIndex];
-    const canonical = json === undefined ? undefined : canonicalIn(method, resource, json);
-    const record = canonical ? new CanonicalRecord(json as string) : this.#record();
+    const { record, canonical } = this.#recordOf(method, resource);
     return { method, resource, id, ifMatch, record, canonical, length: this.#at - begin };
+  }
+
+  #recordOf(method: Operation, resource: Resource): RecordOfOperation {
+    const json = this.#json[recordIndex];
+    if (json === undefined) return { record: undefined };
+    const canonical = canonicalIn(method, resource, json);
+    if (canonical) return { record: new CanonicalRecord(json), canonical };
+    return toCanonical(method, resource, this.#record(json), json.length);
   }
 
   #members(): void {
@@ -160,9 +166,7 @@ class OperationReader {
   }
 
   /** Decodes the record, as a body with one record is decoded. */
-  #record(): Decoded | undefined {
-    const json = this.#json[recordIndex];
-    if (json === undefined) return undefined;
+  #record(json: string): Decoded {
     const { text, begin, number } = this.#place;
     try {
       return parseJson(json, maxValues, () => positionOf(text, this.#recordStart, this.#from, begin));
@@ -212,28 +216,4 @@ class OperationReader {
     this.#at++;
     return true;
   }
-}
-
-/** A record whose JSON is canonical. It is parsed only if its values are needed. */
-class CanonicalRecord implements Decoded {
-  readonly fieldErrors = [];
-  readonly #json: string;
-
-  constructor(json: string) {
-    this.#json = json;
-  }
-
-  get input(): unknown {
-    return JSON.parse(this.#json);
-  }
-}
-
-/** Maximum UTF-16 units of a record that is tried as canonical JSON. */
-const maxCanonicalLength = 16 * 1024;
-
-/** Returns the values or changes in the JSON of a record if it is canonical for the operation; otherwise undefined. */
-function canonicalIn(operation: Operation, resource: Resource, json: string): SentChanges | undefined {
-  if (json.length > maxCanonicalLength || operation === "delete") return undefined;
-  if (operation === "update") return matchCanonicalChanges(resource, json);
-  return isCanonicalRecord(resource, json) ? { id: undefined, valuesJson: json } : undefined;
 }

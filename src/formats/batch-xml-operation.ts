@@ -14,6 +14,7 @@ import {
   operationError,
 } from "./batch-envelope.ts";
 import type { SentOperation } from "./batch-format.ts";
+import { toCanonical } from "./canonical-record.ts";
 import type { Decoded } from "./format.ts";
 import { maxDepth, maxItemLength, maxValues, type Position } from "./syntax-errors.ts";
 import { endOfElement, isNamed } from "./xml-markup.ts";
@@ -42,8 +43,10 @@ export function readXmlOperation(place: OperationPlace, from: Position, envelope
   const sent = attributesOf(root, faults);
   const element = recordElementOf(root, faults);
   const { method, resource, id, ifMatch } = envelopes.parse(number, sent, faults);
-  const record = element && recordOf(number, resource, element, isCut);
-  return { method, resource, id, ifMatch, record, length: (end ?? limit) - begin };
+  const decoded = element && recordOf(number, resource, element, isCut);
+  const length = (end ?? limit) - begin;
+  const { record, canonical } = toCanonical(method, resource, decoded, length);
+  return { method, resource, id, ifMatch, record, canonical, length };
 }
 
 function otherElementError({ text, begin, number }: OperationPlace): ProblemError {

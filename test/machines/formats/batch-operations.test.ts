@@ -102,18 +102,26 @@ describe("JSON", () => {
       { ID: fc.integer({ min: 1 }), Name: text, AccountNumber: text, Address: fc.record({ Town: text }) },
       { requiredKeys: [] },
     );
-    let count = 0;
-    const property = fc.property(record, fc.constantFrom("POST", "PUT"), (values, Method) => {
-      const body = JSON.stringify({ Operations: [{ Method, Resource: "brands", Record: values }] });
-      const [sent] = operationsIn(json, body);
+    const toXml = ({ ID, Address: { Town } = {}, ...others }: Partial<{ ID: number; Address: { Town?: string } }>) => {
+      const elements = Object.entries({ ...others }).map(([name, value]) => `<${name}>${value}</${name}>`);
+      const address = Town === undefined ? "" : `<Address><Town>${Town}</Town></Address>`;
+      return `<Brand${ID === undefined ? "" : ` ID="${ID}"`}>${elements.join("")}${address}</Brand>`;
+    };
+    const counts = { compact: 0, indented: 0, xml: 0 };
+    const forms = fc.constantFrom<keyof typeof counts>("compact", "indented", "xml");
+    const property = fc.property(record, fc.constantFrom("POST", "PUT"), forms, (values, Method, form) => {
+      const operation = { Method, Resource: "brands", Record: values };
+      const body = JSON.stringify({ Operations: [operation] }, undefined, form === "indented" ? 1 : 0);
+      const element = `<Operation Method="${Method}" Resource="brands">${toXml(values)}</Operation>`;
+      const [sent] = form === "xml" ? operationsIn(xml, `<Batch>${element}</Batch>`) : operationsIn(json, body);
       if (!sent?.canonical) return;
-      count++;
+      counts[form]++;
       const { input } = sent.record as Decoded;
       const validated = Method === "POST" ? { values: parseNewRecord(brand, input) } : parseRecordChanges(brand, input);
       expect(sent.canonical).toEqual({ id: values.ID, valuesJson: JSON.stringify(validated.values) });
     });
-    fc.assert(property, { numRuns: 1000 });
-    expect(count).toBeGreaterThan(100);
+    fc.assert(property, { numRuns: 2000 });
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(100);
   });
 
   test("the members of operations are read", () => {
