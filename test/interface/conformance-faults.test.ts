@@ -143,6 +143,46 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
         if (r.request.method === "DELETE") r.body = "";
       }),
   ],
+  [
+    "a dry run of a batch request that stores",
+    "returns what would happen, and stores nothing",
+    () =>
+      onRequest((r) => {
+        r.path = r.path.replace("dryRun=1", "dryRun=0");
+      }),
+  ],
+  [
+    "faults of a batch request with other numbers",
+    "errors has each fault by its number",
+    () => onResponse(replaceBody(/"operation":2/g, '"operation":1')),
+  ],
+  [
+    "changes of a batch request without their Run",
+    "its changes have the same Run",
+    () =>
+      onResponse((r) => {
+        if (r.request.path.includes("changes")) replaceBody(/,"Run":"[^"]*"/g, "")(r);
+      }),
+  ],
+  [
+    "an undo that does not say what it has skipped",
+    "is skipped, and listed",
+    () => onResponse(replaceBody(/"Skipped":\[.*\]/, '"Skipped":[]')),
+  ],
+  [
+    "bearer tokens that are accepted everywhere",
+    "a bearer token is accepted here alone",
+    () =>
+      onRequest(({ headers }) => {
+        const [, token] = /^Bearer (.+)$/.exec(headers.get("Authorization") ?? "") ?? [];
+        if (token) headers.set("X-API-AUTH", token);
+      }),
+  ],
+  [
+    "a call of a tool that fails without saying so",
+    "is stored, or nothing if it has changed",
+    () => onResponse(replaceBody(/"isError":true/, '"isError":false')),
+  ],
   ["CR that a parser loses", "so that a parser preserves it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
 ];
 
