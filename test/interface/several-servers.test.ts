@@ -50,6 +50,24 @@ test("a write through one server is in the next read through another, in either 
   }
 });
 
+test("a batch request and its undo are in the next read through another server, and a run can be undone there", async () => {
+  const list = async () => (await first.call("GET", "/restapi/brands.json")).text;
+  const before = await list();
+  // More changes than a snapshot applies one by one.
+  const Operations = Array.from({ length: 600 }, (_, i) => ({
+    Method: "POST",
+    Resource: "brands",
+    Record: { Name: `of the batch ${i}` },
+  }));
+  const { Run } = (await onSecond("POST", "/restapi/batch.json", { Operations })).json;
+  expect(await list()).toContain("of the batch 599");
+  const undone = await first.call("POST", "/restapi/undo.json", { body: { Run } });
+  expect(undone.json.Deleted).toBe(600);
+  expect((await onSecond("GET", "/restapi/brands.json")).text).toBe(before);
+  expect((await onSecond("POST", "/restapi/undo.json", { Run: undone.json.Run })).json.Restored).toBe(600);
+  expect(await list()).toContain("of the batch 0");
+});
+
 test("a change in the middle of a long list changes that record only", async () => {
   const intent = { site: first.site.ID, resource: "order-status" };
   for (const from of [0, 300])
