@@ -88,7 +88,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await names()).toEqual(["1 A", "2 later", "3 C"]);
   });
 
-  test("of a record that the run changed twice returns to its state before the run; what was created and deleted again is unchanged", async () => {
+  test("gives a record that the run changed twice its state before the run; a record that the run created and deleted is unchanged", async () => {
     const run = await batch([update(1, "x"), update(1, "y"), update(2, "x"), update(2, "B"), remove(3), create("D")]);
     const twice = await undo(run);
     expect(twice.json).toEqual(done({ Deleted: 1, Restored: 2, Unchanged: 1 }));
@@ -349,7 +349,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(json.detail).toContain("no longer kept in the journal");
     await pruneJournals(server.engine, [server.site.ID], { revision: 7 });
     expect((await undo(run)).status).toBe(410);
-    // What is left of a foreign run says whose it is.
+    // An entry that is left of a foreign run says whose it is.
     expect((await undo(foreign)).status).toBe(403);
     expect(await names()).toEqual([...before, "4 D", "5 E", "6 F", "7 G"]);
   });
