@@ -92,6 +92,9 @@ function anyOperation(resources: readonly Resource[], base: string): Schema {
   };
 }
 
+const recordDescription =
+  "The fields of the new record, or those to change, as in a single request. For a DELETE, none or only the ID.";
+
 function operationSchema(resource: Resource, base: string): Schema {
   const { singular, path, element } = resource;
   return {
@@ -110,7 +113,8 @@ function operationSchema(resource: Resource, base: string): Schema {
       Resource: { type: "string", enum: [path], description: "The resource, as in its path.", ...attribute },
       ID: {
         ...positive,
-        description: `ID of the ${singular} to change or delete. The record can have it instead. With \`match\`, a PUT without an ID finds its record by a value.`,
+        description:
+          "ID of the record to change or delete. `Record` can have it instead. With `match`, a PUT without an ID finds its record by a value.",
         examples: [1],
         ...attribute,
       },
@@ -120,7 +124,7 @@ function operationSchema(resource: Resource, base: string): Schema {
         examples: ['"k3f9a1Zq.18.5d8c12ab-json"'],
         ...attribute,
       },
-      Record: { $ref: base + schemaName(resource, "changes") },
+      Record: { description: recordDescription, $ref: base + schemaName(resource, "changes") },
     },
     additionalProperties: false,
     xml: { name: "Operation" },
@@ -190,7 +194,7 @@ function resultSchema(resources: readonly Resource[], base: string): Schema {
         description: "The record after the operation, or the deleted record. In XML, the element of the resource.",
         anyOf: resources.map((resource) => ({ $ref: base + schemaName(resource, "whole") })),
       },
-      Problem: { $ref: `${base}Problem` },
+      Problem: { description: "Why the operation was rejected.", $ref: `${base}Problem` },
     },
     xml: { name: "Result" },
   };

@@ -55,7 +55,7 @@ export function batchParameters(resources: readonly Resource[]): Record<string, 
       name: "atomic",
       in: "query",
       description:
-        "`0`: each operation for itself; the result of one that is rejected has the problem. By default, one that is rejected rejects all.",
+        "`0`: each operation is stored or rejected by itself, and the result of a rejected one is its problem. By default, all are stored, or none.",
       schema: { type: "string", enum: ["0", "1"], default: "1" },
     },
   };
@@ -77,7 +77,7 @@ function batchOperation(resources: readonly Resource[], format: Format): Openapi
   return {
     operationId: nameIn(format, "sendBatch"),
     summary: "Send a batch request",
-    description: `At most ${maxBatchOperations} operations, in a body of at most ${maxBatchBytes} bytes. The rate limit counts one request for each 100 of them. If an operation is rejected, nothing is stored, and \`errors\` of the problem has the faults of all operations by their numbers.`,
+    description: `Stores at most ${maxBatchOperations.toLocaleString("en-GB")} operations from a body of at most ${maxBatchBytes >> 20} MiB. The rate limit counts one request, and one more for each 100 operations. If an operation is rejected, nothing is stored, and \`errors\` of the problem has the faults of all operations by their numbers.`,
     tags: [tagOf(batchTag, format)],
     parameters: parameters.map((name) => ref("parameters", name)),
     requestBody: { required: true, content: requestContent(resources, format) },

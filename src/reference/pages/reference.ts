@@ -3,6 +3,7 @@
 import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import type { Schema } from "../json-schema.ts";
+import { createsName } from "../openapi/batch.ts";
 import {
   type Content,
   type DocumentedParameter,
@@ -59,14 +60,22 @@ function rank({ method, operation: { parameters = [] } }: OperationPair): number
 }
 
 function* groupSection(document: OpenapiDocument, { tag, description, main }: ReferenceGroup): Steps<string> {
+  const sent = sentDocumentOf(document, main);
   const record = recordOf(document, main);
-  const fields = record ? `<details><summary>Fields</summary>${fieldList(document, record)}</details>` : "";
+  const fields = [
+    sent && fieldDetails(document, "Fields of the body", sent),
+    record && fieldDetails(document, sent ? "Fields of the response" : "Fields", record),
+  ].filter((text) => text !== undefined);
   yield;
   const operations = yield* operationSections(document, main);
   return `<h2 id="${toAnchor(tag)}">${escapeHtml(tag)}</h2>
 <p>${escapeHtml(description)}</p>
-${fields}
+${fields.join("\n")}
 ${operations}`;
+}
+
+function fieldDetails(document: OpenapiDocument, summary: string, schema: Schema): string {
+  return `<details><summary>${summary}</summary>${fieldList(document, schema)}</details>`;
 }
 
 function* operationSections(document: OpenapiDocument, pairs: readonly OperationPair[]): Steps<string> {
@@ -94,6 +103,14 @@ function recordOf(document: OpenapiDocument, pairs: readonly OperationPair[]): S
   const schema = resolve(document, media.schema);
   const record = schema.type === "array" ? resolve(document, schema.items as Schema) : schema;
   return record.properties ? record : undefined;
+}
+
+/** Returns the schema of the body of the first operation; undefined if this operation reads. */
+function sentDocumentOf(document: OpenapiDocument, pairs: readonly OperationPair[]): Schema | undefined {
+  const [first] = pairs;
+  if (!first || first.method === "get") return undefined;
+  const [media] = Object.values(first.operation.requestBody?.content ?? {});
+  return media && resolve(document, media.schema);
 }
 
 /** Returns the section for the few clients that must name the record in another way, or can send only GET and POST. */
@@ -237,9 +254,12 @@ function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string, dep
     const items = field.type === "array" ? toOne(document, resolve(document, field.items as Schema)) : undefined;
     const inner = items ?? field;
     const path = prefix + name;
-    if (inner.properties && depth < maxDepth)
+    // An object with a description of its own, beside the reference to its schema, is described elsewhere.
+    const isDescribed = reference.$ref !== undefined && reference.description !== undefined;
+    if (inner.properties && !isDescribed && depth < maxDepth)
       return fieldsOf(document, inner, `${path}${items ? "[]" : ""}.`, depth + 1);
-    return [{ name: path, schema: field, isRequired: required.includes(name) && Number(field.minLength) > 0 }];
+    const isRequired = required.includes(name) && Number(field.minLength) > 0;
+    return [{ name: path, schema: isDescribed ? { ...field, description: reference.description } : field, isRequired }];
   });
 }
 
@@ -304,7 +324,7 @@ function tryForm({ method, formats, operation }: OperationPair, parameters: read
   const hasIdInPath = parameters.some(isIdInPath);
   const paths = Object.entries(formats).map(([name, { path }]) => ` data-${name}="${escapeHtml(path)}"`);
   const bodies = Object.entries(formats).map(([name, one]) => {
-    const example = exampleOf(one.operation.requestBody?.content);
+    const example = exampleOf(one.operation.requestBody?.content, createsName);
     return bodyField(id, name, isWriting ? withoutId(example, hasIdInPath) : example);
   });
   return `<details class="try"><summary>Try it</summary>
@@ -338,9 +358,13 @@ function inputFor(operation: string, parameter: DocumentedParameter, isFilledIn:
   const typed = typedForm(parameter);
   const [label, kind] = style === "deepObject" ? [name, "typed"] : [name, place];
   const hint = typed === name ? "" : ` placeholder="${escapeHtml(typed)}"`;
-  const value = isFilledIn && required ? ` value="${escapeHtml(String(exampleValue(parameter)))}"` : "";
+  const filledIn = isFilledIn && required ? exampleValue(parameter) : firstValues[name];
+  const value = filledIn === undefined ? "" : ` value="${escapeHtml(String(filledIn))}"`;
   return `<div><label for="${id}">${escapeHtml(label)}</label><input id="${id}" name="${escapeHtml(name)}" data-in="${kind}"${hint}${value}${required ? " required" : ""} autocomplete="off" spellcheck="false"></div>`;
 }
+
+/** The values of optional parameters that a form begins with: the first attempt stores nothing. */
+const firstValues: Readonly<Record<string, string>> = { dryRun: "1" };
 
 function exampleValue({ example, schema }: DocumentedParameter): unknown {
   return example ?? (schema.enum as readonly unknown[] | undefined)?.[0] ?? "";
