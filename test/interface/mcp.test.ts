@@ -199,7 +199,7 @@ describe("malformed messages", () => {
     [
       "nesting that no request needs",
       `{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(200_000)}${"]".repeat(200_000)}}`,
-      -32602,
+      -32700,
     ],
   ])("%s", async (_, body, code) => {
     expect(codeOf(await sendMessage(server, body))).toEqual([400, code]);

@@ -11,9 +11,9 @@ const length = 32;
 
 /**
  * Returns the digest of what an agent has asked for. Yields to the event loop in between.
- * @param asked the name of the tool, and its arguments. The order of the members of objects does not count
+ * @param asked the name of the tool, and its arguments: JSON values of few members, or undefined. The order of members does not count
  */
-export async function digestOf(asked: readonly unknown[]): Promise<string> {
+export async function digestOf(asked: Iterable<unknown>): Promise<string> {
   const hash = new Bun.CryptoHasher("sha256");
   const yieldIfDue = createYielder();
   for (const value of asked) {
@@ -23,7 +23,7 @@ export async function digestOf(asked: readonly unknown[]): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Returns a JSON value with the members of its objects in alphabetical order. @param value not nested deeply */
+/** Returns a JSON value with the members of its objects in alphabetical order. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;

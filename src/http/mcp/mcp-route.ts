@@ -1,7 +1,6 @@
 // POST /mcp: the Model Context Protocol, for agents. Each message is a request of its own, with the same key, site, limits and
 // sandbox as any other request, and nothing is remembered between two requests. The responses are JSON, never streams of events.
 
-import { fromUtf8 } from "../../formats/text-encoding.ts";
 import { isLoopback } from "../../lib/networks.ts";
 import { redactKeys } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -14,6 +13,7 @@ import { rejectOtherEncodings } from "../records/record-body.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { type RouteMatch, type SiteRoute, siteRoute } from "../route.ts";
+import { parseMessageBody } from "./message-body.ts";
 import {
   chooseLegacyVersion,
   findId,
@@ -109,7 +109,7 @@ class McpEndpoint {
   async #respondTo(context: RequestContext, authorized: AuthorizedView, body: BodyBytes): Promise<WireResponse> {
     let id: RpcId | undefined;
     try {
-      const value = parseJson(body);
+      const value = parseMessageBody(body);
       id = findId(value);
       const message = toMessage(value);
       const { headers } = context.request;
@@ -200,15 +200,6 @@ function requireJson({ request: { headers } }: RequestContext): void {
   const [type = ""] = (headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === json) return;
   throw new ProblemError("unsupported-media-type", `send the message with the header \`Content-Type: ${json}\``);
-}
-
-/** Parses a body. @throws RpcError `parseError` */
-function parseJson(body: BodyBytes): unknown {
-  try {
-    return JSON.parse(fromUtf8(body.view));
-  } catch (error) {
-    throw new RpcError("parseError", `the body is not JSON: ${error instanceof Error ? error.message : error}`);
-  }
 }
 
 /** The list of tools has one page. @throws RpcError `invalidParams` for a cursor, which this server has never sent */

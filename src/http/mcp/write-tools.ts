@@ -2,8 +2,7 @@
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { json } from "../../formats/json.ts";
-import { createYielder } from "../../lib/yielding.ts";
-import { ProblemError } from "../../model/errors.ts";
+import { createYielder, yieldToEventLoop } from "../../lib/yielding.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-run.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
@@ -55,7 +54,7 @@ class Writing {
       const { match } = parseBatchParameters(written, query);
       this.#dependencies.authorizer.countOperations(context, authorized.key, list.length);
       const operations = await this.#decode(list);
-      const asked = await digestOf(["batch", match, ...list]);
+      const asked = await digestOf(argumentsOf(match, operations));
       const done = await this.#runAuthorized(context, (current) =>
         runConfirmed<BatchResults>(current, {
           asked,
@@ -94,8 +93,11 @@ class Writing {
   /** Decodes the operations as those of a batch request. Yields to the event loop in between. @throws ProblemError as the format does */
   async #decode(list: readonly unknown[]): Promise<readonly SentOperation[]> {
     const operations: SentOperation[] = [];
+    // The parsing of the message was one step, and this is another.
+    await yieldToEventLoop();
+    const body = Buffer.from(JSON.stringify({ Operations: list }));
     const yieldIfDue = createYielder();
-    for (const sent of json.batch.operations(toBody(list), this.#served)) {
+    for (const sent of json.batch.operations(body, this.#served)) {
       await yieldIfDue();
       if (sent) operations.push(sent);
     }
@@ -125,12 +127,10 @@ function toResult(text: string, done: Confirmed<unknown>): ToolResult {
   };
 }
 
-/** Returns the body of a batch request with these operations. @throws ProblemError `bad-request` for values that are nested very deeply */
-function toBody(list: readonly unknown[]): Uint8Array {
-  try {
-    return Buffer.from(JSON.stringify({ Operations: list }));
-  } catch (error) {
-    if (error instanceof RangeError) throw new ProblemError("bad-request", "`operations` is nested too deeply");
-    throw error;
-  }
+/** Yields the name of the tool `batch` and its arguments, for their digest. Equal operations yield equal values. */
+function* argumentsOf(match: string | undefined, operations: readonly SentOperation[]): Generator<unknown> {
+  yield "batch";
+  yield match;
+  for (const { method, resource, id, ifMatch, record } of operations)
+    yield [method, resource.name, id, ifMatch, record?.input];
 }
