@@ -84,6 +84,8 @@ export const agentCases = [
     shop.same(answer, "isError", result.isError, true);
     shop.same(answer, "the status", result.structuredContent?.status, 404);
     shop.same(answer, "the text as JSON", JSON.parse(result.content?.[0]?.text ?? ""), result.structuredContent);
+    const wrong = await rpc(shop, "tools/call", { name: "get", arguments: { resource: "orderstatuses", id: "1" } });
+    shop.same(wrong.answer, "the status of a wrong argument", wrong.result.structuredContent?.status, 400);
     const unknown = await call(shop, message("tools/call", { name: "drop", arguments: {} }));
     shop.same(unknown, "the error code", JSON.parse(unknown.text).error?.code, -32602);
   }),
