@@ -70,9 +70,11 @@ export function requestProblem(faults: Faults, isDry: boolean): ProblemError {
   const [index, { code, message }] = first as [number, ProblemError];
   const nothing = isDry ? "nothing would be stored" : "nothing was stored";
   const more = others.length === 0 ? "" : ` (and ${others.length} more operation${others.length === 1 ? "" : "s"})`;
-  const fieldErrors = [first as [number, ProblemError], ...others].flatMap(([at, problem]) =>
-    fieldErrorsOf(at, problem),
-  );
+  const fieldErrors: FieldError[] = [];
+  for (const [at, problem] of [first as [number, ProblemError], ...others]) {
+    fieldErrors.push(...fieldErrorsOf(at, problem));
+    if (fieldErrors.length >= maxFieldErrors) break;
+  }
   return new ProblemError(code, `operation ${index + 1}: ${message}; ${nothing}${more}`, {
     fieldErrors: fieldErrors.slice(0, maxFieldErrors),
   });

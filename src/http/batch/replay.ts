@@ -1,7 +1,7 @@
 // Makes the results of a batch request again, for a repeated request with the same idempotency key. The stored response (`StoredBatch`) has the
 // run, and the operations without a change. The changes are read from the journal.
 
-import { yieldToEventLoop } from "../../lib/yielding.ts";
+import { yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
 import type { JournalEntry, Outcome } from "../../model/change.ts";
 import type { Engine, RecordRow, StoredBatch } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -34,12 +34,14 @@ export async function rebuildResults(
   if (intended.length !== stored.size) throw lostError(stored, "another version of the program has stored it");
   const outcomes = await new StoredOutcomes(engine, site, stored).read(intended.map(({ one }) => one));
   const results = new Map<number, OperationResult>();
-  for (const [position, { one, index }] of intended.entries()) {
+  for await (const [position, { one, index }] of yieldBetween(intended.entries())) {
     const outcome = outcomes[position] as Outcome;
     const result = outcome.kind === "rejected" ? { problem: rejectionProblem(outcome, one) } : { outcome };
     results.set(index, result);
   }
-  return checked.map((one, index) => results.get(index) ?? { problem: problemOf(one, faults.get(index), stored) });
+  for await (const [index, one] of yieldBetween(checked.entries()))
+    if (!results.has(index)) results.set(index, { problem: problemOf(one, faults.get(index), stored) });
+  return checked.map((_, index) => results.get(index) as OperationResult);
 }
 
 function problemOf(one: CheckedOperation, fault: MatchFault | undefined, stored: StoredBatch): ProblemError {

@@ -3,7 +3,7 @@
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
-import { createYielder } from "../../lib/yielding.ts";
+import { createYielder, yieldBetween } from "../../lib/yielding.ts";
 import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
 import type { OnOutcomes, TogetherResult } from "../../model/engine.ts";
 import { ProblemError, RetryableError } from "../../model/errors.ts";
@@ -168,7 +168,8 @@ class RunningBatch {
         },
       },
     );
-    for (const [index, { outcome, checked }] of rejected) faults.set(index, rejectionProblem(outcome, checked));
+    for await (const [index, { outcome, checked }] of yieldBetween(rejected))
+      faults.set(index, rejectionProblem(outcome, checked));
     if (result?.kind === "committed") return this.#toResults(result.run, outcomes, faults);
     return result && this.#toReplay(result);
   }
