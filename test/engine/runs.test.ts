@@ -5,16 +5,18 @@ import type { Intent, Outcome } from "../../src/model/change.ts";
 import type { Engine, TogetherOptions, TogetherResult } from "../../src/model/engine.ts";
 import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
 import { parseRun } from "../../src/model/run.ts";
-import { engineKinds, useTwoEngines } from "../support/engine/engines.ts";
+import { engineKinds, testIf, useTwoEngines } from "../support/engine/engines.ts";
 import { createBrand, createIntent, deleteBrand, updateBrand } from "../support/engine/intents.ts";
+import { waitUntil } from "../support/time.ts";
 
 const id = "k3J9aZ0q";
 
 describe.each(engineKinds)("on $name", (kind) => {
   let engine: Engine;
   let other: Engine;
-  useTwoEngines(kind, (first, second) => {
-    [engine, other] = [first, second];
+  let url: string;
+  useTwoEngines(kind, (first, second, address) => {
+    [engine, other, url] = [first, second, address];
   });
   let site = 0;
 
@@ -236,6 +238,48 @@ describe.each(engineKinds)("on $name", (kind) => {
       expect(entries.slice(first - 1, last).map(([, one]) => one)).toEqual(new Array(15).fill(run));
     }
     expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  for (const more of [0, 2001])
+    testIf(kind.name !== "SQLite")(
+      `changes of others while a transaction waits for them count, also with ${more} more of them`,
+      async () => {
+        site++;
+        await engine.commit(creates("a", "b", "c"));
+        const changes = [updateBrand(site, 1, { Name: "A" }), deleteBrand(site, 2), ...creates("d")];
+        let run: ReturnType<typeof commit> | undefined;
+        const start = async () => {
+          if (run) return;
+          const optional = [1, 2].map((brand) => ({ ...deleteBrand(site, brand), isOptional: true }));
+          run = commit([
+            [updateBrand(site, 1, { Name: "A" }), updateBrand(site, 3, { Name: "C" })],
+            [...optional.slice(1), updateBrand(site, 4, { Name: "D" })],
+            optional,
+          ]);
+          await waitUntil(() => kind.isWaitingForLock(url), "the transaction");
+        };
+        await other.commitAtomically([changes, creates(...new Array(more).fill("x"))], start);
+        expect((await run)?.kinds).toEqual(["unchanged 1", "done 3", "not-found", "done 4", "done 1", "not-found"]);
+        expect((await namesOf()).slice(0, 2)).toEqual(["C", "D"]);
+        expect(await engine.findInconsistencies()).toEqual([]);
+      },
+    );
+
+  testIf(kind.name !== "SQLite")("a transaction whose connection is lost can be repeated with its key", async () => {
+    site++;
+    const options = { idempotency: idempotencyOf("lost"), run: { id, size: 2 } };
+    const batches = [creates("a"), creates("b")];
+    const failed = engine.commitAtomically(batches, async () => void (await kind.obstruct(url)), options);
+    await expect(failed).rejects.toMatchObject({ code: "unavailable" });
+    let result: TogetherResult | undefined;
+    // All connections of the pool are lost, and the first calls find this out.
+    await waitUntil(async () => {
+      result = (await commit(batches, options).catch(() => undefined))?.result;
+      return result !== undefined;
+    }, "a new connection");
+    expect(result).toEqual({ kind: "committed", run: `${id}-1-2` });
+    expect((await commit(batches, options)).result.kind).toBe("replayed");
+    expect(await namesOf()).toEqual(["a", "b"]);
   });
 
   test("a batch that cannot be made leaves nothing, and others write again", async () => {

@@ -106,6 +106,23 @@ describe("a writer thread that ends", () => {
     expect(await engine.readHeads([1])).toMatchObject([{ revision: 1 }]);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
+
+  test.each([
+    1, 2, 3, 4,
+  ])("after batch %d of a run of four: the client repeats it, and it is stored once", async (last) => {
+    const idempotency = { site: 1, keyId: 3, name: "a", digest: "batch:d", at: 1, pre: "" };
+    const options = { run: { id: "k3J9aZ0q", size: 12 }, idempotency };
+    let count = 0;
+    const kill = () => {
+      if (++count === last) threads[0]?.terminate();
+    };
+    const failure = await failureOf(engine.commitAtomically(batchesOf(4), kill, options));
+    expect(["unavailable", "none"]).toContain(failure as string);
+    const { kind } = await engine.commitAtomically(batchesOf(4), () => {}, options);
+    expect(failure === "none" ? ["replayed"] : ["committed", "replayed"]).toContain(kind);
+    expect(await engine.readHeads([1])).toMatchObject([{ revision: 13 }]);
+    expect(await engine.findInconsistencies()).toEqual([]);
+  });
 });
 
 /** Batches of three new records each. */

@@ -54,13 +54,17 @@ export function useEngine(kind: EngineKind, set: (engine: Engine) => void): void
 }
 
 /** The same for a second engine on the same database, as another process has it. */
-export function useTwoEngines(kind: EngineKind, set: (first: Engine, second: Engine) => void, count = 2): void {
+export function useTwoEngines(
+  kind: EngineKind,
+  set: (first: Engine, second: Engine, url: string) => void,
+  count = 2,
+): void {
   const opened: Engine[] = [];
   beforeAll(async () => {
     await kind.open();
     const url = await kind.newDatabase();
     while (opened.length < count) opened.push(await openEngine(url, allResources));
-    set(opened[0] as Engine, opened[1] as Engine);
+    set(opened[0] as Engine, opened[1] as Engine, url);
   });
   afterAll(async () => {
     for (const engine of opened) await engine.close();
