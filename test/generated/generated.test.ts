@@ -67,6 +67,7 @@ for (const [name, version] of cases) {
         true,
         "/docs/problems/not-found",
         [2, "string", true],
+        [201, 1],
       ]);
     } finally {
       await server.stop();

@@ -35,6 +35,9 @@ const query = { resource: ["orderstatuses" as const], limit: 2 };
 const page = (await api.listChanges({ ...strict, query })).data;
 const [change] = page.Changes;
 const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
+const operations = [{ Method: "POST" as const, Resource: "brands" as const, Record: { Name: "By batch" } }];
+const batch = (await api.sendBatch({ ...strict, body: { Operations: operations } })).data;
+const undone = (await api.undoRun({ ...strict, body: { Run: batch.Run ?? "" } })).data;
 const { error } = await api.getBrand({ path: { id: 999 }, throwOnError: false });
 
 console.log(
@@ -47,5 +50,6 @@ console.log(
     xml.includes("<Results><Location "),
     error?.type,
     [page.Changes.length, typeof followed, page.More],
+    [batch.Results[0]?.Status, undone.Deleted],
   ]),
 );

@@ -43,6 +43,9 @@ const feedQuery = { resource: ["orderstatuses" as const], limit: 2 };
 const page = sure(await api.GET("/restapi/changes.json", { params: { query: feedQuery } }));
 const [change] = page.Changes;
 const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
+const operations = [{ Method: "POST" as const, Resource: "brands" as const, Record: { Name: "By batch" } }];
+const batch = sure(await api.POST("/restapi/batch.json", { body: { Operations: operations } }));
+const undone = sure(await api.POST("/restapi/undo.json", { body: { Run: batch.Run ?? "" } }));
 const { error } = await api.GET("/restapi/brands/{id}.json", { params: { path: { id: 999 } } });
 
 /** The names of the brands in an event of a webhook. */
@@ -63,5 +66,6 @@ console.log(
     xml.includes("<Results><Location "),
     error?.type,
     [page.Changes.length, typeof followed, page.More],
+    [batch.Results[0]?.Status, undone.Deleted],
   ]),
 );

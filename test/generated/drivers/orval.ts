@@ -43,6 +43,9 @@ const xml = await (await send(url + api.getListLocationsXmlUrl(), { headers })).
 const page = sure(await api.listChanges({ resource: ["orderstatuses"], limit: 2 }, { headers }), 200);
 const [change] = page.Changes;
 const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
+const operations = [{ Method: "POST" as const, Resource: "brands" as const, Record: { Name: "By batch" } }];
+const batch = sure(await api.sendBatch({ Operations: operations }, undefined, { headers }), 200);
+const undone = sure(await api.undoRun({ Run: batch.Run ?? "" }, undefined, { headers }), 200);
 const problem = sure(await api.getBrand(999, { headers }), 404);
 
 console.log(
@@ -55,5 +58,6 @@ console.log(
     xml.includes("<Results><Location "),
     problem.type,
     [page.Changes.length, typeof followed, page.More],
+    [batch.Results[0]?.Status, undone.Deleted],
   ]),
 );
