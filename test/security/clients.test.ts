@@ -12,9 +12,12 @@ import { openClient, toRequest } from "../support/wire/client.ts";
 
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const overrides = ["PUT", "PATCH", "DELETE", "put", "GET", "POST", "PUT, GET", "PUT\tx", ""];
-const paths = [...publicResources(allResources).flatMap(({ path }) => [path, `${path}/1`]), "changes"].flatMap(
-  (path) => [`/restapi/${path}.json`, `/restapi/${path}.xml`],
-);
+const paths = [
+  ...publicResources(allResources).flatMap(({ path }) => [path, `${path}/1`]),
+  "changes",
+  "batch",
+  "undo",
+].flatMap((path) => [`/restapi/${path}.json`, `/restapi/${path}.xml`]);
 
 describe.each(engines)("on $name", (kind) => {
   let server: TestServer;
