@@ -24,7 +24,7 @@ export function serveWithCommits(engine: Engine, commits: Partial<EngineCommits>
       tls: undefined,
       trustProxy: false,
       trustForwardedHost: false,
-      servesMcp: false,
+      servesMcp: true,
       idleTimeoutSeconds: 60,
       slowMs: Number.POSITIVE_INFINITY,
       connections: 100,
