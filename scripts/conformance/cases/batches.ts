@@ -163,7 +163,7 @@ export const batchCases = [
     shop.same(answer, "the statuses", statusesOf(results), [400]);
     shop.same(answer, "whether it has a problem", results[0]?.hasProblem, true);
   }),
-  both("Also a fault: a `match` value", "empty, or that of an earlier operation, is 400", async (shop) => {
+  both("Faults of a `match` value are", "empty, or that of an earlier operation, is 400", async (shop) => {
     const matched = (AccountNumber: string): Operation => ({
       Method: "PUT",
       Resource: "brands",
@@ -174,7 +174,7 @@ export const batchCases = [
     shop.problem(await callBatch(shop, [matched(value), matched(value)], "match=AccountNumber"), 400);
     shop.same(await shop.call("GET", "brands?limit=1"), "the brands", await shop.own("brands"), []);
   }),
-  both("A request that cannot be read is 400", "also with atomic=0", async (shop) => {
+  both("A malformed request is 400", "also with atomic=0", async (shop) => {
     const good = writeBatch([create(shop)], shop.format);
     const bad =
       shop.format === "json"
