@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
+import { ProblemError } from "../../src/model/errors.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
@@ -306,6 +307,27 @@ describe.each(engines)("undo on $name", (kind) => {
     const counted = beforeCommit(async (attempt) => attempt === 1 && server.engine.replaceEpochs());
     expect((await undo(own)).json).toEqual(done({ Restored: 1 }));
     expect(counted.attempts).toBe(2);
+  });
+
+  test("whose outcome is lost is 503; sent again with its Idempotency-Key, it has the response that was lost", async () => {
+    const run = await batch([create("D"), update(1, "x")]);
+    const { commitAtomically } = server.engine;
+    const lose = async (...args: Parameters<Engine["commitAtomically"]>) => {
+      await commitAtomically(...args);
+      throw new ProblemError("unavailable", "the connection was lost");
+    };
+    Object.assign(server.engine, { commitAtomically: lose });
+    const headers = { "Idempotency-Key": "lost" };
+    expect((await undo(run, "", { headers })).status).toBe(503);
+    Object.assign(server.engine, { commitAtomically });
+    const again = await undo(run, "", { headers });
+    expect([again.json, again.headers.get("Idempotency-Replayed")]).toEqual([
+      done({ Deleted: 1, Restored: 1 }),
+      "true",
+    ]);
+    expect(await names()).toEqual(before);
+    // Without the key, the undo would only say that there is nothing left to do.
+    expect((await undo(run)).json).toEqual({ ...done({ Unchanged: 2 }), Run: null });
   });
 
   test("repeats its plan if a record changes before it is stored, and leaves that record alone", async () => {
