@@ -1,6 +1,7 @@
 // `POST /mcp` as bytes on the wire: messages of both kinds of revisions, their errors, keys, origins, and the tools that read.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import Ajv2020 from "ajv/dist/2020.js";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
@@ -566,6 +567,42 @@ describe("tools that read", () => {
     const { text } = await sendMessage(server, rpc(server.key));
     expect(text).not.toContain(server.key);
   });
+});
+
+test("the schemas of the tools are JSON Schema, without references to elsewhere, and accept what the server accepts", async () => {
+  const { json } = await sendMessage(server, rpc("tools/list"));
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+  const record = { Name: "x", Address: { Town: "y" } };
+  const calls: Record<string, unknown> = {
+    list: {
+      resource: "brands",
+      limit: 200,
+      offset: 0,
+      sort: ["-Name"],
+      filter: { "Name[contains]": "a" },
+      fields: ["Name"],
+    },
+    get: { resource: "brands", id: 1 },
+    changes: { since: "now", limit: 1, resource: "brands", collapse: true },
+    batch: {
+      operations: [
+        { Method: "POST", Resource: "brands", Record: record },
+        { Method: "PUT", Resource: "brands", ID: 1, IfMatch: "*", Record: record },
+        { Method: "DELETE", Resource: "orderstatuses", ID: 1 },
+      ],
+      match: "Name",
+      confirm: "x",
+    },
+    undo: { run: "x", confirm: "x" },
+  };
+  const { tools } = json.result;
+  expect(tools.map(({ name }: { name: string }) => name)).toEqual(Object.keys(calls));
+  for (const { name, inputSchema } of tools) {
+    const validate = ajv.compile(inputSchema);
+    expect([name, validate(calls[name]), validate.errors]).toEqual([name, true, null]);
+    expect([name, validate({ ...(calls[name] as object), unknown: 1 })]).toEqual([name, false]);
+    expect(JSON.stringify(inputSchema)).not.toMatch(/"\$ref":"(?!#\/\$defs\/)|"xml":/);
+  }
 });
 
 test("the list of tools has one page", async () => {
