@@ -18,7 +18,7 @@ export function createsBody(count: number, format: BodyFormat): string {
 export function matchedUpdatesBody(count: number, name: string): string {
   const operations = Array.from({ length: count }, (_, i) => {
     const { AccountNumber } = sampleBrand(i + 1);
-    return { Method: "PUT", Resource: "brands", Record: { AccountNumber, Name: `${name} ${i}` } };
+    return { Method: "PUT", Resource: "brands", Record: { Name: `${name} ${i}`, AccountNumber } };
   });
   return toBody(operations);
 }

@@ -67,8 +67,8 @@ class Writing {
             }),
         }),
       );
-      const texts = await encodeResults(context, json, operations, done.result);
-      return toResult(texts.join(""), done);
+      const parts = await encodeResults(context, json, operations, done.result);
+      return toResult(Buffer.concat(parts).toString(), done);
     });
   }
 
