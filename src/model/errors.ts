@@ -18,7 +18,7 @@ export const problemTitles = {
   "head-too-large": "The header section is too large",
   "unsupported-media-type": "The encoding of the body is not supported",
   "wrong-site": "No site has this host",
-  "idempotency-key-reused": "The idempotency key was used for another request",
+  "idempotency-key-reused": "The idempotency key cannot be used for this request",
   "too-many-requests": "Too many requests",
   "not-implemented": "The method does not exist",
   internal: "Something went wrong inside the server",

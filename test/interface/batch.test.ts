@@ -2,8 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
-import { sendBatch, statusesIn, toCreate, toDelete, toUpdate } from "../support/http/batch.ts";
+import { sendBatch, statusesIn, toCreate, toDelete, toUpdate, toUpsert } from "../support/http/batch.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { waitUntil } from "../support/time.ts";
+import { openClient, toRequest } from "../support/wire/client.ts";
 
 describe.each(engines)("a batch on $name", (kind) => {
   let server: TestServer;
@@ -95,6 +97,24 @@ describe.each(engines)("a batch on $name", (kind) => {
     expect(statusesIn(deleted)).toEqual([200, 404]);
   });
 
+  test("accepts `IfMatch` in all forms of the header field, of any representation", async () => {
+    const { ID, etag } = await createBrand();
+    const xml = (await server.call("GET", `/restapi/brands/${ID}.xml`)).headers.get("ETag") as string;
+    const other = '"abc.1.5d8c12ab-json"';
+    const forms = ["*", " * ", etag, xml, `${other}, ${etag}`, ` , ${etag} ,, ${other}`, `W/${etag}, ${etag}`];
+    const same = forms.map((form) => toUpdate(ID, { Name: "Acme" }, form));
+    expect(statusesIn(await sendBatch(server, same))).toEqual(forms.map(() => 200));
+    const found = await sendBatch(server, [toUpdate(ID, { AccountNumber: "forms" }, "*")]);
+    const version = found.json.Results[0].ETag;
+    const matched = [toUpsert({ AccountNumber: "forms", Name: "Matched" }, `${other}, ${version}`)];
+    expect(statusesIn(await sendBatch(server, matched, { query: "match=AccountNumber" }))).toEqual([200]);
+    expect(statusesIn(await sendBatch(server, [toDelete(ID, "*"), toCreate({ Name: "x" })]))).toEqual([200, 201]);
+    const failing = [`W/${version}`, other, `W/*`, "x", `${other} ${other}`, `${other},x`];
+    const { ID: last } = await createBrand();
+    const results = failing.map((form) => toDelete(last, form));
+    expect(statusesIn(await sendBatch(server, results, { query: "atomic=0" }))).toEqual([412, 412, 400, 400, 400, 400]);
+  });
+
   test("cannot name an ID that it creates", async () => {
     const { ID } = await createBrand();
     for (const query of ["", "dryRun=1"]) {
@@ -168,6 +188,26 @@ describe.each(engines)("a batch on $name", (kind) => {
     );
     expect([deleted.json.Results.length, new Set(statusesIn(deleted))]).toEqual([10_000, new Set([200])]);
     expect((await server.call("GET", "/restapi/brands.json?filter[Name][contains]=Many")).json).toEqual([]);
+    expect(await server.engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("of a client that leaves is stored or not, and leaves nothing behind", async () => {
+    const operations = Array.from({ length: 1000 }, (_, index) => toCreate({ Name: `Left ${index}` }));
+    const body = JSON.stringify({ Operations: operations });
+    const lines = ["Host: x", `X-API-AUTH: ${server.key}`, `Content-Length: ${Buffer.byteLength(body)}`];
+    for (const length of [0, body.length / 2, body.length]) {
+      const client = await openClient(server.port);
+      client.send(toRequest("POST /restapi/batch.json HTTP/1.1", lines) + body.slice(0, length));
+      client.socket.end();
+      client.socket.destroy();
+    }
+    // A batch has a place until its end, and a key has two.
+    await waitUntil(async () => {
+      const responses = await Promise.all([1, 2].map(() => sendBatch(server, [])));
+      return responses.every(({ status }) => status === 200);
+    }, "the places");
+    const left = (await server.call("GET", "/restapi/brands.json?filter[Name][contains]=Left")).json.length;
+    expect([0, 1000]).toContain(left);
     expect(await server.engine.findInconsistencies()).toEqual([]);
   });
 
