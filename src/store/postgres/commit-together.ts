@@ -29,14 +29,16 @@ export function commitTogether(
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,
   options: TogetherOptions = {},
-): Promise<TogetherResult> {
+): Promise<{ readonly result: TogetherResult; readonly changedSites: ReadonlySet<number> }> {
   return pool.commit(async (connection, progress) => {
     using transaction = new BatchTransaction(options, options.run === undefined);
     const list = options.run && (await toList(batches));
     const before = list && (await readRowsBefore(connection, list));
     progress.restartTimeLimit();
     const open = new OpenTransaction(connection, progress, transaction, before);
-    return open.commit(`${sql.beginByKeys(timeoutMs)}; `, (list ?? batches)[Symbol.iterator](), onOutcomes);
+    const begin = `${sql.beginByKeys(timeoutMs)}; `;
+    const result = await open.commit(begin, (list ?? batches)[Symbol.iterator](), onOutcomes);
+    return { result, changedSites: open.changedSites };
   });
 }
 
@@ -58,7 +60,7 @@ class OpenTransaction {
   readonly #before: RowsBefore | undefined;
   /** The results of the rows that were sent, by batch. */
   readonly #sent: Promise<unknown>[] = [];
-  readonly #changedSites = new Set<number>();
+  readonly changedSites = new Set<number>();
 
   /** @param before the rows of all batches, if they were read before the transaction */
   constructor(
@@ -94,7 +96,7 @@ class OpenTransaction {
       next = batches.next();
       if (!next.done) reading = handled(this.#read(next.value, state));
       await this.#send(sendRows(this.#connection, result));
-      for (const site of result.sites) this.#changedSites.add(site);
+      for (const site of result.sites) this.changedSites.add(site);
     }
     return this.#commit(locked.sites);
   }
@@ -128,7 +130,7 @@ class OpenTransaction {
     const response = this.#transaction.toResponse();
     await commitTransaction(this.#connection, this.#progress, "", [
       ...this.#sent,
-      ...sendSites(this.#connection, sites, this.#changedSites),
+      ...sendSites(this.#connection, sites, this.changedSites),
       ...(response ? [this.#connection.query(sql.upsertResponses, [response])] : []),
     ]);
     return this.#transaction.result;

@@ -110,8 +110,11 @@ function createCommits(
         notifier.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;
     },
-    commitAtomically: (batches, onOutcomes, options) =>
-      notifier.notifyAfter(commitTogether(pool, timeoutMs, batches, onOutcomes, options)),
+    async commitAtomically(batches, onOutcomes, options) {
+      const { result, changedSites } = await commitTogether(pool, timeoutMs, batches, onOutcomes, options);
+      if (result.kind === "committed" && changedSites.size > 0) notifier.queueSites([...changedSites]);
+      return result;
+    },
   };
 }
 
