@@ -65,7 +65,8 @@ export class TokenBuckets<Name> {
 
   /**
    * Takes `tokens` also if the bucket has fewer: the rest is its debt, which refills first. Returns the number of tokens that the bucket lacks then, with
-   * its debt: more than `maxTokens` while there is debt. With 0 tokens, only reports that number.
+   * its debt: more than `maxTokens` while there is debt. With 0 tokens, only reports that number. The shared bucket has no debt, because it would be that of
+   * others too.
    * @param at milliseconds since 1970
    */
   addDebt(name: Name, tokens: number, { tokensPerSecond, maxTokens }: Limit, at: number): number {
@@ -74,7 +75,8 @@ export class TokenBuckets<Name> {
     const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
     const perTokenMs = 1000 / tokensPerSecond;
     const fillTimeMs = maxTokens * perTokenMs;
-    const missingMs = Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs + bucket.debtMs) + tokens * perTokenMs;
+    const wantedMs = Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs + bucket.debtMs) + tokens * perTokenMs;
+    const missingMs = bucket === this.#shared ? Math.min(wantedMs, fillTimeMs) : wantedMs;
     bucket.fullAt = now + missingMs;
     bucket.debtMs = Math.max(0, missingMs - fillTimeMs);
     if (bucket !== this.#shared) this.#sift(bucket);

@@ -107,6 +107,13 @@ describe("the debt of a token bucket", () => {
     expect(drain(buckets, "debtor", 48_500)).toBe(1);
   });
 
+  test("does not burden others, if clients share a bucket", () => {
+    const buckets = new TokenBuckets<string>(2);
+    for (const name of ["a", "b"]) drain(buckets, name, 0);
+    expect(buckets.addDebt("c", 100, limit, 0)).toBe(4);
+    expect([drain(buckets, "d", 499), drain(buckets, "d", 500)]).toEqual([0, 1]);
+  });
+
   test("is like that many requests, each counted even without a token", () => {
     const step = fc.record({ pause: fc.integer({ min: 0, max: 3000 }), debt: fc.integer({ min: 0, max: 12 }) });
     const property = fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
