@@ -162,15 +162,23 @@ export async function upsertAll(
 ): Promise<UpsertOutcome<never>> {
   requireDifferentValues(records, options.match);
   const [runs, results]: [string[], AnyResult[]] = [[], []];
+  let done = 0;
+  let rejection: StorefrontProblem | undefined;
   for (const [index, operations] of toParts(resource, records).entries()) {
     const part = { ...options, idempotencyKey: `${idempotencyKey}-${index}` };
     const outcome = await sendBatch(send, operations, part).catch((error: unknown) => {
-      throw withPlace(error, results.length, operations.length, runs);
+      const placed = withPlace(error, done, operations.length, runs);
+      if (!options.dryRun || !isRejection(placed)) throw placed;
+      // A dry run continues, so that the program learns of all rejected records.
+      rejection = rejection ? Object.assign(rejection, { errors: [...rejection.errors, ...placed.errors] }) : placed;
+      return undefined;
     });
-    results.push(...outcome.results);
-    if (outcome.run) runs.push(outcome.run);
-    await onProgress?.({ done: results.length, total: records.length, run: outcome.run });
+    done += operations.length;
+    if (outcome) results.push(...outcome.results);
+    if (outcome?.run) runs.push(outcome.run);
+    await onProgress?.({ done, total: records.length, run: outcome?.run });
   }
+  if (rejection) throw rejection;
   const unchanged = results.filter(({ Changed }) => !Changed).length;
   const created = results.filter(({ Status }) => Status === 201).length;
   const updated = results.length - created - unchanged;
@@ -223,6 +231,11 @@ function requireDifferentValues(records: readonly object[], match: string): void
     }
     numbers.set(value, index + 1);
   }
+}
+
+/** Whether the server has rejected operations, and says which. */
+function isRejection(error: unknown): error is StorefrontProblem {
+  return error instanceof StorefrontProblem && error.errors.some(({ operation }) => operation);
 }
 
 /** Completes the error of a part: numbers of the whole list, and the runs of the parts before. */

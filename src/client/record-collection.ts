@@ -204,8 +204,8 @@ export class WriteCollection<
    * requests of at most 1000, one after the other. Each is stored completely or not at all. After a failure, call it again with the same records and the same
    * `idempotencyKey`: requests that were done are not done twice.
    *
-   * Throws a StorefrontProblem if records are rejected; `errors` has their numbers, from 1, and `runs` the runs that were stored before. Throws a
-   * TypeError if two records have the same value.
+   * Throws a StorefrontProblem if records are rejected; `errors` has their numbers, from 1, and `runs` the runs that were stored before. In a dry run,
+   * `errors` has the rejected records of the whole list. Throws a TypeError if two records have the same value.
    */
   upsert(records: readonly New[], options: UpsertOptions<Path>): Promise<UpsertOutcome<Item>> {
     return upsertAll(this.send, this.path, records, options);

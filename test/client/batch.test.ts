@@ -240,6 +240,22 @@ describe("upsert", () => {
     expect((await client.brands.list({ limit: 1 })).total).toBe(1000);
   });
 
+  test("that is a dry run names the rejected records of the whole list", async () => {
+    const records = brandsUpTo(2500).map((one, index) => ([1501, 2400].includes(index) ? { ...one, Name: "" } : one));
+    const progress: number[] = [];
+    const problem = await problemOf(
+      client.brands.upsert(records, { ...byAccount, dryRun: true, onProgress: ({ done }) => void progress.push(done) }),
+    );
+    expect(problem.errors.map(({ operation, field }) => [operation, field])).toEqual([
+      [1502, "Name"],
+      [2401, "Name"],
+    ]);
+    expect(progress).toEqual([1000, 2000, 2500]);
+    expect((await client.brands.list({ limit: 1 })).total).toBe(0);
+    const forbidden = createClient({ url: server.url, key: await server.issueKey({ scope: "read" }) });
+    expect((await problemOf(forbidden.brands.upsert(records, { ...byAccount, dryRun: true }))).code).toBe("forbidden");
+  });
+
   test("with a sandbox key changes the sandbox only", async () => {
     const { site } = await makeSandbox(server.engine, "shop", { now: Date.now });
     const { key } = await createKey(server.engine, site, {}, Date.now());
