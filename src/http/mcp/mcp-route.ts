@@ -62,8 +62,10 @@ export function mcpRoutes(dependencies: McpDependencies): [path: string, route: 
 
 const json = "application/json";
 
-/** Milliseconds for which a client may keep the list of tools. */
-const lifetimeMs = 3_600_000;
+/** How long a client may keep the list of tools, and for whom: the tools depend on the key. */
+const caching = { ttlMs: 3_600_000, cacheScope: "private" };
+
+const toolMethods = ["tools/list", "tools/call"];
 
 class McpEndpoint {
   readonly #dependencies: McpDependencies;
@@ -117,9 +119,7 @@ class McpEndpoint {
         requireSupportedVersion(headers);
         return toResponse(context, 202, null);
       }
-      const result = isModern(message, headers)
-        ? this.#withServerInfo(await this.#answerModern(context, authorized, message))
-        : await this.#answerLegacy(context, authorized, message);
+      const result = await this.#answer(context, authorized, message, isModern(message, headers));
       const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
       return toResponse(context, 200, { type: json, body: text });
     } catch (error) {
@@ -128,55 +128,34 @@ class McpEndpoint {
     }
   }
 
-  /** Returns the JSON object of the result of a request of revision 2026-07-28. */
-  async #answerModern(
+  /** Returns the JSON object of the result. @param isModern whether the request is of revision 2026-07-28 */
+  async #answer(
     context: RequestContext,
     authorized: AuthorizedView,
     { method, params }: Message,
+    isModern: boolean,
   ): Promise<string> {
     const tools = this.#tools[authorized.key.scope];
-    const caching = { ttlMs: lifetimeMs, cacheScope: "private" };
-    switch (method) {
-      case "server/discover":
-        return JSON.stringify({ supportedVersions, ...this.#introduction(context), ...caching });
-      case "tools/list":
-        rejectCursor(params);
-        return `{"tools":${tools.definitions},${JSON.stringify(caching).slice(1)}`;
-      case "tools/call":
-        return tools.call(params, context, authorized);
-      default:
-        throw methodNotFoundError(method, ["server/discover", "tools/list", "tools/call"], 404);
+    if (method === "tools/call") return this.#complete(await tools.call(params, context, authorized), isModern);
+    if (method === "tools/list") {
+      rejectCursor(params);
+      return this.#complete(`{"tools":${tools.definitions}}`, isModern, caching);
     }
+    if (isModern) {
+      if (method !== "server/discover") throw methodNotFoundError(method, ["server/discover", ...toolMethods], 404);
+      return this.#complete(JSON.stringify({ supportedVersions, ...this.#introduction(context) }), isModern, caching);
+    }
+    if (method === "ping") return "{}";
+    if (method !== "initialize") throw methodNotFoundError(method, ["initialize", "ping", ...toolMethods], 200);
+    const protocolVersion = chooseLegacyVersion(params.protocolVersion);
+    return JSON.stringify({ protocolVersion, ...this.#introduction(context), serverInfo: this.#serverInfo() });
   }
 
-  /** Returns the JSON object of the result of a request of an earlier revision. */
-  async #answerLegacy(
-    context: RequestContext,
-    authorized: AuthorizedView,
-    { method, params }: Message,
-  ): Promise<string> {
-    const tools = this.#tools[authorized.key.scope];
-    switch (method) {
-      case "initialize": {
-        const protocolVersion = chooseLegacyVersion(params.protocolVersion);
-        return JSON.stringify({ protocolVersion, ...this.#introduction(context), serverInfo: this.#serverInfo() });
-      }
-      case "ping":
-        return "{}";
-      case "tools/list":
-        rejectCursor(params);
-        return `{"tools":${tools.definitions}}`;
-      case "tools/call":
-        return tools.call(params, context, authorized);
-      default:
-        throw methodNotFoundError(method, ["initialize", "ping", "tools/list", "tools/call"], 200);
-    }
-  }
-
-  /** Adds to a result what each result of revision 2026-07-28 has. @param result a JSON object that is not empty */
-  #withServerInfo(result: string): string {
-    const meta = { "io.modelcontextprotocol/serverInfo": this.#serverInfo() };
-    return `{"resultType":"complete","_meta":${JSON.stringify(meta)},${result.slice(1)}`;
+  /** Adds to a result the members that each result of revision 2026-07-28 has, and `more`. @param result a JSON object that is not empty */
+  #complete(result: string, isModern: boolean, more = {}): string {
+    if (!isModern) return result;
+    const _meta = { "io.modelcontextprotocol/serverInfo": this.#serverInfo() };
+    return `${JSON.stringify({ resultType: "complete", _meta, ...more }).slice(0, -1)},${result.slice(1)}`;
   }
 
   #serverInfo() {

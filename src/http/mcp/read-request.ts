@@ -1,7 +1,7 @@
 // Reads of tools: a tool asks the endpoint of a list, a record or the feed, as a client would with a GET.
 
 import type { WireRequest } from "../../wire/request.ts";
-import { type BodyBytes, emptyBody } from "../../wire/request-body.ts";
+import { emptyBody } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { partsFrom, type ResponseBody } from "../../wire/response-body.ts";
 import { joinParts } from "../../wire/response-header.ts";
@@ -26,7 +26,7 @@ export async function read(
   { target, route, recordIdInPath }: RouteMatch,
 ): Promise<ReadResponse> {
   if (route?.kind !== "site") throw new Error(`a tool reads ${target.path}`);
-  const inner = { ...context, request: new ReadRequest(context.request), target, recordIdInPath, method: "GET" };
+  const inner = { ...context, request: readRequest(context.request), target, recordIdInPath, method: "GET" };
   try {
     return toReadResponse(await route.respond(inner, authorized));
   } finally {
@@ -36,35 +36,21 @@ export async function read(
   }
 }
 
-/** The request for a read: the same client, host and key, without a body and the header fields that change the response. */
-class ReadRequest implements WireRequest {
-  readonly method = "GET";
-  readonly target: string;
-  readonly headers: WireRequest["headers"];
-  readonly address: string;
-  readonly receivedBody = emptyBody;
-  readonly #request: WireRequest;
-
-  constructor(request: WireRequest) {
-    this.#request = request;
-    this.target = request.target;
-    this.address = request.address;
-    this.headers = request.headers.without("accept-encoding").without("if-none-match");
-  }
-
-  get isAbandoned(): boolean {
-    return this.#request.isAbandoned;
-  }
-
-  onClientEnd(callback: () => void): void {
-    this.#request.onClientEnd(callback);
-  }
-
-  async readBody(): Promise<BodyBytes> {
-    return emptyBody;
-  }
-
-  discardBody(): void {}
+/** Returns the request for a read: of the same client, host and key, without a body and the header fields that change the response. */
+function readRequest(request: WireRequest): WireRequest {
+  return {
+    method: "GET",
+    target: request.target,
+    address: request.address,
+    headers: request.headers.without("accept-encoding").without("if-none-match"),
+    get isAbandoned() {
+      return request.isAbandoned;
+    },
+    onClientEnd: (callback) => request.onClientEnd(callback),
+    receivedBody: emptyBody,
+    readBody: async () => emptyBody,
+    discardBody: () => {},
+  };
 }
 
 function toReadResponse({ headers, body }: WireResponse): ReadResponse {
