@@ -78,11 +78,11 @@ export async function planUndo(
   const skipped: LaterChangedRecord[] = [];
   await readInChunks(changed, readSize, async (chunk) => {
     const rows = await readPresentRows(engine, site, chunk);
-    for (const [index, { resource, id, before, after, last }] of chunk.entries()) {
+    for (const [index, record] of chunk.entries()) {
       const { revision, body } = rows[index] as PresentRow;
-      if (body === before || before === after) continue;
-      if (revision === last) records.push({ resource, id, before, last });
-      else skipped.push({ resource, id, revision });
+      if (body === record.before) continue;
+      if (revision === record.last) records.push(record);
+      else skipped.push({ resource: record.resource, id: record.id, revision });
     }
     return [];
   });
@@ -140,26 +140,21 @@ export function requireBefore({ revision, operation, body, before }: JournalEntr
 
 type RecordKey = Pick<RecordRow, "resource" | "id">;
 
-/** A record that a run has changed, before and after the run. */
-interface ChangedRecord extends UndoneRecord {
-  readonly after: string | null;
-}
-
+/** Returns the records that a run has changed, each with its state before the run. */
 async function readChangedRecords(
   engine: PlanReads,
   site: SiteHead,
   run: string,
   mayUndo: (actor: string) => boolean,
-): Promise<readonly ChangedRecord[]> {
-  const changed = new Map<string, ChangedRecord>();
+): Promise<readonly UndoneRecord[]> {
+  const changed = new Map<string, UndoneRecord>();
   for await (const entry of readEntriesOfRun(engine, site, run)) {
     if (!mayUndo(entry.actor))
       throw new ProblemError("forbidden", "the run was made by another key or by the operator");
-    const { resource, id, operation, body, revision: last } = entry;
+    const { resource, id, revision: last } = entry;
     const key = keyOf(entry);
-    const before = changed.get(key)?.before;
-    const after = operation === "delete" ? null : body;
-    changed.set(key, { resource, id, before: before === undefined ? stateBefore(entry) : before, after, last });
+    const known = changed.get(key);
+    changed.set(key, { resource, id, before: known ? known.before : stateBefore(entry), last });
   }
   return [...changed.values()];
 }
