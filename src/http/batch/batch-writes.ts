@@ -45,9 +45,11 @@ export class BatchWrites {
   readonly #base: IntentBase;
   readonly #finder: SnapshotFinder | undefined;
   #writes: readonly OperationWrite[] = [];
+  /** The problems of the operations whose check has failed, by their index. */
+  readonly #checkFaults = new Map<number, ProblemError>();
   /** The faults that depend on the records of the site, as of the last search for matches, by the index of the operation. */
   readonly #matchFaults = new Map<number, { readonly fault: MatchFault; readonly problem: ProblemError }>();
-  /** The index of the operation of each intent. */
+  /** The index of the operation of each intent that was matched. */
   readonly #indexes = new WeakMap<Intent, number>();
   /** Whether each write may only touch what a dry run has shown. */
   #isConditional = false;
@@ -56,6 +58,7 @@ export class BatchWrites {
     this.#checked = checked;
     this.#base = base;
     this.#finder = finder;
+    for (const [index, one] of checked.entries()) if (one.kind === "faulty") this.#checkFaults.set(index, one.problem);
   }
 
   /**
@@ -75,9 +78,8 @@ export class BatchWrites {
 
   /** The problems of the operations without a write, and of operations that could not be matched at the last search. */
   get faults(): Faults {
-    const faults = new Map<number, ProblemError>();
-    for (const [index, checked] of this.#checked.entries())
-      if (checked.kind === "faulty") faults.set(index, checked.problem);
+    if (this.#matchFaults.size === 0) return this.#checkFaults;
+    const faults = new Map(this.#checkFaults);
     for (const [index, { problem }] of this.#matchFaults) faults.set(index, problem);
     return faults;
   }
@@ -115,16 +117,13 @@ export class BatchWrites {
     await this.#makeAll();
   }
 
-  /** Returns the index of the operation of an intent that was made here. */
-  indexOf(intent: Intent): number {
-    return this.#indexes.get(intent) as number;
-  }
-
-  /** Returns the faults of the operations without an intent that depend on the records of the site. @param indexes of the operations with an intent */
-  matchFaultsExcept(indexes: ReadonlySet<number>): readonly MatchFault[] {
+  /** Returns the faults of the operations to match that have no intent in a transaction. @param batches the intents of the transaction */
+  matchFaultsOutside(batches: readonly (readonly Intent[])[]): readonly MatchFault[] {
+    if (!this.#finder) return [];
+    const matched = new Set(batches.flatMap((batch) => batch.map((intent) => this.#indexes.get(intent))));
     const faults: MatchFault[] = [];
     for (const [index, { kind }] of this.#checked.entries()) {
-      if (kind !== "matched" || indexes.has(index)) continue;
+      if (kind !== "matched" || matched.has(index)) continue;
       faults.push(this.#matchFaults.get(index)?.fault ?? [index, "moved"]);
     }
     return faults;
@@ -162,8 +161,8 @@ export class BatchWrites {
   }
 
   #toWrite(index: number, checked: OperationWrite["checked"], intent: Intent): OperationWrite {
-    this.#indexes.set(intent, index);
     if (checked.kind === "named") return { index, checked, intent };
+    this.#indexes.set(intent, index);
     const rematch = (before: Intent) => {
       const again = this.#makeMatched(index, checked, before);
       this.#indexes.set(again, index);

@@ -9,8 +9,8 @@ import type { OperationWrite, TouchedRecord } from "./batch-writes.ts";
 import type { AcceptedOutcome } from "./results.ts";
 
 export interface DryDecision {
-  /** By the index of the operation. */
-  readonly outcomes: ReadonlyMap<number, AcceptedOutcome>;
+  /** By the index of the operation; undefined for operations with a fault. */
+  readonly outcomes: readonly (AcceptedOutcome | undefined)[];
   /** By the index of the operation. */
   readonly faults: ReadonlyMap<number, ProblemError>;
   /** One of each write without a fault, in order; empty if they were not wanted. */
@@ -33,7 +33,7 @@ export async function decideDry(
   writes: readonly OperationWrite[],
   reportsTouched: boolean,
 ): Promise<DryDecision> {
-  const outcomes = new Map<number, AcceptedOutcome>();
+  const outcomes: AcceptedOutcome[] = [];
   const faults = new Map<number, ProblemError>();
   const dryRun = new DryRunEngine(engine, site);
   try {
@@ -42,11 +42,11 @@ export async function decideDry(
       for (const outcome of step) {
         const { index, checked } = writes[decided++] as OperationWrite;
         if (outcome.kind === "rejected") faults.set(index, rejectionProblem(outcome, checked));
-        else outcomes.set(index, outcome);
+        else outcomes[index] = outcome;
       }
     };
     await dryRun.commitAtomically(stepsOf(writes), onOutcomes, { run: { id: "", size: writes.length } });
-    const epoch = outcomes.values().next().value?.epoch ?? "";
+    const epoch = outcomes.find((outcome) => outcome !== undefined)?.epoch ?? "";
     return { outcomes, faults, touched: reportsTouched ? touchedIn(dryRun, writes, outcomes) : [], epoch };
   } finally {
     dryRun.close();
@@ -62,10 +62,10 @@ function* stepsOf(writes: readonly OperationWrite[]): Generator<readonly Intent[
 function touchedIn(
   dryRun: DryRunEngine,
   writes: readonly OperationWrite[],
-  outcomes: ReadonlyMap<number, AcceptedOutcome>,
+  outcomes: readonly (AcceptedOutcome | undefined)[],
 ): TouchedRecord[] {
   return writes.flatMap(({ index, intent: { resource } }) => {
-    const outcome = outcomes.get(index);
+    const outcome = outcomes[index];
     if (!outcome) return [];
     const { id, revision } = outcome;
     return [{ resource, id, revision: dryRun.revisionBefore(resource, id) ?? revision }];

@@ -3,7 +3,7 @@
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
-import { createYielder, yieldBetween } from "../../lib/yielding.ts";
+import { yieldBetween } from "../../lib/yielding.ts";
 import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
 import type { OnOutcomes, TogetherResult } from "../../model/engine.ts";
 import { ProblemError, RetryableError } from "../../model/errors.ts";
@@ -91,7 +91,7 @@ function countResults(results: readonly OperationResult[]) {
 const maxAttempts = 3;
 
 /** The outcomes of the operations that were not rejected, by their index. */
-type Outcomes = ReadonlyMap<number, AcceptedOutcome>;
+type Outcomes = readonly (AcceptedOutcome | undefined)[];
 
 interface Work {
   readonly authorized: AuthorizedView;
@@ -123,7 +123,7 @@ class RunningBatch {
     if (isFaulty || writes.all.length === 0) {
       const replay = await this.#findReplay();
       if (replay) return replay;
-      return isFaulty ? this.#throwFaults(faults) : this.#toResults(null, new Map(), faults);
+      return isFaulty ? this.#throwFaults(faults) : this.#toResults(null, [], faults);
     }
     const results = await this.#tryCommit(faults);
     return results ?? this.#throwFaults(faults);
@@ -151,7 +151,7 @@ class RunningBatch {
    */
   async #tryCommit(faults: Map<number, ProblemError>): Promise<BatchResults | undefined> {
     const { writes } = this.#work;
-    const outcomes = new Map<number, AcceptedOutcome>();
+    let outcomes: AcceptedOutcome[] = [];
     const rejected = new Map<number, { outcome: RejectedOutcome; checked: OperationWrite["checked"] }>();
     const result = await commitAllMatched(
       (batches, onOutcomes) => this.#commitTogether(batches, onOutcomes),
@@ -159,12 +159,14 @@ class RunningBatch {
       {
         catchUp: () => writes.catchUp(),
         onAttempt: () => {
-          for (const found of [outcomes, rejected, faults]) found.clear();
+          outcomes = [];
+          rejected.clear();
+          faults.clear();
         },
         onResult: ({ index, checked }: OperationWrite, one) => {
           if (one instanceof ProblemError) faults.set(index, writes.matchProblemOf(index) ?? one);
           else if (one.kind === "rejected") rejected.set(index, { outcome: one, checked });
-          else outcomes.set(index, one);
+          else outcomes[index] = one;
         },
       },
     );
@@ -178,15 +180,13 @@ class RunningBatch {
   async #commitTogether(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<TogetherResult> {
     const { writes } = this.#work;
     const collected: (readonly Intent[])[] = [];
-    const indexes = new Set<number>();
-    const yieldIfDue = createYielder();
-    for (const batch of batches) {
-      await yieldIfDue();
-      for (const intent of batch) indexes.add(writes.indexOf(intent));
+    let size = 0;
+    for await (const batch of yieldBetween(batches)) {
       collected.push(batch);
+      size += batch.length;
     }
-    const pre = JSON.stringify(writes.matchFaultsExcept(indexes));
-    return this.#commitBatches(collected, onOutcomes, indexes.size, pre);
+    const pre = this.#work.request.idempotency ? JSON.stringify(writes.matchFaultsOutside(collected)) : "";
+    return this.#commitBatches(collected, onOutcomes, size, pre);
   }
 
   #commitBatches(
@@ -249,9 +249,9 @@ class RunningBatch {
 
   #toResults(run: string | null, outcomes: Outcomes, faults: Faults, touched = ""): BatchResults {
     const { checked, writes } = this.#work;
-    const problems = new Map([...writes.faults, ...faults]);
+    const problems = faults.size === 0 ? writes.faults : new Map([...writes.faults, ...faults]);
     const results = checked.map((_, index): OperationResult => {
-      const outcome = outcomes.get(index);
+      const outcome = outcomes[index];
       return outcome ? { outcome } : { problem: problems.get(index) as ProblemError };
     });
     return { run, results, isReplay: false, touched };

@@ -187,7 +187,11 @@ class Attempt<W extends PendingWrite> {
       const { write, number } = batch[index] as (typeof batch)[number];
       if (isMatchChanged(outcome) && this.#mayRepeat(write, number))
         this.changed = { number, revision: write.intent.ifStillMatched?.revision };
-      else await this.#onResult(write, outcome);
+      else {
+        // Awaiting nothing would take as long as the rest.
+        const handled = this.#onResult(write, outcome);
+        if (handled) await handled;
+      }
     }
   }
 
