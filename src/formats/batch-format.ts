@@ -39,8 +39,8 @@ export interface SentOperation {
   readonly ifMatch: string | undefined;
   readonly record: Decoded | undefined;
   /**
-   * The values of the record (create) or its changes (update), if the decoded record is canonical JSON for this operation. Then they are valid, `id` is the ID
-   * in the record, and `record` is parsed again whenever its input is read.
+   * All values of the record (create) or its changes (update), if what was sent can be written as canonical JSON. Then they are valid, `id` is the ID in
+   * the record, and `record` is parsed again whenever its input is read.
    */
   readonly canonical?: SentChanges | undefined;
   /** The UTF-16 units of the operation in the body. */

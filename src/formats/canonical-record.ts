@@ -4,6 +4,7 @@
 import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../model/canonical-json.ts";
 import type { Operation } from "../model/change.ts";
 import type { Resource } from "../model/resource.ts";
+import { completeNewRecord } from "./canonical-completion.ts";
 import type { Decoded } from "./format.ts";
 
 /** A record whose JSON is canonical. It is parsed only if its values are needed. */
@@ -23,11 +24,18 @@ export class CanonicalRecord implements Decoded {
 /** Maximum UTF-16 units of a record that is tried as canonical JSON. */
 const maxCanonicalLength = 16 * 1024;
 
-/** Returns the values or changes in the JSON of a record if it is canonical for the operation; otherwise undefined. */
+/** Returns all values (create) or the changes (update) in the JSON of a record if what was sent is canonical and valid; otherwise undefined. */
 export function canonicalIn(operation: Operation, resource: Resource, json: string): SentChanges | undefined {
   if (json.length > maxCanonicalLength || operation === "delete") return undefined;
   if (operation === "update") return matchCanonicalChanges(resource, json);
-  return isCanonicalRecord(resource, json) ? { id: undefined, valuesJson: json } : undefined;
+  const valuesJson = isCanonicalRecord(resource, json) ? json : completedIn(resource, json);
+  return valuesJson === undefined ? undefined : { id: undefined, valuesJson };
+}
+
+/** Returns the JSON of all values of a new record if the members that were sent are canonical, and the required ones are among them. */
+function completedIn(resource: Resource, json: string): string | undefined {
+  const changes = matchCanonicalChanges(resource, json);
+  return changes && changes.id === undefined ? completeNewRecord(resource, json) : undefined;
 }
 
 /** The members `record` and `canonical` of a batch operation. */

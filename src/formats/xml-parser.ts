@@ -40,10 +40,18 @@ class XmlScanner {
     return true;
   }
 
+  /** Skips white space. Returns whether there was any. */
+  protected skipSpace(): boolean {
+    // Mostly there is none. Then the pattern is not needed.
+    return this.text.charCodeAt(this.at) <= 0x20 && this.skip(spacePattern);
+  }
+
   /** Reads a name. @param expected the expected token, for the message if the text has something else */
   protected name(expected: string): string {
     const begin = this.at;
-    if (!this.skip(namePattern)) this.fail(`expected ${expected}, not ${this.shown}`);
+    const end = endOfAsciiName(this.text, begin);
+    if (end !== undefined) this.at = end;
+    else if (!this.skip(namePattern)) this.fail(`expected ${expected}, not ${this.shown}`);
     return this.text.slice(begin, this.at);
   }
 
@@ -72,7 +80,7 @@ class XmlScanner {
   protected attributes(): ReadonlyMap<string, string> {
     const attributes = new Map<string, string>();
     while (true) {
-      const hasSpace = this.skip(spacePattern);
+      const hasSpace = this.skipSpace();
       const next = this.text[this.at];
       if (next === ">" || next === "/") return attributes;
       if (!hasSpace) this.fail(`expected white space, \`/>\` or \`>\`, not ${this.shown}`);
@@ -85,10 +93,10 @@ class XmlScanner {
   }
 
   #attributeValue(name: string): string {
-    this.skip(spacePattern);
+    this.skipSpace();
     if (this.text[this.at] !== "=") this.fail(`expected \`=\` after \`${shorten(name)}\`, not ${this.shown}`);
     this.at++;
-    this.skip(spacePattern);
+    this.skipSpace();
     const quote = this.text[this.at];
     if (quote !== '"' && quote !== "'") this.fail(`expected a value in quotes, not ${this.shown}`);
     const begin = this.at + 1;
@@ -109,6 +117,23 @@ class XmlScanner {
   protected fail(detail: string, at = this.at): never {
     throw malformedError("well-formed XML", this.text, at, detail, this.from);
   }
+}
+
+/**
+ * Returns the index after the name that begins at the index `start`, if it is in ASCII. Returns undefined for no name, and for one with other characters:
+ * `namePattern` reads these, but takes longer.
+ */
+function endOfAsciiName(text: string, start: number): number | undefined {
+  let at = start;
+  let code = text.charCodeAt(at);
+  if (!isAsciiLetter(code)) return undefined;
+  while (isAsciiLetter(code) || (code >= 0x2d && code <= 0x3a && code !== 0x2f)) code = text.charCodeAt(++at);
+  return code < 0x80 ? at : undefined;
+}
+
+/** Whether a character is an ASCII letter or `_`. */
+function isAsciiLetter(code: number): boolean {
+  return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || code === 0x5f;
 }
 
 /** Returns the character of `&reference;`; undefined if the reference is invalid. Without a DOCTYPE, only the predefined entities exist. */
@@ -240,15 +265,24 @@ export class XmlReader extends XmlScanner {
   #endTag(): void {
     const begin = this.at;
     this.at += 2;
-    const name = this.name("an element's name after `</`");
     const open = this.open.pop();
+    if (open && this.#skipEndOf(open)) return;
+    const name = this.name("an element's name after `</`");
     if (!open) this.fail(`\`</${shorten(name)}>\` has no start tag`, begin);
     if (open.name !== name) {
       this.fail(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
     }
-    this.skip(spacePattern);
+    this.skipSpace();
     if (this.text[this.at] !== ">") this.fail(`expected \`>\`, not ${this.shown}`);
     this.at++;
+  }
+
+  /** Skips the rest of an end tag if it is that of `element`, without white space. */
+  #skipEndOf({ name }: OpenElement): boolean {
+    const end = this.at + name.length;
+    if (this.text[end] !== ">" || !this.text.startsWith(name, this.at)) return false;
+    this.at = end + 1;
+    return true;
   }
 
   #instruction(): void {

@@ -146,13 +146,12 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
   const path = prefix + child.name.slice(0, 100);
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
   if (!field) return void fieldErrors.push({ field: path, detail: `no such element${elementHint(path, position)}` });
-  const inside = { ...position, prefix: `${path}.` };
-  decodeAttributes(child, inside);
+  if (child.attributes.size > 0) decodeAttributes(child, { ...position, prefix: `${path}.` });
   if (Object.hasOwn(into, child.name)) fieldErrors.push({ field: path, detail: "appears more than once" });
   else if (field.kind === "text") into[child.name] = textOf(child, path, fieldErrors);
   else {
     const nested: Record<string, unknown> = Object.create(null);
-    decodeChildren(child, { ...inside, fields: field.fields }, nested);
+    decodeChildren(child, { ...position, prefix: `${path}.`, fields: field.fields }, nested);
     into[child.name] = nested;
   }
 }

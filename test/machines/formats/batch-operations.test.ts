@@ -8,8 +8,9 @@ import { type Decoded, type Format, formats } from "../../../src/formats/format.
 import { json } from "../../../src/formats/json.ts";
 import { xml } from "../../../src/formats/xml.ts";
 import { type FieldError, ProblemError } from "../../../src/model/errors.ts";
+import { text } from "../../../src/model/field.ts";
 import { parseNewRecord, parseRecordChanges } from "../../../src/model/record.ts";
-import { publicResources } from "../../../src/model/resource.ts";
+import { defineResource, publicResources } from "../../../src/model/resource.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { brand } from "../../../src/resources/brand.ts";
 
@@ -98,15 +99,24 @@ describe("JSON", () => {
 
   test("a record that is called canonical is valid, and is stored as a validated record is", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "é", '"'), maxLength: 3 });
+    const some = { requiredKeys: [] };
+    const address = fc.record({ Title: text, Town: text, Country: fc.constantFrom("", "GB", "GBR", "1") }, some);
     const record = fc.record(
-      { ID: fc.integer({ min: 1 }), Name: text, AccountNumber: text, Address: fc.record({ Town: text }) },
-      { requiredKeys: [] },
+      {
+        ID: fc.integer({ min: 1 }),
+        Name: text,
+        AccountNumber: text,
+        Telephone: fc.record({ Evening: text }, some),
+        Address: address,
+      },
+      some,
     );
-    const toXml = ({ ID, Address: { Town } = {}, ...others }: Partial<{ ID: number; Address: { Town?: string } }>) => {
-      const elements = Object.entries({ ...others }).map(([name, value]) => `<${name}>${value}</${name}>`);
-      const address = Town === undefined ? "" : `<Address><Town>${Town}</Town></Address>`;
-      return `<Brand${ID === undefined ? "" : ` ID="${ID}"`}>${elements.join("")}${address}</Brand>`;
-    };
+    const elementsOf = (values: object): string =>
+      Object.entries(values)
+        .map(([name, value]) => `<${name}>${typeof value === "object" ? elementsOf(value) : value}</${name}>`)
+        .join("");
+    const toXml = ({ ID, ...others }: { ID?: number }) =>
+      `<Brand${ID === undefined ? "" : ` ID="${ID}"`}>${elementsOf(others)}</Brand>`;
     const counts = { compact: 0, indented: 0, xml: 0 };
     const forms = fc.constantFrom<keyof typeof counts>("compact", "indented", "xml");
     const property = fc.property(record, fc.constantFrom("POST", "PUT"), forms, (values, Method, form) => {
@@ -121,7 +131,26 @@ describe("JSON", () => {
       expect(sent.canonical).toEqual({ id: values.ID, valuesJson: JSON.stringify(validated.values) });
     });
     fc.assert(property, { numRuns: 2000 });
-    expect(Math.min(...Object.values(counts))).toBeGreaterThan(100);
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(30);
+  });
+
+  test("a new record is called canonical only if all required fields were sent, also those of groups", () => {
+    const required = text({ max: 9, required: true, description: "", example: "" });
+    const group = {
+      kind: "group" as const,
+      description: "",
+      fields: { Inner: required, Other: { ...required, required: false } },
+    };
+    const fields = { Name: required, Group: group };
+    const resource = defineResource({ ...brand, name: "thing", path: "things", element: "Thing", fields });
+    const canonicalOf = (record: string) => {
+      const body = `{"Operations":[{"Method":"POST","Resource":"things","Record":${record}}]}`;
+      const [sent] = json.batch.operations(Buffer.from(body), [resource]);
+      return sent?.canonical?.valuesJson;
+    };
+    expect(canonicalOf('{"Name":"a","Group":{"Inner":"b"}}')).toBe('{"Name":"a","Group":{"Inner":"b","Other":""}}');
+    for (const record of ["{}", '{"Name":"a"}', '{"Name":"a","Group":{}}', '{"Name":"a","Group":{"Other":"c"}}'])
+      expect([record, canonicalOf(record)]).toEqual([record, undefined]);
   });
 
   test("the members of operations are read", () => {
