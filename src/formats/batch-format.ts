@@ -39,7 +39,7 @@ export interface SentOperation {
   readonly ifMatch: string | undefined;
   readonly record: Decoded | undefined;
   /**
-   * All values of the record (create) or its changes (update), if what was sent can be written as canonical JSON. Then they are valid, `id` is the ID in
+   * All values of the record (create) or its changes (update), if the record can be written as canonical JSON. Then they are valid, `id` is the ID in
    * the record, and `record` is parsed again whenever its input is read.
    */
   readonly canonical?: SentChanges | undefined;

@@ -29,7 +29,7 @@ export function completeNewRecord(resource: Resource, json: string): string | un
   return new Completion(json).object(members);
 }
 
-/** Copies an object, and adds what is missing. */
+/** Copies an object, and adds the missing members. */
 class Completion {
   readonly #json: string;
   #at = 0;

@@ -24,7 +24,7 @@ export class CanonicalRecord implements Decoded {
 /** Maximum UTF-16 units of a record that is tried as canonical JSON. */
 const maxCanonicalLength = 16 * 1024;
 
-/** Returns all values (create) or the changes (update) in the JSON of a record if what was sent is canonical and valid; otherwise undefined. */
+/** Returns all values (create) or the changes (update) in the JSON of a record if the JSON is canonical and valid; otherwise undefined. */
 export function canonicalIn(operation: Operation, resource: Resource, json: string): SentChanges | undefined {
   if (json.length > maxCanonicalLength || operation === "delete") return undefined;
   if (operation === "update") return matchCanonicalChanges(resource, json);

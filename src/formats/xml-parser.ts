@@ -42,7 +42,7 @@ class XmlScanner {
 
   /** Skips white space. Returns whether there was any. */
   protected skipSpace(): boolean {
-    // Mostly there is none. Then the pattern is not needed.
+    // Most often, no space is there, and the pattern is not needed.
     return this.text.charCodeAt(this.at) <= 0x20 && this.skip(spacePattern);
   }
 
