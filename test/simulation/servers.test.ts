@@ -24,6 +24,7 @@ describe("servers in a simulation", () => {
     const sum = (name: keyof ServerReport["counts"]) => reports.reduce((total, { counts }) => total + counts[name], 0);
     expect(sum("requests")).toBeGreaterThan(1000);
     expect(sum("commits")).toBeGreaterThan(200);
+    expect(sum("transactions")).toBeGreaterThan(20);
     for (const name of ["kills", "reloads", "restores", "renewals", "failovers", "restarts", "revocations"] as const)
       expect(sum(name)).toBeGreaterThan(5);
   }, 60_000);

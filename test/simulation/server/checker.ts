@@ -1,5 +1,7 @@
 // Checks every response of a simulated server against what the database had while the request was in flight.
 
+import { parseRun } from "../../../src/model/run.ts";
+import type { BatchOperation } from "./clients.ts";
 import type { Received } from "./network.ts";
 import type { Entry, Moment, Truth } from "./truth.ts";
 
@@ -25,6 +27,12 @@ interface ShownChange {
   readonly ID: number;
   readonly ETag: string | null;
   readonly Record: unknown;
+}
+
+/** The result of an operation of a batch request. */
+interface BatchResult {
+  readonly Changed?: boolean;
+  readonly Record?: { readonly ID: number };
 }
 
 export interface FeedPage {
@@ -126,6 +134,27 @@ export class ServerChecker {
     });
     if (!isThere) this.fault(`${operation} ${record} ${token ?? ""} was acknowledged, but is not in the database`);
     if (operation !== "delete") this.#learn(`record ${record}`, received, expected);
+  }
+
+  /** Checks a batch request that was acknowledged: its changes must be in the database, one after the other, where its run says. */
+  onBatch(received: Received, operations: readonly BatchOperation[], firstSentAt: number): void {
+    const { Run, Results } = JSON.parse(received.text) as { Run: string | null; Results: readonly BatchResult[] };
+    if (Results.length !== operations.length)
+      this.fault(`${Results.length} results of a batch of ${operations.length} operations`);
+    const changed = Results.flatMap(({ Changed, Record }, index) => {
+      const { Method = "", Resource } = operations[index] ?? {};
+      return Changed && Record ? [{ Method, record: `${Resource} ${Record.ID}`, shown: JSON.stringify(Record) }] : [];
+    });
+    const { first } = parseRun(Run ?? "") ?? { first: 0 };
+    const isThere = this.#truth.moments.slice(firstSentAt, received.madeAt + 1).some(({ lineage, revision }) => {
+      const entries = lineage.slice(0, revision).slice(first - 1, first - 1 + changed.length);
+      return changed.every(({ Method, record, shown }, index) => {
+        const entry = entries[index];
+        return entry?.record === record && (Method === "DELETE" || entry.shown === shown);
+      });
+    });
+    const isRight = Run === null ? changed.length === 0 : first > 0 && isThere;
+    if (!isRight) this.fault(`the batch ${Run} was acknowledged, but is not in the database: ${received.text}`);
   }
 
   /** Checks an update or delete with `If-Match` that was made. @param tag the tag */

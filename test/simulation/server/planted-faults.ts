@@ -51,7 +51,7 @@ export const plantedServerFaults: Readonly<Record<string, PlantedServerFault>> =
   },
   "a stale 304": {
     report: /304 although the list has changed|is of two contents/,
-    seed: 2,
+    seed: 1,
     install: () =>
       replaced(
         Collection.prototype,
@@ -65,7 +65,7 @@ export const plantedServerFaults: Readonly<Record<string, PlantedServerFault>> =
   },
   "an idempotency record before its commit": {
     report: /was acknowledged, but is not in the database/,
-    seed: 12,
+    seed: 7,
     engine: (engine, database, random) => ({
       ...engine,
       commit: async (intents, options) => {
@@ -75,9 +75,18 @@ export const plantedServerFaults: Readonly<Record<string, PlantedServerFault>> =
       },
     }),
   },
+  "a batch request without its idempotency record": {
+    report: /was made twice/,
+    seed: 2,
+    engine: (engine) => ({
+      ...engine,
+      commitAtomically: (batches, onOutcomes, options) =>
+        engine.commitAtomically(batches, onOutcomes, { ...options, idempotency: undefined }),
+    }),
+  },
   "a snapshot of another history": {
     report: /which it was not at any moment|is not the list of any moment/,
-    seed: 1,
+    seed: 2,
     engine: (engine) => {
       const rows = new Map<number, { readonly epoch: string; readonly chunks: readonly (readonly RecordRow[])[] }>();
       return {
@@ -97,7 +106,7 @@ export const plantedServerFaults: Readonly<Record<string, PlantedServerFault>> =
       };
     },
   },
-  "a lost wake-up": { report: /a long poll ended empty/, seed: 19, secretlyLost: 0.7 },
+  "a lost wake-up": { report: /a long poll ended empty/, seed: 27, secretlyLost: 0.7 },
   "a key is checked before the body only": {
     report: /with the revoked key/,
     seed: 9,
@@ -112,7 +121,7 @@ export const plantedServerFaults: Readonly<Record<string, PlantedServerFault>> =
   },
   "If-Match is not checked": {
     report: /although If-Match had another version/,
-    seed: 16,
+    seed: 50,
     engine: (engine) => ({
       ...engine,
       commit: (intents, options) =>

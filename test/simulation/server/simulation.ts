@@ -2,6 +2,7 @@
 // write, read and follow while processes are killed, reloaded and frozen, calls to the database fail or hang, responses are lost, an operator restores
 // and renews the database and revokes keys, and a failover loses commits. The checker compares every response with what the database had.
 
+import type { Outcome } from "../../../src/model/change.ts";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { publicResources } from "../../../src/model/resource.ts";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
@@ -35,6 +36,7 @@ export interface ServerReport {
 const events = [
   "requests",
   "commits",
+  "transactions",
   "kills",
   "reloads",
   "restores",
@@ -397,6 +399,15 @@ class ServerSimulation {
         this.#counts.commits++;
         this.#truth.onCommit(intents, outcomes);
         return outcomes;
+      },
+      commitAtomically: async (batches, onOutcomes, options) => {
+        const all = Array.from(batches);
+        const decided: (readonly Outcome[])[] = [];
+        const result = await engine.commitAtomically(all, (outcomes) => void decided.push(outcomes), options);
+        this.#counts.transactions += Number(result.kind === "committed" && decided.length > 0);
+        if (result.kind === "committed") this.#truth.onCommitTogether(all.flat(), decided.flat());
+        for (const outcomes of decided) await onOutcomes(outcomes);
+        return result;
       },
       replaceEpoch: async (site, epoch) => {
         const head = (await engine.replaceEpoch?.(site, epoch)) as { epoch: string; revision: number };

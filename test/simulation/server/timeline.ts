@@ -45,6 +45,15 @@ export function withTimeline(engine: Engine, current: () => number | undefined):
       const outcomes = await engine.commit(intents.map(withoutTimeline), options);
       return outcomes.map((outcome) => (outcome.kind === "done" ? { ...outcome, timeline } : outcome));
     },
+    commitAtomically: (batches, onOutcomes, options) => {
+      const timeline = current();
+      return engine.commitAtomically(
+        Array.from(batches, (intents) => intents.map(withoutTimeline)),
+        (outcomes) =>
+          onOutcomes(outcomes.map((outcome) => (outcome.kind === "done" ? { ...outcome, timeline } : outcome))),
+        options,
+      );
+    },
     replaceEpoch: async (...args) => on((await engine.replaceEpoch?.(...args)) as Head),
   };
 }

@@ -87,6 +87,14 @@ export class Truth {
     });
   }
 
+  /** Records what a transaction of several batches did: nobody may see a part of it. */
+  onCommitTogether(intents: readonly Intent[], outcomes: readonly Outcome[]): void {
+    const before = this.moments.length;
+    this.onCommit(intents, outcomes);
+    const added = this.moments.splice(before);
+    this.moments.push(...added.slice(-1));
+  }
+
   /** Records that the database went back to an earlier moment, and which site and epoch the clients use then. */
   onRollback({ lineage, revision, records, keys }: Moment, site: number, epoch: string): void {
     this.#site = site;
