@@ -20,6 +20,7 @@ let isWaiting = false;
 let expected = 0;
 let received = "";
 let failures = 0;
+let lastFailure = "";
 let hasBegun = false;
 
 /** Returns the next request. Each write stores another name, so that it changes the record. */
@@ -36,6 +37,8 @@ socket.on("data", (bytes) => {
   expected ||= end + 4 + Number(/content-length: (\d+)/i.exec(received)?.[1]);
   if (received.length < expected) return;
   const isOk = received.startsWith("HTTP/1.1 200");
+  // The status and the body.
+  if (!isOk) lastFailure = received.slice(9, expected).replace(/\r\n.*\r\n/s, ": ");
   received = received.slice(expected);
   expected = 0;
   if (isOk && !hasBegun) {
@@ -68,7 +71,7 @@ socket.on("connect", () => {
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
-    if (line === "mark") [waits, failures] = [[], 0];
+    if (line === "mark") [waits, failures, lastFailure] = [[], 0, ""];
     // A request without a response counts with the time that it has waited so far.
     const all = isWaiting ? [...waits, performance.now() - due] : waits;
     if (line === "report") console.log(JSON.stringify(summary(all)));
@@ -78,5 +81,5 @@ createInterface({ input: process.stdin })
 function summary(all) {
   const sorted = all.toSorted((a, b) => a - b);
   const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-  return { failures, count: sorted.length, p50: at(0.5), p999: at(0.999), longest: sorted.at(-1) ?? 0 };
+  return { failures, lastFailure, count: sorted.length, p50: at(0.5), p999: at(0.999), longest: sorted.at(-1) ?? 0 };
 }

@@ -7,6 +7,8 @@ export interface Waits {
   readonly count: number;
   /** Number of requests with another status than 200. Each was repeated until it was successful. */
   readonly failures: number;
+  /** Status and body of the last of them; empty if there was none. */
+  readonly lastFailure: string;
   readonly p50: number;
   readonly p999: number;
   readonly longest: number;

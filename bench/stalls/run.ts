@@ -80,6 +80,7 @@ async function measureEngine(run: Run, databases: Databases, noisy?: string): Pr
       });
       if (!measured) continue;
       run.rows.push(rowOf(databases.engine, stall, measured));
+      if (measured.waits.failures > 0) console.log(measured.waits.lastFailure);
       console.log(run.rows.at(-1));
     }
   } finally {
