@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { unavailableError } from "../../model/errors.ts";
 import { storeBehindCode } from "../database/required-head.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
-import { codeOf } from "./errors.ts";
+import { codeOf, unresponsiveError } from "./errors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the statement selects
 export type ResultRow = Record<string, any>;
@@ -240,12 +240,15 @@ interface TimeLimit {
   readonly stop: () => void;
 }
 
-/** Starts a time limit for calls of the database. When the time is over, `passed` rejects with ProblemError `unavailable`. */
-export function createTimeLimit(milliseconds: number): TimeLimit {
+/**
+ * Starts a time limit for calls of the database. When the time is over, `passed` rejects with ProblemError `unavailable`.
+ * @param firstMs milliseconds until the first restart, if part of the time is over already
+ */
+export function createTimeLimit(milliseconds: number, firstMs = milliseconds): TimeLimit {
   const { promise: passed, reject: fail } = Promise.withResolvers<never>();
   passed.catch(() => {});
-  const expire = () => fail(unavailableError(`the database did not respond within ${milliseconds} ms`));
-  let timer = setTimeout(expire, milliseconds);
+  const expire = () => fail(unresponsiveError(milliseconds));
+  let timer = setTimeout(expire, firstMs);
   return {
     passed,
     fail,

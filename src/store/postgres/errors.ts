@@ -43,6 +43,11 @@ export function fromPostgres(error: unknown): unknown {
   return error;
 }
 
+/** Returns the ProblemError for a call that the database has not answered in time. */
+export function unresponsiveError(timeoutMs: number): ProblemError {
+  return unavailableError(`the database did not respond within ${timeoutMs} ms`);
+}
+
 /** Returns the ProblemError for a write with an unknown outcome. */
 export function unknownOutcomeError(error: unknown): ProblemError {
   return unavailableError(`${errorMessage(fromPostgres(error))}; the write may have been done all the same`, error);

@@ -41,8 +41,9 @@ const maxReads = 3;
 
 /** A pool of connections to the primary. A connection is opened when a call needs it. */
 export class Pool {
+  /** The time limit of one call, in milliseconds. */
+  readonly timeoutMs: number;
   readonly #primary: Primary;
-  readonly #timeoutMs: number;
   readonly #connections: ConnectionQueue;
 
   /**
@@ -51,17 +52,18 @@ export class Pool {
    */
   constructor(primary: Primary, size: number, timeoutMs = primary.address.timeoutMs) {
     this.#primary = primary;
-    this.#timeoutMs = timeoutMs;
+    this.timeoutMs = timeoutMs;
     this.#connections = new ConnectionQueue(primary, size);
   }
 
   /**
    * Runs `work` with a connection. If `work` fails or does not end in time, the connection is closed.
+   * @param firstMs milliseconds until the first response, if the caller has waited before
    * @throws ProblemError `unavailable`, or the error of `work`
    */
-  async use<T>(work: Work<T>): Promise<T> {
+  async use<T>(work: Work<T>, firstMs = this.timeoutMs): Promise<T> {
     if (this.#connections.isClosed) throw unavailableError("the database was closed");
-    const limit = createTimeLimit(this.#timeoutMs);
+    const limit = createTimeLimit(this.timeoutMs, firstMs);
     const call: Call = { connection: undefined, isCommitting: false, hasFailed: false };
     const acquiring = this.#acquire(call);
     try {
@@ -88,13 +90,13 @@ export class Pool {
   }
 
   /** Runs `work`, which must not change anything, as `use` does. Repeats it if the connection was lost or its host is behind or was replaced. */
-  async read<T>(work: Work<T>): Promise<T> {
+  async read<T>(work: Work<T>, firstMs = this.timeoutMs): Promise<T> {
     const started = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.use(work);
+        return await this.use(work, firstMs);
       } catch (error) {
-        const isLate = attempt === maxReads || performance.now() - started > this.#timeoutMs / 4;
+        const isLate = attempt === maxReads || performance.now() - started > firstMs / 4;
         if (isLate || !isWorthRepeating(error)) throw error;
       }
     }

@@ -1,6 +1,5 @@
 // Reads of one site: one record, a page of records, or all rows. And reads of its journal.
 
-import { Semaphore } from "../../lib/concurrency.ts";
 import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
 import type { Engine, RecordRow, SinceOptions, SiteContents, SiteReadResult, SiteRows } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
@@ -9,7 +8,8 @@ import { contiguousChanges } from "../database/journal.ts";
 import { parseCounts } from "../database/record-counts.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
-import type { CallProgress, Pool } from "./pool.ts";
+import { LoadQueue } from "./load-queue.ts";
+import type { Pool } from "./pool.ts";
 import { lookUp, sql } from "./statements.ts";
 import { awaitAll } from "./transaction.ts";
 
@@ -25,20 +25,7 @@ const rowsPerChunk = 500;
  * @param maxLoads maximum sites that are read as a whole at once: fewer than the connections of `pool`, because a load uses a connection for seconds
  */
 export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): SiteReads {
-  const loadSemaphore = new Semaphore(maxLoads);
-
-  function readSite<T>(site: number, use: (contents: SiteContents) => Promise<T>, requiredHead?: Head): Promise<T> {
-    return pool.read(async (connection, progress) => {
-      const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
-      const [sites, entries] = await connection.script(texts.join("; "));
-      const last = entries?.[0] as Change | undefined;
-      const rowChunks = readChunks(connection, progress, site);
-      const result = await use({ ...toReadResult(connection, sites?.[0], requiredHead), last, rowChunks });
-      await connection.script(sql.endRead);
-      return result;
-    });
-  }
-
+  const loads = new LoadQueue(maxLoads, pool.timeoutMs);
   return {
     readRecord: (site, resource, id, requiredHead) =>
       pool.read(async (connection) => {
@@ -58,11 +45,40 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
       }),
     readRows: (site, keys) => pagePool.read((connection) => readRows(connection, site, keys)),
     readSite: (site, use, requiredHead) => {
-      const read = () => readSite(site, use, requiredHead);
+      const read = (firstMs?: number) =>
+        pool.read((connection, progress) => {
+          const onResponse = () => {
+            progress.restartTimeLimit();
+            loads.markResponse();
+          };
+          return readWholeSite(connection, { site, use, requiredHead, onResponse });
+        }, firstMs);
       // The system site does not wait, because all requests need it.
-      return site === systemSite ? read() : loadSemaphore.run(read);
+      return site === systemSite ? read() : loads.run(read);
     },
   };
+}
+
+interface WholeSiteRead<T> {
+  readonly site: number;
+  readonly use: (contents: SiteContents) => Promise<T>;
+  readonly requiredHead: Head | undefined;
+  /** Called after each response of the database, if more are needed. */
+  readonly onResponse: () => void;
+}
+
+async function readWholeSite<T>(
+  connection: PostgresConnection,
+  { site, use, requiredHead, onResponse }: WholeSiteRead<T>,
+): Promise<T> {
+  const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
+  const [sites, entries] = await connection.script(texts.join("; "));
+  onResponse();
+  const last = entries?.[0] as Change | undefined;
+  const rowChunks = readChunks(connection, onResponse, site);
+  const result = await use({ ...toReadResult(connection, sites?.[0], requiredHead), last, rowChunks });
+  await connection.script(sql.endRead);
+  return result;
 }
 
 /** Reads rows and the state of their site in one transaction, in one round trip. */
@@ -83,12 +99,12 @@ async function readRows(connection: PostgresConnection, site: number, keys: RowK
 
 async function* readChunks(
   connection: PostgresConnection,
-  progress: CallProgress,
+  onResponse: () => void,
   site: number,
 ): AsyncGenerator<readonly RecordRow[]> {
   for await (const rows of connection.pages(sql.rows(site), rowsPerChunk)) {
     yield rows as RecordRow[];
-    progress.restartTimeLimit();
+    onResponse();
   }
 }
 

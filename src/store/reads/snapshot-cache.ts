@@ -28,6 +28,7 @@ import { SingleFlight } from "../../lib/concurrency.ts";
 import { yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
@@ -273,8 +274,8 @@ export class SnapshotCache {
 
   /**
    * Replaces the cached snapshot by the result of `make`, unless a load is in flight. If that load started before `head` was read, its result may be too
-   * old: this waits for it, and then tries again. If it started later, this returns its result, also a failure or another epoch. If every request
-   * loaded again after such a result, all would try a database that hangs or is being restored.
+   * old: this waits for it, and then tries again, unless the database did not respond. If it started later, this returns its result, also a failure or
+   * another epoch. If every request loaded again after such a result, all would try a database that hangs or is being restored.
    */
   #replaceSnapshot(
     site: number,
@@ -286,7 +287,11 @@ export class SnapshotCache {
     if (!running)
       return this.#loadsInFlight.run(site, async () => requireAtLeast(this.#cacheIfNewer(await make()), head));
     const again = () => this.getOrLoad(site, head, loadsStartedBefore);
-    if (running.number <= loadsStartedBefore) return running.promise.then(again, again);
+    const againUnlessUnavailable = (error: unknown) => {
+      if (error instanceof ProblemError) throw error;
+      return again();
+    };
+    if (running.number <= loadsStartedBefore) return running.promise.then(again, againUnlessUnavailable);
     return running.promise.then((made) => (made.epoch === head.epoch ? again() : made));
   }
 

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import type { Change, JournalEntry } from "../../../../src/model/change.ts";
 import type { RecordRow } from "../../../../src/model/engine.ts";
+import { unavailableError } from "../../../../src/model/errors.ts";
 import type { Head } from "../../../../src/model/head.ts";
 import { brand } from "../../../../src/resources/brand.ts";
 import type { WholeSite } from "../../../../src/store/database/read-all-rows.ts";
@@ -11,6 +12,7 @@ import { SiteViews } from "../../../../src/store/reads/site-views.ts";
 import { UncachedSite } from "../../../../src/store/reads/uncached-site.ts";
 import { createManualEngine, type ManualEngine, type PendingCall } from "../../../support/engine/manual-engine.ts";
 import { loadUpToDate } from "../../../support/engine/snapshots.ts";
+import { failureOf } from "../../../support/failure.ts";
 
 const plenty = 1 << 30;
 const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
@@ -81,6 +83,21 @@ test("a failed load does not fail later requests", async () => {
   (await manual.next("load")).resolve(contentsAt(1));
   expect(nameIn(await late)).toBe("r1");
   expect(await early).toBe("lost");
+});
+
+test("a load that the database does not respond to fails the requests that wait for it, so that none waits twice", async () => {
+  const manual = createManualEngine();
+  const siteViews = new SiteViews(manual.engine, [brand], plenty);
+  const early = failureOf(loadUpToDate(siteViews, 1));
+  await tellHead(manual, 1);
+  (await manual.next("load")).resolve(contentsAt(0, ""));
+  const load = await manual.next("load");
+  const late = failureOf(loadUpToDate(siteViews, 1));
+  await tellHead(manual, 1);
+  expect(await manual.waiting()).toEqual([]);
+  load.reject(unavailableError("the database did not respond"));
+  expect((await late).message).toBe((await early).message);
+  expect(await manual.waiting()).toEqual([]);
 });
 
 test("requests that wait for a load share the next one and its failure, so that none waits for the failures of all others", async () => {

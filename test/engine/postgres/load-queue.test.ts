@@ -1,0 +1,97 @@
+// Reads of whole sites wait for each other, but not for a database that hangs.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Engine } from "../../../src/model/engine.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { LoadQueue } from "../../../src/store/postgres/load-queue.ts";
+import { createIntent } from "../../support/engine/intents.ts";
+import { failureOf } from "../../support/failure.ts";
+import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { waitUntil } from "../../support/time.ts";
+
+setDefaultTimeout(60_000);
+
+const sites = Array.from({ length: 24 }, (_, at) => at + 1);
+const late = "the database did not respond within 1000 ms";
+
+let server: TestPostgres;
+let engine: Engine;
+beforeAll(async () => {
+  server = await startPostgres();
+  engine = await openEngine(`${await server.createDatabase()}?statement_timeout=1000`, allResources);
+  await waitUntil(async () => {
+    const outcomes = await engine.commit(sites.map((site) => createIntent({ site }))).catch(() => []);
+    return outcomes.length > 0;
+  }, "a record in each site");
+});
+afterAll(async () => {
+  await engine.close();
+  await server.remove();
+});
+
+test("while the database hangs, reads of many sites fail at the same time, and then succeed again", async () => {
+  const messages: string[] = [];
+  await server.signal("SIGSTOP");
+  try {
+    const reads = sites.map((site) =>
+      failureOf(readAllRows(engine, site)).then(({ message }) => messages.push(message)),
+    );
+    await Promise.race(reads);
+    // This fails when a further time limit has passed.
+    await failureOf(engine.readHeads([1]));
+    expect(messages).toEqual(sites.map(() => late));
+    await Promise.all(reads);
+  } finally {
+    await server.signal("SIGCONT");
+  }
+  const read = () => Promise.all(sites.map((site) => readAllRows(engine, site))).catch(() => undefined);
+  const found = await waitUntil(read, "a database that responds");
+  expect(found.map(({ rows }) => rows.length)).toEqual(sites.map(() => 1));
+});
+
+test("a read that waits does not fail while the database responds to those before it", async () => {
+  const queue = new LoadQueue(1, 300);
+  const other = new LoadQueue(1, 300);
+  const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
+  const timer = setInterval(() => queue.markResponse(), 10);
+  const first = queue.run(() => isOver);
+  const second = queue.run(async (remainingMs) => remainingMs);
+  void other.run(() => isOver);
+  expect((await failureOf(other.run(async () => {}))).message).toBe("the database did not respond within 300 ms");
+  clearInterval(timer);
+  finish();
+  await first;
+  expect(await second).toBeGreaterThan(200);
+});
+
+test("the time that a read has waited counts when its turn comes after a read that failed", async () => {
+  const queue = new LoadQueue(1, 20_000);
+  const started = performance.now();
+  const { promise: isOver, reject: fail } = Promise.withResolvers<void>();
+  const first = failureOf(queue.run(() => isOver));
+  const second = queue.run(async (remainingMs) => remainingMs);
+  await waitUntil(() => performance.now() > started + 20, "some milliseconds");
+  fail(new Error("lost"));
+  await first;
+  expect(await second).toBeLessThan(19_990);
+});
+
+test("at most the given number of reads run at once, in the order of their calls, also after failures", async () => {
+  const queue = new LoadQueue(2, 20_000);
+  const order: number[] = [];
+  let running = 0;
+  let most = 0;
+  const run = (at: number) =>
+    queue.run(async () => {
+      order.push(at);
+      most = Math.max(most, ++running);
+      await Promise.resolve();
+      running--;
+      if (at % 3 === 0) throw new Error("lost");
+    });
+  await Promise.allSettled(Array.from({ length: 12 }, (_, at) => run(at)));
+  expect(most).toBe(2);
+  expect(order).toEqual(Array.from({ length: 12 }, (_, at) => at));
+});
