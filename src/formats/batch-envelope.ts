@@ -138,9 +138,18 @@ export function tooManyOperationsError(): ProblemError {
   return new ProblemError("too-large", `a batch has at most ${maxBatchOperations} operations; divide it`);
 }
 
-/** Returns the error of an operation that exceeds `maxItemLength`. */
+/** Maximum UTF-16 units of an operation that cannot have more than `maxItemLength` bytes. A unit has at most three bytes in UTF-8. */
+const maxCertainLength = Math.floor(maxItemLength / 3);
+
+/** @throws ProblemError `too-large` if the operation has more than `maxItemLength` bytes @param end the index after the operation */
+export function requireShort({ text, begin, number }: OperationPlace, end: number): void {
+  if (end - begin <= maxCertainLength) return;
+  if (Buffer.byteLength(text.slice(begin, end)) > maxItemLength) throw longOperationError(number);
+}
+
+/** Returns the error of an operation that has more than `maxItemLength` bytes. */
 export function longOperationError(number: number): ProblemError {
-  const detail = `is longer than ${maxItemLength} characters; its end may be missing`;
+  const detail = `is longer than ${maxItemLength} bytes; its end may be missing`;
   return new ProblemError("too-large", `operation ${number} ${detail}`, {
     fieldErrors: [{ operation: number, field: "", detail }],
   });

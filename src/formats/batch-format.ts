@@ -13,7 +13,7 @@ export interface BatchFormat {
    * @param body at most 8 MiB, which is not changed until the generator ends
    * @param resources the resources that have endpoints
    * @throws ProblemError `bad-request` or `unsupported-media-type` if the body cannot be read, and `too-large` if it has more than
-   * `maxBatchOperations`, or an operation has more than `maxItemLength` characters. Field errors have the number of the operation
+   * `maxBatchOperations`, or an operation has more than `maxItemLength` bytes. Field errors have the number of the operation
    */
   operations(body: Uint8Array, resources: readonly Resource[]): Generator<SentOperation | undefined, void, undefined>;
   /** The start of a response, before the first result. @param run null if nothing was stored */

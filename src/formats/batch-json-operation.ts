@@ -14,6 +14,7 @@ import {
   noSuchMember,
   type OperationPlace,
   operationError,
+  requireShort,
 } from "./batch-envelope.ts";
 import type { SentOperation } from "./batch-format.ts";
 import { CanonicalRecord, canonicalIn, type RecordOfOperation, toCanonical } from "./canonical-record.ts";
@@ -25,7 +26,7 @@ import { malformedErrorAt, maxItemLength, maxValues, type Position, positionOf }
 /**
  * Reads an operation.
  * @param from the position of the operation in the body, for errors
- * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` characters
+ * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` bytes
  */
 export function readJsonOperation(place: OperationPlace, from: Position, envelopes: EnvelopeParser): SentOperation {
   return new OperationReader(place, from).read(envelopes);
@@ -69,6 +70,7 @@ class OperationReader {
     const { begin, number } = this.#place;
     if (!this.#skip("{")) throw this.#otherValueError();
     this.#members();
+    requireShort(this.#place, this.#at);
     const sent = {
       Method: this.#value(methodIndex),
       Resource: this.#value(resourceIndex),

@@ -12,6 +12,7 @@ import {
   noSuchMember,
   type OperationPlace,
   operationError,
+  requireShort,
 } from "./batch-envelope.ts";
 import type { SentOperation } from "./batch-format.ts";
 import { toCanonical } from "./canonical-record.ts";
@@ -30,7 +31,7 @@ const attributeNames = memberNames.filter((name) => name !== "Record");
 /**
  * Reads an operation, an element in the root element.
  * @param from the position of the operation in the body, for errors
- * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` characters
+ * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` bytes
  */
 export function readXmlOperation(place: OperationPlace, from: Position, envelopes: EnvelopeParser): SentOperation {
   const { text, begin, number } = place;
@@ -38,6 +39,7 @@ export function readXmlOperation(place: OperationPlace, from: Position, envelope
   const limit = Math.min(text.length, begin + maxItemLength);
   const end = endOfElement(text, begin, operationElement, limit);
   if (end === undefined && limit < text.length) throw longOperationError(number);
+  requireShort(place, end ?? limit);
   const { root, isCut } = parseOperation(number, text.slice(begin, end), from);
   const faults: FieldError[] = [];
   const sent = attributesOf(root, faults);

@@ -262,11 +262,12 @@ describe("JSON", () => {
     const long = errorOf(json, list(good, `{"Record":{"Name":"${"x".repeat(1 << 20)}"}}`, good));
     expect([long.code, long.message]).toEqual([
       "too-large",
-      "operation 2 is longer than 1048576 characters; its end may be missing",
+      "operation 2 is longer than 1048576 bytes; its end may be missing",
     ]);
     expect(long.fieldErrors[0]?.operation).toBe(2);
     const fitting = `{"Method":"POST","Resource":"brands","Record":{"Name":"${"x".repeat((1 << 20) - 58)}"}}`;
     expect(operationsIn(json, list(fitting, good))).toMatchObject([{ length: 1 << 20 }, {}]);
+    expect(errorOf(json, list(good, fitting.replace("x", "é"))).code).toBe("too-large");
     expect(operationsIn(json, list(...Array(10_000).fill(good)))).toHaveLength(10_000);
     const many = errorOf(json, list(...Array(10_001).fill(good)));
     expect([many.code, many.message]).toEqual(["too-large", "a batch has at most 10000 operations; divide it"]);
