@@ -82,6 +82,8 @@ async function useByKeys(url: string): Promise<void> {
   await engine.readPage(1, "brand", { limit: 10, offset: 0 });
   await engine.readRowsAfter(1, "brand", { after: 0, limit: 10 });
   await engine.readRows(1, [{ resource: "brand", id: 1 }]);
+  const update = createIntent({ id: 1, operation: "update", values: { Name: "together" } });
+  await engine.commitAtomically([[update]], () => {}, { run: { id: "k3J9aZ0q", size: 1 } });
   await engine.readWebhookStates([{ site: 1, webhook: 1 }]);
   await engine.close();
 }
