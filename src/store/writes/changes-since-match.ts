@@ -6,6 +6,7 @@
 
 import type { Intent, MatchCondition, RecordChange } from "../../model/change.ts";
 import { textAt } from "../../model/record.ts";
+import { parseRecord } from "./parsed-record.ts";
 import { ValueIndex } from "./value-index.ts";
 
 /** Maximum journal entries of a site that one transaction reads for this. Reading them takes about 50 ms. */
@@ -94,7 +95,7 @@ export class ChangesSinceMatch {
     const field = this.#fieldsOf(site, resource)?.get(nameOf(condition));
     if (!field || field.knownAfter > condition.revision) return false;
     const isFound = operation !== "create";
-    if (isFound && (body == null || textAt(JSON.parse(body), condition.keys) !== condition.value)) return false;
+    if (isFound && (body == null || textAt(parseRecord(body), condition.keys) !== condition.value)) return false;
     return field.values.count(condition.value) === (isFound && field.values.has(id as number, condition.value) ? 1 : 0);
   }
 
@@ -132,7 +133,7 @@ class ValuesInMemory implements FieldValues {
 
 function applyChange({ keys, values }: FieldChanges, { id, operation, body }: RecordChange): void {
   if (operation === "delete") values.delete(id);
-  else values.set(id, textAt(JSON.parse(body), keys));
+  else values.set(id, textAt(parseRecord(body), keys));
 }
 
 function keyOf(site: number, resource: string): string {

@@ -2,6 +2,7 @@
 
 import { type Intent, type RejectedOutcome, versionOf } from "../../model/change.ts";
 import { merge, type Values, withId } from "../../model/record.ts";
+import { parseRecord, stringifyRecord } from "./parsed-record.ts";
 
 /** The row of a record. A deleted record keeps its row, without a body, so that its ID is not used again. */
 interface StoredRow {
@@ -49,10 +50,10 @@ function meetsConditions({ ifVersion, ifNotVersion }: Intent, { revision }: Stor
 }
 
 function decideUpdate(id: number, valuesJson: string, revision: number, body: string): Decision {
-  const record = JSON.parse(body) as object;
+  const record = parseRecord(body);
   const merged = merge(record, JSON.parse(valuesJson) as Values);
   if (merged === record) return { kind: "unchanged", id, revision, body };
-  return { kind: "change", id, body: JSON.stringify(merged) };
+  return { kind: "change", id, body: stringifyRecord(merged) };
 }
 
 /** Decides the operation `restore`. Its conditions apply to deleted records too: the revision of a deleted record is the revision of the delete. */
