@@ -34,6 +34,19 @@ export interface RecordCount {
 /** By the resource's name. A resource without records may be missing. */
 export type RecordCounts = Readonly<Record<string, RecordCount>>;
 
+/** Which rows a search reads: the rows with the ID `id`, if it is given, and the rows whose JSON contains `text`. */
+export interface RowSearch {
+  readonly id: number | undefined;
+  readonly text: string;
+}
+
+/** The rows of several sites. */
+export interface RowsOfSites {
+  /** The number of sites that were read. */
+  readonly siteCount: number;
+  readonly rows: readonly (RecordRow & { readonly site: number })[];
+}
+
 export interface SinceOptions {
   readonly epoch?: string;
   readonly timeline?: number | undefined;
@@ -211,6 +224,14 @@ export interface Engine extends EngineCommits, EngineMaintenance, EngineMonitori
    * @param requiredHead as for `readRecord`
    */
   readSite<T>(site: number, use: (contents: SiteContents) => Promise<T>, requiredHead?: Head): Promise<T>;
+
+  /**
+   * Searches the first of `sites`, as many as one query reads in a short time. Deleted records are left out. The rows are grouped by site and resource, and
+   * in ID order. `siteCount` is 0 if the first site is large, or if too many of its rows match: use `readSite` for it. Only an engine whose `readSite` takes
+   * several round trips has this method.
+   * @param sites IDs in ascending order
+   */
+  readMatchingRows?(sites: readonly number[], search: RowSearch): Promise<RowsOfSites>;
 
   /**
    * Returns the changes after `revision`, in order; undefined if some were pruned.

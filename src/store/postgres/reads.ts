@@ -9,11 +9,14 @@ import { parseCounts } from "../database/record-counts.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { LoadQueue } from "./load-queue.ts";
+import { readMatchingRows } from "./matching-rows.ts";
 import type { Pool } from "./pool.ts";
 import { lookUp, sql } from "./statements.ts";
 import { awaitAll } from "./transaction.ts";
 
-type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readRows" | "readSite">;
+type SiteReads = Required<
+  Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readRows" | "readMatchingRows" | "readSite">
+>;
 
 type RowKeys = Parameters<Engine["readRows"]>[1];
 
@@ -43,6 +46,7 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
         const rows = await lookUp(connection, sql.rowsAfter, site, resource, after, limit);
         return { ...toReadResult(connection, rows[0], undefined), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
+    readMatchingRows: (sites, search) => pagePool.read((connection) => readMatchingRows(connection, sites, search)),
     readRows: (site, keys) => pagePool.read((connection) => readRows(connection, site, keys)),
     readSite: (site, use, requiredHead) => {
       const read = (firstMs?: number) =>

@@ -77,6 +77,15 @@ export const sql = {
   rows: (site: number) =>
     `select ${columnsInSite("records")} from records where site_id = ${list([site])} order by ${keyInSite("records")}`,
 
+  counts: (sites: readonly number[]) =>
+    `select id, revision, live, live_revision from sites where id in (${list(sites)})`,
+
+  /** Selects the first `limit` rows of the sites in `$1` that have the ID `$2`, or whose JSON contains `$3`. */
+  matchingRows: (limit: number) => `select found.* from ${given("sites", ["id"])} cross join lateral (
+  select ${columnsOf("records").join(", ")} from records
+  where site_id = given.id and body is not null and (id = $2 or strpos(body, $3) > 0) order by resource, id limit ${list([limit])}
+) as found order by site_id, resource, id limit ${list([limit])}`,
+
   since: (site: number, revision: number, limit: number) =>
     `select ${changeColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
