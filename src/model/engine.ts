@@ -6,13 +6,14 @@
 // - `EngineMaintenance`: operations of commands, on a whole site or on all data
 // - `EngineMonitoring`: notifications of commits, and the state of the database
 // - `WebhookStore` (webhooks.ts): the states, secrets and delivery attempts of webhooks
-// - `CredentialStore`: the sign-in links and sessions of operators
+// - `CredentialStore` (credentials.ts): the sign-in links and sessions of operators
 //
 // An engine is an object whose methods do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`. A wrapper through which the
 // records of the system site are read must share the cache of its engine (system/read-system-records.ts).
 
 import type { Amend } from "./amend.ts";
 import type { Change, Idempotency, Intent, JournalPage, Outcome, RejectedOutcome } from "./change.ts";
+import type { CredentialStore } from "./credentials.ts";
 import type { Head } from "./head.ts";
 import type { WebhookStore } from "./webhooks.ts";
 
@@ -379,38 +380,3 @@ export interface DumpedRow {
 
 /** Saves all rows that `replaceAllData` has replaced, in the order of a dump. */
 export type SaveReplacedRows = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
-
-/**
- * A secret of an operator: a link that signs in once, or the session of a browser. Only its digest is stored, in a table that backups, copies and
- * exports leave out.
- */
-export interface Credential {
-  /** SHA-256 in hexadecimal. */
-  readonly digest: string;
-  readonly kind: "link" | "session";
-  /** ID of the operator. */
-  readonly operator: number;
-  /** Milliseconds since 1970. From this time on, the credential is not accepted. */
-  readonly expiresAt: number;
-}
-
-/** The credentials in a database. They are not part of the journal. Part of `Engine`, with the same errors. */
-interface CredentialStore {
-  /**
-   * Stores a credential, and deletes all expired credentials. Of one operator and kind, the `maxCredentials` that expire last are kept.
-   * @param now milliseconds since 1970
-   */
-  saveCredential(credential: Credential, now: number): Promise<void>;
-
-  /** Returns the credential with this digest, even if it has expired; undefined if it does not exist. */
-  findCredential(digest: string): Promise<Credential | undefined>;
-
-  /** Deletes the credential with this digest and returns it; undefined if it does not exist. Of several calls, only one gets the credential. */
-  consumeCredential(digest: string): Promise<Credential | undefined>;
-
-  /** Deletes all credentials of an operator. */
-  deleteCredentials(operator: number): Promise<void>;
-}
-
-/** Maximum credentials of one kind that an operator can have at the same time. */
-export const maxCredentials = 20;

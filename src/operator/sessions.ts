@@ -2,7 +2,8 @@
 // of their secrets.
 
 import { randomText } from "../lib/text.ts";
-import type { Credential, Engine } from "../model/engine.ts";
+import type { Credential } from "../model/credentials.ts";
+import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { readSystemRecords } from "../system/read-system-records.ts";
 import type { SystemRecords } from "../system/system-records.ts";

@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Credential, maxCredentials } from "../../src/model/credentials.ts";
 import type { Engine } from "../../src/model/engine.ts";
-import { type Credential, maxCredentials } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
 

@@ -1,6 +1,6 @@
 // The database operations on credentials (CredentialStore in model/engine.ts).
 
-import { type Credential, maxCredentials } from "../../model/engine.ts";
+import { type Credential, maxCredentials } from "../../model/credentials.ts";
 import { execute, insert, query, type Row, type Transaction } from "./transaction.ts";
 
 const columns = "digest, kind, operator_id, expires_at";

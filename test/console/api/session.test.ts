@@ -1,7 +1,7 @@
 // Signing in to the console, and the rights of a session (contract section 13).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Credential } from "../../../src/model/engine.ts";
+import type { Credential } from "../../../src/model/credentials.ts";
 import { ProblemError } from "../../../src/model/errors.ts";
 import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
 import { signIn, signOutEverywhere } from "../../../src/operator/sessions.ts";
