@@ -3,7 +3,7 @@
 //     Installs the alternatives from the npm registry into a temporary folder. That takes some minutes, because some packages are compiled.
 // `--profile`: measures the time of a look-up and of a create, by thread, folder and function.
 // `--stalls`: measures how long clients wait during expensive requests and commands. Uses a site of `--brands` (default 100000) on both engines.
-//     Takes about 9 minutes on a quiet machine.
+//     Takes about 12 minutes on a quiet machine.
 // `--feed`: measures the cost of waiting clients and webhooks for other clients, and how soon a change arrives at waiting clients.
 // `--smoke`: makes a short run, which fails on errors, but not on slow responses.
 // `--rounds N`: sets the number of measurements of each server (default 5). The report has the medians.

@@ -13,6 +13,7 @@ const helpText = `
   sites while they are loaded
   lists while they are sorted
   connections: they may take the same amount again, at least 64 MiB
+  batch requests: about 100 MiB each, of which a process accepts four at a time
 
 Every option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.`;
 
