@@ -8,6 +8,12 @@ import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { decideAndWrite, type WriterStatements } from "./decide-and-write.ts";
 
 /**
+ * The memory for pages of the database, in KiB, as SQLite wants it: negative. With the usual size, the changed pages of a long transaction would be
+ * written to the log, read and written again while other writers wait.
+ */
+const [largeCache, usualCache] = [-32_768, -2000];
+
+/**
  * A transaction of several batches, from its begin to its end. The caller may send all batches and the end before it knows the outcome of any. So after
  * a rejected intent, a failure or a replay, further batches are skipped, and the end rolls back.
  */
@@ -24,6 +30,7 @@ export class OpenTransaction {
     this.#sql = sql;
     this.#shared = new BatchTransaction(options, options.run === undefined);
     database.run("begin immediate");
+    database.run(`pragma cache_size = ${largeCache}`);
     try {
       const key = this.#shared.responseKey;
       this.#replay = key && this.#shared.findReplay(sql.response.get(key));
@@ -51,6 +58,7 @@ export class OpenTransaction {
     } finally {
       this.#shared[Symbol.dispose]();
       if (this.#database.inTransaction) this.#database.run("rollback");
+      this.#database.run(`pragma cache_size = ${usualCache}`);
     }
   }
 
