@@ -9,7 +9,7 @@ import { createYielder, nextImmediate } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
 import type { OnOutcomes, TogetherOptions, TogetherResult } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { type BatchState, decideBatch, keysOfBatch } from "../writes/batch.ts";
+import { type BatchResult, type BatchState, decideBatch, keysOfBatch } from "../writes/batch.ts";
 import { type BatchRow, BatchRows } from "../writes/batch-rows.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { addEntries, lockAndRead, sendRows, sendSites } from "./commit.ts";
@@ -95,7 +95,7 @@ class OpenTransaction {
       if (this.#transaction.isAborted) return this.#rollBack(this.#transaction.result);
       next = batches.next();
       if (!next.done) reading = handled(this.#read(next.value, state));
-      await this.#send(sendRows(this.#connection, result));
+      await this.#send(sendEntries(this.#connection, result));
       for (const site of result.sites) this.changedSites.add(site);
     }
     return this.#commit(locked.sites);
@@ -140,6 +140,24 @@ class OpenTransaction {
     await this.#connection.script("rollback");
     return result;
   }
+}
+
+/**
+ * Sends the statements that store the results of a batch of one site. Usually the journal entries are enough, because the records follow from them; not
+ * if a record has several entries, or was created again.
+ */
+function sendEntries(connection: PostgresConnection, result: BatchResult): Promise<unknown>[] {
+  const { entries, rows, newRows, newSites, responses } = result;
+  const [first, last] = [entries[0], entries.at(-1)];
+  const created = entries.filter(({ operation }) => operation === "create").length;
+  const isUsual = rows.size === entries.length && newRows.size === created && newSites.length + responses.length === 0;
+  if (!first || !last || !isUsual) return sendRows(connection, result);
+  const range = { site: first.site_id, first: first.revision, last: last.revision };
+  return [
+    connection.query(sql.insertEntries, entries),
+    ...(created > 0 ? [connection.script(sql.recordsOfEntries(range, "new"))] : []),
+    ...(created < entries.length ? [connection.script(sql.recordsOfEntries(range, "old"))] : []),
+  ];
 }
 
 /** Returns `result`. Its failure is thrown when it is awaited; without this handler, it would be an unhandled rejection until then. */

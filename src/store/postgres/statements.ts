@@ -147,6 +147,18 @@ fetch ${list([limit])} from pages; close pages`,
 
   insertEntries: insert("journal"),
 
+  /**
+   * Stores the records of journal entries that were just inserted, so that their JSON is sent only once.
+   * @param which the entries that have created a record for the first time, or all others. Each record has one entry
+   */
+  recordsOfEntries: (
+    { site, first, last }: Readonly<Record<"site" | "first" | "last", number>>,
+    which: "new" | "old",
+  ) =>
+    `insert into records (site_id, resource, id, revision, body)
+select site_id, resource, id, revision, case when operation <> 'delete' then body end from journal
+where site_id = ${list([site])} and revision between ${list([first])} and ${list([last])} and operation ${which === "new" ? "= 'create'" : `<> 'create' ${replaceRow("records")}`}`,
+
   upsertSites: upsertStatement("sites"),
 
   upsertResponses: upsertStatement("idempotency"),
@@ -214,9 +226,14 @@ function insert(table: TableName, into: string = table): string {
 
 /** Returns a statement that inserts the rows in `$1`, and replaces existing rows with the same keys. */
 export function upsertStatement(table: TableName): string {
+  return `${insert(table)} ${replaceRow(table)}`;
+}
+
+/** Returns the clause of an insert that replaces an existing row with the same key. */
+function replaceRow(table: TableName): string {
   const key = primaryKeyOf(table);
   const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
-  return `${insert(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
+  return `on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
 }
 
 /**
