@@ -3,8 +3,8 @@
 import { BoundedCache } from "../lib/bounded-cache.ts";
 import { toId } from "../model/record.ts";
 import type { RequestAuthorizer } from "./authorization/authorizer.ts";
+import { BatchPlaces } from "./batch/batch-places.ts";
 import { batchRoutes } from "./batch/batch-routes.ts";
-import { BodyPlaces } from "./batch/body-places.ts";
 import { undoRoutes } from "./batch/undo-route.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
@@ -40,7 +40,7 @@ export interface Routes {
 export function createRoutes(dependencies: RouteDependencies): Routes {
   // All routes share these: an idempotency key names one request, wherever it is sent to, and the places bound the memory of the process.
   const idempotencies = new RunningIdempotencyKeys();
-  const batchPlaces = new BodyPlaces();
+  const batchPlaces = new BatchPlaces();
   const routes = new Map<string, Route>([
     ...healthRoutes(dependencies),
     ...resourceRoutes({ ...dependencies, idempotencies }),

@@ -97,7 +97,7 @@ export interface Intent {
   /** Rejects the write if the key or the record of a site has changed since the writer was authorized, so that the writer is authorized again. */
   readonly authorizedBy?: Authorization | undefined;
   readonly actor: string;
-  /** The ID of the run of a command or a console action. A batch request and an undo get theirs in the transaction (`TogetherOptions.run`). */
+  /** The ID of the run of a command or a console action. A batch request and an undo get theirs in the transaction (`AtomicCommitOptions.run`). */
   readonly run?: string | undefined;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;

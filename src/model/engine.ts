@@ -86,15 +86,15 @@ export interface CommitOptions {
 }
 
 /** How several batches are committed together. */
-export interface TogetherOptions {
+export interface AtomicCommitOptions {
   /**
    * Makes all changes one run, whatever run the intents have: `id` is random text, and `size` is the number of all intents. The first change decides
    * the ID of the run (`toRunId`). All intents belong to one site, and none may name a record that the run itself has created (`not-found`).
    */
   readonly run?: { readonly id: string; readonly size: number } | undefined;
-  /** The idempotency key of the whole transaction. `at` is in milliseconds since 1970; `pre` is a text that is stored for a replay. */
+  /** The idempotency key of the whole transaction. `at` is in milliseconds since 1970; `replayData` is a text that is stored for a replay. */
   readonly idempotency?:
-    | (Idempotency & { readonly site: number; readonly at: number; readonly pre: string })
+    | (Idempotency & { readonly site: number; readonly at: number; readonly replayData: string })
     | undefined;
 }
 
@@ -105,7 +105,7 @@ export interface TogetherOptions {
  * - `replayed`: an earlier transaction with the same idempotency key and digest was committed. Nothing is decided.
  * - `idempotency-key-reused`: another request had the idempotency key. Nothing is decided.
  */
-export type TogetherResult =
+export type AtomicCommitResult =
   | { readonly kind: "committed"; readonly run: string | null }
   | { readonly kind: "aborted" | "idempotency-key-reused" }
   | { readonly kind: "replayed"; readonly stored: StoredBatch };
@@ -116,13 +116,13 @@ export interface StoredBatch {
   /** The number of intents. */
   readonly size: number;
   /** The intents that changed nothing, in order. */
-  readonly not: readonly NotStored[];
-  /** As given in `TogetherOptions`. */
-  readonly pre: string;
+  readonly notDone: readonly NotDone[];
+  /** As given in `AtomicCommitOptions`. */
+  readonly replayData: string;
 }
 
 /** An intent that changed nothing: its index, counted from 0, and its outcome. */
-export type NotStored = { readonly index: number } & (
+export type NotDone = { readonly index: number } & (
   | { readonly kind: "unchanged"; readonly id: number; readonly revision: number }
   | RejectedOutcome
 );
@@ -149,8 +149,8 @@ export interface EngineCommits {
   commitAtomically(
     batches: Iterable<readonly Intent[]>,
     onOutcomes: OnOutcomes,
-    options?: TogetherOptions,
-  ): Promise<TogetherResult>;
+    options?: AtomicCommitOptions,
+  ): Promise<AtomicCommitResult>;
 }
 
 /**

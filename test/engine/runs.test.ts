@@ -1,8 +1,8 @@
-// Runs of clients: several batches that an engine commits in one transaction, with one run and one idempotency key (`TogetherOptions`).
+// Runs of clients: several batches that an engine commits in one transaction, with one run and one idempotency key (`AtomicCommitOptions`).
 
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../src/model/change.ts";
-import type { Engine, TogetherOptions, TogetherResult } from "../../src/model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult, Engine } from "../../src/model/engine.ts";
 import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
 import { parseRun } from "../../src/model/run.ts";
 import { engineKinds, testIf, useTwoEngines } from "../support/engine/engines.ts";
@@ -20,13 +20,13 @@ describe.each(engineKinds)("on $name", (kind) => {
   });
   let site = 0;
 
-  const idempotencyOf = (name: string, more: Partial<TogetherOptions["idempotency"]> = {}) => ({
-    ...{ site, keyId: 3, name, digest: "batch:d", at: 1000, pre: '["pre"]' },
+  const idempotencyOf = (name: string, more: Partial<AtomicCommitOptions["idempotency"]> = {}) => ({
+    ...{ site, keyId: 3, name, digest: "batch:d", at: 1000, replayData: '["pre"]' },
     ...more,
   });
   const creates = (...names: string[]) => names.map((name) => createBrand(site, name));
   /** Commits batches. Returns the result, and a text for each outcome. */
-  async function commit(batches: readonly (readonly Intent[])[], options: TogetherOptions = {}, on = engine) {
+  async function commit(batches: readonly (readonly Intent[])[], options: AtomicCommitOptions = {}, on = engine) {
     const kinds: string[] = [];
     const size = batches.flat().length;
     const onOutcomes = (outcomes: readonly Outcome[]) => {
@@ -168,20 +168,20 @@ describe.each(engineKinds)("on $name", (kind) => {
     const first = await commit(batches, { idempotency });
     const run = `${id}-2-4`;
     expect(first.result).toEqual({ kind: "committed", run });
-    const replayed: TogetherResult = {
+    const replayed: AtomicCommitResult = {
       kind: "replayed",
       stored: {
         run,
         size: 4,
-        not: [
+        notDone: [
           { index: 0, kind: "unchanged", id: 1, revision: 1 },
           { index: 2, kind: "rejected", rejectionReason: "not-found" },
         ],
-        pre: '["pre"]',
+        replayData: '["pre"]',
       },
     };
     for (const on of [engine, other])
-      expect(await commit(batches, { idempotency: { ...idempotency, pre: "", at: 2000 } }, on)).toEqual({
+      expect(await commit(batches, { idempotency: { ...idempotency, replayData: "", at: 2000 } }, on)).toEqual({
         result: replayed,
         kinds: [],
       });
@@ -194,7 +194,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     site++;
     const idempotency = idempotencyOf("nothing");
     expect((await commit([], { idempotency })).result).toEqual({ kind: "committed", run: null });
-    const stored = { run: null, size: 0, not: [], pre: '["pre"]' };
+    const stored = { run: null, size: 0, notDone: [], replayData: '["pre"]' };
     expect((await commit([], { idempotency })).result).toEqual({ kind: "replayed", stored });
     const later = { ...idempotency, at: 1000 + idempotencyLifetimeMs };
     expect((await commit([creates("a")], { idempotency: later })).result).toEqual({
@@ -271,7 +271,7 @@ describe.each(engineKinds)("on $name", (kind) => {
     const batches = [creates("a"), creates("b")];
     const failed = engine.commitAtomically(batches, async () => void (await kind.obstruct(url)), options);
     await expect(failed).rejects.toMatchObject({ code: "unavailable" });
-    let result: TogetherResult | undefined;
+    let result: AtomicCommitResult | undefined;
     // All connections of the pool are lost, and the first calls find this out.
     await waitUntil(async () => {
       result = (await commit(batches, options).catch(() => undefined))?.result;

@@ -4,7 +4,7 @@
 import { Database } from "bun:sqlite";
 import { nextImmediate } from "../../src/lib/yielding.ts";
 import type { Outcome } from "../../src/model/change.ts";
-import type { Engine, OnCommit, TogetherOptions, TogetherResult } from "../../src/model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult, Engine, OnCommit } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import {
   createOperationCalls,
@@ -132,8 +132,8 @@ function createEngine(database: Database): Engine {
 function commitAll(
   database: Database,
   batches: Parameters<Engine["commitAtomically"]>[0],
-  options: TogetherOptions,
-): { readonly decided: readonly (readonly Outcome[])[]; readonly result: TogetherResult } {
+  options: AtomicCommitOptions,
+): { readonly decided: readonly (readonly Outcome[])[]; readonly result: AtomicCommitResult } {
   const open = new OpenTransaction(database, statementsOf(database), options);
   try {
     const decided = Array.from(batches, (intents) => open.add(intents)).filter(({ length }) => length > 0);

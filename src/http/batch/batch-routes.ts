@@ -13,8 +13,8 @@ import { rejectOtherEncodings } from "../records/record-body.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { type SiteRoute, siteRoute } from "../route.ts";
 import { type BatchParameters, parseBatchParameters, rejectConditions } from "./batch-parameters.ts";
+import { type BatchPlaces, readBatchBody } from "./batch-places.ts";
 import { respondToBatch } from "./batch-response.ts";
-import { type BodyPlaces, readBatchBody } from "./body-places.ts";
 import type { BatchResults } from "./results.ts";
 import { runAuthorized } from "./run-authorized.ts";
 import { type BatchParts, type BatchRequest, runBatch } from "./run-batch.ts";
@@ -22,7 +22,7 @@ import { type BatchParts, type BatchRequest, runBatch } from "./run-batch.ts";
 interface BatchRouteDependencies extends BatchParts, Pick<HttpDependencies, "resources"> {
   readonly authorizer: RequestAuthorizer;
   readonly idempotencies: RunningIdempotencyKeys;
-  readonly batchPlaces: BodyPlaces;
+  readonly batchPlaces: BatchPlaces;
 }
 
 /** Returns the routes of batch requests, by path. */

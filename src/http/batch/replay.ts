@@ -27,7 +27,7 @@ export async function rebuildResults(
   checked: readonly CheckedOperation[],
   stored: StoredBatch,
 ): Promise<readonly OperationResult[]> {
-  const faults = new Map((JSON.parse(stored.pre) as MatchFault[]).map((fault) => [fault[0], fault]));
+  const faults = new Map((JSON.parse(stored.replayData) as MatchFault[]).map((fault) => [fault[0], fault]));
   const intended = checked.flatMap((one, index) =>
     one.kind === "faulty" || faults.has(index) ? [] : [{ one, index }],
   );
@@ -70,13 +70,13 @@ class StoredOutcomes {
 
   /** Returns the outcomes of all intents, in order. @param writes of the intents */
   async read(writes: readonly (NamedWrite | MatchedWrite)[]): Promise<readonly Outcome[]> {
-    const { not, size } = this.#stored;
-    const { entries, epoch } = await this.#readEntries(size - not.length);
+    const { notDone, size } = this.#stored;
+    const { entries, epoch } = await this.#readEntries(size - notDone.length);
     const bodies = await this.#readUnchanged(writes);
-    const notStored = new Map(not.map((one) => [one.index, one]));
+    const byIndex = new Map(notDone.map((one) => [one.index, one]));
     let next = 0;
     return writes.map((_, index): Outcome => {
-      const one = notStored.get(index);
+      const one = byIndex.get(index);
       if (one?.kind === "rejected") return one;
       if (!one) return toReplayed(entries[next++] as JournalEntry, epoch);
       const { id, revision } = one;
@@ -105,7 +105,7 @@ class StoredOutcomes {
   /** Reads the records that were unchanged, as they were then. Returns them by the index of the intent. */
   async #readUnchanged(writes: readonly (NamedWrite | MatchedWrite)[]): Promise<ReadonlyMap<number, string>> {
     const bodies = new Map<number, string>();
-    const unchanged = this.#stored.not.flatMap((one) =>
+    const unchanged = this.#stored.notDone.flatMap((one) =>
       one.kind === "unchanged" ? [{ ...one, resource: (writes[one.index] as NamedWrite).resource.name }] : [],
     );
     for (let start = 0; start < unchanged.length; start += readSize) {

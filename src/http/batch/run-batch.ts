@@ -5,7 +5,7 @@ import type { SentOperation } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
 import { yieldBetween } from "../../lib/yielding.ts";
 import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
-import type { OnOutcomes, TogetherResult } from "../../model/engine.ts";
+import type { AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
 import { ProblemError, RetryableError } from "../../model/errors.ts";
 import { commitAllMatched } from "../../store/writes/matched-writes.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
@@ -44,7 +44,7 @@ export interface BatchRequest {
 /**
  * Runs a batch request. Resolves when the changes are on durable storage. Yields to the event loop in between. Sets the summary in the request context.
  * @throws ProblemError of the faults, if the request is atomic; `idempotency-key-reused`; `bad-request` as `checkOperations`; `unavailable` as
- *   `WriteQueue.commitTogether`, after which the outcome can be unknown, and with `confirm`, if others keep changing the records
+ *   `WriteQueue.commitAtomically`, after which the outcome can be unknown, and with `confirm`, if others keep changing the records
  * @throws OutdatedError if the epoch, the key or the site changed meanwhile; nothing was stored
  * @throws AbandonedWorkError if the client does not wait any more; nothing was stored
  */
@@ -154,7 +154,7 @@ class RunningBatch {
     let outcomes: AcceptedOutcome[] = [];
     const rejected = new Map<number, { outcome: RejectedOutcome; checked: OperationWrite["checked"] }>();
     const result = await commitAllMatched(
-      (batches, onOutcomes) => this.#commitTogether(batches, onOutcomes),
+      (batches, onOutcomes) => this.#commitAtomically(batches, onOutcomes),
       () => writes.batches(),
       {
         catchUp: () => writes.catchUp(),
@@ -177,7 +177,7 @@ class RunningBatch {
   }
 
   /** Commits the batches of one attempt. */
-  async #commitTogether(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<TogetherResult> {
+  async #commitAtomically(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<AtomicCommitResult> {
     const { writes } = this.#work;
     const collected: (readonly Intent[])[] = [];
     let size = 0;
@@ -185,21 +185,21 @@ class RunningBatch {
       collected.push(batch);
       size += batch.length;
     }
-    const pre = this.#work.request.idempotency ? JSON.stringify(writes.matchFaultsOutside(collected)) : "";
-    return this.#commitBatches(collected, onOutcomes, size, pre);
+    const replayData = this.#work.request.idempotency ? JSON.stringify(writes.matchFaultsOutside(collected)) : "";
+    return this.#commitBatches(collected, onOutcomes, size, replayData);
   }
 
   #commitBatches(
     batches: Iterable<readonly Intent[]>,
     onOutcomes: OnOutcomes,
     size: number,
-    pre: string,
-  ): Promise<TogetherResult> {
+    replayData: string,
+  ): Promise<AtomicCommitResult> {
     const { idempotency } = this.#work.request;
     const at = this.#parts.now();
-    return this.#parts.writeQueue.commitTogether(this.#site, batches, onOutcomes, {
+    return this.#parts.writeQueue.commitAtomically(this.#site, batches, onOutcomes, {
       run: { id: randomText(8), size },
-      ...(idempotency ? { idempotency: { ...idempotency, site: this.#site, at, pre } } : {}),
+      ...(idempotency ? { idempotency: { ...idempotency, site: this.#site, at, replayData } } : {}),
     });
   }
 
@@ -216,7 +216,7 @@ class RunningBatch {
   }
 
   /** Returns undefined for another result than a replay. @throws ProblemError `idempotency-key-reused` */
-  async #toReplay(result: TogetherResult): Promise<BatchResults | undefined> {
+  async #toReplay(result: AtomicCommitResult): Promise<BatchResults | undefined> {
     if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
     if (result.kind !== "replayed") return undefined;
     const { stored } = result;

@@ -7,7 +7,7 @@
 import type { Undone } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
 import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
-import type { TogetherOptions } from "../../model/engine.ts";
+import type { AtomicCommitOptions } from "../../model/engine.ts";
 import { OutdatedError, RetryableError } from "../../model/errors.ts";
 import {
   type LaterChangedRecord,
@@ -54,7 +54,7 @@ const batchSize = 500;
 /**
  * Undoes a run, or reports what the undo would do. Sets `batch` of the context.
  * @param authorized the key, which may undo its own runs and those of the keys that it has replaced; and its site
- * @throws ProblemError as `planUndo` does; `idempotency-key-reused`; `unavailable` as `WriteQueue.commitTogether` does, and with `confirm`, if others
+ * @throws ProblemError as `planUndo` does; `idempotency-key-reused`; `unavailable` as `WriteQueue.commitAtomically` does, and with `confirm`, if others
  *   keep changing the records of the run
  * @throws OutdatedError if the key, the site or its epoch has changed. Nothing was stored
  */
@@ -77,11 +77,11 @@ interface Outline {
   readonly skipped: readonly LaterChangedRecord[];
 }
 
-/** An outline that was stored, now or by an earlier request, except its records with the indexes in `not`. */
+/** An outline that was stored, now or by an earlier request, except its records with the indexes in `notDone`. */
 interface StoredOutline {
   readonly outline: Outline;
   readonly run: string | null;
-  readonly not: readonly number[];
+  readonly notDone: readonly number[];
   readonly isReplay: boolean;
 }
 
@@ -128,15 +128,15 @@ class RunUndo {
     const { writeQueue, now } = this.#parts;
     const { siteId } = this.#authorized.siteView;
     const common = { ...authorizedIntent(this.#context, this.#authorized, now()), isOptional };
-    const not: number[] = [];
+    const notDone: number[] = [];
     let count = 0;
     let reason: RejectedOutcome["rejectionReason"] | undefined;
-    const result = await writeQueue.commitTogether(
+    const result = await writeQueue.commitAtomically(
       siteId,
       batchesOf(plan, common),
       (outcomes) => {
         for (const outcome of outcomes) {
-          if (outcome.kind !== "done") not.push(count);
+          if (outcome.kind !== "done") notDone.push(count);
           if (outcome.kind === "rejected") reason = outcome.rejectionReason;
           count++;
         }
@@ -144,22 +144,22 @@ class RunUndo {
       this.#toOptions(outline),
     );
     if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
-    if (result.kind === "committed") return { outline, run: result.run, not, isReplay: false };
+    if (result.kind === "committed") return { outline, run: result.run, notDone, isReplay: false };
     if (result.kind === "replayed") {
-      const { run, pre, not: notStored } = result.stored;
-      return { outline: JSON.parse(pre), run, not: notStored.map(({ index }) => index), isReplay: true };
+      const { run, replayData, notDone: stored } = result.stored;
+      return { outline: JSON.parse(replayData), run, notDone: stored.map(({ index }) => index), isReplay: true };
     }
     if (reason === "other-epoch") throw new OutdatedError("epoch");
     if (reason === "authorization-changed") throw new OutdatedError("key");
     return undefined;
   }
 
-  #toOptions(outline: Outline): TogetherOptions {
+  #toOptions(outline: Outline): AtomicCommitOptions {
     const { idempotency } = this.#request;
     const site = this.#authorized.siteView.siteId;
     return {
       run: { id: randomText(8), size: outline.records.length },
-      idempotency: idempotency && { ...idempotency, site, at: this.#parts.now(), pre: JSON.stringify(outline) },
+      idempotency: idempotency && { ...idempotency, site, at: this.#parts.now(), replayData: JSON.stringify(outline) },
     };
   }
 
@@ -178,10 +178,10 @@ class RunUndo {
   }
 
   /** Moves the records that were not stored to the skipped ones. */
-  async #toFinalUndone({ outline, run, not }: StoredOutline): Promise<Undone> {
-    if (not.length === 0) return this.#toUndone(outline, run);
+  async #toFinalUndone({ outline, run, notDone }: StoredOutline): Promise<Undone> {
+    if (notDone.length === 0) return this.#toUndone(outline, run);
     const { records, unchanged, skipped } = outline;
-    const indexes = new Set(not);
+    const indexes = new Set(notDone);
     const later = records.filter((_, index) => indexes.has(index)).map(([resource, id]) => ({ resource, id }));
     const found = await readLaterChanges(this.#parts.engine, this.#authorized.siteView, later);
     const stored = records.filter((_, index) => !indexes.has(index));

@@ -12,14 +12,14 @@ import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { type SiteRoute, siteRoute } from "../route.ts";
 import { parseUndoParameters, rejectConditions } from "./batch-parameters.ts";
-import type { BodyPlaces } from "./body-places.ts";
+import type { BatchPlaces } from "./batch-places.ts";
 import { runAuthorized } from "./run-authorized.ts";
 import { type UndoParts, type UndoRequest, type UndoResult, undoRun } from "./run-undo.ts";
 
 interface UndoRouteDependencies extends UndoParts {
   readonly authorizer: RequestAuthorizer;
   readonly idempotencies: RunningIdempotencyKeys;
-  readonly batchPlaces: BodyPlaces;
+  readonly batchPlaces: BatchPlaces;
 }
 
 /** Returns the routes of undo, by path. */

@@ -8,8 +8,8 @@ import { sizeOfRun } from "../../store/writes/undo-run.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { parseBatchParameters } from "../batch/batch-parameters.ts";
+import type { BatchPlaces } from "../batch/batch-places.ts";
 import { encodeResults } from "../batch/batch-response.ts";
-import type { BodyPlaces } from "../batch/body-places.ts";
 import type { BatchResults } from "../batch/results.ts";
 import { runAuthorized } from "../batch/run-authorized.ts";
 import { type BatchParts, runBatch } from "../batch/run-batch.ts";
@@ -21,7 +21,7 @@ import { batchTool, undoTool } from "./tool-schemas.ts";
 
 export interface WriteToolDependencies extends BatchParts, UndoParts {
   readonly authorizer: RequestAuthorizer;
-  readonly batchPlaces: BodyPlaces;
+  readonly batchPlaces: BatchPlaces;
 }
 
 /** Returns the tools `batch` and `undo`. */

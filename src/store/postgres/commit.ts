@@ -1,5 +1,5 @@
 // Commits batches. `commitBatch` has one transaction per batch, usually in two round trips. The first locks the sites, and reads the rows that the batch
-// may change. Then `decideBatch` decides the outcomes. The second stores the results and commits. commit-together.ts has one transaction for several batches.
+// may change. Then `decideBatch` decides the outcomes. The second stores the results and commits. commit-atomically.ts has one transaction for several batches.
 //
 // More round trips are necessary in these cases:
 // - Sites that were never written to: two more insert their rows and lock them. If another process writes to one of the sites in between, a third reads

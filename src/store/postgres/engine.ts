@@ -9,9 +9,9 @@ import { replaceEpoch } from "../database/site-operations.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { parseAddress } from "./address.ts";
 import { commitBatch, probeWrite } from "./commit.ts";
+import { commitAtomically } from "./commit-atomically.ts";
 import { CommitListener } from "./commit-listener.ts";
 import { CommitNotifier } from "./commit-notifier.ts";
-import { commitTogether } from "./commit-together.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { dumpRows } from "./dump.ts";
@@ -111,7 +111,7 @@ function createCommits(
       return outcomes;
     },
     async commitAtomically(batches, onOutcomes, options) {
-      const { result, changedSites } = await commitTogether(pool, timeoutMs, batches, onOutcomes, options);
+      const { result, changedSites } = await commitAtomically(pool, timeoutMs, batches, onOutcomes, options);
       if (result.kind === "committed" && changedSites.size > 0) notifier.queueSites([...changedSites]);
       return result;
     },

@@ -5,8 +5,8 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createOperationCalls, type ExecuteOperation, isRead } from "../database/operations.ts";
+import { commitAtomically } from "./commit-atomically.ts";
 import { CommitPoller, createCheckFactory, type UnchangedCheck } from "./commit-detection.ts";
-import { commitTogether } from "./commit-together.ts";
 import { openDatabase, settleLog } from "./database.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { createFileCheck, knownFiles, logSize, requireUnreplacedFiles } from "./files.ts";
@@ -87,7 +87,7 @@ function createEngine(database: Database, path: string, { busyTimeoutMs, clock =
     openConnections: () => writer.call("open"),
     commit: async (intents, { atomic = false } = {}) =>
       decodeOutcomes(await writer.call("commit", encodeIntents(intents), atomic), intents),
-    commitAtomically: (batches, onOutcomes, options) => commitTogether(writer, batches, onOutcomes, options),
+    commitAtomically: (batches, onOutcomes, options) => commitAtomically(writer, batches, onOutcomes, options),
     probeWrite: () => writer.call("probeWrite"),
     deleteExpiredResponses: (before, most) => writer.call("deleteExpiredResponses", before, most),
     replaceAllData: (rows, save, amend) => fillAndSwapTables(openAgain, rows, save, amend),

@@ -5,7 +5,7 @@
 
 import { copyText } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
-import type { TogetherOptions, TogetherResult } from "../../model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult } from "../../model/engine.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { withId } from "../../model/record.ts";
 import type { OperationName } from "../database/operations.ts";
@@ -24,9 +24,9 @@ export interface WriterCalls {
   /** Only opens the database. */
   open(): void;
   commit(intents: string, atomic: boolean): string;
-  beginBatches(options: TogetherOptions): void;
+  beginBatches(options: AtomicCommitOptions): void;
   addBatch(intents: string): string;
-  endBatches(shouldCommit: boolean): TogetherResult;
+  endBatches(shouldCommit: boolean): AtomicCommitResult;
   probeWrite(): void;
   /** Returns whether more responses may have to be deleted. */
   deleteExpiredResponses(before: number, most: number): boolean;

@@ -2,7 +2,7 @@
 
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { TogetherOptions, TogetherResult } from "../../model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult } from "../../model/engine.ts";
 import { unavailableError } from "../../model/errors.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { decideAndWrite, type WriterStatements } from "./decide-and-write.ts";
@@ -21,11 +21,11 @@ export class OpenTransaction {
   readonly #database: Database;
   readonly #sql: WriterStatements;
   readonly #shared: BatchTransaction;
-  readonly #replay: TogetherResult | undefined;
+  readonly #replay: AtomicCommitResult | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   /** Begins the transaction. Reads whether an earlier one had the same idempotency key. */
-  constructor(database: Database, sql: WriterStatements, options: TogetherOptions) {
+  constructor(database: Database, sql: WriterStatements, options: AtomicCommitOptions) {
     this.#database = database;
     this.#sql = sql;
     this.#shared = new BatchTransaction(options, options.run === undefined);
@@ -52,7 +52,7 @@ export class OpenTransaction {
   }
 
   /** Commits, or rolls back if nothing is to be stored. @throws the error of a batch that has failed */
-  end(shouldCommit: boolean): TogetherResult {
+  end(shouldCommit: boolean): AtomicCommitResult {
     try {
       return this.#end(shouldCommit);
     } finally {
@@ -62,7 +62,7 @@ export class OpenTransaction {
     }
   }
 
-  #end(shouldCommit: boolean): TogetherResult {
+  #end(shouldCommit: boolean): AtomicCommitResult {
     if (!shouldCommit) return { kind: "aborted" };
     if (this.#failure) throw this.#failure.error;
     if (this.#replay) return this.#replay;

@@ -3,7 +3,7 @@
 
 import type { Database } from "bun:sqlite";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { TogetherOptions, TogetherResult } from "../../model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult } from "../../model/engine.ts";
 import { transactionOf } from "../database/operations.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { openDatabase } from "./database.ts";
@@ -35,7 +35,7 @@ export class Writer {
   }
 
   /** Begins a transaction of several batches. Until `endBatches`, only `addBatch` may be called. */
-  beginBatches(options: TogetherOptions): void {
+  beginBatches(options: AtomicCommitOptions): void {
     requireUnreplacedFiles(this.#files);
     this.#open = withSqliteErrors(() => new OpenTransaction(this.#database, this.#sql, options));
   }
@@ -44,7 +44,7 @@ export class Writer {
     return withSqliteErrors(() => this.#requireOpen().add(intents));
   }
 
-  endBatches(shouldCommit: boolean): TogetherResult {
+  endBatches(shouldCommit: boolean): AtomicCommitResult {
     if (!this.#open && !shouldCommit) return { kind: "aborted" };
     const open = this.#requireOpen();
     this.#open = undefined;

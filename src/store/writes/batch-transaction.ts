@@ -2,7 +2,7 @@
 // they have created, and the response for an idempotency key of all of them. Like the decisions, it uses no clock and no database.
 
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { NotStored, StoredBatch, TogetherOptions, TogetherResult } from "../../model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult, NotDone, StoredBatch } from "../../model/engine.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { toRunId } from "../../model/run.ts";
 import type { JournalRow, ResponseRow, StoredResponse } from "./batch-rows.ts";
@@ -25,10 +25,10 @@ interface StoredBody {
 export class BatchTransaction {
   /** The changes since writers found their records by a match value. */
   readonly changesSinceMatch: ChangesSinceMatch;
-  readonly #options: TogetherOptions;
+  readonly #options: AtomicCommitOptions;
   /** The IDs of the records that the run has created, by resource. */
   readonly #created = new Map<string, Set<number>>();
-  readonly #not: StoredBody["Not"][number][] = [];
+  readonly #notDone: StoredBody["Not"][number][] = [];
   /** The number of intents that were decided. */
   #size = 0;
   #run: string | null = null;
@@ -36,7 +36,7 @@ export class BatchTransaction {
   #isAborted = false;
 
   /** @param isLarge whether the transaction may change any number of records */
-  constructor(options: TogetherOptions = {}, isLarge = false) {
+  constructor(options: AtomicCommitOptions = {}, isLarge = false) {
     this.#options = options;
     this.changesSinceMatch = new ChangesSinceMatch(isLarge);
   }
@@ -51,7 +51,7 @@ export class BatchTransaction {
   }
 
   /** The result, once the transaction was committed or rolled back. */
-  get result(): TogetherResult {
+  get result(): AtomicCommitResult {
     return this.#isAborted ? { kind: "aborted" } : { kind: "committed", run: this.#run };
   }
 
@@ -62,7 +62,7 @@ export class BatchTransaction {
   }
 
   /** Returns the result that a stored response gives, instead of storing anything; undefined without a response, or if it has expired. */
-  findReplay(response: StoredResponse | null | undefined): TogetherResult | undefined {
+  findReplay(response: StoredResponse | null | undefined): AtomicCommitResult | undefined {
     const { idempotency } = this.#options;
     if (!idempotency || !response || response.at <= idempotency.at - idempotencyLifetimeMs) return undefined;
     if (response.digest !== idempotency.digest) return { kind: "idempotency-key-reused" };
@@ -98,8 +98,8 @@ export class BatchTransaction {
   trackOutcome(outcome: Outcome): void {
     const index = this.#size++;
     if (!this.#options.idempotency || outcome.kind === "done") return;
-    if (outcome.kind === "rejected") this.#not.push([index, outcome.rejectionReason]);
-    else this.#not.push([index, outcome.id, outcome.revision]);
+    if (outcome.kind === "rejected") this.#notDone.push([index, outcome.rejectionReason]);
+    else this.#notDone.push([index, outcome.id, outcome.revision]);
   }
 
   /** Ends the transaction because of a rejected intent. */
@@ -112,7 +112,7 @@ export class BatchTransaction {
     const { idempotency } = this.#options;
     const key = this.responseKey;
     if (!idempotency || !key) return undefined;
-    const body: StoredBody = { Run: this.#run, Not: this.#not, Pre: idempotency.pre };
+    const body: StoredBody = { Run: this.#run, Not: this.#notDone, Pre: idempotency.replayData };
     const { digest, at } = idempotency;
     // No single write has a digest of this kind, so nobody takes the row for the response to one.
     const row = {
@@ -126,15 +126,15 @@ export class BatchTransaction {
 }
 
 function toStoredBatch({ id, body }: StoredResponse): StoredBatch {
-  const { Run: run, Not, Pre: pre } = JSON.parse(body) as StoredBody;
-  return { run, size: id, not: Not.map(toNotStored), pre };
+  const { Run: run, Not, Pre: replayData } = JSON.parse(body) as StoredBody;
+  return { run, size: id, notDone: Not.map(toNotDone), replayData };
 }
 
-function toNotStored([index, what, revision]: readonly [number, number | string, number?]): NotStored {
+function toNotDone([index, what, revision]: readonly [number, number | string, number?]): NotDone {
   if (typeof what === "number") return { index, kind: "unchanged", id: what, revision: revision as number };
   return {
     index,
     kind: "rejected",
-    rejectionReason: what as Extract<NotStored, { kind: "rejected" }>["rejectionReason"],
+    rejectionReason: what as Extract<NotDone, { kind: "rejected" }>["rejectionReason"],
   };
 }

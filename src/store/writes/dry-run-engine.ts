@@ -7,7 +7,14 @@
 import { openScratch } from "../../lib/scratch-database.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { CommitOptions, Engine, EngineCommits, RecordRow, SiteRows, TogetherResult } from "../../model/engine.ts";
+import type {
+  AtomicCommitResult,
+  CommitOptions,
+  Engine,
+  EngineCommits,
+  RecordRow,
+  SiteRows,
+} from "../../model/engine.ts";
 import { OutdatedError, withTemporaryFileErrors } from "../../model/errors.ts";
 import { newSiteState, type SiteState } from "../database/site-state.ts";
 import { decideBatch, emptyBatchState, keysOfBatch } from "./batch.ts";
@@ -49,7 +56,7 @@ export class DryRunEngine implements EngineCommits {
   /** The result has no run, because nothing is stored. @throws OutdatedError as `commit` */
   async commitAtomically(
     ...[batches, onOutcomes, { run } = {}]: Parameters<Engine["commitAtomically"]>
-  ): Promise<TogetherResult> {
+  ): Promise<AtomicCommitResult> {
     using transaction = new BatchTransaction({ run }, run === undefined);
     for (const intents of batches) {
       await onOutcomes(await this.#decide(intents, true, transaction));

@@ -11,7 +11,7 @@ import { Semaphore } from "../../lib/concurrency.ts";
 import { Histogram } from "../../lib/metrics.ts";
 import { nextImmediate } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
-import type { Engine, OnOutcomes, TogetherOptions, TogetherResult } from "../../model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult, Engine, OnOutcomes } from "../../model/engine.ts";
 import { ProblemError, RetryableError } from "../../model/errors.ts";
 import type { SiteViews } from "../reads/site-views.ts";
 
@@ -20,7 +20,7 @@ const maxBatchWrites = 512;
 /** Maximum writes that wait for a transaction. */
 const maxQueuedWrites = 10_000;
 /** Maximum transactions of many writes that run or wait. The writes are in memory, and each transaction takes up to a quarter of a second. */
-const maxTogether = 16;
+const maxAtomicCommits = 16;
 /** Maximum ticks that a batch waits for more writes. */
 const maxGatherTicks = 8;
 /**
@@ -46,9 +46,9 @@ export class WriteQueue {
   readonly batchSizes = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, maxBatchWrites]);
   readonly #engine: Engine;
   readonly #siteViews: SiteViews;
-  readonly #together = new Semaphore(1);
-  /** The number of transactions of `commitTogether` that run or wait. */
-  #togetherCount = 0;
+  readonly #atomicCommits = new Semaphore(1);
+  /** The number of transactions of `commitAtomically` that run or wait. */
+  #atomicCommitCount = 0;
   #queue: QueuedWrite[] = [];
   #committing = false;
   /** The number of writes in the last batch. */
@@ -85,18 +85,18 @@ export class WriteQueue {
    * @throws RetryableError if too many of these transactions wait; nothing was written
    * @throws as `enqueue` and `Engine.commitAtomically`
    */
-  async commitTogether(
+  async commitAtomically(
     site: number,
     batches: Iterable<readonly Intent[]>,
     onOutcomes: OnOutcomes,
-    options?: TogetherOptions,
-  ): Promise<TogetherResult> {
-    if (this.#togetherCount >= maxTogether) throw new RetryableError("too many batches of writes are waiting");
-    this.#togetherCount++;
+    options?: AtomicCommitOptions,
+  ): Promise<AtomicCommitResult> {
+    if (this.#atomicCommitCount >= maxAtomicCommits) throw new RetryableError("too many batches of writes are waiting");
+    this.#atomicCommitCount++;
     try {
-      return await this.#together.run(() => this.#commitAll(site, batches, onOutcomes, options));
+      return await this.#atomicCommits.run(() => this.#commitAll(site, batches, onOutcomes, options));
     } finally {
-      this.#togetherCount--;
+      this.#atomicCommitCount--;
     }
   }
 
@@ -104,8 +104,8 @@ export class WriteQueue {
     site: number,
     batches: Iterable<readonly Intent[]>,
     onOutcomes: OnOutcomes,
-    options?: TogetherOptions,
-  ): Promise<TogetherResult> {
+    options?: AtomicCommitOptions,
+  ): Promise<AtomicCommitResult> {
     const done: DoneOutcome[] = [];
     const collect: OnOutcomes = (outcomes) => {
       for (const outcome of outcomes) if (outcome.kind === "done") done.push(outcome);

@@ -157,7 +157,7 @@ async function useEverything(url: string): Promise<void> {
   await engine.readPage(shop.site.ID, "brand", { limit: 1, offset: 0 });
   await engine.readRowsAfter(shop.site.ID, "brand", { after: 0, limit: 1 });
   const update = createIntent({ site: shop.site.ID, operation: "update", id: 2, values: { Name: "c" } });
-  const idempotency = { site: shop.site.ID, keyId: 1, name: "together", digest: "batch:", at: 1, pre: "" };
+  const idempotency = { site: shop.site.ID, keyId: 1, name: "together", digest: "batch:", at: 1, replayData: "" };
   await engine.commitAtomically([[update]], () => {}, { run: { id: "k3J9aZ0q", size: 1 }, idempotency });
   await engine.readRows(shop.site.ID, [{ resource: "brand", id: 1 }]);
   await useWebhooks(engine, shop.site.ID);

@@ -110,7 +110,7 @@ describe("a writer thread that ends", () => {
   test.each([
     1, 2, 3, 4,
   ])("after batch %d of a run of four: the client repeats it, and it is stored once", async (last) => {
-    const idempotency = { site: 1, keyId: 3, name: "a", digest: "batch:d", at: 1, pre: "" };
+    const idempotency = { site: 1, keyId: 3, name: "a", digest: "batch:d", at: 1, replayData: "" };
     const options = { run: { id: "k3J9aZ0q", size: 12 }, idempotency };
     let count = 0;
     const kill = () => {

@@ -143,7 +143,7 @@ test("an error of the program fails the writes of its batch, and no others", asy
 });
 
 describe("transactions of many writes", () => {
-  const together = (writes: WriteQueue) => writes.commitTogether(1, [[intentOf(1)]], () => {});
+  const together = (writes: WriteQueue) => writes.commitAtomically(1, [[intentOf(1)]], () => {});
   const committed = { kind: "committed", run: null } as const;
 
   test("run one after the other, also after a failure, and single writes do not wait for them", async () => {

@@ -1,7 +1,7 @@
 // The places of batch requests: four for a process, two for a key. Each comes back, whatever ends its request.
 
 import { expect, test } from "bun:test";
-import { BodyPlaces, readBatchBody } from "../../../../src/http/batch/body-places.ts";
+import { BatchPlaces, readBatchBody } from "../../../../src/http/batch/batch-places.ts";
 import { ProblemError } from "../../../../src/model/errors.ts";
 import type { ApiKey } from "../../../../src/system/system-records.ts";
 import type { WireRequest } from "../../../../src/wire/request.ts";
@@ -9,19 +9,19 @@ import type { WireRequest } from "../../../../src/wire/request.ts";
 const keyOf = (id: number) => ({ id, prefix: `sfk_key${id}` }) as ApiKey;
 
 /** Takes a place of a key. Returns functions that end its request, with a response or an error. */
-function take(places: BodyPlaces, key: number) {
+function take(places: BatchPlaces, key: number) {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   return { response: places.withPlace(keyOf(key), () => promise), respond: () => resolve("made"), fail: reject };
 }
 
-async function problemOf(places: BodyPlaces, key: number): Promise<unknown> {
+async function problemOf(places: BatchPlaces, key: number): Promise<unknown> {
   const error = await places.withPlace(keyOf(key), async () => "made").catch((thrown) => thrown);
   if (!(error instanceof ProblemError)) return error;
   return [error.code, error.message, error.retryAfterSeconds];
 }
 
 test("a process has four places, and a key two of them", async () => {
-  const places = new BodyPlaces();
+  const places = new BatchPlaces();
   const requests = [take(places, 1), take(places, 1)];
   const ofKey = "2 batches with the API key sfk_key1... are being received or stored here; try again";
   expect(await problemOf(places, 1)).toEqual(["too-many-requests", ofKey, 1]);
@@ -35,7 +35,7 @@ test("a process has four places, and a key two of them", async () => {
 });
 
 test("a place comes back when its request fails", async () => {
-  const places = new BodyPlaces();
+  const places = new BatchPlaces();
   for (let round = 0; round < 10; round++) {
     const { response, fail } = take(places, 1);
     fail(new Error("the client disconnected"));

@@ -7,7 +7,7 @@
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
-import type { OnOutcomes, TogetherOptions, TogetherResult } from "../../model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
 import { isBatchAborted } from "../writes/batch.ts";
 import { decodeOutcomes, encodeIntents, type SendCall } from "./messages.ts";
 import type { WriterThread } from "./writer-thread.ts";
@@ -30,12 +30,12 @@ interface SentBatch {
 }
 
 /** Implements `Engine.commitAtomically`. */
-export async function commitTogether(
+export async function commitAtomically(
   writer: WriterThread,
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,
-  options: TogetherOptions = {},
-): Promise<TogetherResult> {
+  options: AtomicCommitOptions = {},
+): Promise<AtomicCommitResult> {
   const encoded = encodeEach(batches);
   if (!options.run) return writer.uninterrupted((call) => sendOneByOne(call, encoded, onOutcomes, options));
   const ahead: EncodedBatch[] = [];
@@ -70,8 +70,8 @@ async function sendAtOnce(
   writer: WriterThread,
   batches: readonly EncodedBatch[],
   onOutcomes: OnOutcomes,
-  options: TogetherOptions,
-): Promise<TogetherResult> {
+  options: AtomicCommitOptions,
+): Promise<AtomicCommitResult> {
   // Nothing is awaited in between, so that other calls can be sent as soon as the end is sent.
   const { begun, sent, ended } = await writer.uninterrupted(async (call) => ({
     begun: handled(call("beginBatches", options)),
@@ -93,8 +93,8 @@ async function sendOneByOne(
   call: SendCall,
   batches: Iterator<EncodedBatch>,
   onOutcomes: OnOutcomes,
-  options: TogetherOptions,
-): Promise<TogetherResult> {
+  options: AtomicCommitOptions,
+): Promise<AtomicCommitResult> {
   await call("beginBatches", options);
   let isComplete = false;
   try {

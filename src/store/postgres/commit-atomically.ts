@@ -7,7 +7,7 @@
 
 import { createYielder, nextImmediate } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
-import type { OnOutcomes, TogetherOptions, TogetherResult } from "../../model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { type BatchResult, type BatchState, decideBatch, keysOfBatch } from "../writes/batch.ts";
 import { type BatchRow, BatchRows } from "../writes/batch-rows.ts";
@@ -23,13 +23,13 @@ import { awaitAll, commitTransaction } from "./transaction.ts";
 const maxSent = 2;
 
 /** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeoutMs as for `commitBatch` */
-export function commitTogether(
+export function commitAtomically(
   pool: Pool,
   timeoutMs: number,
   batches: Iterable<readonly Intent[]>,
   onOutcomes: OnOutcomes,
-  options: TogetherOptions = {},
-): Promise<{ readonly result: TogetherResult; readonly changedSites: ReadonlySet<number> }> {
+  options: AtomicCommitOptions = {},
+): Promise<{ readonly result: AtomicCommitResult; readonly changedSites: ReadonlySet<number> }> {
   return pool.commit(async (connection, progress) => {
     using transaction = new BatchTransaction(options, options.run === undefined);
     const list = options.run && (await toList(batches));
@@ -76,7 +76,11 @@ class OpenTransaction {
   }
 
   /** Runs the whole transaction. @param begin statements that begin it */
-  async commit(begin: string, batches: Iterator<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<TogetherResult> {
+  async commit(
+    begin: string,
+    batches: Iterator<readonly Intent[]>,
+    onOutcomes: OnOutcomes,
+  ): Promise<AtomicCommitResult> {
     let next = batches.next();
     if (next.done && !this.#transaction.responseKey) return this.#transaction.result;
     const first = next.done ? [] : next.value;
@@ -126,7 +130,7 @@ class OpenTransaction {
     return { ...before, rows };
   }
 
-  async #commit(sites: BatchState["sites"]): Promise<TogetherResult> {
+  async #commit(sites: BatchState["sites"]): Promise<AtomicCommitResult> {
     const response = this.#transaction.toResponse();
     await commitTransaction(this.#connection, this.#progress, "", [
       ...this.#sent,
@@ -136,7 +140,7 @@ class OpenTransaction {
     return this.#transaction.result;
   }
 
-  async #rollBack(result: TogetherResult): Promise<TogetherResult> {
+  async #rollBack(result: AtomicCommitResult): Promise<AtomicCommitResult> {
     await this.#connection.script("rollback");
     return result;
   }

@@ -21,7 +21,7 @@ const maxPlacesOfKey = 2;
 const retryAfterSeconds = 1;
 
 /** The places for batch requests of a process. */
-export class BodyPlaces {
+export class BatchPlaces {
   /** The number of places of each key, by its ID; at most four entries. */
   readonly #counts = new Map<number, number>();
   #size = 0;
