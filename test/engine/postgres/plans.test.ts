@@ -80,6 +80,13 @@ describe.each([
     expect(plan).not.toMatch(/Seq Scan on (records|journal|idempotency)/);
   });
 
+  test("the records of journal entries are stored from these entries alone", async () => {
+    const plan = await planOf(sql.recordsOfEntries({ site: 2, first: 2001, last: 2100 }, "old"));
+    expect(plan).toMatch(/Index Scan using journal_pkey .*\n *Index Cond: .*revision >= 2001/);
+    // These are the creates among them.
+    expect(plan).toContain("Rows Removed by Filter: 100\n");
+  });
+
   test("the key and the site of a write are found by their keys", async () => {
     const rows = [
       { resource: "key", id: 77 },
