@@ -100,6 +100,18 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     await expectReplays(first, path, body, name);
   });
 
+  test("replays a batch with `atomic=0` of which no operation could be matched", async () => {
+    const twin = newName();
+    const [id] = [await createBrand(twin), await createBrand(twin)];
+    const [path, name] = ["/restapi/batch.json?match=AccountNumber&atomic=0", newName()];
+    const body = { Operations: [toUpsert({ AccountNumber: twin, Name: "Twin" }), toUpsert({ AccountNumber: "" })] };
+    const first = await server.call("POST", path, { body, headers: { "Idempotency-Key": name } });
+    expect([statusesIn(first), first.json.Run]).toEqual([[400, 400], null]);
+    await server.call("DELETE", `/restapi/brands/${id}.json`);
+    await expectReplays(first, path, body, name);
+    expect(statusesIn(await server.call("POST", path, { body }))).toEqual([200, 400]);
+  });
+
   test("replays an atomic batch with `match` whose operations would have faults now", async () => {
     const account = newName();
     await createBrand(account);

@@ -120,13 +120,10 @@ class RunningBatch {
     const { request, writes } = this.#work;
     const faults = new Map<number, ProblemError>();
     const isFaulty = request.isAtomic && writes.faults.size > 0;
-    if (isFaulty || writes.all.length === 0) {
-      const replay = await this.#findReplay();
-      if (replay) return replay;
-      return isFaulty ? this.#throwFaults(faults) : this.#toResults(null, [], faults);
-    }
-    const results = await this.#tryCommit(faults);
-    return results ?? this.#throwFaults(faults);
+    // Without an idempotency key, faults alone need no transaction. With one, they are stored too, because the same operations may have none later.
+    if (writes.all.length === 0 && !isFaulty && !request.idempotency) return this.#toResults(null, [], faults);
+    const results = isFaulty ? undefined : await this.#tryCommit(faults);
+    return results ?? (await this.#findReplay()) ?? this.#throwFaults(faults);
   }
 
   /** Stores exactly the results that `confirm` accepts. @throws the error of `confirm` */
