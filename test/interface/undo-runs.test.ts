@@ -349,6 +349,21 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await names()).toEqual(["1 later", "2 later", "3 C"]);
   });
 
+  test("is planned although others write while the records are read", async () => {
+    const run = await batch([update(1, "x"), update(2, "x")]);
+    // Now the site is in memory, and the head of its snapshot advances with each write.
+    await names();
+    const readRows = server.engine.readRows.bind(server.engine);
+    server.engine.readRows = async (...wanted) => {
+      const rows = await readRows(...wanted);
+      await server.call("PUT", "/restapi/brands/3.json", { body: { Name: `later ${await revision()}` } });
+      return rows;
+    };
+    const undone = await undo(run);
+    server.engine.readRows = readRows;
+    expect([undone.status, undone.json]).toEqual([200, done({ Restored: 2 })]);
+  });
+
   test("ends at last, although others change a record of the run before each attempt", async () => {
     const count = 6;
     const run = await batch(Array.from({ length: count }, (_, index) => create(`N${index}`)));

@@ -73,11 +73,12 @@ export async function planUndo(
   run: string,
   mayUndo: (actor: string) => boolean,
 ): Promise<UndoPlan> {
-  const changed = await readChangedRecords(engine, site, run, mayUndo);
+  const known = presentHead(site);
+  const changed = await readChangedRecords(engine, known, run, mayUndo);
   const records: UndoneRecord[] = [];
   const skipped: LaterChangedRecord[] = [];
   await readInChunks(changed, readSize, async (chunk) => {
-    const rows = await readPresentRows(engine, site, chunk);
+    const rows = await readPresentRows(engine, known, chunk);
     for (const [index, record] of chunk.entries()) {
       const { revision, body } = rows[index] as PresentRow;
       if (body === record.before) continue;
@@ -86,7 +87,7 @@ export async function planUndo(
     }
     return [];
   });
-  return { epoch: site.epoch, records, unchanged: changed.length - records.length - skipped.length, skipped };
+  return { epoch: known.epoch, records, unchanged: changed.length - records.length - skipped.length, skipped };
 }
 
 /**
@@ -98,8 +99,9 @@ export function readLaterChanges(
   site: SiteHead,
   records: readonly RecordKey[],
 ): Promise<LaterChangedRecord[]> {
+  const known = presentHead(site);
   return readInChunks(records, readSize, async (chunk) => {
-    const rows = await readPresentRows(engine, site, chunk);
+    const rows = await readPresentRows(engine, known, chunk);
     return chunk.map(({ resource, id }, index) => ({ resource, id, revision: (rows[index] as PresentRow).revision }));
   });
 }
@@ -194,6 +196,11 @@ async function readPresentRows(
 
 function keyOf({ resource, id }: RecordKey): string {
   return `${resource}/${id}`;
+}
+
+/** Returns a copy. The caller has the head of a snapshot, which advances while the database is read. */
+function presentHead({ siteId, epoch, revision, timeline }: SiteHead): SiteHead {
+  return { siteId, epoch, revision, timeline };
 }
 
 function requireSameHistory(head: Head, site: SiteHead): void {
