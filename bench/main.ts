@@ -5,6 +5,7 @@
 // `--stalls`: measures how long clients wait during expensive requests and commands. Uses a site of `--brands` (default 100000) on both engines.
 //     Takes about 12 minutes on a quiet machine.
 // `--feed`: measures the cost of waiting clients and webhooks for other clients, and how soon a change arrives at waiting clients.
+// `--database`: measures the console's search in many sites, single creates, and reads while PostgreSQL hangs.
 // `--smoke`: makes a short run, which fails on errors, but not on slow responses.
 // `--rounds N`: sets the number of measurements of each server (default 5). The report has the medians.
 // `--only TEXT`: measures only scenarios with this text in their name. Names of `--stalls` begin with the engine: `--only "PostgreSQL: "` measures
@@ -13,6 +14,7 @@
 
 import { parseArgs } from "node:util";
 import { benchBare } from "./bare.ts";
+import { benchDatabase } from "./database/run.ts";
 import { benchFeed } from "./feed/run.ts";
 import { inFolder } from "./folder.ts";
 import { benchPeers } from "./peers/run.ts";
@@ -26,6 +28,7 @@ const { values: flags, positionals: names } = parseArgs({
     profile: { type: "boolean", default: false },
     stalls: { type: "boolean", default: false },
     feed: { type: "boolean", default: false },
+    database: { type: "boolean", default: false },
     brands: { type: "string", default: "100000" },
     smoke: { type: "boolean", default: false },
     rounds: { type: "string" },
@@ -40,6 +43,7 @@ const errors = await inFolder((folder) => {
   const setting = { rounds, seconds, warmUp: !smoke, folder };
   if (flags.stalls) return benchStalls({ brands: Number(flags.brands), only, smoke }, folder);
   if (flags.feed) return benchFeed({ rounds: Math.min(rounds, 3), only, smoke }, folder);
+  if (flags.database) return benchDatabase({ rounds: smoke ? 2 : 20, only, smoke }, folder);
   if (flags.profile) return profile(setting, smoke);
   return flags.peers ? benchPeers({ smoke, only }, names, setting) : benchBare({ smoke, only }, setting);
 });

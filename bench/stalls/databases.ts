@@ -85,7 +85,8 @@ function sitesOf(contents: Contents, brands: number): SampleSite[] {
   return [small, ...Array.from({ length: count }, (_, index) => ({ name: `site-${index}`, brands: each }))];
 }
 
-async function fill(database: string, sites: readonly SampleSite[]): Promise<FilledDatabase> {
+/** Fills an empty database with `sites`, an operator and its session. */
+export async function fill(database: string, sites: readonly SampleSite[]): Promise<FilledDatabase> {
   const { keys, rows } = fillingOf(sites);
   const engine = await openEngine(database, allResources);
   try {
