@@ -66,7 +66,12 @@ class BatchEndpoint {
     const { authorizer } = this.#dependencies;
     const { key } = await authorizer.reauthorize(context, (authorized) => authorized);
     requireWriteScope(context, key);
-    const operations = await this.#decode(format, body, (count) => authorizer.countOperations(context, key, count));
+    const operations: SentOperation[] = [];
+    try {
+      await decodeOperations(format, body, this.#served, operations);
+    } finally {
+      authorizer.countOperations(context, key, operations.length);
+    }
     const idempotency = parameters.isDry ? undefined : await parseBatchIdempotency(context, key, body);
     const request = { ...parameters, operations, idempotency };
     const results = await this.#dependencies.idempotencies.runUnlessRunning(idempotency, () =>
@@ -75,38 +80,32 @@ class BatchEndpoint {
     return respondToBatch(context, format, operations, results);
   }
 
-  /**
-   * Decodes the operations of a body. Yields to the event loop in between.
-   * @param onDecoded called with the number of operations that were decoded, also if the body cannot be read to its end
-   */
-  async #decode(
-    format: Format,
-    body: Uint8Array,
-    onDecoded: (count: number) => void,
-  ): Promise<readonly SentOperation[]> {
-    const operations: SentOperation[] = [];
-    const yieldIfDue = createYielder();
-    try {
-      for (const sent of format.batch.operations(body, this.#served)) {
-        await yieldIfDue();
-        if (sent) operations.push(sent);
-      }
-    } finally {
-      onDecoded(operations.length);
-    }
-    return operations;
-  }
-
   #run(context: RequestContext, request: BatchRequest): Promise<BatchResults> {
     const { authorizer } = this.#dependencies;
     return authorizer.reauthorize(context, (first) =>
-      authorizer.repeatIfOutdated(context, first, (authorized) => {
-        requireWriteScope(context, authorized.key);
-        return runAuthorized(authorizer, context, authorized, {
-          work: () => runBatch(this.#dependencies, context, authorized, request),
-          isStored: ({ run, isReplay }) => run !== null && !isReplay,
-        });
+      runAuthorized(authorizer, context, first, {
+        work: (authorized) => runBatch(this.#dependencies, context, authorized, request),
+        isStored: ({ run, isReplay }) => run !== null && !isReplay,
       }),
     );
+  }
+}
+
+/**
+ * Decodes the operations of a body. Yields to the event loop in between.
+ * @param served the resources that have endpoints
+ * @param decoded gets the operations; some of them also if the body cannot be read to its end
+ * @throws ProblemError as `BatchFormat.operations`
+ */
+export async function decodeOperations(
+  { batch }: Format,
+  body: Uint8Array,
+  served: readonly Resource[],
+  decoded: SentOperation[],
+): Promise<void> {
+  const yieldIfDue = createYielder();
+  for (const sent of batch.operations(body, served)) {
+    await yieldIfDue();
+    if (sent) decoded.push(sent);
   }
 }

@@ -17,6 +17,6 @@ export interface BatchResults {
   readonly results: readonly OperationResult[];
   /** Whether these are the results of an earlier request with the same idempotency key. */
   readonly isReplay: boolean;
-  /** The records that a dry run would change, and their revisions before, as a text to compare; empty if that was not asked for. */
-  readonly touched: string;
+  /** Returns the records that a dry run would change, and their revisions before, as a text to compare. Empty without `BatchRequest.confirm`. */
+  readonly touched: () => string;
 }

@@ -13,7 +13,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { idempotencyKeyReusedError } from "../records/idempotency.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { type Faults, rejectionProblem, requestProblem } from "./batch-faults.ts";
-import { BatchWrites, type OperationWrite } from "./batch-writes.ts";
+import { BatchWrites, type OperationWrite, type TouchedRecord } from "./batch-writes.ts";
 import { type CheckedOperation, checkOperations } from "./check-operations.ts";
 import { type DryDecision, decideDry } from "./dry-decision.ts";
 import { rebuildResults } from "./replay.ts";
@@ -31,12 +31,10 @@ export interface BatchRequest {
   readonly isDry: boolean;
   /** Ignored by a dry run. */
   readonly idempotency?: Idempotency | undefined;
-  /** Whether a dry run reports what it touches. */
-  readonly reportsTouched?: boolean | undefined;
   /**
    * Called with the results that the request is going to have, before they are stored. If it throws, nothing is stored. Otherwise exactly this is stored:
    * the same records as of the same revisions, and new records with the same IDs; or nothing: if others have changed a record meanwhile, it is called
-   * again with other results. Only if `isAtomic`, and without `idempotency`.
+   * again with other results. Only if `isAtomic`, and without `idempotency`. A dry run does not call it.
    */
   readonly confirm?: ((planned: BatchResults) => void) | undefined;
 }
@@ -218,7 +216,7 @@ class RunningBatch {
     if (result.kind !== "replayed") return undefined;
     const { stored } = result;
     const results = await rebuildResults(this.#parts.engine, this.#site, this.#work.checked, stored);
-    return { run: stored.run, results, isReplay: true, touched: "" };
+    return { run: stored.run, results, isReplay: true, touched: () => "" };
   }
 
   /** @throws ProblemError of the faults, if the request is atomic */
@@ -226,7 +224,7 @@ class RunningBatch {
     const { request, writes } = this.#work;
     const all = new Map([...writes.faults, ...faults]);
     if (request.isAtomic && all.size > 0) throw requestProblem(all, request.isDry);
-    return this.#toResults(null, outcomes, faults, touched.length === 0 ? "" : JSON.stringify(touched));
+    return this.#toResults(null, outcomes, faults, touched);
   }
 
   /** @param known the faults that prevented the commit @throws ProblemError of all faults */
@@ -240,17 +238,22 @@ class RunningBatch {
   /** Decides what the writes would do now. */
   #decide(): Promise<DryDecision> {
     const { request, writes } = this.#work;
-    const reportsTouched = request.reportsTouched === true || request.confirm !== undefined;
-    return decideDry(this.#parts.engine, this.#site, writes.all, reportsTouched);
+    return decideDry(this.#parts.engine, this.#site, writes.all, request.confirm !== undefined);
   }
 
-  #toResults(run: string | null, outcomes: Outcomes, faults: Faults, touched = ""): BatchResults {
+  #toResults(
+    run: string | null,
+    outcomes: Outcomes,
+    faults: Faults,
+    records: readonly TouchedRecord[] = [],
+  ): BatchResults {
     const { checked, writes } = this.#work;
     const problems = faults.size === 0 ? writes.faults : new Map([...writes.faults, ...faults]);
     const results = checked.map((_, index): OperationResult => {
       const outcome = outcomes[index];
       return outcome ? { outcome } : { problem: problems.get(index) as ProblemError };
     });
+    const touched = () => (records.length === 0 ? "" : JSON.stringify(records));
     return { run, results, isReplay: false, touched };
   }
 }

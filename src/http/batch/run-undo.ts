@@ -23,7 +23,7 @@ import type { AuthorizedView, RequestContext } from "../request-context.ts";
 
 export type UndoParts = Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "now">;
 
-export interface UndoRequest {
+interface UndoRequest {
   /** The ID of the run. */
   readonly run: string;
   /** Whether to report what the undo would do, and to store nothing. */

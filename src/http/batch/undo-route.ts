@@ -14,7 +14,7 @@ import { type SiteRoute, siteRoute } from "../route.ts";
 import { parseUndoParameters, rejectConditions } from "./batch-parameters.ts";
 import type { BatchPlaces } from "./batch-places.ts";
 import { runAuthorized } from "./run-authorized.ts";
-import { type UndoParts, type UndoRequest, type UndoResult, undoRun } from "./run-undo.ts";
+import { type UndoParts, type UndoResult, undoRun } from "./run-undo.ts";
 
 interface UndoRouteDependencies extends UndoParts {
   readonly authorizer: RequestAuthorizer;
@@ -24,59 +24,45 @@ interface UndoRouteDependencies extends UndoParts {
 
 /** Returns the routes of undo, by path. */
 export function undoRoutes(dependencies: UndoRouteDependencies): [path: string, route: SiteRoute][] {
-  const endpoint = new UndoEndpoint(dependencies);
   return formats.map((format) =>
     siteRoute<Omit<SiteRoute, "kind" | "label">>(`${basePath}undo.${format.name}`, {
       readOperation: "undo",
       writeOperation: "undo",
       methods: ["POST", "OPTIONS"],
       methodNotAllowedDetail: () => "undo a run with POST",
-      respond: (context, authorized) => endpoint.respond(context, format, authorized),
+      respond: (context, authorized) => respondToUndo(dependencies, context, format, authorized),
     }),
   );
 }
 
-class UndoEndpoint {
-  readonly #dependencies: UndoRouteDependencies;
-
-  constructor(dependencies: UndoRouteDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  async respond(context: RequestContext, format: Format, { key }: AuthorizedView): Promise<WireResponse> {
-    const { request, target } = context;
-    requireWriteScope(context, key);
-    const { isDry } = parseUndoParameters(target.query);
-    rejectConditions(request.headers, "an undo");
-    rejectOtherEncodings(request.headers);
-    parseIdempotencyName(context);
-    const body = request.receivedBody ?? (await request.readBody());
-    const { authorizer, batchPlaces, idempotencies } = this.#dependencies;
-    return authorizer.reauthorize(context, async (authorized) => {
-      requireWriteScope(context, authorized.key);
-      const idempotency = isDry ? undefined : await parseBatchIdempotency(context, authorized.key, body.view);
-      const { run } = format.batch.undo(body.view);
-      // An undo counts as a batch request of the size of its run, and needs as much memory.
-      authorizer.countOperations(context, authorized.key, sizeOfRun(run));
-      const undo = () => this.#undo(context, authorized, { run, isDry, idempotency });
-      const result = await batchPlaces.withPlace(authorized.key, () =>
-        idempotencies.runUnlessRunning(idempotency, undo),
-      );
-      return toUndoneResponse(context, format, result);
-    });
-  }
-
-  /** Undoes the run, again if the key or the site changes meanwhile. */
-  #undo(context: RequestContext, authorized: AuthorizedView, request: UndoRequest): Promise<UndoResult> {
-    const { authorizer } = this.#dependencies;
-    return authorizer.repeatIfOutdated(context, authorized, (current) => {
-      requireWriteScope(context, current.key);
-      return runAuthorized(authorizer, context, current, {
-        work: () => undoRun(this.#dependencies, context, current, request),
+async function respondToUndo(
+  dependencies: UndoRouteDependencies,
+  context: RequestContext,
+  format: Format,
+  { key }: AuthorizedView,
+): Promise<WireResponse> {
+  const { request, target } = context;
+  requireWriteScope(context, key);
+  const { isDry } = parseUndoParameters(target.query);
+  rejectConditions(request.headers, "an undo");
+  rejectOtherEncodings(request.headers);
+  parseIdempotencyName(context);
+  const body = request.receivedBody ?? (await request.readBody());
+  const { authorizer, batchPlaces, idempotencies } = dependencies;
+  return authorizer.reauthorize(context, async (authorized) => {
+    requireWriteScope(context, authorized.key);
+    const idempotency = isDry ? undefined : await parseBatchIdempotency(context, authorized.key, body.view);
+    const { run } = format.batch.undo(body.view);
+    // An undo counts as a batch request of the size of its run, and needs as much memory.
+    authorizer.countOperations(context, authorized.key, sizeOfRun(run));
+    const undo = () =>
+      runAuthorized(authorizer, context, authorized, {
+        work: (current) => undoRun(dependencies, context, current, { run, isDry, idempotency }),
         isStored: ({ undone, isReplay }) => undone.run !== null && !isReplay,
       });
-    });
-  }
+    const result = await batchPlaces.withPlace(authorized.key, () => idempotencies.runUnlessRunning(idempotency, undo));
+    return toUndoneResponse(context, format, result);
+  });
 }
 
 function toUndoneResponse(context: RequestContext, format: Format, { undone, isReplay }: UndoResult): WireResponse {

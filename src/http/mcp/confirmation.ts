@@ -40,23 +40,33 @@ export interface Confirmed<Result> {
   readonly isChanged: boolean;
 }
 
+/** The result of work that a dry run can plan. */
+export interface Planned {
+  /** Returns the state of the records that the work has found, as a text to compare. */
+  readonly touched: () => string;
+}
+
+/** How the work is done. Before it stores a result, it calls `confirm`; if that throws, it stores nothing, and throws the error. */
+export interface RunOptions<Result> {
+  readonly isDry: boolean;
+  readonly confirm: (planned: Result) => void;
+}
+
 interface Confirming<Result> {
   /** The digest of what the agent has asked for. */
   readonly asked: string;
   /** The confirmation that the agent has sent; undefined for a dry run. */
   readonly sent: string | undefined;
-  /** Returns the state of the records that the work has found, as a text to compare. */
-  touchedBy(result: Result): string;
-  /** Does the work. Before it stores a result, it calls `confirm`; if that throws, it stores nothing, and throws the error. */
-  run(how: { readonly isDry: boolean; readonly confirm: (planned: Result) => void }): Promise<Result>;
+  /** Does the work. */
+  run(how: RunOptions<Result>): Promise<Result>;
 }
 
 /** Does work as a dry run, or if its dry run was confirmed. @throws the errors of `run` */
-export async function runConfirmed<Result>(
+export async function runConfirmed<Result extends Planned>(
   authorized: AuthorizedView,
-  { asked, sent, touchedBy, run }: Confirming<Result>,
+  { asked, sent, run }: Confirming<Result>,
 ): Promise<Confirmed<Result>> {
-  const toConfirmation = (result: Result) => confirmationOf(authorized, asked, touchedBy(result));
+  const toConfirmation = (result: Result) => confirmationOf(authorized, asked, result.touched());
   let other: Result | undefined;
   const confirm = (planned: Result) => {
     if (toConfirmation(planned) === sent) return;

@@ -2,20 +2,27 @@
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { json } from "../../formats/json.ts";
-import { createYielder, yieldToEventLoop } from "../../lib/yielding.ts";
+import { yieldToEventLoop } from "../../lib/yielding.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-run.ts";
-import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { parseBatchParameters } from "../batch/batch-parameters.ts";
 import type { BatchPlaces } from "../batch/batch-places.ts";
 import { encodeResults } from "../batch/batch-response.ts";
+import { decodeOperations } from "../batch/batch-routes.ts";
 import type { BatchResults } from "../batch/results.ts";
 import { runAuthorized } from "../batch/run-authorized.ts";
 import { type BatchParts, runBatch } from "../batch/run-batch.ts";
 import { type UndoParts, type UndoResult, undoRun } from "../batch/run-undo.ts";
-import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import { type Confirmed, digestOf, runConfirmed, withConfirmation } from "./confirmation.ts";
+import type { AuthorizedView } from "../request-context.ts";
+import {
+  type Confirmed,
+  digestOf,
+  type Planned,
+  type RunOptions,
+  runConfirmed,
+  withConfirmation,
+} from "./confirmation.ts";
 import type { Tool, ToolCall, ToolResult } from "./tool.ts";
 import { batchTool, undoTool } from "./tool-schemas.ts";
 
@@ -33,9 +40,6 @@ export function createWriteTools(dependencies: WriteToolDependencies): readonly 
   ];
 }
 
-/** The work of an authorized request. */
-type Work<Result> = (authorized: AuthorizedView) => Promise<Confirmed<Result>>;
-
 class Writing {
   readonly #dependencies: WriteToolDependencies;
   readonly #served: readonly Resource[];
@@ -46,7 +50,8 @@ class Writing {
   }
 
   /** Stores operations, or returns what that would do. */
-  batch({ context, authorized, sent }: ToolCall): Promise<ToolResult> {
+  batch(call: ToolCall): Promise<ToolResult> {
+    const { context, authorized, sent } = call;
     const list = sent.operations as readonly unknown[];
     return this.#dependencies.batchPlaces.withPlace(authorized.key, async () => {
       const written = this.#served.filter(({ access }) => access === "written");
@@ -54,18 +59,8 @@ class Writing {
       const { match } = parseBatchParameters(written, query);
       this.#dependencies.authorizer.countOperations(context, authorized.key, list.length);
       const operations = await this.#decode(list);
-      const asked = await digestOf(argumentsOf(match, operations));
-      const done = await this.#runAuthorized(context, (current) =>
-        runConfirmed<BatchResults>(current, {
-          asked,
-          sent: sent.confirm as string | undefined,
-          touchedBy: ({ touched }) => touched,
-          run: ({ isDry, confirm }) =>
-            runBatch(this.#dependencies, context, current, {
-              ...{ operations, match, isAtomic: true, isDry, reportsTouched: true },
-              confirm: isDry ? undefined : confirm,
-            }),
-        }),
+      const done = await this.#runConfirmed<BatchResults>(call, argumentsOf(match, operations), (current, how) =>
+        runBatch(this.#dependencies, context, current, { operations, match, isAtomic: true, ...how }),
       );
       const parts = await encodeResults(context, json, operations, done.result);
       return toResult(Buffer.concat(parts).toString(), done);
@@ -73,47 +68,44 @@ class Writing {
   }
 
   /** Undoes a run, or returns what that would do. Counts as a batch request of the size of the run. */
-  undo({ context, authorized, sent }: ToolCall): Promise<ToolResult> {
+  undo(call: ToolCall): Promise<ToolResult> {
+    const { context, authorized, sent } = call;
     const run = String(sent.run);
     return this.#dependencies.batchPlaces.withPlace(authorized.key, async () => {
       this.#dependencies.authorizer.countOperations(context, authorized.key, sizeOfRun(run));
-      const asked = await digestOf(["undo", run]);
-      const done = await this.#runAuthorized(context, (current) =>
-        runConfirmed<UndoResult>(current, {
-          asked,
-          sent: sent.confirm as string | undefined,
-          touchedBy: ({ touched }) => touched(),
-          run: (how) => undoRun(this.#dependencies, context, current, { run, ...how }),
-        }),
+      const done = await this.#runConfirmed<UndoResult>(call, ["undo", run], (current, how) =>
+        undoRun(this.#dependencies, context, current, { run, ...how }),
       );
       return toResult(json.batch.undone(done.result.undone), done);
     });
   }
 
-  /** Decodes the operations as those of a batch request. Yields to the event loop in between. @throws ProblemError as the format does */
+  /** Decodes the operations as those of a batch request. @throws ProblemError as `decodeOperations` */
   async #decode(list: readonly unknown[]): Promise<readonly SentOperation[]> {
     const operations: SentOperation[] = [];
     // The parsing of the message was one step, and this is another.
     await yieldToEventLoop();
-    const body = Buffer.from(JSON.stringify({ Operations: list }));
-    const yieldIfDue = createYielder();
-    for (const sent of json.batch.operations(body, this.#served)) {
-      await yieldIfDue();
-      if (sent) operations.push(sent);
-    }
+    await decodeOperations(json, Buffer.from(JSON.stringify({ Operations: list })), this.#served, operations);
     return operations;
   }
 
-  /** Authorizes the request again and does its work, again if the key or the site changes meanwhile. */
-  #runAuthorized<Result>(context: RequestContext, work: Work<Result>): Promise<Confirmed<Result>> {
+  /** Authorizes the request again, and runs `run` as a dry run, or if its dry run was confirmed. @param asked as for `digestOf` */
+  async #runConfirmed<Result extends Planned>(
+    { context, sent }: ToolCall,
+    asked: Iterable<unknown>,
+    run: (authorized: AuthorizedView, how: RunOptions<Result>) => Promise<Result>,
+  ): Promise<Confirmed<Result>> {
     const { authorizer } = this.#dependencies;
+    const digest = await digestOf(asked);
     return authorizer.reauthorize(context, (first) =>
-      authorizer.repeatIfOutdated(context, first, (authorized) => {
-        requireWriteScope(context, authorized.key);
-        return runAuthorized(authorizer, context, authorized, {
-          work: () => work(authorized),
-          isStored: ({ confirmation }) => confirmation === undefined,
-        });
+      runAuthorized(authorizer, context, first, {
+        work: (authorized) =>
+          runConfirmed(authorized, {
+            asked: digest,
+            sent: sent.confirm as string | undefined,
+            run: (how) => run(authorized, how),
+          }),
+        isStored: ({ confirmation }) => confirmation === undefined,
       }),
     );
   }
