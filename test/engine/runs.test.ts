@@ -78,6 +78,23 @@ describe.each(engineKinds)("on $name", (kind) => {
     ]);
   });
 
+  test("every text is stored as it was sent", async () => {
+    site++;
+    const names = ["\"{}\\,NULL'$1", "\u0000\u0001\n\u007f\u2028\ud800 日本 \u{1f600}", "null", "\\\\", ""];
+    await commit([creates(...names), [...creates("x")]]);
+    expect(await namesOf()).toEqual([...names, "x"]);
+    const turned = names.map((_, index) => updateBrand(site, index + 1, { Name: names.at(-1 - index) as string }));
+    await commit([turned]);
+    expect(await namesOf()).toEqual([...names.toReversed(), "x"]);
+    const { entries } = await engine.readJournalPage(site, 6, 1000);
+    expect(entries.map(({ before }) => JSON.parse(before ?? "{}").Name)).toEqual([
+      names[0],
+      names[1],
+      names[3],
+      names[4],
+    ]);
+  });
+
   test("later batches see the changes of the earlier ones, in any distance", async () => {
     site++;
     await engine.commit(creates("a", "b"));

@@ -10,7 +10,7 @@ import type { Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { type BatchResult, type BatchState, decideBatch, keysOfBatch } from "../writes/batch.ts";
-import { type BatchRow, BatchRows } from "../writes/batch-rows.ts";
+import { type BatchRow, BatchRows, type JournalRow } from "../writes/batch-rows.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { addEntries, lockAndRead, sendRows, sendSites } from "./commit.ts";
 import type { PostgresConnection } from "./connection.ts";
@@ -158,10 +158,28 @@ function sendEntries(connection: PostgresConnection, result: BatchResult): Promi
   if (!first || !last || !isUsual) return sendRows(connection, result);
   const range = { site: first.site_id, first: first.revision, last: last.revision };
   return [
-    connection.query(sql.insertEntries, entries),
+    insertEntries(connection, entries),
     ...(created > 0 ? [connection.script(sql.recordsOfEntries(range, "new"))] : []),
     ...(created < entries.length ? [connection.script(sql.recordsOfEntries(range, "old"))] : []),
   ];
+}
+
+function insertEntries(connection: PostgresConnection, entries: readonly JournalRow[]): Promise<unknown> {
+  const [{ site_id, at, actor, run }] = entries as readonly [JournalRow];
+  const isSimilar = (entry: JournalRow) => entry.at === at && entry.actor === actor && entry.run === run;
+  if (run === null || !entries.every(isSimilar)) return connection.query(sql.insertEntries, entries);
+  const columns = (["revision", "resource", "id", "operation", "body", "before"] as const).map((column) =>
+    toArrayLiteral(entries.map((entry) => entry[column])),
+  );
+  return connection.query(sql.insertSimilarEntries, site_id, at, actor, run, ...columns);
+}
+
+/**
+ * Returns a list as PostgreSQL writes an array. In JSON and in an array, quotes and backslashes of a text are escaped alike. The texts have no control
+ * characters, which would not be: they are names, and records as JSON.
+ */
+function toArrayLiteral(values: readonly (string | number | null)[]): string {
+  return `{${JSON.stringify(values).slice(1, -1)}}`;
 }
 
 /** Returns `result`. Its failure is thrown when it is awaited; without this handler, it would be an unhandled rejection until then. */
