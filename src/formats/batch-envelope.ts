@@ -109,7 +109,8 @@ function shown(value: unknown): string {
 /** Returns the detail of a member that does not exist. @param names the names of the members that exist */
 export function noSuchMember(name: string, names: readonly string[], noun = "member"): string {
   const nearest = findNearest(name, names);
-  return `no such ${noun}${nearest === undefined ? "" : `; did you mean \`${nearest}\`?`}`;
+  if (nearest !== undefined) return `no such ${noun}; did you mean \`${nearest}\`?`;
+  return names.length < 2 ? `no such ${noun}` : `no such ${noun}; there is ${names.join(", ")}`;
 }
 
 /** Returns the error of an operation that cannot be read. @param number from 1 @param faults at least one, without the number of the operation */

@@ -82,8 +82,11 @@ function attributesOf({ attributes }: XmlElement, faults: FieldError[]) {
 
 /** Returns the only element in an operation; undefined if the operation has no element. */
 function recordElementOf({ children }: XmlElement, faults: FieldError[]): XmlElement | undefined {
-  const [first, second] = children.filter(isElement);
-  if (second) faults.push({ field: "", detail: "has more than one record; send one operation for each" });
+  const elements = children.filter(isElement);
+  const member = elements.find(({ name }) => attributeNames.includes(name));
+  const [first, second] = elements;
+  if (member) faults.push({ field: member.name, detail: `must be an attribute of <${operationElement}>` });
+  else if (second) faults.push({ field: "", detail: "has more than one record; send one operation for each" });
   const stray = children.find((child) => !isElement(child) && /[^ \t\r\n]/.test(child));
   if (stray !== undefined) faults.push({ field: "", detail: `stray text: ${shorten(String(stray))}` });
   return first;

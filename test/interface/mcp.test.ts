@@ -448,6 +448,11 @@ describe("tools that read", () => {
     expect((await callTool(server, "list", { resource: "locations" })).data).toEqual({ Records: [], Total: 0 });
   });
 
+  test("a filter may be named as the errors of a list name it", async () => {
+    const { data } = await callTool(server, "list", { resource: "brands", filter: { "filter[Name][contains]": "OL" } });
+    expect(data.Records.map(({ Name }: { Name: string }) => Name)).toEqual(["Bolt"]);
+  });
+
   test("get returns a record, and the ETag of the interface", async () => {
     const { headers, json } = await server.call("GET", "/restapi/brands/2.json");
     const { data } = await callTool(
@@ -482,7 +487,7 @@ describe("tools that read", () => {
 
   test.each([
     ["list", {}, 400, "`list` needs the argument `resource`"],
-    ["list", { resource: "brand" }, 400, oneOfAll],
+    ["list", { resource: "brand" }, 400, `${oneOfAll}; did you mean \`brands\`?`],
     ["list", { resource: "keys" }, 400, oneOfAll],
     ["list", { resource: ["brands"] }, 400, oneOfAll],
     ["list", { resource: "brands", limit: 201 }, 400, "`limit` must be a whole number from 1 to 200"],
@@ -515,6 +520,13 @@ describe("tools that read", () => {
     ["list", { resource: "brands", filter: ["Name"] }, 400, "`filter` must be an object"],
     [
       "list",
+      { resource: "brands", filter: { Address: { Town: "x" } } },
+      400,
+      "`filter`: name nested fields by their paths, such as `Address.Town`",
+    ],
+    ["list", { resource: "brands", filter: { Address: {} } }, 400, "`filter`: name nested fields by their paths"],
+    [
+      "list",
       { resource: "brands", filter: { "ID[in]": "1,x" } },
       400,
       "`filter[ID][in]`: an ID is a whole number from 1, not `x`",
@@ -522,7 +534,7 @@ describe("tools that read", () => {
     ["get", { resource: "brands" }, 400, "`get` needs the argument `id`"],
     ["get", { resource: "brands", id: "1" }, 400, "`id` must be a whole number from 1 to 9007199254740991"],
     ["get", { resource: "brands", id: 99 }, 404, "there is no brand with the ID 99"],
-    ["changes", { resource: "brand" }, 400, oneOfAll],
+    ["changes", { resource: "brand" }, 400, `${oneOfAll}; did you mean \`brands\`?`],
     ["changes", { collapse: 1 }, 400, "`collapse` must be true or false"],
     ["changes", { since: 5 }, 400, "`since` must be a text of at most 200 characters"],
     ["changes", { since: "x".repeat(201) }, 400, "`since` must be a text of at most 200 characters"],

@@ -67,9 +67,14 @@ function parseSwitch(parameters: URLSearchParams, name: string, byDefault: boole
 }
 
 function parseMatch(written: readonly Resource[], path: string | undefined): string | undefined {
-  const paths = written.flatMap(({ textFields }) => textFields.map((textField) => textField.path));
+  const paths = matchablePaths(written);
   if (path === undefined || paths.includes(path)) return path;
-  const meant = findNearestPath(path, [...new Set(paths)]);
-  const hint = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
-  throw new ProblemError("bad-request", `\`match\`: there is no text field \`${path.slice(0, 100)}\`${hint}`);
+  const meant = findNearestPath(path, paths);
+  const hint = meant === undefined ? `there is ${paths.join(", ")}` : `did you mean \`${meant}\`?`;
+  throw new ProblemError("bad-request", `\`match\`: there is no text field \`${path.slice(0, 100)}\`; ${hint}`);
+}
+
+/** Returns the dotted paths of the fields by which records of any of the resources can be matched, each once. */
+export function matchablePaths(resources: readonly Resource[]): readonly string[] {
+  return [...new Set(resources.flatMap(({ textFields }) => textFields.map(({ path }) => path)))];
 }

@@ -88,13 +88,30 @@ function confirmationOf({ key, siteView }: AuthorizedView, asked: string, touche
   return new Bun.CryptoHasher("sha256").update(`${whose}\n${touched}`).digest("hex").slice(0, length);
 }
 
-const advice =
-  "Nothing is stored yet. To store exactly this, call again with the same arguments and this `Confirm` as `confirm`.";
-const adviceAfterChange = `\`confirm\` belongs to another dry run: the records have changed since, or the arguments differ. Look at this result. ${advice}`;
+const afterChange =
+  "`confirm` belongs to another dry run: the records have changed since, or the arguments differ. Look at this result. ";
 
-/** Adds its confirmation to a dry run. @param json a JSON object with at least one member, the result of the dry run */
-export function withConfirmation(json: string, { confirmation, isChanged }: Confirmed<unknown>): string {
+/** The effect of a dry run: verbs, and how often each would be done, such as `create` and 2. */
+export type Effect = Readonly<Record<string, number>>;
+
+/**
+ * Adds its confirmation to a dry run.
+ * @param json a JSON object with at least one member, the result of the dry run
+ * @param effect what it would do, in short, for an agent that does not count the results
+ */
+export function withConfirmation(
+  json: string,
+  { confirmation, isChanged }: Confirmed<unknown>,
+  effect: Effect,
+): string {
   if (confirmation === undefined) return json;
-  const members = JSON.stringify({ Confirm: confirmation, Advice: isChanged ? adviceAfterChange : advice });
-  return `${members.slice(0, -1)},${json.slice(1)}`;
+  const Advice = (isChanged ? afterChange : "") + adviceOn(effect);
+  return `${JSON.stringify({ Confirm: confirmation, Advice }).slice(0, -1)},${json.slice(1)}`;
+}
+
+function adviceOn(effect: Effect): string {
+  const steps = Object.entries(effect).filter(([, count]) => count > 0);
+  if (steps.length === 0) return "Nothing would change, so there is nothing to confirm.";
+  const list = steps.map(([verb, count]) => `${verb} ${count}`).join(", ");
+  return `Nothing is stored yet. To store exactly this (${list}), call again with the same arguments and this \`Confirm\` as \`confirm\`.`;
 }

@@ -38,9 +38,13 @@ export function createReadTools({ resources, find }: ReadToolDependencies): read
   ];
 }
 
-/** Returns the query of a list. The arguments have the types of the schema. */
+/**
+ * Returns the query of a list. The arguments have the types of the schema. A filter may also have its name in the query, `filter[Name][contains]`:
+ * errors of the list name it so.
+ */
 function toListQuery({ limit = defaultToolPage, offset, sort, filter = {}, fields }: ToolCall["sent"]): string {
   const filters = Object.entries(filter as Record<string, string>).map(([name, value]): [string, string] => {
+    if (name.startsWith("filter[")) return [name, value];
     const [, path = name, operator = ""] = /^([^[]*)(\[.*)?$/s.exec(name) ?? [];
     return [`filter[${path}]${operator}`, value];
   });

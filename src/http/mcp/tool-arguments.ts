@@ -1,7 +1,7 @@
 // Checks the arguments of a tool against its schema. Supports the keywords that tool-schemas.ts uses outside of the records of batch operations, which
 // the code of batch requests checks.
 
-import { findNearest } from "../../lib/text.ts";
+import { findNearest, findNearestPath } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Schema } from "../../reference/json-schema.ts";
 import { isObject } from "./protocol.ts";
@@ -30,8 +30,18 @@ function checkValue(name: string, schema: Schema, value: unknown): void {
   if (fault !== undefined) throw new ProblemError("bad-request", `\`${name.slice(0, 200)}\` must be ${fault}`);
   if (Array.isArray(value)) checkItems(name, schema.items as Schema, value);
   else if (isObject(value) && isObject(schema.additionalProperties)) {
-    for (const [key, item] of Object.entries(value)) checkValue(`${name}.${key}`, schema.additionalProperties, item);
+    for (const [key, item] of Object.entries(value)) {
+      if (isObject(item))
+        throw new ProblemError("bad-request", `\`${name}\`: name nested fields by their paths${toPaths(key, item)}`);
+      checkValue(`${name}.${key}`, schema.additionalProperties, item);
+    }
   }
+}
+
+/** Returns the paths of the members of a nested object, as an example. */
+function toPaths(key: string, nested: object): string {
+  const [member] = Object.keys(nested);
+  return member === undefined ? "" : `, such as \`${`${key}.${member}`.slice(0, 200)}\``;
 }
 
 /** Checks the items of a list, but not members of objects in it: those are batch operations. */
@@ -39,11 +49,16 @@ function checkItems(name: string, schema: Schema, items: readonly unknown[]): vo
   for (const [index, item] of items.entries()) checkValue(`${name}[${index}]`, schema, item);
 }
 
+function oneOf(choices: readonly string[], value: unknown): string {
+  const meant = typeof value === "string" ? findNearestPath(value, choices) : undefined;
+  return `one of ${choices.join(", ")}${meant === undefined ? "" : `; did you mean \`${meant}\`?`}`;
+}
+
 /** Returns what a value should be; undefined if it is that. */
 function faultOf(schema: Schema, value: unknown): string | undefined {
   const { type, enum: choices, minimum, maximum, maxLength, maxItems, maxProperties } = schema;
   if (type === "string") {
-    if (Array.isArray(choices)) return choices.includes(value) ? undefined : `one of ${choices.join(", ")}`;
+    if (Array.isArray(choices)) return choices.includes(value) ? undefined : oneOf(choices, value);
     return typeof value === "string" && value.length <= Number(maxLength)
       ? undefined
       : `a text of at most ${maxLength} characters`;

@@ -3,6 +3,7 @@
 import { maxFilters } from "../../model/limits.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
 import { recordSchema, type Schema, type Schemas, schemaName } from "../../reference/json-schema.ts";
+import { matchablePaths } from "../batch/batch-parameters.ts";
 
 /** A tool, without the function that it calls. */
 export interface ToolDefinition {
@@ -56,6 +57,23 @@ function resourceOf(resources: readonly Resource[]): Schema {
   return { type: "string", enum: publicResources(resources).map(({ path }) => path), description: "Which records." };
 }
 
+/** Returns the paths of the fields of each resource, as sentences. An agent that may only read has no schema of records. */
+function fieldList(resources: readonly Resource[]): string {
+  const lists = publicResources(resources).map(
+    ({ path, textFields }) => `${path} have ID, ${textFields.map((textField) => textField.path).join(", ")}`,
+  );
+  return `Fields: ${lists.join("; ")}.`;
+}
+
+/** Returns the fields that a create of each resource needs, as a part of a sentence. */
+function requiredFields(written: readonly Resource[]): string {
+  const lists = written.map(({ path, textFields }) => {
+    const required = textFields.filter(({ field }) => field.required);
+    return `${required.map((textField) => `\`${textField.path}\``).join(", ") || "none"} (${path})`;
+  });
+  return lists.join(", ");
+}
+
 /** Returns the definition of the tool `list`. @param resources the declarations */
 export function listTool(resources: readonly Resource[]): ToolDefinition {
   return {
@@ -74,8 +92,7 @@ export function listTool(resources: readonly Resource[]): ToolDefinition {
         type: "object",
         additionalProperties: { type: "string", maxLength: 1000 },
         maxProperties: maxFilters,
-        description:
-          'Values by field path, which are all required: `{"Address.Town": "Graz"}`. `Name[contains]` finds a part of a value in any case, and `ID[in]` records by ID, such as `3,5,8`.',
+        description: `Values by field path, which are all required: \`{"Address.Town": "Graz"}\`. \`Name[contains]\` finds a part of a value in any case, and \`ID[in]\` records by ID, such as \`3,5,8\`. ${fieldList(resources)}`,
       },
       fields: paths("Paths of the fields to return, besides `ID`. Default: all."),
     }),
@@ -128,24 +145,24 @@ export function batchTool(resources: readonly Resource[]): ToolDefinition {
   ]);
   const operation = object(["Method", "Resource"], {
     Method: { type: "string", enum: ["POST", "PUT", "DELETE"], description: "Create, update or delete." },
-    Resource: { type: "string", enum: written.map(({ path }) => path) },
+    Resource: { type: "string", enum: written.map(({ path }) => path), description: "Which records." },
     ID: { ...idSchema, description: "Of the record to update or delete." },
     IfMatch: { type: "string", description: "The `ETag` that the record must still have." },
     Record: {
-      description: "The fields to store. An update keeps the fields that are not named. None for a delete.",
+      description: `The fields to store. An update keeps the fields that are not named. A create needs ${requiredFields(written)}. None for a delete.`,
       anyOf: records.map(([name]) => ({ $ref: base + name })),
     },
   });
   return {
     name: "batch",
     title: "Create, update and delete records",
-    description: `Creates, updates and deletes up to ${maxToolOperations} records in one transaction, all or none. The first call stores nothing: it returns what would be stored, and \`Confirm\`. Show that to the user, then call again with the same operations and this value as \`confirm\`. If the records have changed since, nothing is stored. \`Run\` names what was stored, for \`undo\`.`,
+    description: `Creates, updates and deletes up to ${maxToolOperations} records in one transaction, all or none. The first call stores nothing: it returns what would be stored, and \`Confirm\`. Show that to the user, then call again with the same operations and this value as \`confirm\`. If the records have changed since, nothing is stored. \`Run\` names what was stored, for \`undo\`. Results repeat each record, about 100 tokens: send at most 100 operations in a call, unless more must be stored together.`,
     inputSchema: {
       ...object(["operations"], {
         operations: { type: "array", maxItems: maxToolOperations, items: operation },
         match: {
           type: "string",
-          maxLength: 200,
+          enum: matchablePaths(written),
           description:
             "A field path. A PUT without `ID` then updates the one record with the same value in this field, or creates it.",
         },
@@ -162,7 +179,7 @@ export const undoTool: ToolDefinition = {
   name: "undo",
   title: "Undo a run",
   description:
-    "Stores the earlier states of the records that a run of this API key has changed. Records that anybody changed later are left alone, and are listed in `Skipped`. The first call stores nothing: it returns what would be stored, and `Confirm`. Call again with this value as `confirm`.",
+    "Stores the earlier states of the records that a run of this API key has changed. Records that anybody changed later are left alone, and are listed in `Skipped`. The first call stores nothing: it returns what would be stored, and `Confirm`. Show that to the user, then call again with the same `run` and this value as `confirm`.",
   inputSchema: object(["run"], {
     run: { type: "string", maxLength: 100, description: "The `Run` of a batch or of an undo." },
     confirm,

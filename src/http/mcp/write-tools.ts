@@ -18,6 +18,7 @@ import type { AuthorizedView } from "../request-context.ts";
 import {
   type Confirmed,
   digestOf,
+  type Effect,
   type Planned,
   type RunOptions,
   runConfirmed,
@@ -63,7 +64,7 @@ class Writing {
         runBatch(this.#dependencies, context, current, { operations, match, isAtomic: true, ...how }),
       );
       const parts = await encodeResults(context, json, operations, done.result);
-      return toResult(Buffer.concat(parts).toString(), done);
+      return toResult(Buffer.concat(parts).toString(), done, effectOf(done.result));
     });
   }
 
@@ -76,7 +77,8 @@ class Writing {
       const done = await this.#runConfirmed<UndoResult>(call, ["undo", run], (current, how) =>
         undoRun(this.#dependencies, context, current, { run, ...how }),
       );
-      return toResult(json.batch.undone(done.result.undone), done);
+      const { undone } = done.result;
+      return toResult(json.batch.undone(undone), done, { delete: undone.deleted, restore: undone.restored });
     });
   }
 
@@ -111,12 +113,20 @@ class Writing {
   }
 }
 
-function toResult(text: string, done: Confirmed<unknown>): ToolResult {
+function toResult(text: string, done: Confirmed<unknown>, effect: Effect): ToolResult {
   return {
-    json: withConfirmation(text, done),
+    json: withConfirmation(text, done, effect),
     isError: done.isChanged,
     isStored: done.confirmation === undefined,
   };
+}
+
+/** Counts the operations that change a record. */
+function effectOf({ results }: BatchResults): Effect {
+  const effect = { create: 0, update: 0, delete: 0 };
+  for (const result of results)
+    if ("outcome" in result && result.outcome.kind !== "unchanged") effect[result.outcome.operation]++;
+  return effect;
 }
 
 /** Yields the name of the tool `batch` and its arguments, for their digest. Equal operations yield equal values. */

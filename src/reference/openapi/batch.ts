@@ -77,7 +77,7 @@ function batchOperation(resources: readonly Resource[], format: Format): Openapi
   return {
     operationId: nameIn(format, "sendBatch"),
     summary: "Send a batch request",
-    description: `Stores at most ${maxBatchOperations.toLocaleString("en-GB")} operations from a body of at most ${maxBatchBytes >> 20} MiB. The rate limit counts one request, and one more for each 100 operations. If an operation is rejected, nothing is stored, and \`errors\` of the problem has the faults of all operations by their numbers.`,
+    description: `Stores at most ${maxBatchOperations.toLocaleString("en-GB")} operations from a body of at most ${maxBatchBytes >> 20} MiB. The rate limit counts one request, and one more for each 100 operations. If an operation is rejected, nothing is stored, and \`errors\` of the problem has the faults by the numbers of the operations, at most 100.`,
     tags: [tagOf(batchTag, format)],
     parameters: parameters.map((name) => ref("parameters", name)),
     requestBody: { required: true, content: requestContent(resources, format) },

@@ -294,10 +294,17 @@ function item(name: string, facts: readonly (string | false | undefined)[], desc
 /** Maximum values of an enumeration that are listed. Only the parameters with names of fields have more. */
 const maxListedValues = 7;
 
+function isFieldName({ enum: values }: Schema): boolean {
+  return Array.isArray(values) && values.length > maxListedValues;
+}
+
 /** Describes a schema in a few words. */
-function typeOf({ type, enum: values, minimum, maximum, maxLength, items }: Schema): string {
-  if (Array.isArray(values)) return values.length <= maxListedValues ? values.join(", ") : "fields";
-  if (type === "array") return `list of ${typeOf(items as Schema) || "values"}`;
+function typeOf(schema: Schema): string {
+  const { type, enum: values, minimum, maximum, maxLength, items } = schema;
+  if (isFieldName(schema)) return "field";
+  if (Array.isArray(values)) return values.join(", ");
+  if (type === "array")
+    return isFieldName(items as Schema) ? "list of fields" : `list of ${typeOf(items as Schema) || "values"}`;
   if (type === "object") return "";
   if (type === "integer") return `integer${rangeOf(Number(minimum), Number(maximum))}`;
   const types = Array.isArray(type) ? type.join(" or ") : type;

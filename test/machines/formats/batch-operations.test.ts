@@ -217,6 +217,11 @@ describe("JSON", () => {
     ['{"Method":"PUT","Resource":"brands","ID":null}', "ID", "must be a whole number from 1, not null"],
     ['{"Method":"PUT","Resource":"brands","IfMatch":["*"]}', "IfMatch", "must be a string, not an array"],
     ['{"Method":"PUT","Resource":"brands","record":{}}', "record", "no such member; did you mean `Record`?"],
+    [
+      '{"Method":"POST","Resource":"brands","Body":{}}',
+      "Body",
+      "no such member; there is Method, Resource, ID, IfMatch, Record",
+    ],
     ['{"Method":"PUT","Resource":"brands","Method":"PUT"}', "Method", "appears more than once"],
     ['{"Method":"PUT","Resource":"brands","Record":{},"Record":{}}', "Record", "appears more than once"],
     [
@@ -374,6 +379,8 @@ describe("XML", () => {
       "must hold <Brand>, not <OrderStatus>",
     ],
     ['<Operation Method="PUT" Resource="brands"><Brand/><Brand/></Operation>', "", "has more than one record"],
+    ["<Operation><ID>2</ID><Brand/></Operation>", "ID", "must be an attribute of <Operation>"],
+    ["<Operation><Method>PUT</Method></Operation>", "Method", "must be an attribute of <Operation>"],
     ['<Operation Method="PUT" Resource="brands">x<Brand/></Operation>', "", 'stray text: "x"'],
     ['<Operation Method="PUT" Method="PUT"/>', "", "the attribute `Method` appears more than once"],
     ['<Operation Method="PUT" Resource="brands"><Brand></Operation>', "", "expected `</Brand>`, not `</Operation>`"],
