@@ -1,6 +1,7 @@
 // Reads the body of a request, a JSON object, and its members.
 
 import { ProblemError } from "../model/errors.ts";
+import { isJsonObject } from "../model/field.ts";
 import type { WireRequest } from "../wire/request.ts";
 
 /** A body as it was received: the members that `T` has may be missing, and may have any value. */
@@ -13,7 +14,7 @@ export type ReceivedBody<T> = { readonly [Name in keyof T]?: unknown };
  */
 export async function readJsonObject<T>(request: WireRequest, maxBytes?: number): Promise<ReceivedBody<T>> {
   const value = await readJson(request, maxBytes);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as ReceivedBody<T>;
+  if (isJsonObject(value)) return value as ReceivedBody<T>;
   throw new ProblemError("bad-request", "the body must be a JSON object");
 }
 

@@ -3,12 +3,12 @@
 import { findNearest } from "../lib/text.ts";
 import type { Operation } from "../model/change.ts";
 import { type FieldError, ProblemError } from "../model/errors.ts";
-import { describeJsonType } from "../model/field.ts";
+import { describeJsonType, isJsonObject } from "../model/field.ts";
 import { maxBatchOperations } from "../model/limits.ts";
 import { isId } from "../model/record.ts";
-import type { Resource } from "../model/resource.ts";
+import { type Resource, writtenResources } from "../model/resource.ts";
 import type { SentOperation, SentUndo } from "./batch-format.ts";
-import { maxItemLength } from "./syntax-errors.ts";
+import { firstPosition, maxItemLength, type Position, positionInSteps } from "./syntax-errors.ts";
 
 /** Where an operation is. */
 export interface OperationPlace {
@@ -18,6 +18,21 @@ export interface OperationPlace {
   readonly begin: number;
   /** The number of the operation, from 1. */
   readonly number: number;
+}
+
+/**
+ * Reads the operation at a place. An operation with an error is read twice, because only the error needs the position of the operation in the body.
+ * @param read gets that position @throws as `read` does
+ */
+export function* readOperation(
+  place: OperationPlace,
+  read: (place: OperationPlace, from: Position) => SentOperation,
+): Generator<undefined, SentOperation> {
+  try {
+    return read(place, firstPosition);
+  } catch {
+    return read(place, yield* positionInSteps(place.text, place.begin));
+  }
 }
 
 const methods = new Map<unknown, Operation>([
@@ -76,7 +91,7 @@ export class EnvelopeParser {
 
   #resourceFault(sent: unknown, resource: Resource | undefined): string {
     if (resource) return `${resource.plural} can only be read`;
-    const written = [...this.#resources.values()].filter(({ access }) => access === "written");
+    const written = writtenResources([...this.#resources.values()]);
     return choiceFault(
       sent,
       "resource",
@@ -163,9 +178,8 @@ export function longOperationError(number: number): ProblemError {
  * @throws ProblemError `bad-request`
  */
 export function toUndo(input: unknown, fieldErrors: readonly FieldError[], form: string): SentUndo {
-  const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
-  if (!isObject) throw new ProblemError("bad-request", `the body must be \`${form}\``);
-  const { Run: run } = input as { Run?: unknown };
+  if (!isJsonObject(input)) throw new ProblemError("bad-request", `the body must be \`${form}\``);
+  const { Run: run } = input;
   const faults = [...fieldErrors];
   for (const name of Object.keys(input)) {
     if (name !== "Run" && faults.length < maxFaults)

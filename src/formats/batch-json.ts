@@ -3,18 +3,25 @@
 import { ProblemError } from "../model/errors.ts";
 import { maxBatchOperations } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
-import { EnvelopeParser, noSuchMember, tooManyOperationsError, toUndo } from "./batch-envelope.ts";
+import {
+  EnvelopeParser,
+  noSuchMember,
+  type OperationPlace,
+  readOperation,
+  tooManyOperationsError,
+  toUndo,
+} from "./batch-envelope.ts";
 import type { BatchFormat, EncodedResult, SentOperation, SentUndo, Undone } from "./batch-format.ts";
 import { readJsonOperation } from "./batch-json-operation.ts";
 import { endOfString } from "./json-items.ts";
 import { hintAt, parseJson } from "./json-parser.ts";
 import {
-  firstPosition,
+  endOfSpace,
   malformedErrorAt,
   maxValues,
+  type Position,
   positionInSteps,
   shownAt,
-  skipSpaceStep,
   stepLength,
 } from "./syntax-errors.ts";
 import { fromUtf8, fromUtf8InSteps } from "./text-encoding.ts";
@@ -37,14 +44,15 @@ const form = `{"${listName}": [...]}`;
 /** Reads the operations of a batch request. */
 class BatchReader {
   readonly #text: string;
-  readonly #envelopes: EnvelopeParser;
+  readonly #read: (place: OperationPlace, from: Position) => SentOperation;
   #at = 0;
   /** The number of operations that were read. */
   #count = 0;
 
   constructor(text: string, resources: readonly Resource[]) {
     this.#text = text;
-    this.#envelopes = new EnvelopeParser(resources);
+    const envelopes = new EnvelopeParser(resources);
+    this.#read = (place, from) => readJsonOperation(place, from, envelopes);
   }
 
   *operations(): Generator<SentOperation | undefined, void, undefined> {
@@ -100,15 +108,9 @@ class BatchReader {
     if (!this.#skip("]")) throw yield* this.#malformedError(`expected \`,\` or \`]\`, not ${this.#shown}`);
   }
 
-  /** Reads an operation. An operation with an error is read twice, because only the error needs its position in the body. */
   *#operation(): Generator<undefined, SentOperation> {
-    const where = { text: this.#text, begin: this.#at, number: this.#count + 1 };
-    let sent: SentOperation;
-    try {
-      sent = readJsonOperation(where, firstPosition, this.#envelopes);
-    } catch {
-      sent = readJsonOperation(where, yield* positionInSteps(this.#text, this.#at), this.#envelopes);
-    }
+    const place = { text: this.#text, begin: this.#at, number: this.#count + 1 };
+    const sent = yield* readOperation(place, this.#read);
     this.#at += sent.length;
     return sent;
   }
@@ -130,12 +132,7 @@ class BatchReader {
 
   /** Skips white space, in steps. */
   *#skipSpace(): Generator<undefined, void> {
-    for (;;) {
-      const start = this.#at;
-      this.#at = skipSpaceStep(this.#text, start);
-      if (this.#at - start < stepLength) return;
-      yield;
-    }
+    this.#at = yield* endOfSpace(this.#text, this.#at);
   }
 
   #skip(character: string): boolean {

@@ -3,15 +3,22 @@
 import { ProblemError } from "../model/errors.ts";
 import { maxBatchOperations } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
-import { EnvelopeParser, noSuchMember, tooManyOperationsError, toUndo } from "./batch-envelope.ts";
+import {
+  EnvelopeParser,
+  noSuchMember,
+  type OperationPlace,
+  readOperation,
+  tooManyOperationsError,
+  toUndo,
+} from "./batch-envelope.ts";
 import type { BatchFormat, EncodedResult, SentOperation, SentUndo, Undone } from "./batch-format.ts";
 import { operationElement, readXmlOperation } from "./batch-xml-operation.ts";
 import {
-  firstPosition,
+  endOfSpace,
   malformedErrorAt,
   maxValues,
+  type Position,
   positionInSteps,
-  skipSpaceStep,
   stepLength,
 } from "./syntax-errors.ts";
 import { fromUtf8InSteps } from "./text-encoding.ts";
@@ -51,13 +58,14 @@ class UnlocatedError extends Error {
 
 /** Reads the operations of a batch request. Its base class reads the markup outside of operations. */
 class BatchReader extends XmlReader {
-  readonly #envelopes: EnvelopeParser;
+  readonly #read: (place: OperationPlace, from: Position) => SentOperation;
   /** The number of operations that were read. */
   #count = 0;
 
   constructor(text: string, resources: readonly Resource[]) {
     super(text, Number.POSITIVE_INFINITY);
-    this.#envelopes = new EnvelopeParser(resources);
+    const envelopes = new EnvelopeParser(resources);
+    this.#read = (place, from) => readXmlOperation(place, from, envelopes);
   }
 
   *operations(): Generator<SentOperation | undefined, void, undefined> {
@@ -91,16 +99,10 @@ class BatchReader extends XmlReader {
     return this.open.length === 1 && this.text[this.at] === "<" && next !== "/" && next !== "!" && next !== "?";
   }
 
-  /** Reads an operation. An operation with an error is read twice, because only the error needs its position in the body. */
   *#operation(): Generator<undefined, SentOperation> {
     if (this.#count === maxBatchOperations) throw tooManyOperationsError();
     const place = { text: this.text, begin: this.at, number: ++this.#count };
-    let sent: SentOperation;
-    try {
-      sent = readXmlOperation(place, firstPosition, this.#envelopes);
-    } catch {
-      sent = readXmlOperation(place, yield* positionInSteps(this.text, this.at), this.#envelopes);
-    }
+    const sent = yield* readOperation(place, this.#read);
     this.at += sent.length;
     return sent;
   }
@@ -139,12 +141,7 @@ class BatchReader extends XmlReader {
 
   /** Skips white space, in steps. */
   *#skipSpace(): Generator<undefined, void> {
-    for (;;) {
-      const start = this.at;
-      this.at = skipSpaceStep(this.text, start);
-      if (this.at - start < stepLength) return;
-      yield;
-    }
+    this.at = yield* endOfSpace(this.text, this.at);
   }
 
   protected override fail(detail: string, at = this.at): never {

@@ -3,7 +3,7 @@
 
 import { findNearest, findNearestPath } from "../lib/text.ts";
 import { type FieldError, hasTooManyFieldErrors, invalidRecordError } from "../model/errors.ts";
-import { describeJsonType, validateText } from "../model/field.ts";
+import { describeJsonType, isJsonObject, validateText } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { findTextField, type Resource } from "../model/resource.ts";
 import { type CellPlan, type CellSource, fieldNames } from "./csv.ts";
@@ -30,11 +30,11 @@ export function parseMapping(resource: Resource, text: string): CsvMapping {
   const { input, fieldErrors: malformed } = decodeJson(text);
   const fieldErrors = [...malformed];
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
-  if (!isObject(input))
+  if (!isJsonObject(input))
     throw invalidRecordError([{ field: "", detail: `must be an object, not ${describeJsonType(input)}` }]);
   checkMembers(input, ["fields", "skip"], "", fieldErrors);
   const fields = parseObject(input.fields, "fields", fieldErrors);
-  if (isObject(input.fields) && Object.keys(fields).length === 0)
+  if (isJsonObject(input.fields) && Object.keys(fields).length === 0)
     fieldErrors.push({ field: "fields", detail: 'names no field; write, for example, "Name": "Brand name"' });
   const sources = Object.entries(fields).map(([field, source]) => parseSource(resource, field, source, fieldErrors));
   const skip = Object.entries(parseObject(input.skip ?? {}, "skip", fieldErrors)).map(([column, values]) => ({
@@ -172,7 +172,7 @@ function parseStrings(input: unknown, path: string, fieldErrors: FieldError[]): 
 }
 
 function parseObject(input: unknown, path: string, fieldErrors: FieldError[], expected = "an object"): JsonObject {
-  if (isObject(input)) return input;
+  if (isJsonObject(input)) return input;
   fieldErrors.push({
     field: path,
     detail: input === undefined ? "is required" : `must be ${expected}, not ${describeJsonType(input)}`,
@@ -192,8 +192,4 @@ function checkMembers(input: JsonObject, known: readonly string[], path: string,
 /** Shortens a name from the mapping for a message. */
 function shorten(name: string): string {
   return name.slice(0, 100);
-}
-
-function isObject(input: unknown): input is JsonObject {
-  return typeof input === "object" && input !== null && !Array.isArray(input);
 }

@@ -80,13 +80,16 @@ export function positionOf(text: string, at: number, from = firstPosition, start
 /** UTF-16 units that a reader of a long text reads between two yields. */
 export const stepLength = 1 << 16;
 
-/** Returns the index after the white space of JSON and XML that begins at the index `start`, or an index in it after `stepLength` characters. */
-export function skipSpaceStep(text: string, start: number): number {
-  const limit = start + stepLength;
-  let at = start;
-  let code = text.charCodeAt(at);
-  while ((code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) && at < limit) code = text.charCodeAt(++at);
-  return at;
+/** Returns the index after the white space of JSON and XML that begins at the index `start`. Yields between the steps of the search. */
+export function* endOfSpace(text: string, start: number): Generator<undefined, number> {
+  for (let at = start, step = start; ; step = at) {
+    let code = text.charCodeAt(at);
+    const limit = step + stepLength;
+    while ((code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) && at < limit)
+      code = text.charCodeAt(++at);
+    if (at < limit) return at;
+    yield;
+  }
 }
 
 /** Returns the position of the index `at` in a long text. Yields between the steps of the search. */

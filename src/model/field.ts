@@ -75,6 +75,11 @@ export function validateText(field: TextField, value: unknown): string | undefin
   return undefined;
 }
 
+/** Whether a value from JSON is an object: not a list, and not null. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Returns the JSON type of `value` with its article, for messages: `an array`. */
 export function describeJsonType(value: unknown): string {
   if (value === null) return "null";

@@ -8,7 +8,7 @@
 
 import { findNearestPath } from "../lib/text.ts";
 import { type FieldError, hasTooManyFieldErrors, invalidRecordError, ProblemError } from "./errors.ts";
-import { describeJsonType, type Field, type Fields, type TextField, validateText } from "./field.ts";
+import { describeJsonType, type Field, type Fields, isJsonObject, type TextField, validateText } from "./field.ts";
 import { fieldPaths, type Resource, type TextFieldPath, valuesIn } from "./resource.ts";
 
 /** The values of a record's fields, by name; groups nest. */
@@ -175,7 +175,7 @@ function parseFields(context: ParsingContext, input: Input): Values {
     if (field.kind === "text") values[name] = parseText(field, name, context, input, isPresent);
     else {
       const value = isPresent ? input[name] : {};
-      if (isInput(value))
+      if (isJsonObject(value))
         values[name] = parseFields({ ...context, fields: field.fields, parentPath: `${parentPath}${name}.` }, value);
       else fieldErrors.push({ field: parentPath + name, detail: `must be an object, not ${describeJsonType(value)}` });
     }
@@ -201,7 +201,7 @@ function parseText(
 /** Returns a suggestion for an unknown field: another name, another group, or the record without an object around it. */
 function fieldHint(name: string, value: unknown, { resource, parentPath }: ParsingContext): string {
   const isWrapper =
-    parentPath === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
+    parentPath === "" && isJsonObject(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
   if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;
   const meant = findNearestPath(parentPath + name, fieldPaths(resource));
   if (meant === undefined) return "";
@@ -211,13 +211,9 @@ function fieldHint(name: string, value: unknown, { resource, parentPath }: Parsi
 }
 
 function requireInput({ singular }: Resource, input: unknown): Input {
-  if (isInput(input)) return input;
+  if (isJsonObject(input)) return input;
   const rest = Array.isArray(input)
     ? "; to send several, use a batch request: POST /restapi/batch.json"
     : `, not ${describeJsonType(input)}`;
   throw invalidRecordError([{ field: "", detail: `the body must be one ${singular} (an object)${rest}` }]);
-}
-
-function isInput(value: unknown): value is Input {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

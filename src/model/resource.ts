@@ -58,6 +58,11 @@ export function publicResources(resources: readonly Resource[]): readonly Resour
   return resources.filter((resource) => resource.access !== "system");
 }
 
+/** Returns the resources whose records clients can write. */
+export function writtenResources(resources: readonly Resource[]): readonly Resource[] {
+  return resources.filter(({ access }) => access === "written");
+}
+
 /** Returns the names of resources as a part of a sentence: `brands, order statuses and locations`. */
 export function formatResourceList(resources: readonly Resource[]): string {
   return new Intl.ListFormat("en-GB").format(resources.map(({ plural }) => plural));

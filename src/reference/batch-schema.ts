@@ -1,7 +1,7 @@
 // JSON Schema of batch requests and of undo, and of their responses (contract section 14). OpenAPI uses the same schemas.
 
 import { maxBatchOperations } from "../model/limits.ts";
-import type { Resource } from "../model/resource.ts";
+import { type Resource, writtenResources } from "../model/resource.ts";
 import { recordSchema, type Schema, type Schemas, schemaName, withoutXml } from "./json-schema.ts";
 import { problemSchemas } from "./problem-schema.ts";
 
@@ -23,7 +23,7 @@ const count: Schema = { type: "integer", minimum: 0, maximum: maxBatchOperations
 
 /** Returns the schemas of batch requests, of undo and of their responses, by name. @param base the prefix of references in them */
 export function batchSchemas(resources: readonly Resource[], base: string): Schemas {
-  const written = resources.filter(({ access }) => access === "written");
+  const written = writtenResources(resources);
   const operations = written.map((resource) => [operationNameOf(resource), operationSchema(resource, base)]);
   return {
     [batchSchemaNames.request]: requestSchema(base),
@@ -42,7 +42,7 @@ export function batchSchemaDocument(resources: readonly Resource[]): Schema {
   const base = "#/$defs/";
   const groups: Schemas = {};
   const records: Schemas = {};
-  for (const resource of resources.filter(({ access }) => access === "written")) {
+  for (const resource of writtenResources(resources)) {
     for (const form of ["whole", "changes"] as const)
       records[schemaName(resource, form)] = recordSchema(resource, form, groups, base);
   }

@@ -1,10 +1,10 @@
 // The parts of the XML Schema for batch requests and undo, and for their responses (contract section 14).
 
-import type { Resource } from "../model/resource.ts";
+import { type Resource, writtenResources } from "../model/resource.ts";
 
 /** Returns the elements of the documents. */
 export function batchElements(resources: readonly Resource[]): string {
-  const written = resources.filter(({ access }) => access === "written");
+  const written = writtenResources(resources);
   return requestElement(written) + responseElement(written) + undoElements(written);
 }
 

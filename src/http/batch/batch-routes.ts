@@ -3,7 +3,7 @@
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { type Format, formats } from "../../formats/format.ts";
 import { createYielder } from "../../lib/yielding.ts";
-import { basePath, publicResources, type Resource } from "../../model/resource.ts";
+import { basePath, publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
@@ -47,7 +47,7 @@ class BatchEndpoint {
   constructor(dependencies: BatchRouteDependencies) {
     this.#dependencies = dependencies;
     this.#served = publicResources(dependencies.resources);
-    this.#written = this.#served.filter(({ access }) => access === "written");
+    this.#written = writtenResources(this.#served);
   }
 
   respond(context: RequestContext, format: Format, { key }: AuthorizedView): Promise<WireResponse> {

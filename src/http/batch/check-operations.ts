@@ -6,7 +6,7 @@ import { createYielder } from "../../lib/yielding.ts";
 import type { SentChanges } from "../../model/canonical-json.ts";
 import type { Operation } from "../../model/change.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
-import { describeJsonType } from "../../model/field.ts";
+import { describeJsonType, isJsonObject } from "../../model/field.ts";
 import { parseNewRecord, parseRecordChanges, textAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { versionsInIfMatch } from "../conditional-requests.ts";
@@ -88,7 +88,7 @@ function orFaulty({ resource }: SentOperation, check: () => CheckedOperation): C
 /** Returns the decoded record if it is an object. */
 function fieldsIn({ record }: SentOperation): Fields | undefined {
   const input = record?.input;
-  return typeof input === "object" && input !== null && !Array.isArray(input) ? (input as Fields) : undefined;
+  return isJsonObject(input) ? input : undefined;
 }
 
 /** @throws ProblemError for a fault of the operation */

@@ -4,6 +4,7 @@
 // `initialize`. Both are served without a session: nothing is remembered between two requests.
 
 import { findNearest } from "../../lib/text.ts";
+import { isJsonObject } from "../../model/field.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 
 /** The revision in which each request names its revision. */
@@ -55,14 +56,9 @@ export interface Message {
   readonly params: Members;
 }
 
-/** Whether a JSON value is an object. */
-export function isObject(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Returns the ID of a JSON-RPC message, for the response to a faulty message; undefined if it has no valid one. */
 export function findId(value: unknown): RpcId | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { id } = value;
   return typeof id === "string" || Number.isSafeInteger(id) ? (id as RpcId) : undefined;
 }
@@ -71,7 +67,7 @@ export function findId(value: unknown): RpcId | undefined {
 export function toMessage(value: unknown): Message {
   if (Array.isArray(value))
     throw new RpcError("invalidRequest", "send each message with a request of its own, not a list");
-  if (!isObject(value) || value.jsonrpc !== "2.0") {
+  if (!isJsonObject(value) || value.jsonrpc !== "2.0") {
     throw new RpcError("invalidRequest", 'a message is a JSON object with "jsonrpc": "2.0"');
   }
   const id = findId(value);
@@ -80,7 +76,7 @@ export function toMessage(value: unknown): Message {
   const { method, params = {} } = value;
   if (typeof method !== "string")
     throw new RpcError("invalidRequest", "`method` must be a string; this server sends no requests");
-  if (!isObject(params)) throw new RpcError("invalidParams", "`params` must be an object");
+  if (!isJsonObject(params)) throw new RpcError("invalidParams", "`params` must be an object");
   return { id, method, params };
 }
 
@@ -91,7 +87,7 @@ const metaPrefix = "io.modelcontextprotocol/";
  * @throws RpcError `headerMismatch`, `unsupportedVersion` or `invalidParams`, as the specification says
  */
 export function isModern(message: Message, headers: HeaderFields): boolean {
-  const meta = isObject(message.params._meta) ? message.params._meta : {};
+  const meta = isJsonObject(message.params._meta) ? message.params._meta : {};
   const version = meta[`${metaPrefix}protocolVersion`];
   const header = headers.get("mcp-protocol-version");
   if (version === undefined && header !== modernVersion) {
@@ -103,7 +99,7 @@ export function isModern(message: Message, headers: HeaderFields): boolean {
   requireHeader(headers, "MCP-Protocol-Version", version);
   if (legacyVersions.includes(version)) return false;
   if (version !== modernVersion) throw unsupportedVersionError(version);
-  if (!isObject(meta[`${metaPrefix}clientCapabilities`])) {
+  if (!isJsonObject(meta[`${metaPrefix}clientCapabilities`])) {
     throw new RpcError("invalidParams", `\`_meta\` lacks \`${metaPrefix}clientCapabilities\``);
   }
   requireHeader(headers, "Mcp-Method", message.method);

@@ -3,8 +3,8 @@
 
 import { findNearest, findNearestPath } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { isJsonObject } from "../../model/field.ts";
 import type { Schema } from "../../reference/json-schema.ts";
-import { isObject } from "./protocol.ts";
 import type { ToolDefinition } from "./tool-schemas.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -29,9 +29,9 @@ function checkValue(name: string, schema: Schema, value: unknown): void {
   const fault = faultOf(schema, value);
   if (fault !== undefined) throw new ProblemError("bad-request", `\`${name.slice(0, 200)}\` must be ${fault}`);
   if (Array.isArray(value)) checkItems(name, schema.items as Schema, value);
-  else if (isObject(value) && isObject(schema.additionalProperties)) {
+  else if (isJsonObject(value) && isJsonObject(schema.additionalProperties)) {
     for (const [key, item] of Object.entries(value)) {
-      if (isObject(item))
+      if (isJsonObject(item))
         throw new ProblemError("bad-request", `\`${name}\`: name nested fields by their paths${toPaths(key, item)}`);
       checkValue(`${name}.${key}`, schema.additionalProperties, item);
     }
@@ -71,6 +71,6 @@ function faultOf(schema: Schema, value: unknown): string | undefined {
   if (type === "array")
     return Array.isArray(value) && value.length <= Number(maxItems) ? undefined : `a list of at most ${maxItems} items`;
   if (type === "boolean") return typeof value === "boolean" ? undefined : "true or false";
-  const count = isObject(value) ? Object.keys(value).length : Number.POSITIVE_INFINITY;
+  const count = isJsonObject(value) ? Object.keys(value).length : Number.POSITIVE_INFINITY;
   return count <= Number(maxProperties ?? 100) ? undefined : "an object";
 }

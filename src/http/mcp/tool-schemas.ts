@@ -1,7 +1,7 @@
 // The definitions of the tools, as agents read them. Their schemas follow from the declarations of the resources.
 
 import { maxFilters } from "../../model/limits.ts";
-import { publicResources, type Resource } from "../../model/resource.ts";
+import { publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import { recordSchema, type Schema, type Schemas, schemaName } from "../../reference/json-schema.ts";
 import { matchablePaths } from "../batch/batch-parameters.ts";
 
@@ -136,7 +136,7 @@ export function changesTool(resources: readonly Resource[]): ToolDefinition {
 
 /** Returns the definition of the tool `batch`. @param resources the declarations */
 export function batchTool(resources: readonly Resource[]): ToolDefinition {
-  const written = resources.filter(({ access }) => access === "written");
+  const written = writtenResources(resources);
   const groups: Schemas = {};
   const base = "#/$defs/";
   const records = written.map((resource): [string, Schema] => [

@@ -2,10 +2,11 @@
 
 import { createYielder } from "../../lib/yielding.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { isJsonObject } from "../../model/field.ts";
 import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toProblemDocument } from "../responses.ts";
-import { isObject, type Members, RpcError } from "./protocol.ts";
+import { type Members, RpcError } from "./protocol.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import { checkArguments } from "./tool-arguments.ts";
 import { encodeDefinitions } from "./tool-schemas.ts";
@@ -51,7 +52,7 @@ export class Tools {
         },
       );
     }
-    if (!isObject(sent)) throw new RpcError("invalidParams", "`arguments` must be an object", { status: 200 });
+    if (!isJsonObject(sent)) throw new RpcError("invalidParams", "`arguments` must be an object", { status: 200 });
     try {
       checkArguments(tool.definition, sent);
       return await this.#encode(context, authorized, await tool.call({ context, authorized, sent }));

@@ -3,7 +3,7 @@
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { json } from "../../formats/json.ts";
 import { yieldToEventLoop } from "../../lib/yielding.ts";
-import { publicResources, type Resource } from "../../model/resource.ts";
+import { publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-run.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { parseBatchParameters } from "../batch/batch-parameters.ts";
@@ -55,7 +55,7 @@ class Writing {
     const { context, authorized, sent } = call;
     const list = sent.operations as readonly unknown[];
     return this.#dependencies.batchPlaces.withPlace(authorized.key, async () => {
-      const written = this.#served.filter(({ access }) => access === "written");
+      const written = writtenResources(this.#served);
       const query = sent.match === undefined ? "" : new URLSearchParams({ match: String(sent.match) }).toString();
       const { match } = parseBatchParameters(written, query);
       this.#dependencies.authorizer.countOperations(context, authorized.key, list.length);

@@ -2,6 +2,7 @@
 
 import { type Intent, operatorActor } from "../../model/change.ts";
 import { invalidRecordError } from "../../model/errors.ts";
+import { isJsonObject } from "../../model/field.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { PendingWrite } from "../../store/writes/matched-writes.ts";
 import { type Match, rematchIntent, toMatchedChange } from "../../store/writes/record-match.ts";
@@ -18,12 +19,8 @@ export interface PendingRow extends PendingWrite, SpooledRow {
 /** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
 export function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
   if (fieldErrors.some(({ field }) => field === "")) throw invalidRecordError(fieldErrors);
-  if (isObject(input)) return input;
+  if (isJsonObject(input)) return input;
   throw invalidRecordError([{ field: "", detail: `must be a record, not ${JSON.stringify(input)?.slice(0, 40)}` }]);
-}
-
-function isObject(input: unknown): input is RowInput {
-  return typeof input === "object" && input !== null && !Array.isArray(input);
 }
 
 interface RowChangesOptions {

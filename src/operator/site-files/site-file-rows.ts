@@ -2,7 +2,7 @@
 
 import type { DumpedRow } from "../../model/engine.ts";
 import { invalidRecordError, ProblemError } from "../../model/errors.ts";
-import { validateText } from "../../model/field.ts";
+import { isJsonObject, validateText } from "../../model/field.ts";
 import { maxTimeMs } from "../../model/limits.ts";
 import { isId, type Values } from "../../model/record.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
@@ -104,9 +104,8 @@ function isOfWebhook(table: string): boolean {
 /** Parses an object from a JSON text as `JSON.stringify` writes it. Returns undefined for any other text, and if it is nested too deeply. */
 function parseObject(text: unknown): Record<string, unknown> | undefined {
   try {
-    const value = JSON.parse(String(text));
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject && JSON.stringify(value) === text ? value : undefined;
+    const value: unknown = JSON.parse(String(text));
+    return isJsonObject(value) && JSON.stringify(value) === text ? value : undefined;
   } catch {
     return undefined;
   }

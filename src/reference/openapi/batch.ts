@@ -5,7 +5,7 @@ import type { Format } from "../../formats/format.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { recordEtag } from "../../model/etag.ts";
 import { maxBatchBytes, maxBatchOperations } from "../../model/limits.ts";
-import { basePath, type Resource, valuesIn } from "../../model/resource.ts";
+import { basePath, type Resource, valuesIn, writtenResources } from "../../model/resource.ts";
 import { batchSchemaNames } from "../batch-schema.ts";
 import type { Schema } from "../json-schema.ts";
 import { commonProblems, contentOf, exampleJson, exampleMember, problemRefs, toExample } from "./bodies.ts";
@@ -35,7 +35,7 @@ export function batchPathsOf(resources: readonly Resource[], format: Format): Re
 
 /** Returns the parameters of batch requests and of undo, for `components.parameters`. */
 export function batchParameters(resources: readonly Resource[]): Record<string, Schema> {
-  const written = resources.filter(({ access }) => access === "written");
+  const written = writtenResources(resources);
   const paths = new Set(written.flatMap(({ textFields }) => textFields.map(({ path }) => path)));
   return {
     BatchMatch: {
@@ -156,7 +156,7 @@ interface ExampleOperation {
 
 /** Returns an operation of each method. */
 function exampleOperations(resources: readonly Resource[]): ExampleOperation[] {
-  const written = resources.filter(({ access }) => access === "written");
+  const written = writtenResources(resources);
   const [first, last = first] = [written[0], written.at(-1)];
   if (!first || !last) return [];
   const [field] = first.textFields;
