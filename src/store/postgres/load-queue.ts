@@ -1,8 +1,8 @@
 // Limits how many sites are read as a whole at once, and how long a read waits for others.
 //
 // A read of a site takes as long as the site is large, so a read that waits must not fail just because the reads before it take long. But if the
-// database hangs, a read must not wait for the time limits of all reads before it, one after the other. So a waiting read fails when the database has
-// responded to no read of a site for the time limit. A read that starts after it has waited has only the remaining time until the first response.
+// database hangs, a read must not wait for the time limits of all reads before it, one after the other. So a waiting read fails when no read has got rows
+// for the time limit. A read that starts after it has waited has only the remaining time until its first rows.
 
 import { unresponsiveError } from "./errors.ts";
 
@@ -17,10 +17,10 @@ export class LoadQueue {
   readonly #timeoutMs: number;
   #free: number;
   readonly #waiting = new Set<WaitingRead>();
-  /** When the database last responded to a read, in milliseconds as of `performance.now()`. */
-  #respondedAt = 0;
+  /** When the database last returned rows to a read, or a read ended, in milliseconds as of `performance.now()`. */
+  #rowsAt = 0;
 
-  /** @param timeoutMs milliseconds without a response of the database after which a waiting read fails */
+  /** @param timeoutMs milliseconds after which a waiting read fails, if no read gets rows */
   constructor(count: number, timeoutMs: number) {
     this.#free = count;
     this.#timeoutMs = timeoutMs;
@@ -28,8 +28,8 @@ export class LoadQueue {
 
   /**
    * Runs `read`, after the reads that were called before.
-   * @param read gets the milliseconds that remain until the first response of the database
-   * @throws ProblemError `unavailable` if the database has not responded for the time limit, or the error of `read`
+   * @param read gets the milliseconds that remain until its first rows
+   * @throws ProblemError `unavailable` if no read has got rows for the time limit, or the error of `read`
    */
   async run<T>(read: (remainingMs: number) => Promise<T>): Promise<T> {
     const arrivedAt = performance.now();
@@ -38,16 +38,16 @@ export class LoadQueue {
       const remainingMs = this.#remainingMs(arrivedAt);
       if (remainingMs <= 0) throw unresponsiveError(this.#timeoutMs);
       const result = await read(remainingMs);
-      this.markResponse();
+      this.markRows();
       return result;
     } finally {
       this.#startNext();
     }
   }
 
-  /** To be called when the database has responded to a read. */
-  markResponse(): void {
-    this.#respondedAt = performance.now();
+  /** To be called when the database has returned rows to a read. */
+  markRows(): void {
+    this.#rowsAt = performance.now();
   }
 
   async #enter(arrivedAt: number): Promise<void> {
@@ -79,6 +79,6 @@ export class LoadQueue {
   }
 
   #remainingMs(arrivedAt: number): number {
-    return Math.max(arrivedAt, this.#respondedAt) + this.#timeoutMs - performance.now();
+    return Math.max(arrivedAt, this.#rowsAt) + this.#timeoutMs - performance.now();
   }
 }

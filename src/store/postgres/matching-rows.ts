@@ -14,7 +14,7 @@ interface SearchLimits {
   readonly rows: number;
 }
 
-const defaultLimits: SearchLimits = { sites: 1000, records: 20_000, rows: 500 };
+const defaultLimits: SearchLimits = { sites: 1000, records: 10_000, rows: 500 };
 
 /** Implements `Engine.readMatchingRows`, in two round trips. */
 export async function readMatchingRows(

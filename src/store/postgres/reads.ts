@@ -51,11 +51,11 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
     readSite: (site, use, requiredHead) => {
       const read = (firstMs?: number) =>
         pool.read((connection, progress) => {
-          const onResponse = () => {
+          const onRows = () => {
             progress.restartTimeLimit();
-            loads.markResponse();
+            loads.markRows();
           };
-          return readWholeSite(connection, { site, use, requiredHead, onResponse });
+          return readWholeSite(connection, { site, use, requiredHead, onRows });
         }, firstMs);
       // The system site does not wait, because all requests need it.
       return site === systemSite ? read() : loads.run(read);
@@ -67,19 +67,18 @@ interface WholeSiteRead<T> {
   readonly site: number;
   readonly use: (contents: SiteContents) => Promise<T>;
   readonly requiredHead: Head | undefined;
-  /** Called after each response of the database, if more are needed. */
-  readonly onResponse: () => void;
+  /** Called after each chunk of rows. */
+  readonly onRows: () => void;
 }
 
 async function readWholeSite<T>(
   connection: PostgresConnection,
-  { site, use, requiredHead, onResponse }: WholeSiteRead<T>,
+  { site, use, requiredHead, onRows }: WholeSiteRead<T>,
 ): Promise<T> {
   const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
   const [sites, entries] = await connection.script(texts.join("; "));
-  onResponse();
   const last = entries?.[0] as Change | undefined;
-  const rowChunks = readChunks(connection, onResponse, site);
+  const rowChunks = readChunks(connection, onRows, site);
   const result = await use({ ...toReadResult(connection, sites?.[0], requiredHead), last, rowChunks });
   await connection.script(sql.endRead);
   return result;
@@ -103,12 +102,12 @@ async function readRows(connection: PostgresConnection, site: number, keys: RowK
 
 async function* readChunks(
   connection: PostgresConnection,
-  onResponse: () => void,
+  onRows: () => void,
   site: number,
 ): AsyncGenerator<readonly RecordRow[]> {
   for await (const rows of connection.pages(sql.rows(site), rowsPerChunk)) {
     yield rows as RecordRow[];
-    onResponse();
+    onRows();
   }
 }
 

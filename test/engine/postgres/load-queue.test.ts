@@ -55,7 +55,7 @@ test("a read that waits does not fail while the database responds to those befor
   const queue = new LoadQueue(1, 300);
   const other = new LoadQueue(1, 300);
   const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
-  const timer = setInterval(() => queue.markResponse(), 10);
+  const timer = setInterval(() => queue.markRows(), 10);
   const first = queue.run(() => isOver);
   const second = queue.run(async (remainingMs) => remainingMs);
   void other.run(() => isOver);

@@ -3,6 +3,8 @@
 
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
 import { startTestServer, type TestResponse, type TestServer } from "../../support/http/server.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { makeFullDisk } from "../../support/programs/full-disk.ts";
@@ -77,6 +79,40 @@ test("while another transaction locks a site, only its writes get 503, and nothi
     return response.status === 201 && response;
   }, "a write");
   expect((await shop.call("GET", "/restapi/brands.json")).json).toEqual([...before.json, next]);
+});
+
+test("while another transaction locks the records, lists of many sites that are not in memory get 503 at the same time", async () => {
+  const hosts = Array.from({ length: 16 }, (_, at) => `cold-${at}.example`);
+  const keys: string[] = [];
+  for (const host of hosts) {
+    const site = await createSite(shop.engine, host.replace(".example", ""), { hostnames: [host] }, Date.now());
+    keys.push((await createKey(shop.engine, site, {}, Date.now())).key);
+  }
+  const list = (at: number) =>
+    timed(() =>
+      shop.call("GET", "/restapi/brands.json", { key: keys[at] as string, headers: { Host: hosts[at] as string } }),
+    );
+  const sql = postgres(shop.database, { max: 1, onnotice: () => {} });
+  const { promise: over, resolve: finish } = Promise.withResolvers<void>();
+  const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
+  const transaction = sql.begin(async (inside) => {
+    await inside`lock table records in access exclusive mode`;
+    isLocked();
+    await over;
+  });
+  await locked;
+  const responses: Timed[] = [];
+  const lists = hosts.slice(1).map(async (_, at) => void responses.push(await list(at + 1)));
+  await Promise.race(lists);
+  // This fails when a further time limit has passed.
+  expectUnavailable(await list(0));
+  expect(responses.length).toBe(lists.length);
+  for (const response of responses) expectUnavailable(response);
+  finish();
+  await transaction;
+  await sql.end();
+  const listed = () => Promise.all(hosts.map((_, at) => list(at)));
+  await waitUntil(async () => (await listed()).every(({ status }) => status === 200), "lists of all sites");
 });
 
 test("a read-only database is read, and writes get 503", async () => {
