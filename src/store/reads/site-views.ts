@@ -256,16 +256,13 @@ export class SiteViews {
    * many journal entries, or is reloaded because they were pruned, requests read its records from the database.
    */
   async #viewAtLeast(site: number, head: Head): Promise<SiteView> {
-    const snapshot = this.#snapshots.find(site);
-    if (snapshot?.epoch === head.epoch && snapshot.timeline !== head.timeline)
-      return this.#viewAtLeast(site, await this.#snapshots.verify(snapshot));
-    if (snapshot?.epoch === head.epoch) {
-      if (site === systemSite) return this.#snapshots.catchUp(snapshot, head);
-      const caughtUp = await this.#snapshots.tryCatchUp(snapshot, head);
-      return caughtUp ?? new UncachedSite(site, head, this.#uncachedSiteOptions);
-    }
     if (site === systemSite) return this.#snapshots.getOrLoad(site, head);
-    this.#snapshots.evict(site);
+    const snapshot = this.#snapshots.find(site);
+    if (snapshot?.epoch === head.epoch) {
+      if (snapshot.timeline !== head.timeline) return this.#viewAtLeast(site, await this.#snapshots.verify(snapshot));
+      const caughtUp = await this.#snapshots.tryCatchUp(snapshot, head);
+      if (caughtUp) return caughtUp;
+    } else this.#snapshots.evict(site);
     return new UncachedSite(site, head, this.#uncachedSiteOptions);
   }
 
@@ -281,7 +278,7 @@ export class SiteViews {
   #countUncachedRead(read: UncachedRead): void {
     const { site } = read;
     const bytes = this.#loadPolicy.addReadCost(read);
-    if (bytes === undefined || this.#snapshots.isLoading(site)) return;
+    if (bytes === undefined || this.#snapshots.isReplacing(site)) return;
     this.#loadPolicy.resetSite(site);
     if (!this.#snapshots.hasRoomFor(bytes)) return;
     // After a failure, requests continue to read from the database, and their costs are counted from zero.

@@ -1,26 +1,17 @@
 // The cache of snapshots. It loads a site into memory, and applies new journal entries to the snapshot. If all snapshots together exceed the budget, it
 // evicts the least recently used ones.
 //
-// A snapshot that lacks few entries applies them while the request waits (`tryCatchUp`). If it lacks many, a copy catches up in the
-// background, and then replaces it. If entries were pruned, the site is reloaded. For the system site, requests wait in every case.
-// Entries after the required head are never read, because their transaction may have further entries that are not read yet.
+// There are two ways to bring a site to a required head. `getOrLoad` waits until the site has reached it: the loop in this method is the one place that
+// decides what to do next. `tryCatchUp` waits only for few entries: if many are missing, or some were pruned, it starts a replacement in the background.
 //
-// To bring the site to a required head, these functions call each other:
-//   getOrLoad            if none of this epoch is cached, calls #reload. If the cached snapshot has another timeline, first calls `verify`. If it has reached
-//                        the head, returns it. If a load is in flight, calls #reload; otherwise catchUp
-//   catchUp              if few entries are missing, calls #applyNewEntries; if many, #replaceSnapshot with a copy; if some were pruned, #loadInstead
-//   tryCatchUp           the same, but only #applyNewEntries runs while the request waits; the others run in the background
-//   #loadInstead         if another snapshot is cached by then, calls getOrLoad; otherwise #reload
-//   #reload              calls #replaceSnapshot with a snapshot that is read from the database
-//   #replaceSnapshot     caches the snapshot that its parameter `make` returns. If a load is in flight, waits for it instead, and then usually calls
-//                        getOrLoad
-//
-// For example, load 7 is in flight when the required head is read. Its result may be too old, but the result of load 8 is new enough. So these functions
-// pass on `loadsStartedBefore`, here 7, for the second invariant: the number of loads that had started when the required head was read.
+// A load reads the whole site from the database. A replacement is a load, or a copy of the cached snapshot that catches up; its result then replaces the
+// cached snapshot. If many entries are missing, a copy catches up. If entries were pruned, the site is loaded. The snapshot of the system site is never
+// copied, because every request waits for it in any case. Entries after the required head are never read, because their transaction may have further
+// entries that are not read yet.
 //
 // Invariants:
-// - At most one load or replacement per site is in flight. Requests share its result and its failure (single flight).
-// - If a load started before the required head was read, its result may be too old. So the request waits for the load, and asks again.
+// - At most one replacement per site is in flight. Requests share its result and its failure (single flight).
+// - If a replacement started before the required head was read, its result may be too old. So the request waits for it, and decides again.
 // - The cached snapshot never goes back. Only a newer snapshot, or a snapshot of another epoch, replaces it.
 // - Requests see all entries of a replacement or none. Subscribers are notified of the cached snapshot of the system site only.
 
@@ -58,8 +49,8 @@ export class SnapshotCache {
   readonly #engine: Engine;
   readonly #resources: readonly Resource[];
   readonly #snapshots = new Map<number, Snapshot>();
-  /** The loads and replacements in flight, by site. */
-  readonly #loadsInFlight = new SingleFlight<number, Snapshot>();
+  /** The replacements in flight, by site. */
+  readonly #replacements = new SingleFlight<number, Snapshot>();
   readonly #subscribers: SystemSiteSubscriber[] = [];
   readonly #memory: MemoryBudget;
   readonly #events: CacheEvents;
@@ -91,8 +82,9 @@ export class SnapshotCache {
     return this.#snapshots.get(site);
   }
 
-  isLoading(site: number): boolean {
-    return this.#loadsInFlight.findRunning(site) !== undefined;
+  /** Whether a load of the site, or a copy that catches up, is in flight. */
+  isReplacing(site: number): boolean {
+    return this.#replacements.findRunning(site) !== undefined;
   }
 
   /** Calls `subscriber` from now on, at once if the system site is cached. */
@@ -113,24 +105,36 @@ export class SnapshotCache {
   }
 
   /**
-   * Returns the snapshot of `site` at `head` or later, or of another epoch. Loads the site if it is not cached.
+   * Returns the snapshot of `site` at `requiredHead` or later, or of another epoch. Loads the site if it is not cached.
    *
-   * For example, load 7 is in flight when `head` is read, so `loadsStartedBefore` is 7. Load 7 may have read the site before `head` was committed. So the
-   * request waits for the end of load 7, and asks again. If load 8 is in flight then, the request shares its result, because load 8 began after `head` was
-   * read.
-   * @param loadsStartedBefore the number of loads and replacements, of all sites, that had started when `head` was read. The default, the number at this
-   *   call, can be too high. That is safe: the request may then wait for a load whose result it could have used, and read the site again
+   * For example, replacement 7 is in flight at the call, so `startedBefore` is 7. Replacement 7 may have read the site before `requiredHead` was committed.
+   * So the request waits for its end, and decides again. If replacement 8 is in flight then, the request shares its result.
    */
-  async getOrLoad(site: number, head: Head, loadsStartedBefore = this.#loadsInFlight.startedCount): Promise<Snapshot> {
-    const snapshot = this.#snapshots.get(site);
-    if (snapshot?.epoch !== head.epoch) return this.#reload(site, head, loadsStartedBefore);
-    if (snapshot.timeline !== head.timeline)
-      return this.getOrLoad(site, await this.verify(snapshot), this.#loadsInFlight.startedCount);
-    if (snapshot.revision >= head.revision) return snapshot;
-    // If a load is in flight, wait for it: the entries to apply may have been pruned.
-    return this.isLoading(site)
-      ? this.#reload(site, head, loadsStartedBefore)
-      : this.catchUp(snapshot, head, loadsStartedBefore);
+  async getOrLoad(site: number, requiredHead: Head): Promise<Snapshot> {
+    let head = requiredHead;
+    // The number of replacements, of all sites, that may have started before `head` was read. It can be too high, which is safe: the request then waits
+    // for a replacement whose result it could have used, and decides again.
+    let startedBefore = this.#replacements.startedCount;
+    for (;;) {
+      const cached = this.#snapshots.get(site);
+      const snapshot = cached?.epoch === head.epoch ? cached : undefined;
+      const running = this.#replacements.findRunning(site);
+      if (snapshot && snapshot.timeline !== head.timeline) {
+        head = await this.verify(snapshot);
+        startedBefore = this.#replacements.startedCount;
+      } else if (snapshot && snapshot.revision >= head.revision) {
+        return snapshot;
+      } else if (running && running.number <= startedBefore) {
+        await waitForEnd(running.promise);
+      } else if (running) {
+        // Return also another epoch, and throw its failure: if every request loaded again, all would try a database that hangs or is being restored.
+        const shared = await running.promise;
+        if (shared.epoch !== head.epoch) return shared;
+      } else {
+        const reached = await this.#catchUpOrLoad(site, snapshot, head);
+        if (reached) return reached;
+      }
+    }
   }
 
   /**
@@ -156,30 +160,17 @@ export class SnapshotCache {
   }
 
   /**
-   * Returns `snapshot` after applying the entries up to `head`, which has the same epoch. Reloads the site if entries were pruned.
-   * @param loadsStartedBefore as for `getOrLoad`
-   */
-  async catchUp(
-    snapshot: Snapshot,
-    head: Head,
-    loadsStartedBefore = this.#loadsInFlight.startedCount,
-  ): Promise<Snapshot> {
-    const { siteId } = snapshot;
-    if (isFarBehind(snapshot, head))
-      return this.#replaceSnapshot(siteId, head, loadsStartedBefore, () => this.#copyAndApplyEntries(snapshot, head));
-    return (await this.#applyNewEntries(snapshot, head)) ?? this.#loadInstead(snapshot, head, loadsStartedBefore);
-  }
-
-  /**
    * Returns `snapshot` after applying the entries up to `head`, which has the same epoch. If there are many entries, or some were pruned,
-   * returns undefined: the site catches up or is reloaded in the background, and no request waits. After a failure, the next request starts
-   * again.
+   * returns undefined: the snapshot is replaced in the background, and no request waits. After a failure, the next request starts again.
    */
   async tryCatchUp(snapshot: Snapshot, head: Head): Promise<Snapshot | undefined> {
     const { siteId } = snapshot;
-    if (isFarBehind(snapshot, head)) return this.#startInBackground(siteId, () => this.catchUp(snapshot, head));
-    const loadLater = () => this.#loadInstead(snapshot, head, this.#loadsInFlight.startedCount);
-    return (await this.#applyNewEntries(snapshot, head)) ?? this.#startInBackground(siteId, loadLater);
+    if (isFarBehind(snapshot, head))
+      return this.#startInBackground(siteId, () => this.#replaceByCopy(snapshot, head));
+    const caughtUp = await this.#applyNewEntries(snapshot, head);
+    if (caughtUp) return caughtUp;
+    const isCached = this.#snapshots.get(siteId) === snapshot;
+    return this.#startInBackground(siteId, () => (isCached ? this.#load(siteId, head) : this.getOrLoad(siteId, head)));
   }
 
   /**
@@ -197,7 +188,7 @@ export class SnapshotCache {
 
   /**
    * Applies the changes of one transaction, which are in order. If they are many, a copy of the snapshot gets them in the background, and then replaces it;
-   * until then, the snapshot is as it was. Does nothing if changes before them are missing, or if a load is in flight: requests then catch up.
+   * until then, the snapshot is as it was. Does nothing if changes before them are missing, or if a replacement is in flight: requests then catch up.
    */
   applyMany(snapshot: Snapshot, changes: readonly RecordChange[]): void {
     const { siteId, epoch, timeline } = snapshot;
@@ -205,9 +196,8 @@ export class SnapshotCache {
     if (!first || !last || first.revision !== snapshot.revision + 1) return;
     const head = { revision: last.revision, epoch, timeline };
     if (!isFarBehind(snapshot, head)) return void changes.every((change) => this.applyEntry(snapshot, change));
-    const { startedCount } = this.#loadsInFlight;
     const make = () => this.#copyAndApply(snapshot, head, changes);
-    this.#startInBackground(siteId, () => this.#replaceSnapshot(siteId, head, startedCount, make));
+    this.#startInBackground(siteId, () => this.#replaceBy(make, siteId, head));
   }
 
   /** Drops a snapshot that differs from the database: evicts its site, so that the next request loads it, and reports the differences. */
@@ -242,9 +232,23 @@ export class SnapshotCache {
     return false;
   }
 
-  /** Starts `work` in the background, unless a load or replacement of the site is in flight. If it rejects, the next request starts again. */
-  #startInBackground(site: number, work: () => Promise<Snapshot>): undefined {
-    if (!this.isLoading(site)) work().catch(() => {});
+  /** Starts `replace` in the background, unless a replacement of the site is in flight. If it rejects, the next request starts again. */
+  #startInBackground(site: number, replace: () => Promise<Snapshot>): undefined {
+    if (!this.isReplacing(site)) replace().catch(() => {});
+  }
+
+  /**
+   * Brings the site to `head`, while no replacement of it is in flight.
+   * @param snapshot the cached snapshot, if it has the epoch of `head`
+   * @returns undefined if the cache has changed meanwhile, so that the caller must decide again
+   */
+  async #catchUpOrLoad(site: number, snapshot: Snapshot | undefined, head: Head): Promise<Snapshot | undefined> {
+    if (!snapshot) return this.#load(site, head);
+    if (isFarBehind(snapshot, head)) return this.#replaceByCopy(snapshot, head);
+    const caughtUp = await this.#applyNewEntries(snapshot, head);
+    if (caughtUp) return caughtUp;
+    const hasCacheChanged = this.#snapshots.get(site) !== snapshot || this.isReplacing(site);
+    return hasCacheChanged ? undefined : this.#load(site, head);
   }
 
   /** Reads and applies the entries up to `head`. Returns undefined if entries were pruned, or the epoch or timeline has changed. */
@@ -261,38 +265,17 @@ export class SnapshotCache {
     return snapshot;
   }
 
-  /** Reloads the site, unless another snapshot has replaced `snapshot` in the cache while its entries were read. */
-  #loadInstead(snapshot: Snapshot, head: Head, loadsStartedBefore: number): Promise<Snapshot> {
-    if (this.#snapshots.get(snapshot.siteId) !== snapshot)
-      return this.getOrLoad(snapshot.siteId, head, loadsStartedBefore);
-    return this.#reload(snapshot.siteId, head, loadsStartedBefore);
+  #load(site: number, head: Head): Promise<Snapshot> {
+    return this.#replaceBy(() => this.#readSnapshot(site, head), site, head);
   }
 
-  #reload(site: number, head: Head, loadsStartedBefore: number): Promise<Snapshot> {
-    return this.#replaceSnapshot(site, head, loadsStartedBefore, () => this.#readSnapshot(site, head));
+  #replaceByCopy(snapshot: Snapshot, head: Head): Promise<Snapshot> {
+    return this.#replaceBy(() => this.#copyAndApplyEntries(snapshot, head), snapshot.siteId, head);
   }
 
-  /**
-   * Replaces the cached snapshot by the result of `make`, unless a load is in flight. If that load started before `head` was read, its result may be too
-   * old: this waits for it, and then tries again, unless the database did not respond. If it started later, this returns its result, also a failure or
-   * another epoch. If every request loaded again after such a result, all would try a database that hangs or is being restored.
-   */
-  #replaceSnapshot(
-    site: number,
-    head: Head,
-    loadsStartedBefore: number,
-    make: () => Promise<Snapshot>,
-  ): Promise<Snapshot> {
-    const running = this.#loadsInFlight.findRunning(site);
-    if (!running)
-      return this.#loadsInFlight.run(site, async () => requireAtLeast(this.#cacheIfNewer(await make()), head));
-    const again = () => this.getOrLoad(site, head, loadsStartedBefore);
-    const againUnlessUnavailable = (error: unknown) => {
-      if (error instanceof ProblemError) throw error;
-      return again();
-    };
-    if (running.number <= loadsStartedBefore) return running.promise.then(again, againUnlessUnavailable);
-    return running.promise.then((made) => (made.epoch === head.epoch ? again() : made));
+  /** Caches the result of `make`, and returns the cached snapshot. No replacement of the site may be in flight. */
+  #replaceBy(make: () => Promise<Snapshot>, site: number, head: Head): Promise<Snapshot> {
+    return this.#replacements.run(site, async () => requireAtLeast(this.#cacheIfNewer(await make()), head));
   }
 
   /**
@@ -342,6 +325,15 @@ export class SnapshotCache {
     this.touch(snapshot);
     if (siteId === systemSite) for (const subscriber of this.#subscribers) subscriber.onSnapshot(snapshot);
     return snapshot;
+  }
+}
+
+/** Waits for a replacement, and ignores its result and its failure. @throws ProblemError if the database did not respond */
+async function waitForEnd(replacement: Promise<Snapshot>): Promise<void> {
+  try {
+    await replacement;
+  } catch (error) {
+    if (error instanceof ProblemError) throw error;
   }
 }
 
