@@ -50,11 +50,16 @@ export async function readInChunks<T, R>(
   read: (chunk: readonly T[]) => Promise<readonly R[]>,
 ): Promise<R[]> {
   const found: R[] = [];
-  for (let start = 0; start < values.length; start += size) {
-    found.push(...(await read(values.slice(start, start + size))));
+  for (const chunk of chunksOf(values, size)) {
+    found.push(...(await read(chunk)));
     await yieldToEventLoop();
   }
   return found;
+}
+
+/** Yields the values in chunks of `size`; the last chunk can be smaller. */
+export function* chunksOf<T>(values: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < values.length; start += size) yield values.slice(start, start + size);
 }
 
 /** Resolves in the next tick, after sockets were read. For long tasks, use `yieldToEventLoop`, which resumes one task per tick. */

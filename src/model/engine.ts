@@ -15,6 +15,7 @@ import type { Amend } from "./amend.ts";
 import type { Change, Idempotency, Intent, JournalPage, Outcome, RejectedOutcome } from "./change.ts";
 import type { CredentialStore } from "./credentials.ts";
 import type { Head } from "./head.ts";
+import type { RecordKey } from "./record-key.ts";
 import type { WebhookStore } from "./webhooks.ts";
 
 /** A stored record. */
@@ -217,7 +218,7 @@ export interface Engine extends EngineCommits, EngineMaintenance, EngineMonitori
    * and an ID that was never used has none. The time grows with the number of keys only.
    * @param keys at most 500
    */
-  readRows(site: number, keys: readonly { readonly resource: string; readonly id: number }[]): Promise<SiteRows>;
+  readRows(site: number, keys: readonly RecordKey[]): Promise<SiteRows>;
 
   /**
    * Reads a whole site in one transaction, which ends when `use` has ended. If the connection is lost, the engine may repeat the read and call `use`

@@ -1,8 +1,9 @@
 // The writes of a batch request: the intents of its operations, and the matches of operations that find their record by a value (`match`).
 
-import { createYielder } from "../../lib/yielding.ts";
+import { chunksOf, createYielder } from "../../lib/yielding.ts";
 import { type Intent, versionOf } from "../../model/change.ts";
 import { invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { toKeyText } from "../../model/record-key.ts";
 import type { Resource, TextFieldPath } from "../../model/resource.ts";
 import type { SiteView, SiteViews } from "../../store/reads/site-views.ts";
 import type { PendingWrite } from "../../store/writes/matched-writes.ts";
@@ -101,9 +102,8 @@ export class BatchWrites {
   }
 
   /** Returns the writes in batches for a transaction. */
-  *batches(): Generator<readonly OperationWrite[]> {
-    for (let start = 0; start < this.#writes.length; start += writesPerBatch)
-      yield this.#writes.slice(start, start + writesPerBatch);
+  batches(): Iterable<readonly OperationWrite[]> {
+    return chunksOf(this.#writes, writesPerBatch);
   }
 
   /** Catches up to the present records of the site, so that the writes can be matched again. */
@@ -139,7 +139,7 @@ export class BatchWrites {
     this.#isConditional = true;
     this.#writes = this.#writes.map((write, index) => {
       const { resource, id, revision } = touched[index] as TouchedRecord;
-      const name = `${resource}/${id}`;
+      const name = toKeyText({ resource, id });
       const isFirst = !seen.has(name);
       seen.add(name);
       const condition = isFirst && revision > 0 ? { ifVersion: [versionOf(epoch, revision)] } : {};

@@ -1,5 +1,6 @@
 // Decides what the writes of a batch request would do now, each for itself, and stores nothing: for a dry run, and to list the faults of all operations.
 
+import { chunksOf } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { ProblemError } from "../../model/errors.ts";
@@ -55,8 +56,7 @@ export async function decideDry(
 
 /** Yields the intents in steps. None of them ends the dry run if it is rejected. */
 function* stepsOf(writes: readonly OperationWrite[]): Generator<readonly Intent[]> {
-  for (let start = 0; start < writes.length; start += writesPerStep)
-    yield writes.slice(start, start + writesPerStep).map(({ intent }) => ({ ...intent, isOptional: true }));
+  for (const step of chunksOf(writes, writesPerStep)) yield step.map(({ intent }) => ({ ...intent, isOptional: true }));
 }
 
 function touchedIn(

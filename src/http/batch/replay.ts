@@ -1,10 +1,11 @@
 // Makes the results of a batch request again, for a repeated request with the same idempotency key. The stored response (`StoredBatch`) has the
 // run, and the operations without a change. The changes are read from the journal.
 
-import { yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
+import { chunksOf, yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
 import type { JournalEntry, Outcome } from "../../model/change.ts";
-import type { Engine, RecordRow, StoredBatch } from "../../model/engine.ts";
+import type { Engine, StoredBatch } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { type RecordKey, toKeyText } from "../../model/record-key.ts";
 import { parseRun } from "../../model/run.ts";
 import { rejectionProblem } from "./batch-faults.ts";
 import type { CheckedOperation, MatchedWrite, NamedWrite } from "./check-operations.ts";
@@ -108,13 +109,12 @@ class StoredOutcomes {
     const unchanged = this.#stored.notDone.flatMap((one) =>
       one.kind === "unchanged" ? [{ ...one, resource: (writes[one.index] as NamedWrite).resource.name }] : [],
     );
-    for (let start = 0; start < unchanged.length; start += readSize) {
-      const chunk = unchanged.slice(start, start + readSize);
+    for (const chunk of chunksOf(unchanged, readSize)) {
       const { rows } = await this.#engine.readRows(this.#site, uniqueKeys(chunk));
-      const byKey = new Map(rows.map((row) => [keyOf(row), row]));
+      const byKey = new Map(rows.map((row) => [toKeyText(row), row]));
       await yieldToEventLoop();
       for (const one of chunk) {
-        const row = byKey.get(keyOf(one));
+        const row = byKey.get(toKeyText(one));
         const isSame = row?.revision === one.revision && row.body !== null;
         bodies.set(one.index, isSame ? row.body : await this.#readBodyAt(one.revision));
       }
@@ -136,14 +136,8 @@ class StoredOutcomes {
   }
 }
 
-type RecordKey = Pick<RecordRow, "resource" | "id">;
-
-function keyOf({ resource, id }: RecordKey): string {
-  return `${resource}/${id}`;
-}
-
 function uniqueKeys(keys: readonly RecordKey[]): readonly RecordKey[] {
-  return [...new Map(keys.map(({ resource, id }) => [keyOf({ resource, id }), { resource, id }])).values()];
+  return [...new Map(keys.map(({ resource, id }) => [toKeyText({ resource, id }), { resource, id }])).values()];
 }
 
 function toReplayed({ operation, id, revision, body }: JournalEntry, epoch: string): AcceptedOutcome {

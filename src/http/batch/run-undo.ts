@@ -6,6 +6,7 @@
 
 import type { Undone } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
+import { chunksOf } from "../../lib/yielding.ts";
 import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
 import type { AtomicCommitOptions } from "../../model/engine.ts";
 import { OutdatedError, RetryableError } from "../../model/errors.ts";
@@ -202,8 +203,5 @@ function touchedBy({ epoch, records }: UndoPlan): string {
 }
 
 function* batchesOf({ records, epoch }: UndoPlan, common: Parameters<typeof toUndoIntent>[2]): Generator<Intent[]> {
-  for (let from = 0; from < records.length; from += batchSize) {
-    const batch = records.slice(from, from + batchSize);
-    yield batch.map((record) => toUndoIntent(record, epoch, common));
-  }
+  for (const batch of chunksOf(records, batchSize)) yield batch.map((record) => toUndoIntent(record, epoch, common));
 }

@@ -5,6 +5,7 @@ import { type Intent, type JournalEntry, type Outcome, operatorActor } from "../
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
+import { toKeyText } from "../../model/record-key.ts";
 import { toUndoIntent } from "../../store/writes/undo-run.ts";
 import { requireSameMachine } from "../same-machine.ts";
 import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./journal-entries.ts";
@@ -186,7 +187,7 @@ class Undo {
 
   #addRejected({ resource, id }: Intent): void {
     if (this.#rejectedRecords.size < maxListed)
-      this.#rejectedRecords.set(keyOf({ resource, id }), { resource, id: id as number });
+      this.#rejectedRecords.set(toKeyText({ resource, id }), { resource, id: id as number });
     else this.#summary.skippedCount++;
   }
 
@@ -218,16 +219,12 @@ class Undo {
       );
       for (const entry of entries) {
         const { revision, actor } = entry;
-        if (this.#rejectedRecords.has(keyOf(entry))) changed.set(keyOf(entry), { revision, actor });
+        if (this.#rejectedRecords.has(toKeyText(entry))) changed.set(toKeyText(entry), { revision, actor });
       }
       from = entries.at(-1)?.revision;
     }
     return Array.from(this.#rejectedRecords, ([key, record]) => ({ ...record, changed: changed.get(key) }));
   }
-}
-
-function keyOf({ resource, id }: { readonly resource: string; readonly id?: number | undefined }): string {
-  return `${resource}/${id}`;
 }
 
 /** Adds to the error of a failed transaction what the transactions of the undo before it have stored. */

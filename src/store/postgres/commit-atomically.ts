@@ -5,6 +5,7 @@
 // - The state of the site stays in this process until the commit.
 // - A run has at most some thousand intents. The rows that they name are looked up before the transaction, and the changes since are read in it.
 
+import { awaitedLater } from "../../lib/concurrency.ts";
 import { createYielder, nextImmediate } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
@@ -98,7 +99,7 @@ class OpenTransaction {
       await onOutcomes(result.outcomes);
       if (this.#transaction.isAborted) return this.#rollBack(this.#transaction.result);
       next = batches.next();
-      if (!next.done) reading = handled(this.#read(next.value, state));
+      if (!next.done) reading = awaitedLater(this.#read(next.value, state));
       await this.#send(sendEntries(this.#connection, result));
       for (const site of result.sites) this.changedSites.add(site);
     }
@@ -107,7 +108,7 @@ class OpenTransaction {
 
   /** Keeps the results of a batch that was sent. Waits if the database is behind. */
   async #send(sent: readonly Promise<unknown>[]): Promise<void> {
-    this.#sent.push(handled(awaitAll(sent)));
+    this.#sent.push(awaitedLater(awaitAll(sent)));
     while (this.#sent.length > maxSent) await this.#sent.shift();
     this.#progress.restartTimeLimit();
     await nextImmediate();
@@ -180,10 +181,4 @@ function insertEntries(connection: PostgresConnection, entries: readonly Journal
  */
 function toArrayLiteral(values: readonly (string | number | null)[]): string {
   return `{${JSON.stringify(values).slice(1, -1)}}`;
-}
-
-/** Returns `result`. Its failure is thrown when it is awaited; without this handler, it would be an unhandled rejection until then. */
-function handled<T>(result: Promise<T>): Promise<T> {
-  result.catch(() => {});
-  return result;
 }

@@ -5,6 +5,7 @@
 // - Any number of batches, as an import has them: two are in flight, so that the thread finds the next batch as soon as it has finished one. The end is
 //   sent after the caller has seen all outcomes.
 
+import { awaitedLater } from "../../lib/concurrency.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
@@ -74,9 +75,9 @@ async function sendAtOnce(
 ): Promise<AtomicCommitResult> {
   // Nothing is awaited in between, so that other calls can be sent as soon as the end is sent.
   const { begun, sent, ended } = await writer.uninterrupted(async (call) => ({
-    begun: handled(call("beginBatches", options)),
-    sent: batches.map(({ intents, text }): SentBatch => ({ intents, result: handled(call("addBatch", text)) })),
-    ended: handled(call("endBatches", true)),
+    begun: awaitedLater(call("beginBatches", options)),
+    sent: batches.map(({ intents, text }): SentBatch => ({ intents, result: awaitedLater(call("addBatch", text)) })),
+    ended: awaitedLater(call("endBatches", true)),
   }));
   await begun;
   const yieldIfDue = createYielder();
@@ -113,7 +114,7 @@ async function sendBatches(call: SendCall, batches: Iterator<EncodedBatch>, onOu
   for (let next = batches.next(); ; ) {
     for (; !next.done && sent.length < maxSent; next = batches.next()) {
       const { intents, text } = next.value;
-      sent.push({ intents, result: handled(call("addBatch", text)) });
+      sent.push({ intents, result: awaitedLater(call("addBatch", text)) });
     }
     const first = sent.shift();
     if (!first) return;
@@ -123,10 +124,4 @@ async function sendBatches(call: SendCall, batches: Iterator<EncodedBatch>, onOu
     await onOutcomes(outcomes);
     if (isBatchAborted(outcomes, first.intents)) return;
   }
-}
-
-/** Returns `result`. Its failure is thrown when it is awaited; without this handler, it would be an unhandled rejection until then. */
-function handled<T>(result: Promise<T>): Promise<T> {
-  result.catch(() => {});
-  return result;
 }

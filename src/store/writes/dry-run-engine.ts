@@ -16,6 +16,7 @@ import type {
   SiteRows,
 } from "../../model/engine.ts";
 import { OutdatedError, withTemporaryFileErrors } from "../../model/errors.ts";
+import { type RecordKey, toKeyText } from "../../model/record-key.ts";
 import { newSiteState, type SiteState } from "../database/site-state.ts";
 import { decideBatch, emptyBatchState, keysOfBatch } from "./batch.ts";
 import type { BatchRow, BatchRows } from "./batch-rows.ts";
@@ -25,8 +26,6 @@ const withScratchErrors = withTemporaryFileErrors("the records cannot be kept in
 
 /** Maximum keys per read. */
 const maxKeys = 500;
-
-type RecordKey = Pick<RecordRow, "resource" | "id">;
 
 /** Decides the intents of one site. Close it after use. Its methods also throw ProblemError `unavailable` if the temporary file cannot be written. */
 export class DryRunEngine implements EngineCommits {
@@ -112,7 +111,7 @@ export class DryRunEngine implements EngineCommits {
       if (rows.find(this.#site, resource, id)) continue;
       const changed = this.#changed.find({ resource, id });
       if (changed) rows.add({ site_id: this.#site, resource, id, revision: changed.revision, body: changed.body });
-      else others.set(`${resource}/${id}`, { resource, id });
+      else others.set(toKeyText({ resource, id }), { resource, id });
     }
     return [...others.values()];
   }

@@ -10,6 +10,7 @@ import type { Engine, RecordRow } from "../../model/engine.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { maxBatchOperations } from "../../model/limits.ts";
+import { type RecordKey, toKeyText } from "../../model/record-key.ts";
 import { parseRun } from "../../model/run.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 
@@ -140,8 +141,6 @@ export function requireBefore({ revision, operation, body, before }: JournalEntr
   throw new ProblemError("not-found", detail);
 }
 
-type RecordKey = Pick<RecordRow, "resource" | "id">;
-
 /** Returns the records that a run has changed, each with its state before the run. */
 async function readChangedRecords(
   engine: PlanReads,
@@ -154,7 +153,7 @@ async function readChangedRecords(
     if (!mayUndo(entry.actor))
       throw new ProblemError("forbidden", "the run was made by another key or by the operator");
     const { resource, id, revision: last } = entry;
-    const key = keyOf(entry);
+    const key = toKeyText(entry);
     const known = changed.get(key);
     changed.set(key, { resource, id, before: known ? known.before : stateBefore(entry), last });
   }
@@ -190,12 +189,8 @@ async function readPresentRows(
   const keys = records.map(({ resource, id }) => ({ resource, id }));
   const { head, rows } = await engine.readRows(site.siteId, keys);
   requireSameHistory(head, site);
-  const found = new Map<string, PresentRow>(rows.map((row) => [keyOf(row), row]));
-  return keys.map((key) => found.get(keyOf(key)) ?? { revision: 0, body: null });
-}
-
-function keyOf({ resource, id }: RecordKey): string {
-  return `${resource}/${id}`;
+  const found = new Map<string, PresentRow>(rows.map((row) => [toKeyText(row), row]));
+  return keys.map((key) => found.get(toKeyText(key)) ?? { revision: 0, body: null });
 }
 
 /** Returns a copy. The caller has the head of a snapshot, which advances while the database is read. */
