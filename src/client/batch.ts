@@ -158,7 +158,7 @@ export async function upsertAll(
   send: Send,
   resource: string,
   records: readonly object[],
-  { onProgress, idempotencyKey = randomKey(), ...options }: UpsertOptions<string>,
+  { onProgress, idempotencyKey = randomKey(), ...options }: UpsertOptions<string> = {} as UpsertOptions<string>,
 ): Promise<UpsertOutcome<never>> {
   requireDifferentValues(records, options.match);
   const [runs, results]: [string[], AnyResult[]] = [[], []];
@@ -219,12 +219,17 @@ function toParts(resource: string, records: readonly object[]): object[][] {
   return parts;
 }
 
-/** @throws TypeError if two records have the same value. In different requests, the second would overwrite the first. */
+/**
+ * Requires records that can be divided.
+ * @throws TypeError if two records have the same value. In different requests, the second would overwrite the first. The server rejects empty values
+ */
 function requireDifferentValues(records: readonly object[], match: string): void {
   if (typeof match !== "string") throw new TypeError("`match` must be the path of a field");
+  if (!Array.isArray(records)) throw new TypeError("the records must be an array");
   const numbers = new Map<unknown, number>();
   for (const [index, record] of records.entries()) {
     const value = match.split(".").reduce((item: unknown, name) => (item as Record<string, unknown>)?.[name], record);
+    if (!value) continue;
     const first = numbers.get(value);
     if (first !== undefined) {
       throw new TypeError(`the records ${first} and ${index + 1} have the same \`${match}\`: ${shown(value)}`);

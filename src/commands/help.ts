@@ -73,7 +73,11 @@ const examples: Record<string, readonly string[]> = {
   journal: ["journal --site garden --resource brands --id 12", "journal --system --since 24h --follow"],
   "journal prune": ["journal prune --before 90d", "journal prune --before 1200 --site garden"],
   delete: ["delete --site garden locations 7 12"],
-  undo: ["undo --site garden --since 345 --run k3f9a1Xb", "undo --site garden --since 345 --until 400 --dry-run"],
+  undo: [
+    "undo --site garden --since 345 --run k3f9a1Xb",
+    "undo --site garden --run k3J9aZ0q-18-3",
+    "undo --site garden --since 345 --until 400 --dry-run",
+  ],
   "restore-record": ["restore-record --site garden brands 12 --revision 345"],
   backup: ["backup garden-2026-01-31.backup", "backup - | gzip > garden.backup.gz"],
   restore: ["restore garden-2026-01-31.backup"],

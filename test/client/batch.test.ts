@@ -136,6 +136,8 @@ describe("a batch request", () => {
       'the records 7 and 1201 have the same `AccountNumber`: "A7"',
     );
     await expect(distant.brands.upsert(brandsUpTo(1), {} as typeof byAccount)).rejects.toThrow("`match` must be");
+    await expect(distant.brands.upsert(brandsUpTo(1), undefined as never)).rejects.toThrow("`match` must be");
+    await expect(distant.brands.upsert({ Name: "A" } as never, byAccount)).rejects.toThrow("must be an array");
     await expect(distant.brands.upsert(brandsUpTo(1), { ...byAccount, dryrun: 1 } as object as never)).rejects.toThrow(
       "`dryrun` is not one of",
     );
@@ -144,6 +146,14 @@ describe("a batch request", () => {
 });
 
 describe("upsert", () => {
+  test.each([
+    ["AccountNumber", "is empty, so no record can be matched by it"],
+    ["accountNumber", "did you mean `AccountNumber`?"],
+  ])("of two records without a value of %s gets the message of the server", async (match, detail) => {
+    const options = { match, dryRun: true } as typeof byAccount;
+    await expect(client.brands.upsert([{ Name: "A" }, { Name: "B" }], options)).rejects.toThrow(detail);
+  });
+
   test("of 10,000 records with a key of 40 requests per second creates them, waits for the debt, and tells its progress", async () => {
     const progress: UpsertProgress[] = [];
     const options = { url: server.url, key: await server.issueKey({ rate: 40 }), retries: 0 };

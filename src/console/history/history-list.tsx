@@ -100,17 +100,15 @@ function Entry({ entry, isOfRecord, isCut, onUndo }: EntryProps) {
         </Stack>
       </AccordionSummary>
       <AccordionDetails>
-        {isSingle ? (
-          <ChangedFields before={entry.change.before} after={entry.change.after} />
-        ) : (
-          <HistoryList filter={{ within: { first: entry.first, last: entry.last, run: entry.run } }} />
-        )}
-        <Stack direction="row" spacing={1} sx={{ mt: 1 }}>
+        {isSingle && <ChangedFields before={entry.change.before} after={entry.change.after} />}
+        <Stack direction="row" spacing={1} sx={{ my: 1 }}>
           <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
             {translate("general.undo")}
           </Button>
           {isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
         </Stack>
+        {/* Below the buttons, because a batch request or an import can have thousands of changes. */}
+        {!isSingle && <HistoryList filter={{ within: { first: entry.first, last: entry.last, run: entry.run } }} />}
       </AccordionDetails>
     </Accordion>
   );

@@ -49,9 +49,13 @@ const isTooWide = () => page.evaluate<boolean>("document.documentElement.scrollW
 test("an import of more changes than the server reads for a page is one entry, which expands into its changes", async () => {
   await view.show("shop/history");
   await page.getByRole("button", { name: /^Created 10,400 brands/ }).click();
-  await page.getByRole("button", { name: /^Created the brand Supplied 10399/ }).waitFor();
+  const latest = page.getByRole("button", { name: /^Created the brand Supplied 10399/ });
+  await latest.waitFor();
   await view.settled();
-  await page.getByRole("button", { name: "Undo" }).click();
+  const undo = page.getByRole("button", { name: "Undo" });
+  // A page of changes would hide a button below it.
+  expect((await undo.boundingBox())?.y).toBeLessThan((await latest.boundingBox())?.y ?? 0);
+  await undo.click();
   const explained = page.getByText("10,400 records that were created are deleted.");
   await explained.waitFor();
   await page.keyboard.press("Escape");
