@@ -1,5 +1,13 @@
 // Reads one operation of a batch request in JSON. Its record is parsed alone, so that it has the same limits and errors as the body of a request with
 // one record. An operation without errors is read once, and a canonical record is not parsed at all.
+//
+// An example: {"Method":"PUT","Resource":"brands","ID":12,"Record":{"Name":"Acme"}}
+//
+// (1) `#members` finds the text of each value without parsing it: "PUT", "brands", 12, {"Name":"Acme"}. It first expects the next name in the usual order.
+// (2) `#value` converts usual values: `PUT` is in a map, and 12 is a number by its form. `EnvelopeParser` checks them.
+// (3) {"Name":"Acme"} is canonical: it is valid, and stored as it was sent. So the text is kept, and nothing is parsed (`canonicalIn`).
+// (4) A record in another form, for example with white space, is parsed as a body would be (`#record`), and then written as canonical JSON if it can be.
+// (5) At the first error of form, the whole operation is parsed, only to find the first error in it (`#syntaxError`).
 
 import type { Operation } from "../model/change.ts";
 import type { FieldError } from "../model/errors.ts";

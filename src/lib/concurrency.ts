@@ -4,7 +4,7 @@
 //   `getOrCreate`      Computes one value for each key of a map, and keeps it in the map.
 //   `coalesceCalls`    Keeps nothing. Calls that arrive during a run share the next run.
 //   `SingleFlight`     Keeps nothing. Tells callers which run of a key is in flight; they share it, or wait and run again.
-//   `awaitedLater`     Keeps a failure until its promise is awaited.
+//   `awaitLater`       Keeps a failure until its promise is awaited.
 //   `Semaphore`        Lets a fixed number of functions run at once.
 //
 // Callers that share a promise share its failure. A failure is not kept, so that a later call tries again.
@@ -101,7 +101,7 @@ export class SingleFlight<Key, T> {
 }
 
 /** Returns `promise`, which the caller awaits later. Only then its failure is thrown; without this function, it would be an unhandled rejection. */
-export function awaitedLater<T>(promise: Promise<T>): Promise<T> {
+export function awaitLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }

@@ -1,4 +1,14 @@
-// The writes of a batch request: the intents of its operations, and the matches of operations that find their record by a value (`match`).
+// The writes of a batch request: makes an intent of each operation, and finds records by match values (`match`).
+//
+// An example, with `match=AccountNumber`: operation 4 is PUT brands {"AccountNumber":"A-1","Address":{"Town":"Oslo"}}.
+//
+// (1) `prepare` finds the records of all match values of the request in one pass over the snapshot (`SnapshotFinder`). Brand 7 has A-1. The operation
+//     is validated as changes of a record. It becomes an update of brand 7, with the condition that its match has not changed (`ifStillMatched`).
+// (2) If the transaction rejects this condition, matched-writes.ts calls `catchUp`, and then `rematch` of the write. If no brand has A-1 by now,
+//     the operation is validated as a new record. It lacks the required `Name`, so it has a fault and no intent.
+// (3) `faults` has the problem of each operation without an intent. A fault that depends on records also has a short form (`MatchFault`).
+//     It is stored with the idempotency key, because a repeated request must get the same fault, and by then the site can have other records.
+// (4) After a dry run that was confirmed, `conditionOn` allows only the records, revisions and IDs of the dry run.
 
 import { chunksOf, createYielder } from "../../lib/yielding.ts";
 import { type Intent, versionOf } from "../../model/change.ts";

@@ -1,5 +1,20 @@
 // Runs the operations of a batch request, or decides what they would do (dry run). All writes of a request are one transaction. By default, a fault of an
 // operation prevents all; the problem then lists the faults of all operations. With `atomic=0`, the operations with a fault are left out.
+//
+// An example, with `match=AccountNumber`. Brand 7 has the account number A-1, and no brand has A-2:
+//
+//   1  PUT brands {"AccountNumber":"A-1","Name":"Acme"}
+//   2  PUT brands {"AccountNumber":"A-2","Name":"Best"}
+//   3  DELETE orderstatuses 3
+//
+// (1) `checkOperations` checks each operation alone. Operations 1 and 2 have no ID, so they have to be matched; operation 3 names its record.
+// (2) `BatchWrites` finds the matches, and makes three intents: update brand 7, create a brand, delete order status 3.
+// (3) `#tryCommit` commits them in one transaction. If others have changed a match meanwhile, nothing is stored, and `commitAllMatched` begins again.
+// (4) If order status 3 does not exist, its intent is rejected. By default, nothing is stored then: `#throwFaults` decides all operations again without
+//     storing (`decideDry`), and throws the faults of all. With `atomic=0`, operations 1 and 2 are stored, and the result of operation 3 is its problem.
+// (5) `#toResults` puts outcomes and problems in the order of the operations.
+// (6) A repeated request with the same idempotency key decides nothing: the transaction finds the stored response, and replay.ts makes the results again.
+// (7) The tool `batch` of agents gives `confirm`. `commitConfirmed` first decides without storing. Then it stores with conditions that allow only this result.
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";

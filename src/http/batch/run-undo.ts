@@ -1,8 +1,14 @@
 // Undoes a run for the key of a request, or reports what the undo would do. The caller has checked the scope of the key and its rate, and authorizes
 // again if nothing was stored.
 //
-// A plan is stored completely or not at all, so that its response is known before, and an idempotency key can replay it. If others change a record of
-// the plan before it is stored, it is planned again without that record.
+// A plan is stored completely or not at all, so that its response is known before, and an idempotency key can replay it. An example: the run has created
+// brand 30, and updated brand 7. The plan is to delete brand 30, and to restore brand 7.
+//
+// (1) Each intent has a condition: its record still has the version that the run gave it.
+// (2) Before the transaction, another client updates brand 7. So its intent is rejected, and nothing is stored.
+// (3) The second plan finds this update: it deletes brand 30, and lists brand 7 as skipped. It is stored, with its outline as the response for the
+//     idempotency key. The undo is a run too, and can be undone.
+// (4) If others change a record of every plan, the fourth plan is stored without the records that they have changed (`isOptional`).
 
 import type { Undone } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";

@@ -1,11 +1,19 @@
-// Commits several batches of one site in one transaction (`Engine.commitAtomically`), for which other writers of the site wait. Three things keep it short:
+// Commits several batches of one site in one transaction (`Engine.commitAtomically`). Other writers of the site wait for it. Three things keep it short:
 //
-// - The database and this process work at the same time. After a batch was decided, two things are sent and not awaited: the look-up of the rows of the
-//   next batch, and then the rows to store. So the look-up does not see these rows, and the next batch takes them from the state of the decided batch.
-// - The state of the site stays in this process until the commit.
-// - A run has at most some thousand intents. The rows that they name are looked up before the transaction, and the changes since are read in it.
+// (1) The database and this process work at the same time. After a batch was decided, two things are sent and not awaited: the look-up of the rows of the
+//     next batch, and then the rows to store. So the look-up does not see these rows, and the next batch takes them from the state of the decided batch.
+// (2) The state of the site stays in this process until the commit.
+// (3) A run has at most some thousand intents. The rows that they name are looked up before the transaction, and the changes since are read in it.
+//
+// An example of a run: 1,200 intents in three batches.
+//
+//   before the transaction    The rows that the intents name are looked up, as of revision 17 (rows-before.ts).
+//   begin                     Locks the site, which has revision 19 by now. Reads entries 18 and 19, and updates the rows (`lockAndRead`, `addRowsBefore`).
+//   batch 1                   Is decided. Its entries are sent; the database stores them while batch 2 is decided.
+//   batches 2 and 3           In the same way. If an intent is rejected, the transaction is rolled back.
+//   end                       The state of the site, the response for the idempotency key, and the commit.
 
-import { awaitedLater } from "../../lib/concurrency.ts";
+import { awaitLater } from "../../lib/concurrency.ts";
 import { createYielder, nextImmediate } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
@@ -99,7 +107,7 @@ class OpenTransaction {
       await onOutcomes(result.outcomes);
       if (this.#transaction.isAborted) return this.#rollBack(this.#transaction.result);
       next = batches.next();
-      if (!next.done) reading = awaitedLater(this.#read(next.value, state));
+      if (!next.done) reading = awaitLater(this.#read(next.value, state));
       await this.#send(sendEntries(this.#connection, result));
       for (const site of result.sites) this.changedSites.add(site);
     }
@@ -108,7 +116,7 @@ class OpenTransaction {
 
   /** Keeps the results of a batch that was sent. Waits if the database is behind. */
   async #send(sent: readonly Promise<unknown>[]): Promise<void> {
-    this.#sent.push(awaitedLater(awaitAll(sent)));
+    this.#sent.push(awaitLater(awaitAll(sent)));
     while (this.#sent.length > maxSent) await this.#sent.shift();
     this.#progress.restartTimeLimit();
     await nextImmediate();

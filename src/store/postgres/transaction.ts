@@ -1,7 +1,7 @@
 // Executes the transactions of database operations (store/database/transaction.ts), and commits all transactions that have changed something. No other file
 // sends a commit for changes; others call the functions here. All changes are made in transactions, except that tables are dropped and analyzed outside.
 
-import { awaitedLater } from "../../lib/concurrency.ts";
+import { awaitLater } from "../../lib/concurrency.ts";
 import { type ExecuteOperation, operations, transactionOf } from "../database/operations.ts";
 import type { Row, Statement, StatementValues, Transaction } from "../database/transaction.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
@@ -233,7 +233,7 @@ class StatementSender {
   #sendPrepared(...statement: Prepared): void {
     const [pending, sent] = this.takePending();
     const first = pending === "" ? [] : [this.#connection.script(pending)];
-    const sending = [...first, this.#connection.query(...statement)].map(awaitedLater<unknown>);
+    const sending = [...first, this.#connection.query(...statement)].map(awaitLater<unknown>);
     this.#sent = [...sent, ...sending];
   }
 }

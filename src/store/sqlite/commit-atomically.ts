@@ -1,11 +1,15 @@
-// Commits several batches in one transaction of the writer thread (`Engine.commitAtomically`), for which all other writers wait. Two ways keep it short:
+// Commits several batches in one transaction of the writer thread (`Engine.commitAtomically`). All other writers wait for it. Two ways keep it short:
 //
-// - A run has at most some thousand intents. All of them are encoded first, and sent together with the begin and the end of the transaction. So the
-//   transaction never waits for this thread.
-// - Any number of batches, as an import has them: two are in flight, so that the thread finds the next batch as soon as it has finished one. The end is
-//   sent after the caller has seen all outcomes.
+// (1) A run has at most some thousand intents. All of them are encoded first, and sent together with the begin and the end of the transaction. So the
+//     transaction never waits for this thread.
+// (2) An import has any number of batches. Two are in flight, so that the writer thread always has a next batch. The end is sent after the caller has
+//     received all outcomes.
+//
+// An example of a run: 1,200 intents in three batches. This thread encodes them, and then sends five calls at once: `beginBatches`, three times `addBatch`,
+// and `endBatches`. The writer thread executes them in order (open-transaction.ts). If an intent of batch 2 is rejected, the outcomes of batch 2 end with
+// this intent, batch 3 is skipped and has no outcomes, and `endBatches` rolls back. The result is `aborted`.
 
-import { awaitedLater } from "../../lib/concurrency.ts";
+import { awaitLater } from "../../lib/concurrency.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
@@ -75,9 +79,9 @@ async function sendAtOnce(
 ): Promise<AtomicCommitResult> {
   // Nothing is awaited in between, so that other calls can be sent as soon as the end is sent.
   const { begun, sent, ended } = await writer.uninterrupted(async (call) => ({
-    begun: awaitedLater(call("beginBatches", options)),
-    sent: batches.map(({ intents, text }): SentBatch => ({ intents, result: awaitedLater(call("addBatch", text)) })),
-    ended: awaitedLater(call("endBatches", true)),
+    begun: awaitLater(call("beginBatches", options)),
+    sent: batches.map(({ intents, text }): SentBatch => ({ intents, result: awaitLater(call("addBatch", text)) })),
+    ended: awaitLater(call("endBatches", true)),
   }));
   await begun;
   const yieldIfDue = createYielder();
@@ -114,7 +118,7 @@ async function sendBatches(call: SendCall, batches: Iterator<EncodedBatch>, onOu
   for (let next = batches.next(); ; ) {
     for (; !next.done && sent.length < maxSent; next = batches.next()) {
       const { intents, text } = next.value;
-      sent.push({ intents, result: awaitedLater(call("addBatch", text)) });
+      sent.push({ intents, result: awaitLater(call("addBatch", text)) });
     }
     const first = sent.shift();
     if (!first) return;

@@ -1,5 +1,14 @@
-// The state that the batches of one transaction share while they are decided one after the other (batch.ts): the run of their changes, the records that
-// they have created, and the response for an idempotency key of all of them. Like the decisions, it uses no clock and no database.
+// The state of a transaction whose batches are decided one after the other (batch.ts): the run, the records that the run has created, and the response for
+// an idempotency key. Like the decisions, this code uses no clock and no database.
+//
+// An example: the site has revision 17. A transaction with a run and an idempotency key has three intents: create a brand; update brand 7 with values
+// that it has since revision 12; create another brand.
+//
+// (1) `findReplay` finds no stored response, so the intents are decided.
+// (2) The first create gets revision 18. So `runOf` returns `k3J9aZ0q-18-3` for this and all later changes: they have revisions from 18 to 20.
+// (3) `trackOutcome` adds the update to the intents without a change: index 1, ID 7, revision 12.
+// (4) `toResponse` returns the response to store: {"Run":"k3J9aZ0q-18-3","Not":[[1,7,12]],"Pre":"..."}. It has no records. For
+//     a repeated request, the caller reads the changes of the run from the journal, and brand 7 as of revision 12. `Pre` is its own text (`replayData`).
 
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, NotDone, StoredBatch } from "../../model/engine.ts";

@@ -1,5 +1,14 @@
 // Stores writes that find their record by a match value (record-match.ts): each for itself, or all in one transaction. If other writers have changed
 // the match of a write, its outcome is `match-changed`, and nothing of it is stored. Then it is rematched and committed again, up to five times in all.
+//
+// An example of all in one transaction (`commitAllMatched`): 1,200 writes in three batches. Write 700 was matched with brand 7, by its account number A-1.
+//
+// (1) Attempt 1: the outcome of write 700 is `match-changed`, because another client has moved A-1 to brand 9. The transaction ends, and nothing is stored.
+// (2) Attempt 2 begins with `catchUp`, and rematches each write when the engine requests its batch. Write 700 becomes an update of brand 9. All are stored.
+// (3) If attempt 2 fails for the same write as of the same revision, no other client has changed anything: an earlier write of the same transaction moves
+//     A-1. Another attempt would fail too, so the write is rejected, or left out of attempt 3 if it is optional.
+// (4) In attempt 5, a match that has changed is rejected in any case. An optional write is left out of attempt 6 instead, so that the others are stored.
+//     For further such writes, attempts 7 to 10 follow.
 
 import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
 import type { OnOutcomes } from "../../model/engine.ts";

@@ -1,8 +1,14 @@
 // Plans the undo of one run of a client: a batch request, or another undo. The ID of the run says which revisions its changes may have, so only these
 // entries of the journal are read. A record that anybody has changed after the run is left alone, and listed.
 //
-// Each change of a plan has a condition: the record still has the version that the run gave it. So a plan may be outdated when it is stored, but
-// cannot undo anything else. The command `undo` makes its changes with the same functions (operator/journal/undo.ts).
+// An example: the run `k3J9aZ0q-18-3` may have the revisions 18 to 20. It has three entries in the journal.
+//
+//   18  creates brand 30          The brand still has revision 18. The plan deletes it.
+//   19  updates brand 7           The brand still has revision 19. The plan restores the record before entry 19.
+//   20  updates order status 3    The order status has revision 25 by now. The plan skips it.
+//
+// Each change of a plan has a condition: the record still has the version that the run gave it. So a plan that is outdated cannot undo anything else.
+// The command `undo` makes its changes with the same functions (operator/journal/undo.ts).
 
 import { createYielder, readInChunks } from "../../lib/yielding.ts";
 import { type Intent, type JournalEntry, versionOf } from "../../model/change.ts";
