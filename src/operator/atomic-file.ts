@@ -11,11 +11,11 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, type Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { errorMessage } from "../lib/errors-for-log.ts";
+import { flushToDisk } from "../lib/flush.ts";
 import { isProcessRunning } from "../lib/operating-system.ts";
 import { ProblemError } from "../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
@@ -115,13 +115,4 @@ function removeAtSignal(part: string): () => void {
   };
   for (const signal of terminationSignals) process.on(signal, onSignal);
   return stop;
-}
-
-async function flushToDisk(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -6,6 +6,9 @@ import { siteResourceName } from "../model/system-site.ts";
 const hostname = "(?:[a-z0-9._-]+|\\[[0-9a-f:]+\\])";
 const hostnames = `^(?:${hostname}(?: ${hostname})*)?$`;
 
+/** Maximum characters of the name of a site. */
+export const maxSiteNameLength = 64;
+
 /** The sites of the server, a system resource: the records belong to the system site (ID 0). The ID of a record is the ID of its site. */
 export const site = defineResource({
   name: siteResourceName,
@@ -17,7 +20,7 @@ export const site = defineResource({
   access: "system",
   fields: {
     Name: matching("^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", "must be lower-case letters, digits and hyphens", {
-      max: 64,
+      max: maxSiteNameLength,
       required: true,
       description: "Name of the site.",
       example: "garden-shop",

@@ -4,12 +4,11 @@
 // reserved while the sandbox is made or renewed.
 
 import { ProblemError } from "../../model/errors.ts";
+import { maxSiteNameLength } from "../../resources/site.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
 
 /** The end of the name of a sandbox, after the name of its live site. */
 const ending = "-sandbox";
-/** Maximum characters of a name (resources/site.ts). */
-const maxNameLength = 64;
 
 /** Returns the name that the sandbox of a live site has. It may be too long for a name. */
 export function sandboxName({ Name }: Pick<SiteRecord, "Name">): string {
@@ -101,9 +100,9 @@ export function sandboxAfterRename(
   const sandbox = findSandboxRecord(sites, live) ?? findReservedSandbox(sites, live);
   if (!sandbox) return undefined;
   const name = sandboxName({ Name: to });
-  const isTooLong = name.length > maxNameLength;
+  const isTooLong = name.length > maxSiteNameLength;
   if (!isTooLong && !isTaken(name, sites, live)) return { sandbox, name };
-  const fault = isTooLong ? `is longer than ${maxNameLength} characters` : "another site has";
+  const fault = isTooLong ? `is longer than ${maxSiteNameLength} characters` : "another site has";
   const how = `choose another name, or remove the sandbox first with \`site remove ${sandbox.Name} --yes\``;
   throw new ProblemError("conflict", `its sandbox would be called \`${name}\`, which ${fault}: ${how}`);
 }
@@ -111,10 +110,10 @@ export function sandboxAfterRename(
 /** Returns the name for the sandbox of `live`. @throws ProblemError `conflict` if it is too long, or another site has it */
 export function requireSandboxName(sites: readonly SiteRecord[], live: SiteRecord): string {
   const name = sandboxName(live);
-  if (name.length > maxNameLength) {
-    const most = maxNameLength - ending.length;
+  if (name.length > maxSiteNameLength) {
+    const most = maxSiteNameLength - ending.length;
     const how = `give the site a name of at most ${most} with \`site set ${live.Name} --name NAME\`, then try again`;
-    const limit = `a name has at most ${maxNameLength} characters`;
+    const limit = `a name has at most ${maxSiteNameLength} characters`;
     throw new ProblemError("conflict", `the sandbox would be called \`${name}\`, and ${limit}: ${how}`);
   }
   if (isTaken(name, sites, live)) {

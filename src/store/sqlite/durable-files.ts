@@ -3,6 +3,7 @@
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemErrorCode } from "../../lib/errors-for-log.ts";
+import { flushToDiskSync } from "../../lib/flush.ts";
 
 /** Bytes that `rewriteFile` reads at once. */
 const chunkBytes = 1024 * 1024;
@@ -22,9 +23,10 @@ export function flushFolders(folder: string): void {
   }
 }
 
+/** Flushes a folder, unless this user or this file system cannot. */
 function flushFolder(path: string): void {
   try {
-    flush(openSync(path, "r"));
+    flushToDiskSync(path);
   } catch (error) {
     if (!cannotFlush.includes(String(systemErrorCode(error)))) throw error;
   }
@@ -41,14 +43,6 @@ export function rewriteFile(path: string): void {
       for (let done = 0; done < length; ) done += writeSync(file, bytes, done, length - done, position + done);
       position += length;
     }
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function flush(file: number): void {
-  try {
     fsyncSync(file);
   } finally {
     closeSync(file);
