@@ -51,7 +51,7 @@ export async function attemptDelivery(
   dependencies: AttemptDependencies,
   stop: AbortSignal,
 ): Promise<NextDelivery> {
-  const { engine, clock, send, onAttempt } = dependencies;
+  const { engine, clock, onAttempt } = dependencies;
   const secrets = await engine.readWebhookSecrets(webhook);
   // Yield: the reads of many webhooks complete together, and preparing each request takes about a millisecond.
   await yieldToEventLoop();
@@ -59,25 +59,45 @@ export async function attemptDelivery(
   const valid = validSecrets(secrets, at);
   // A webhook without a secret is being removed.
   if (valid.length === 0) return releaseLease(leaseRef, "later");
-  const aborting = abortAtLeaseEnd(leaseRef.lease as WebhookLease, clock, stop);
-  const giveUp = () => (stop.aborted ? releaseLease(leaseRef, "done") : releaseChangedLease(leaseRef));
-  const startedAt = clock.monotonicMs();
-  dependencies.lastSent.trackSent((leaseRef.lease as WebhookLease).state, event.next);
-  // Await nothing between this check and the request. Otherwise it could be sent after the lease.
-  const received = aborting.signal.aborted
-    ? undefined
-    : await send(toDelivery(webhook.url, event, at, valid), aborting.signal);
-  aborting.cancel();
-  if (!received) return giveUp();
-  const outcome = outcomeOf(received, aborting.signal);
-  const milliseconds = Math.round(clock.monotonicMs() - startedAt);
-  onAttempt(outcome, webhook, milliseconds);
-  if (outcome === "interrupted") return giveUp();
+  const delivery = toDelivery(webhook.url, event, at, valid);
+  const sent = await sendWithinLease(delivery, event, leaseRef.lease as WebhookLease, dependencies, stop);
+  if (sent) onAttempt(sent.outcome, webhook, sent.milliseconds);
+  if (!sent || sent.outcome === "interrupted")
+    return stop.aborted ? releaseLease(leaseRef, "done") : releaseChangedLease(leaseRef);
+  const { received, milliseconds } = sent;
   const { status, fault } = received;
-  const saving = saveAttempt(engine, webhook, { at, status, milliseconds, fault });
+  const savingAttempt = saveAttempt(engine, webhook, { at, status, milliseconds, fault });
   const result = await saveResponse(received, { event, hasMore }, webhook, leaseRef, dependencies);
-  await saving;
+  await savingAttempt;
   return result;
+}
+
+/** A request that was sent, and its result. */
+interface SentRequest {
+  readonly received: DeliveryResponse;
+  readonly outcome: AttemptOutcome;
+  readonly milliseconds: number;
+}
+
+/**
+ * Sends a request, which is aborted at `stop` and at the end of the lease. Returns undefined, and sends nothing, if one of these has come already.
+ * @param event the event in the request
+ */
+async function sendWithinLease(
+  delivery: Delivery,
+  event: WebhookEvent,
+  lease: WebhookLease,
+  { clock, send, lastSent }: AttemptDependencies,
+  stop: AbortSignal,
+): Promise<SentRequest | undefined> {
+  const { signal, cancel } = abortAtLeaseEnd(lease, clock, stop);
+  const startedAt = clock.monotonicMs();
+  lastSent.trackSent(lease.state, event.next);
+  // Await nothing between this check and the request. Otherwise the request could be sent after the end of the lease.
+  const received = signal.aborted ? undefined : await send(delivery, signal);
+  cancel();
+  if (!received) return undefined;
+  return { received, outcome: outcomeOf(received, signal), milliseconds: Math.round(clock.monotonicMs() - startedAt) };
 }
 
 /** Returns the secrets that sign a delivery at that time. @param at milliseconds since 1970 */
@@ -144,17 +164,17 @@ async function pause(
   { engine, clock }: AttemptDependencies,
 ): Promise<boolean> {
   const at = clock.now();
-  const paused = await putPause(engine, webhook, { Paused: toInstant(at), Reason: reason }, at);
+  const paused = await changePause(engine, webhook, { Paused: toInstant(at), Reason: reason }, at);
   const [state] = await engine.readWebhookStates([webhook]);
   if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
   // `webhook resume` changes the state before the record, so this pause came too late. Undo it, unless the record was changed after it.
   const version = versionOf(paused.epoch, paused.revision);
-  await putPause(engine, webhook, { Paused: "", Reason: "" }, at, version);
+  await changePause(engine, webhook, { Paused: "", Reason: "" }, at, version);
   return false;
 }
 
 /** Pauses or resumes a webhook by a change of its record, as an operator does. @param version the version that the record must have, if given */
-async function putPause(
+async function changePause(
   engine: RunnerEngine,
   { webhook: id }: ServedWebhook,
   values: { readonly Paused: string; readonly Reason: string },

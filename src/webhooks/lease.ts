@@ -33,10 +33,10 @@ interface LeaseOptions {
 }
 
 /** Acquires the lease of a webhook. Returns undefined if another process has it, or the webhook was removed. */
-export async function acquireLease(key: WebhookRef, options: LeaseOptions): Promise<WebhookLease | undefined> {
+export async function acquireLease(webhookRef: WebhookRef, options: LeaseOptions): Promise<WebhookLease | undefined> {
   // Taken before the call: on the clock of the database, the lease lasts at least `leaseMs` from now.
   const takenAt = options.clock.monotonicMs();
-  const state = await options.engine.acquireWebhookLease(key, options.holder, leaseMs);
+  const state = await options.engine.acquireWebhookLease(webhookRef, options.holder, leaseMs);
   return state && new WebhookLease(state, takenAt, options);
 }
 
@@ -64,7 +64,7 @@ export class WebhookLease {
     return this.#takenAt + leaseMs - safetyMarginMs - this.#options.clock.monotonicMs();
   }
 
-  /** Renews the lease if a third of its time has passed. Returns whether this process still has it. The state can be a different one after that. */
+  /** Renews the lease if a third of its time has passed. Returns whether this process still has the lease. The renewal reads the state again. */
   async renew(): Promise<boolean> {
     const { clock, engine, holder } = this.#options;
     const takenAt = clock.monotonicMs();
@@ -76,7 +76,7 @@ export class WebhookLease {
     return true;
   }
 
-  /** Changes the state, if this process has the lease and the webhook was neither rewound nor resumed. Returns whether it did. */
+  /** Changes the state, if this process has the lease and the webhook was neither rewound nor resumed. Returns whether the state was changed. */
   async update(update: WebhookStateUpdate): Promise<boolean> {
     const { engine, holder } = this.#options;
     const { cursor, rewinds, resumes } = this.#state;
@@ -86,8 +86,8 @@ export class WebhookLease {
   }
 
   /**
-   * Releases the lease, so that other processes can deliver the webhook at once. Makes `update` in the same change of the state. Returns whether it
-   * did, as the method `update` does.
+   * Releases the lease, so that other processes can deliver the webhook at once, and applies `update` in the same change of the state. Does neither, and
+   * returns false, if this process no longer has the lease, or the webhook was rewound or resumed.
    */
   release(update: WebhookStateUpdate = {}): Promise<boolean> {
     return this.update({ ...update, ...released });
@@ -117,8 +117,8 @@ export interface LeaseRef {
 }
 
 /**
- * Releases the lease, if there is one, with `update` of the state. Returns `result`, or `more` if the webhook was rewound or resumed in between;
- * `update` is then not made.
+ * Releases the lease, if there is one, and applies `update` to the state. If the webhook was rewound or resumed in between, releases the lease without
+ * the update, and returns `more`. Otherwise returns `result`.
  */
 export async function releaseLease(
   leaseRef: LeaseRef,

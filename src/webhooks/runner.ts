@@ -13,14 +13,12 @@
 import type { Logger } from "pino";
 import { errorMessage } from "../lib/errors-for-log.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
-import { readInChunks } from "../lib/yielding.ts";
 import type { Head } from "../model/head.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
-import { revisionInCursor } from "../store/database/cursor.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
 import { type DeliveryDependencies, deliverNext } from "./deliver-next.ts";
-import type { RunnerEngine } from "./delivery-attempt.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
+import { type KnownWebhook, mayHaveChanges, readKnownWebhooks } from "./known-webhooks.ts";
 import { LastSent } from "./last-sent.ts";
 import { type LeaseRef, type NextDelivery, releaseLease } from "./lease.ts";
 import { isBackingOff, isOwnPauseReason } from "./retry-policy.ts";
@@ -196,12 +194,12 @@ export class WebhookRunner {
     );
   }
 
-  #afterDelivery(key: WebhookRef, leaseRef: LeaseRef, result: NextDelivery): void {
-    const { webhook } = key;
+  #afterDelivery(webhookRef: WebhookRef, leaseRef: LeaseRef, result: NextDelivery): void {
+    const { webhook } = webhookRef;
     if (!leaseRef.lease) this.#leases.delete(webhook);
     const { monotonicMs } = this.#dependencies.clock;
     const isChanged = this.#deliveries.finishDelivery(webhook);
-    if (result === "more") this.#enqueueDelivery(key);
+    if (result === "more") this.#enqueueDelivery(webhookRef);
     else if (result === "later") this.#coolingDownUntil.set(webhook, monotonicMs() + coolDownMs);
     else this.#debounce(webhook, isChanged);
   }
@@ -232,42 +230,4 @@ export class WebhookRunner {
       this.#dependencies.log.warn({ reason, suppressed }, "webhooks could not be delivered; they are tried again"),
     );
   }
-}
-
-// The states of the webhooks that may be delivered in this database. They are read in chunks, with a tick of the event loop after each.
-
-/** Webhooks or sites per read. It takes about a millisecond. */
-const rowsPerRead = 200;
-
-/** A webhook as of the last scan. */
-export interface KnownWebhook {
-  readonly state: WebhookState;
-  /** The head of its site. */
-  readonly head: Head;
-}
-
-/** Reads the states and heads of the webhooks of `active` that may deliver in this database, by ID. */
-async function readKnownWebhooks(
-  active: readonly ServedWebhook[],
-  engine: Pick<RunnerEngine, "readDatabaseId" | "readWebhookStates" | "readHeads">,
-): Promise<ReadonlyMap<number, KnownWebhook>> {
-  if (active.length === 0) return new Map();
-  const home = await engine.readDatabaseId();
-  const states = (await readInChunks(active, rowsPerRead, (some) => engine.readWebhookStates(some))).filter(
-    (state) => state.home === home,
-  );
-  const sites = [...new Set(states.map(({ site }) => site))];
-  const all = await readInChunks(sites, rowsPerRead, (some) => engine.readHeads(some));
-  const heads = new Map(sites.map((site, index) => [site, all[index] as Head]));
-  return new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
-}
-
-/** Whether there may be something to deliver now. @param now milliseconds since 1970 */
-function mayHaveChanges({ state, head }: KnownWebhook, now: number, lastSent: LastSent): boolean {
-  if (isBackingOff(state, now)) return false;
-  if (lastSent.isAhead(state)) return true;
-  const { epoch, cursor, isGone, first } = state;
-  return (
-    isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || revisionInCursor(cursor) !== head.revision
-  );
 }

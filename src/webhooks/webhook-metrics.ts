@@ -4,7 +4,8 @@ import { counter, gauge, type MetricFamily } from "../lib/metrics.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
-import type { KnownWebhook, WebhookRunner } from "./runner.ts";
+import type { KnownWebhook } from "./known-webhooks.ts";
+import type { WebhookRunner } from "./runner.ts";
 
 /** Maximum webhooks with a series of their own: those with the most undelivered changes. */
 const maxSeries = 100;

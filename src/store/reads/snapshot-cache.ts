@@ -165,8 +165,7 @@ export class SnapshotCache {
    */
   async tryCatchUp(snapshot: Snapshot, head: Head): Promise<Snapshot | undefined> {
     const { siteId } = snapshot;
-    if (isFarBehind(snapshot, head))
-      return this.#startInBackground(siteId, () => this.#replaceByCopy(snapshot, head));
+    if (isFarBehind(snapshot, head)) return this.#startInBackground(siteId, () => this.#replaceByCopy(snapshot, head));
     const caughtUp = await this.#applyNewEntries(snapshot, head);
     if (caughtUp) return caughtUp;
     const isCached = this.#snapshots.get(siteId) === snapshot;

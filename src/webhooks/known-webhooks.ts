@@ -1,0 +1,47 @@
+// The webhooks that the runner knows: their states and the heads of their sites, as of the last scan. They are read in chunks, with a tick of the event
+// loop after each, and show which webhooks may have changes to deliver.
+
+import { readInChunks } from "../lib/yielding.ts";
+import type { Head } from "../model/head.ts";
+import type { WebhookState } from "../model/webhooks.ts";
+import { revisionInCursor } from "../store/database/cursor.ts";
+import type { ServedWebhook } from "../system/system-site-index.ts";
+import type { RunnerEngine } from "./delivery-attempt.ts";
+import type { LastSent } from "./last-sent.ts";
+import { isBackingOff } from "./retry-policy.ts";
+
+/** Webhooks or sites per read. It takes about a millisecond. */
+const rowsPerRead = 200;
+
+/** A webhook as of the last scan. */
+export interface KnownWebhook {
+  readonly state: WebhookState;
+  /** The head of its site. */
+  readonly head: Head;
+}
+
+/** Reads the states and heads of the webhooks of `active` that may deliver in this database, by ID. */
+export async function readKnownWebhooks(
+  active: readonly ServedWebhook[],
+  engine: Pick<RunnerEngine, "readDatabaseId" | "readWebhookStates" | "readHeads">,
+): Promise<ReadonlyMap<number, KnownWebhook>> {
+  if (active.length === 0) return new Map();
+  const home = await engine.readDatabaseId();
+  const states = (await readInChunks(active, rowsPerRead, (some) => engine.readWebhookStates(some))).filter(
+    (state) => state.home === home,
+  );
+  const sites = [...new Set(states.map(({ site }) => site))];
+  const all = await readInChunks(sites, rowsPerRead, (some) => engine.readHeads(some));
+  const heads = new Map(sites.map((site, index) => [site, all[index] as Head]));
+  return new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
+}
+
+/** Whether there may be something to deliver now. @param now milliseconds since 1970 */
+export function mayHaveChanges({ state, head }: KnownWebhook, now: number, lastSent: LastSent): boolean {
+  if (isBackingOff(state, now)) return false;
+  if (lastSent.isAhead(state)) return true;
+  const { epoch, cursor, isGone, first } = state;
+  return (
+    isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || revisionInCursor(cursor) !== head.revision
+  );
+}
