@@ -1,7 +1,7 @@
 // Prunes journals on the command of an operator (`journal prune`).
 
 import type { Engine } from "../../model/engine.ts";
-import { findWebhooksWithPrunedCursor, pruneChunk, readTimeAtAge } from "../../store/changes/retention.ts";
+import { findWebhooksWithPrunedCursor, pruneChunk, readTimeAtAge } from "../../store/changes/journal-pruning.ts";
 import { type JournalPoint, resolveRevision } from "./journal-points.ts";
 
 /** A `JournalPoint`, or an age in milliseconds: older entries are deleted. The age counts from `now`, or from the newest entry if that is earlier. */

@@ -1,92 +1,27 @@
-// Deletes old journal entries in small transactions with pauses, so that other writes do not wait long.
-//
-// - `pruneChunk`: prunes a journal through a revision. `storefront journal prune` uses it too.
-// - `startRetention`: prunes the journals of all sites but the system site once a day (`serve --journal-days`).
-
-import type { Logger } from "pino";
-import { type Background, startBackground, withJitter } from "../../lib/background.ts";
-import { errorMessage } from "../../lib/errors-for-log.ts";
-import { gauge, type MetricFamily } from "../../lib/metrics.ts";
-import { readInChunks, yieldToEventLoop } from "../../lib/yielding.ts";
-import type { Engine } from "../../model/engine.ts";
-import { siteResourceName, systemSite } from "../../model/system-site.ts";
-import { tryParseCursorRevision } from "../database/cursor.ts";
-import { lastPrunable } from "../database/journal.ts";
-import { readAllRows } from "../database/read-all-rows.ts";
-import { readRevisionBefore } from "./revision-before.ts";
-
-/** Maximum entries that one transaction deletes. It takes a few milliseconds. */
-const entriesPerTransaction = 500;
-/** Minimum pause after a transaction. */
-const minPauseMs = 10;
-/** The pause after a transaction, as a multiple of its duration. */
-const pausePerWork = 2;
-
-type AgeEngine = Pick<Engine, "readJournalPage" | "readHeads" | "readSite">;
-
-/** A range of entries to prune: the entries of a site up to the revision `through`. The range has at least one entry. */
-interface PrunableRange {
-  readonly site: number;
-  readonly through: number;
-}
-
-/** Prunes a chunk in one transaction. Returns whether there is more to prune, and the pause that should follow, in milliseconds. */
-export async function pruneChunk(engine: Pick<Engine, "pruneJournal">, { site, through }: PrunableRange) {
-  const started = performance.now();
-  const hasMore = await engine.pruneJournal(site, through, entriesPerTransaction);
-  return { hasMore, pauseMs: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };
-}
-
-/**
- * Returns the IDs of the webhooks of a site whose cursors name an entry up to `floor`. After pruning through `floor`, the journal no longer has these
- * entries. So the webhooks deliver `storefront.gone`, even a webhook with its cursor at `floor`, which has delivered all deleted changes.
- */
-export async function findWebhooksWithPrunedCursor(engine: Engine, site: number, floor: number): Promise<number[]> {
-  const states = await engine.readWebhookStates();
-  return states
-    .filter((state) => state.site === site && (tryParseCursorRevision(state.cursor) ?? 0) <= floor)
-    .map(({ webhook }) => webhook);
-}
-
-/** Returns the IDs of the sites that are not removed, without the system site. */
-async function listSiteIds(engine: Pick<Engine, "readSite">): Promise<number[]> {
-  const { rows } = await readAllRows(engine, systemSite);
-  return rows.flatMap(({ resource, id, body }) => (resource === siteResourceName && body !== null ? [id] : []));
-}
-
-/** Maximum heads in one read. */
-const maxHeads = 1000;
-
-/** Returns the time of the newest entry of all journals, in milliseconds since 1970; undefined if none exists. */
-async function readNewestEntryTime(engine: AgeEngine): Promise<number | undefined> {
-  const sites = [systemSite, ...(await listSiteIds(engine))];
-  let newest: number | undefined;
-  const heads = await readInChunks(sites, maxHeads, (some) => engine.readHeads(some));
-  for (const [n, { revision }] of heads.entries()) {
-    if (revision === 0) continue;
-    const [entry] = (await engine.readJournalPage(sites[n] as number, revision - 1, 1)).entries;
-    if (entry) newest = Math.max(newest ?? entry.at, entry.at);
-    await yieldToEventLoop();
-  }
-  return newest;
-}
-
-/**
- * Returns the time that is `age` milliseconds before now, in milliseconds since 1970. Reads the newest entry of the whole database: if it is earlier than
- * the clock, its time counts as now. So a clock that is ahead does not make entries older.
- * @param now the time of the clock, in milliseconds since 1970
- */
-export async function readTimeAtAge(engine: AgeEngine, age: number, now: number): Promise<number> {
-  return Math.min(now, (await readNewestEntryTime(engine)) ?? now) - age;
-}
-
-// `--journal-days`: prunes the old entries of all journals but that of the system site once a day.
+// Prunes the old entries of the journals of all sites but the system site once a day (`serve --journal-days`).
 //
 // If more than half of a journal is old, the clock may be wrong, and the times of the latest entries too. The first round that finds such a journal
 // prunes nothing of it. Each further round, a day later, prunes half of the rest. So an operator has a day to read the log or the metric before the
 // first entry is deleted, and before each further half. The day is measured by a timer of this process, so that a clock that jumps, or a restart,
 // cannot shorten it. If another process has pruned the journal since the last round, the day begins again. So all processes together prune half
 // per day.
+
+import type { Logger } from "pino";
+import { type Background, startBackground, withJitter } from "../../lib/background.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { gauge, type MetricFamily } from "../../lib/metrics.ts";
+import { yieldToEventLoop } from "../../lib/yielding.ts";
+import type { Engine } from "../../model/engine.ts";
+import { lastPrunable } from "../database/journal.ts";
+import {
+  findWebhooksWithPrunedCursor,
+  listSiteIds,
+  minPauseMs,
+  type PrunableRange,
+  pruneChunk,
+  readTimeAtAge,
+} from "./journal-pruning.ts";
+import { readRevisionBefore } from "./revision-before.ts";
 
 const dayMs = 24 * 60 * 60_000;
 /** Maximum sites that a log line lists. */

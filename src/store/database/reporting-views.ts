@@ -3,7 +3,7 @@
 import type { Resource } from "../../model/resource.ts";
 
 /** The view of a resource: its name, and a column per text field. */
-export interface View {
+export interface ReportingView {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly keys: readonly string[] }[];
 }
@@ -13,13 +13,13 @@ export interface View {
  * fields may share a database. So columns are only added, after the columns that the view has already.
  * @param present the dotted paths of the columns that the view has in the database
  */
-export function viewOf(resource: Resource, present: readonly string[]): View {
+export function toReportingView(resource: Resource, present: readonly string[]): ReportingView {
   const paths = new Set([...present, ...resource.textFields.map(({ path }) => path)]);
   const columns = [...paths].map((path) => ({ name: snakeCase(path), keys: path.split(".") }));
-  return { name: viewNameOf(resource), columns };
+  return { name: reportingViewName(resource), columns };
 }
 
-export function viewNameOf({ name }: Resource): string {
+export function reportingViewName({ name }: Resource): string {
   return name.replaceAll("-", "_");
 }
 

@@ -3,7 +3,7 @@
 
 import { unavailableError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { type View, viewNameOf, viewOf } from "../database/reporting-views.ts";
+import { type ReportingView, reportingViewName, toReportingView } from "../database/reporting-views.ts";
 import {
   type Addition,
   additionsOf,
@@ -233,8 +233,11 @@ function parseDefinitions(views: string): Definitions {
 
 function outdatedViews(definitions: Definitions, resources: readonly Resource[]) {
   const wanted = resources.map((resource) => {
-    const name = viewNameOf(resource);
-    return { name, text: viewSql(resource, viewOf(resource, pathsIn(definitions.get(name) ?? ""))) };
+    const name = reportingViewName(resource);
+    return {
+      name,
+      text: createViewStatement(resource, toReportingView(resource, pathsIn(definitions.get(name) ?? ""))),
+    };
   });
   return wanted.filter(({ name, text }) => definitions.get(name) !== text);
 }
@@ -243,7 +246,7 @@ function pathsIn(definition: string): string[] {
   return [...definition.matchAll(/'\{([^}]+)\}'/g)].map(([, keys = ""]) => keys.replaceAll(",", "."));
 }
 
-function viewSql(resource: Resource, view: View): string {
+function createViewStatement(resource: Resource, view: ReportingView): string {
   const columns = view.columns.map(
     ({ name, keys }) => `coalesce(body::json #>> '{${keys.join(",")}}', '') as "${name}"`,
   );

@@ -63,7 +63,7 @@ export class SiteViews {
     this.#sharedHeads = engine.checkUnchanged ? undefined : new HeadQueries((sites) => this.#readHeads(sites));
     this.#uncachedSiteOptions = {
       engine,
-      catchUpSystemSite: async (head) => requireEpoch((await this.#viewAtLeast(systemSite, head)).epoch, head),
+      catchUpSystemSite: async (head) => requireEpoch((await this.#getViewAtLeast(systemSite, head)).epoch, head),
       loadSnapshot: (site, head) => this.#loadSnapshot(site, head),
       onRead: (read) => this.#countUncachedRead(read),
     };
@@ -237,7 +237,7 @@ export class SiteViews {
       // The database reports a lower revision than before: it lost its last changes, for example in a failover to a lagging standby.
       const isLower = head.revision < (knownRevisions.get(site) ?? 0);
       if (isLower && snapshot?.timeline === head.timeline) this.#snapshots.evict(site);
-      catchUp = this.#viewAtLeast(site, head);
+      catchUp = this.#getViewAtLeast(site, head);
       catchUp.catch(() => {});
       catchUpsBySite.set(site, catchUp);
     }
@@ -255,11 +255,11 @@ export class SiteViews {
    * Returns a view of `site` at `head` or later, or of another epoch. Loads the system site if it is not cached. While any other site applies
    * many journal entries, or is reloaded because they were pruned, requests read its records from the database.
    */
-  async #viewAtLeast(site: number, head: Head): Promise<SiteView> {
+  async #getViewAtLeast(site: number, head: Head): Promise<SiteView> {
     if (site === systemSite) return this.#snapshots.getOrLoad(site, head);
     const snapshot = this.#snapshots.find(site);
     if (snapshot?.epoch === head.epoch) {
-      if (snapshot.timeline !== head.timeline) return this.#viewAtLeast(site, await this.#snapshots.verify(snapshot));
+      if (snapshot.timeline !== head.timeline) return this.#getViewAtLeast(site, await this.#snapshots.verify(snapshot));
       const caughtUp = await this.#snapshots.tryCatchUp(snapshot, head);
       if (caughtUp) return caughtUp;
     } else this.#snapshots.evict(site);

@@ -4,7 +4,7 @@ import type { Database } from "bun:sqlite";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { incompleteSites } from "../database/incomplete-sites.ts";
-import { type View, viewNameOf, viewOf } from "../database/reporting-views.ts";
+import { type ReportingView, reportingViewName, toReportingView } from "../database/reporting-views.ts";
 import {
   type Addition,
   additionsOf,
@@ -114,8 +114,8 @@ function outdatedViews(database: Database, resources: readonly Resource[]) {
   const rows = database.query("select name, sql from sqlite_master where type = 'view'").values();
   const present = new Map(rows as [string, string][]);
   const wanted = resources.map((resource) => {
-    const name = viewNameOf(resource);
-    return { name, sql: viewSql(resource, viewOf(resource, pathsIn(present.get(name) ?? ""))) };
+    const name = reportingViewName(resource);
+    return { name, sql: createViewStatement(resource, toReportingView(resource, pathsIn(present.get(name) ?? ""))) };
   });
   return wanted.filter(({ name, sql }) => present.get(name) !== sql);
 }
@@ -124,7 +124,7 @@ function pathsIn(definition: string): string[] {
   return [...definition.matchAll(/'\$\.([^']+)'/g)].map(([, path]) => path as string);
 }
 
-function viewSql(resource: Resource, view: View): string {
+function createViewStatement(resource: Resource, view: ReportingView): string {
   const columns = view.columns.map(
     ({ name, keys }) => `coalesce(json_extract(body, '$.${keys.join(".")}'), '') as "${name}"`,
   );

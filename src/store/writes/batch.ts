@@ -172,40 +172,55 @@ function findReplay(intent: Intent, state: BatchState): Outcome | undefined {
   return { kind: "replayed", operation, id, epoch, revision, body };
 }
 
+/** Decides an intent whose key, site and idempotency key were checked. Adds what must be stored to `result`, and the effects to `state`. */
 function decideIntent(intent: Intent, state: BatchState, result: BatchResult): Outcome {
   const site = state.sites.get(intent.site) as SiteState;
   const row = intent.id === undefined ? undefined : state.rows.find(intent.site, intent.resource, intent.id);
   const rejectionReason = findUnmetCondition(intent, site, row, state.transaction);
   if (rejectionReason) return { kind: "rejected", rejectionReason };
-  const last = site.lastIds[intent.resource] ?? 0;
   if (row) requireInJournal(row, site);
-  const decision = decideRecordChange(intent, row, last + 1, site.epoch);
+  const nextId = (site.lastIds[intent.resource] ?? 0) + 1;
+  const decision = decideRecordChange(intent, row, nextId, site.epoch);
   if (decision.kind === "rejected") return decision;
   const operation = toJournalOperation(intent, row);
   if (decision.kind === "unchanged") {
-    const same = { ...decision, operation };
-    addStoredResponse(intent, same, state, result);
-    return { kind: "unchanged", ...toRecordAfterWrite(same, site) };
+    const unchanged = { ...decision, operation };
+    addStoredResponse(intent, unchanged, state, result);
+    return { kind: "unchanged", ...toRecordAfterWrite(unchanged, site) };
   }
+  const change = addChange(intent, { ...decision, operation }, row, state, result);
+  addStoredResponse(intent, change, state, result);
+  return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: state.timeline };
+}
+
+/** Adds a change to the result: gives it the next revision of its site, and updates the rows of the site and of the record. Returns its journal entry. */
+function addChange(
+  intent: Intent,
+  { operation, id, body }: Pick<JournalRow, "operation" | "id" | "body">,
+  row: BatchRow | undefined,
+  state: BatchState,
+  result: BatchResult,
+): JournalRow {
+  const site = state.sites.get(intent.site) as SiteState;
+  const { resource } = intent;
   site.revision++;
-  site.lastIds[intent.resource] = Math.max(last, decision.id);
-  result.sites.add(intent.site);
+  site.lastIds[resource] = Math.max(site.lastIds[resource] ?? 0, id);
   site.last_at = Math.max(site.last_at, intent.at);
+  result.sites.add(intent.site);
   const run = state.transaction.runOf(intent, site.revision);
-  const change = toJournalRow(intent, operation, { ...decision, run }, row, site);
+  const change = toJournalRow(intent, operation, { id, body, run }, row, site);
   result.entries.push(change);
   state.transaction.trackChange(change);
-  const { resource, revision } = change;
-  if (intent.site === systemSite && resource === siteResourceName && operation === "create")
-    result.newSites.push(change.id);
+  const isNewSite = intent.site === systemSite && resource === siteResourceName && operation === "create";
+  if (isNewSite) result.newSites.push(id);
   const existsAfter = operation !== "delete";
-  const wasThere = row !== undefined && row.body !== null;
-  site.counts = countsAfterChange(site.counts, { resource, revision, difference: +existsAfter - +wasThere });
+  const existedBefore = row !== undefined && row.body !== null;
+  const difference = Number(existsAfter) - Number(existedBefore);
+  site.counts = countsAfterChange(site.counts, { resource, revision: change.revision, difference });
   const stored = state.rows.upsertFromEntry(row, change);
   result.rows.add(stored);
   if (!row) result.newRows.add(stored);
-  addStoredResponse(intent, change, state, result);
-  return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: state.timeline };
+  return change;
 }
 
 /** Returns the reason to reject an intent before its record is decided, if any. */
