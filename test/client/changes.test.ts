@@ -257,14 +257,19 @@ describe("a cursor that can no longer be used", () => {
     "0.1",
     "000000000000.1",
     `${"f".repeat(12)}.999999`,
-  ])("throws StorefrontGone: %p", async (since) => {
+  ])("such as %p throws StorefrontGone", async (since) => {
     const error = await thrownBy(client.changes({ since }).next());
     expect(error).toBeInstanceOf(StorefrontGone);
     expect(error).toBeInstanceOf(StorefrontProblem);
     expect(error).toMatchObject({ name: "StorefrontGone", status: 410, code: "gone" });
   });
 
-  test.each(["x", "é\n", "0.0.0", "undefined"])("is not the error of an invalid cursor: %p", async (since) => {
+  test.each([
+    "x",
+    "é\n",
+    "0.0.0",
+    "undefined",
+  ])("is told apart from the invalid cursor %p, which is 400", async (since) => {
     const error = await thrownBy(client.changes({ since }).next());
     expect(error).not.toBeInstanceOf(StorefrontGone);
     expect(error).toMatchObject({ status: 400, code: "bad-request" });
@@ -362,7 +367,7 @@ describe("requests", () => {
     ["a wait of 56 seconds", { wait: 56 }],
     ["a wait that is none", { wait: Number.NaN }],
   ];
-  test.each(mistakes)("are not sent by mistake: %s", (_, options) => {
+  test.each(mistakes)("are not sent with %s, which is a mistake", (_, options) => {
     const { client: any, urls } = scripted({ Changes: [], Next: "a.1", More: false });
     expect(() => any.changes(options)).toThrow(TypeError);
     expect(urls).toHaveLength(0);

@@ -142,14 +142,12 @@ describe("a network that fails", () => {
 });
 
 describe("an error response", () => {
-  const cases: [number, boolean][] = [
-    ...[400, 401, 403, 404, 405, 412, 413, 415, 421, 422, 431, 500, 501].map((status): [number, boolean] => [
-      status,
-      false,
-    ]),
-    ...[409, 429, 502, 503, 504].map((status): [number, boolean] => [status, true]),
+  const permanent = [400, 401, 403, 404, 405, 412, 413, 415, 421, 422, 431, 500, 501];
+  const cases: [number, string, boolean][] = [
+    ...permanent.map((status): [number, string, boolean] => [status, "not retried", false]),
+    ...[409, 429, 502, 503, 504].map((status): [number, string, boolean] => [status, "retried", true]),
   ];
-  test.each(cases)("with %d is retried: %p", async (status, isRetried) => {
+  test.each(cases)("with the status %d is %s", async (status, _, isRetried) => {
     const { client, urls } = scripted([() => new Response("no", { status })], { retries: 1 });
     const problem = await thrownBy(client.brands.get(1));
     expect(problem).toBeInstanceOf(StorefrontProblem);
@@ -238,7 +236,7 @@ describe("waits", () => {
 
 describe("a response that is not the interface's", () => {
   const bodies = ["<html>Welcome to the hotel</html>", "", "null", '"text"', "5", "true"];
-  test.each(bodies)("is a failure at once: %p", async (text) => {
+  test.each(bodies)("such as %p is a failure at once", async (text) => {
     const { client: misled, urls } = scripted([() => new Response(text)]);
     for (const call of [
       () => misled.brands.list(),
@@ -385,7 +383,7 @@ describe("a mistake in the program is thrown unchanged, and not retried", () => 
     ["a maxRateLimitWait without end", { maxRateLimitWait: Number.POSITIVE_INFINITY }],
     ["a fetch that is none", { fetch: "fetch" }],
   ];
-  test.each(options)("of its options: %s", (_, change) => {
+  test.each(options)("also in the options of a client: %s", (_, change) => {
     expect(() => createClient({ url: "http://shop.example", key: "k", ...change })).toThrow(TypeError);
   });
 

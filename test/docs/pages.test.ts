@@ -192,7 +192,7 @@ describe("a page that does not exist", () => {
     "/docs/nothing",
     "/brands.json",
     "/restapidocs",
-  ])("is HTML for a browser: %s", async (path) => {
+  ])("such as %s is HTML for a browser", async (path) => {
     const response = await server.call("GET", path, { headers: browser });
     expect([response.status, response.headers.get("Content-Type"), response.headers.get("Vary")]).toEqual([
       404,

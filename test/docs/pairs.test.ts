@@ -48,6 +48,6 @@ const planted: [string, string | RegExp, string][] = [
   ["a file that was renamed", "`console/api/restored`", "`console/api/restore`"],
   ["a pair without a reason", /none: .+ \|$/m, "none |"],
 ];
-test.each(planted)("a planted fault is found: %s", (_, text, replacement) => {
+test.each(planted)("the check of the table finds a planted fault: %s", (_, text, replacement) => {
   expect(faultsIn(page.replace(text, replacement)).length).toBeGreaterThan(0);
 });

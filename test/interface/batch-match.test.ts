@@ -61,7 +61,10 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     await other(createBrand(site, "Hot"));
   };
 
-  test.each(["", "&atomic=0"])("follows a value that others move once (%p)", async (query) => {
+  test.each([
+    ["by default", ""],
+    ["with `atomic=0`", "&atomic=0"],
+  ])("follows a value that others move once, %s", async (_, query) => {
     await other(createBrand(site, "A"), createBrand(site, "B"));
     beforeAttempt = async (attempt) => {
       if (attempt === 1)

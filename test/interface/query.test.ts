@@ -48,7 +48,7 @@ test.each([
   ["filter[Name]=", []],
   ["filter%5BName%5D=bravo", [4]],
   ["_=12345&nonsense", [1, 2, 3, 4, 5, 6, 7]],
-])("%s", async (query, ids) => {
+])("a list with `%s` has the records that this selects, in its order", async (query, ids) => {
   expect(await idsOf(query)).toEqual(ids);
 });
 

@@ -84,7 +84,7 @@ describe("a read that takes several ticks of the event loop", () => {
   test.each([
     ["and whose key has expired when it is made", 60_000, 401],
     ["and whose key is still valid", 59_999, 200],
-  ])("%s: after %i ms %i", async (_, passing, status) => {
+  ])("%s, after %i ms, is %i", async (_, passing, status) => {
     const slow = createBrokenResource();
     const other = await startTestServer({ now: () => clock, resources: slow.resources });
     await other.engine.commit(new Array(2000).fill(createIntent({ site: other.site.ID })));

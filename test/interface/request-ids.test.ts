@@ -46,19 +46,24 @@ describe("traceparent", () => {
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
   const span = "00f067aa0ba902b7";
   test.each([
-    [`00-${trace}-${span}-01`, true],
-    [`00-${trace}-${span}-00`, true],
-    [`cc-${trace}-${span}-01`, true],
-    [`cc-${trace}-${span}-01-what-the-future-will-be-like`, true],
-    [`00-${trace}-${span}-01-more`, false],
-    [`ff-${trace}-${span}-01`, false],
-    [`00-${"0".repeat(32)}-${span}-01`, false],
-    [`00-${trace}-${"0".repeat(16)}-01`, false],
-    [`00-${trace.toUpperCase()}-${span}-01`, false],
-    [`00-${trace}-${span}`, false],
-    [`00-${trace}-${span}-01, 00-${trace}-${span}-01`, false],
-    ["", false],
-  ])("%s", (value, isValid) => {
-    expect(traceIn(new HeaderFields(new Map([["traceparent", value]])))).toEqual(isValid ? { trace, span } : {});
+    `00-${trace}-${span}-01`,
+    `00-${trace}-${span}-00`,
+    `cc-${trace}-${span}-01`,
+    `cc-${trace}-${span}-01-what-the-future-will-be-like`,
+  ])("%p is valid", (value) => {
+    expect(traceIn(new HeaderFields(new Map([["traceparent", value]])))).toEqual({ trace, span });
+  });
+
+  test.each([
+    `00-${trace}-${span}-01-more`,
+    `ff-${trace}-${span}-01`,
+    `00-${"0".repeat(32)}-${span}-01`,
+    `00-${trace}-${"0".repeat(16)}-01`,
+    `00-${trace.toUpperCase()}-${span}-01`,
+    `00-${trace}-${span}`,
+    `00-${trace}-${span}-01, 00-${trace}-${span}-01`,
+    "",
+  ])("%p is ignored", (value) => {
+    expect(traceIn(new HeaderFields(new Map([["traceparent", value]])))).toEqual({});
   });
 });

@@ -23,7 +23,7 @@ describe("a method", () => {
     ["FOO", "/restapi/nothing.json"],
     ["FOO", "/docs"],
     ["FOO", "/healthz"],
-  ])("that is not registered is 501: %s %s", async (method, path) => {
+  ])("such as %s, which is not registered, is 501 at %s", async (method, path) => {
     const response = await send(`${method} ${path} HTTP/1.1`);
     expect(response?.status).toBe(501);
     expect(JSON.parse(response?.body as string)).toMatchObject({ type: "/docs/problems/not-implemented", status: 501 });
@@ -33,7 +33,7 @@ describe("a method", () => {
     ["PROPFIND", "/restapi/brands.json", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
     ["TRACE", "/restapi/locations.json", "GET, HEAD, OPTIONS"],
     ["MKCOL", "/docs", "GET, HEAD"],
-  ])("that is registered and that the path does not have is 405: %s %s", async (method, path, allow) => {
+  ])("such as %s, which is registered, is 405 at %s, which does not have it", async (method, path, allow) => {
     const response = await send(`${method} ${path} HTTP/1.1`);
     expect([response?.status, response?.headers.allow]).toEqual([405, allow]);
   });

@@ -28,7 +28,7 @@ describe("a problem that quotes", () => {
   });
 });
 
-describe("over HTTP", () => {
+describe("a problem over HTTP that quotes", () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer();

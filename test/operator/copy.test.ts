@@ -98,12 +98,12 @@ test("on a terminal, a progress bar goes from 0 to 100 %", async () => {
 describe("if the target differs from the source at the end, the copy fails,", () => {
   const brands = Array.from({ length: 3 }, () => createIntent());
   const alterations: [string, (to: Engine) => Promise<unknown>][] = [
-    ["a record changed", (to) => replaceWith(to, "records", (rows) => rows.map((row) => ({ ...row, body: "{}" })))],
-    ["a record less", (to) => replaceWith(to, "records", (rows) => rows.slice(1))],
-    ["a change less", (to) => replaceWith(to, "journal", (rows) => rows.slice(1))],
-    ["nothing at all", (to) => to.replaceAllData(none())],
+    ["a changed record", (to) => replaceWith(to, "records", (rows) => rows.map((row) => ({ ...row, body: "{}" })))],
+    ["no first record", (to) => replaceWith(to, "records", (rows) => rows.slice(1))],
+    ["no first change", (to) => replaceWith(to, "journal", (rows) => rows.slice(1))],
+    ["no rows", (to) => to.replaceAllData(none())],
   ];
-  test.each(alterations)("and empties the target: %s", async (_, alter) => {
+  test.each(alterations)("and empties the target, if it has %s", async (_, alter) => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(alter).catch((error) => error);
     expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was removed; try again/) });

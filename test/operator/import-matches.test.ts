@@ -46,25 +46,25 @@ describe.each(engines)("an import by a field on $name", (kind) => {
 
   const changes: [string, () => Promise<unknown>, string[], object][] = [
     [
-      "a record that a client renames meanwhile is not overwritten",
+      "does not overwrite a record that a client renames meanwhile",
       () => write({ operation: "update", id: 1, values: { Name: "Renamed" } }),
       ["New Bergen", "Old Oslo", "Renamed"],
       { created: 2, updated: 0, rejected: 0 },
     ],
     [
-      "a record that a client deletes meanwhile is created again",
+      "creates a record again that a client deletes meanwhile",
       () => write({ operation: "delete", id: 1, values: {} }),
       ["New Bergen", "Old Oslo"],
       { created: 2, updated: 0, rejected: 0 },
     ],
     [
-      "a record that a client creates meanwhile is not created twice",
+      "does not create a record twice that a client creates meanwhile",
       () => add("New"),
       ["New Bergen", "Old Oslo"],
       { created: 0, updated: 2, rejected: 0 },
     ],
     [
-      "a record that a client creates and deletes meanwhile has no effect",
+      "creates a record although a client creates and deletes it meanwhile",
       async () => {
         await add("New");
         await write({ operation: "delete", id: 2, values: {} });
@@ -73,60 +73,81 @@ describe.each(engines)("an import by a field on $name", (kind) => {
       { created: 1, updated: 1, rejected: 0 },
     ],
     [
-      "a record whose other fields a client changes meanwhile is updated",
+      "updates a record whose other fields a client changes meanwhile",
       () => write({ operation: "update", id: 1, values: { AccountNumber: "A" } }),
       ["New Bergen", "Old Oslo"],
       { created: 1, updated: 1, rejected: 0 },
     ],
   ];
-  const modes = [false, true].flatMap((atomic) => changes.map((change) => [atomic, ...change] as const));
-  test.each(modes)("(all or none: %p) %s", async (atomic, _, change, expected, counts) => {
-    site++;
-    await add("Old");
-    expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject(counts);
-    expect(await stored()).toEqual(expected);
-    expect(await both[0].findInconsistencies()).toEqual([]);
-  });
+  describe.each([
+    ["in batches", false],
+    ["of all rows or none", true],
+  ] as const)("%s", (_mode, atomic) => {
+    test.each(changes)("%s", async (_, change, expected, counts) => {
+      site++;
+      await add("Old");
+      expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject(counts);
+      expect(await stored()).toEqual(expected);
+      expect(await both[0].findInconsistencies()).toEqual([]);
+    });
 
-  test.each([
-    false,
-    true,
-  ])("rejects a row that matches two records when it is stored (all or none: %p)", async (atomic) => {
-    site++;
-    await add("Old");
-    const { faults, created } = await load(["Old,Oslo", "New,Bergen"], { atomic }, () => add("Old"));
-    expect(faults).toEqual([{ row: 2, field: "Name", detail: "2 records have this value: 1, 2" }]);
-    expect(created).toBe(atomic ? 0 : 1);
-  });
+    test("rejects a row that matches two records when it is stored", async () => {
+      site++;
+      await add("Old");
+      const { faults, created } = await load(["Old,Oslo", "New,Bergen"], { atomic }, () => add("Old"));
+      expect(faults).toEqual([{ row: 2, field: "Name", detail: "2 records have this value: 1, 2" }]);
+      expect(created).toBe(atomic ? 0 : 1);
+    });
 
-  test.each([
-    false,
-    true,
-  ])("rejects a row whose record was deleted meanwhile, if the row is not valid as a new record (all or none: %p)", async (atomic) => {
-    site++;
-    await write({ values: { Name: "Old", AccountNumber: "A1" } });
-    const bytes = (async function* () {
-      yield Buffer.from("AccountNumber,Address.Town\nA1,Oslo\n");
-      await write({ operation: "delete", id: 1, values: {} });
-    })();
-    const options = { now: () => 1, match: "AccountNumber", atomic };
-    const { faults } = await importRecords(both[0], site, brand, readRows(brand, bytes, "csv"), options);
-    expect(faults).toMatchObject([{ row: 2, field: "Name" }]);
-  });
+    test("rejects a row whose record was deleted meanwhile, if the row is not valid as a new record", async () => {
+      site++;
+      await write({ values: { Name: "Old", AccountNumber: "A1" } });
+      const bytes = (async function* () {
+        yield Buffer.from("AccountNumber,Address.Town\nA1,Oslo\n");
+        await write({ operation: "delete", id: 1, values: {} });
+      })();
+      const options = { now: () => 1, match: "AccountNumber", atomic };
+      const { faults } = await importRecords(both[0], site, brand, readRows(brand, bytes, "csv"), options);
+      expect(faults).toMatchObject([{ row: 2, field: "Name" }]);
+    });
 
-  test.each([
-    false,
-    true,
-  ])("applies changes that were pruned from the journal meanwhile (all or none: %p)", async (atomic) => {
-    site++;
-    await add("Old");
-    const change = async () => {
-      await add("New");
-      await write({ operation: "update", id: 1, values: { Name: "Renamed" } });
-      await both[1].pruneJournal(site, 2, 100);
-    };
-    expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject({ created: 1, updated: 1 });
-    expect(await stored()).toEqual(["New Bergen", "Old Oslo", "Renamed"]);
+    test("applies changes that were pruned from the journal meanwhile", async () => {
+      site++;
+      await add("Old");
+      const change = async () => {
+        await add("New");
+        await write({ operation: "update", id: 1, values: { Name: "Renamed" } });
+        await both[1].pruneJournal(site, 2, 100);
+      };
+      expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject({ created: 1, updated: 1 });
+      expect(await stored()).toEqual(["New Bergen", "Old Oslo", "Renamed"]);
+    });
+
+    test("rejects a row whose match changes before each of five attempts", async () => {
+      site++;
+      let attempts = 0;
+      // Before each attempt, another record has the value.
+      const toggle = async () => {
+        attempts++;
+        if (attempts > 1) await write({ operation: "update", id: attempts - 1, values: { Name: "Former" } });
+        await add("Hot");
+      };
+      const busy: Engine = {
+        ...both[0],
+        commit: async (intents) => {
+          await toggle();
+          return both[0].commit(intents);
+        },
+        commitAtomically: async (batches, onOutcomes) => {
+          await toggle();
+          return both[0].commitAtomically(batches, onOutcomes);
+        },
+      };
+      const { rejected, faults } = await load(["Hot,Oslo"], { atomic }, undefined, busy);
+      const detail = "other writers keep moving this value to other records";
+      expect([rejected, faults, attempts]).toEqual([1, [{ row: 2, field: "Name", detail }], 5]);
+      expect((await stored()).filter((line) => line.endsWith("Oslo"))).toEqual([]);
+    });
   });
 
   test("applies more changes than one transaction reads", async () => {
@@ -140,42 +161,10 @@ describe.each(engines)("an import by a field on $name", (kind) => {
   });
 
   test.each([
-    false,
-    true,
-  ])("rejects a row whose match changes before each of five attempts (all or none: %p)", async (atomic) => {
-    site++;
-    let attempts = 0;
-    // Before each attempt, another record has the value.
-    const toggle = async () => {
-      attempts++;
-      if (attempts > 1) await write({ operation: "update", id: attempts - 1, values: { Name: "Former" } });
-      await add("Hot");
-    };
-    const busy: Engine = {
-      ...both[0],
-      commit: async (intents) => {
-        await toggle();
-        return both[0].commit(intents);
-      },
-      commitAtomically: async (batches, onOutcomes) => {
-        await toggle();
-        return both[0].commitAtomically(batches, onOutcomes);
-      },
-    };
-    const { rejected, faults } = await load(["Hot,Oslo"], { atomic }, undefined, busy);
-    const detail = "other writers keep moving this value to other records";
-    expect([rejected, faults, attempts]).toEqual([1, [{ row: 2, field: "Name", detail }], 5]);
-    expect((await stored()).filter((line) => line.endsWith("Oslo"))).toEqual([]);
-  });
-
-  const pairs = [
-    [false, false],
-    [false, true],
-    [true, true],
-  ] as const;
-  test.each(
-    pairs,
-  )("of one file by two processes at once creates each record once (all or none: %p, %p)", async (...atomic) => {
+    ["both in batches", [false, false]],
+    ["one in batches and one of all rows or none", [false, true]],
+    ["both of all rows or none", [true, true]],
+  ] as const)("of one file by two processes at once creates each record once, %s", async (_, atomic) => {
     site++;
     const lines = Array.from({ length: 700 }, (_, n) => `Brand ${n},Oslo`);
     const summaries = await Promise.all(

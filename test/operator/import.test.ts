@@ -75,10 +75,12 @@ describe.each(engines)("an import on $name", (kind) => {
     ]);
   });
 
-  test.each([
-    true,
-    false,
-  ])("into a new site while the database is restored stores nothing (atomic: %p)", async (atomic) => {
+  const modes = [
+    ["in batches", false],
+    ["of all rows or none", true],
+  ] as const;
+
+  test.each(modes)("%s, into a new site while the database is restored, stores nothing", async (_, atomic) => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-import-"));
     const file = join(folder, "a.backup");
     await backUp(engine, file, 1);
@@ -99,9 +101,9 @@ describe.each(engines)("an import on $name", (kind) => {
 
   const beginnings: [string, string[]][] = [
     ["with records", ["Name", "A", "B"]],
-    ["without", []],
+    ["without records", []],
   ];
-  test.each(beginnings)("changes nothing after the database was restored: a site %s", async (_, lines) => {
+  test.each(beginnings)("changes nothing after the database was restored, in a site %s", async (_, lines) => {
     const site = ++sites;
     if (lines.length > 0) await load(site, lines);
     const backup = await Array.fromAsync(engine.dump());
@@ -128,7 +130,7 @@ describe.each(engines)("an import on $name", (kind) => {
     expect(await stored(site)).toHaveLength(2 * batch + 1);
   });
 
-  test.each([true, false])("stores fewer rows per batch if they are long (all or none: %p)", async (atomic) => {
+  test.each(modes)("%s stores fewer rows per batch if they are long", async (_, atomic) => {
     const site = ++sites;
     const sizes: number[] = [];
     const observed: Engine = {
@@ -155,13 +157,13 @@ describe.each(engines)("an import on $name", (kind) => {
     expect(sizes.reduce((sum, size) => sum + size)).toBe(21);
   });
 
-  const modes: [string, Partial<ImportOptions>][] = [
+  const idModes: [string, Partial<ImportOptions>][] = [
     ["", {}],
     [" in a dry run", { dryRun: true }],
     [" of all rows or none", { atomic: true }],
     [" of all rows or none in a dry run", { atomic: true, dryRun: true }],
   ];
-  test.each(modes)("rejects a row whose ID was given to an earlier row without an ID%s", async (_, options) => {
+  test.each(idModes)("rejects a row whose ID was given to an earlier row without an ID%s", async (_, options) => {
     // Both rows are in one batch, or in two.
     for (const [without, withIds] of [
       [3, 2],

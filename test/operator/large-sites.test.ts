@@ -55,7 +55,10 @@ describe.each(engines)("on $name, few records are in memory during", (kind) => {
     expect(most - before).toBeLessThan(maxSiteGrowthBytes);
   });
 
-  test.each([undefined, "Name"])("the dry run of an import into a large site (match: %p)", async (match) => {
+  test.each([
+    ["ID", undefined],
+    ["name", "Name"],
+  ])("the dry run of an import into a large site, whose rows are matched by %s", async (_, match) => {
     const before = await retainedBytes();
     let after = 0;
     const rows = async function* () {

@@ -25,7 +25,7 @@ const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 const folder = mkdtempSync(join(tmpdir(), "storefront-restrictions-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.each(engines)("$name", (kind) => {
+describe.each(engines)("on $name", (kind) => {
   let url: string;
   let engine: Engine;
   let file: string;

@@ -19,18 +19,12 @@ const changelog =
   "# Changelog\n\n## Unreleased\n\n### Added\n\n- A feature.\n\n## 0.9.0 - 2026-01-31\n\n- The first one.\n";
 
 describe("the version of a release", () => {
-  test.each([
-    ["1.0.0", true],
-    ["0.10.3", true],
-    ["1.0.0-rc.1", true],
-    ["v1.0.0", false],
-    ["1.0", false],
-    ["01.0.0", false],
-    ["1.0.0-beta", false],
-    ["1.0.0\n", false],
-    ["1.0.0 --tagged", false],
-  ])("%j is valid: %p", (text, expected) => {
-    expect(isVersion(text)).toBe(expected);
+  test.each(["1.0.0", "0.10.3", "1.0.0-rc.1"])("%j is valid", (text) => {
+    expect(isVersion(text)).toBe(true);
+  });
+
+  test.each(["v1.0.0", "1.0", "01.0.0", "1.0.0-beta", "1.0.0\n", "1.0.0 --tagged"])("%j is not valid", (text) => {
+    expect(isVersion(text)).toBe(false);
   });
 
   test("versions are ordered by their numbers, candidates before their release", () => {

@@ -163,13 +163,18 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     expect([all.every(({ status }) => status === 200), most]).toEqual([true, 2]);
   });
 
-  const ends: [string, (ben: ConsoleClient) => Promise<unknown>][] = [
-    ["was signed out or removed", () => removeOperator(server.engine, "ben", Date.now())],
-    ["was signed out or removed", () => signOutEverywhere(server.engine, "ben")],
-    ["was signed out or removed", (ben) => ben.call("DELETE", "/session")],
-    ["may no longer manage this shop", () => setOperatorSites(server.engine, "ben", ["toys"], Date.now())],
+  const removed = "was signed out or removed";
+  const ends: [string, string, (ben: ConsoleClient) => Promise<unknown>][] = [
+    ["is removed", removed, () => removeOperator(server.engine, "ben", Date.now())],
+    ["is signed out everywhere", removed, () => signOutEverywhere(server.engine, "ben")],
+    ["signs out", removed, (ben) => ben.call("DELETE", "/session")],
+    [
+      "loses the shop",
+      "may no longer manage this shop",
+      () => setOperatorSites(server.engine, "ben", ["toys"], Date.now()),
+    ],
   ];
-  test.each(ends)("stops an undo when its operator %s (%#)", async (reason, end) => {
+  test.each(ends)("stops an undo when its operator %s", async (_, reason, end) => {
     await createSite(server.engine, "toys", {}, Date.now());
     await createMany("spring", 3);
     const ben = await server.signIn("ben", ["shop"]);

@@ -331,7 +331,7 @@ describe.each(engines)("imports on $name", (kind) => {
     ["json", `[${times(20_000, (n) => `${n ? "," : ""}{"Name":"Brand ${n}"}`)}]`],
     ["xml", `<Results>${times(20_000, (n) => `<Brand><Name>Brand ${n}</Name></Brand>`)}</Results>`],
   ];
-  test.each(many)("a check of many rows yields to other requests (%s)", async (format, content) => {
+  test.each(many)("a check of many rows of %s yields to other requests", async (format, content) => {
     await newSite();
     const path = await upload(bytes(content));
     await anna.call("POST", `${path}/check`, { format });

@@ -14,7 +14,7 @@ import { loadUpToDate } from "../../support/engine/snapshots.ts";
 
 const { platform } = process;
 
-describe.each(["linux", "darwin"] as const)("on %s", (name) => {
+describe.each(["linux", "darwin"] as const)("the detection of commits on %s", (name) => {
   let folder: string;
   let engines: Engine[];
   beforeEach(async () => {

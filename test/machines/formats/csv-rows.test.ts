@@ -80,7 +80,7 @@ const cases: [string, string, string[][]][] = [
   ["a quote inside a cell that is not quoted", '5" pipe,x\n', [['5" pipe', "x"]]],
   ["no last line end after a quoted cell", '"a,b"', [["a,b"]]],
 ];
-test.each(cases)("%s", async (_, text, rows) => {
+test.each(cases)("a text with %s is split into rows and cells", async (_, text, rows) => {
   expect((await read(text)).map(({ cells }) => cells)).toEqual(rows);
 });
 

@@ -61,7 +61,7 @@ describe("a target", () => {
     ["/a?b#c", "a fragment behind a query"],
     ["http://y/a#b", "a fragment of an absolute target"],
     ["http://y#/a", "a fragment in an authority"],
-  ])("%s stands for a path that does not exist: %s", (sent) => {
+  ])("%s, which has %s, stands for a path that does not exist", (sent) => {
     expect(toTarget(sent)).toEqual({ path: sent, query: "" });
   });
 

@@ -94,7 +94,7 @@ test.each<[string, number | undefined, string]>([
   ['{"ID":7,"Name":"x"}', 7, '{"Name":"x"}'],
   ['{"Code":"GB","Group":{"Inner":{"Deep":"y"}}}', undefined, '{"Code":"GB","Group":{"Inner":{"Deep":"y"}}}'],
   ['{"Group":{}}', undefined, '{"Group":{}}'],
-])("changes are stored as they came: %s", (json, id, stored) => {
+])("the changes %s are stored as they came", (json, id, stored) => {
   expect(matchCanonicalChanges(thing, json)).toEqual({ id, valuesJson: stored });
   expect(changesAsRead(json)).toEqual({ id, valuesJson: stored });
 });
@@ -108,7 +108,7 @@ test.each([
   '{"ID":7.0}',
   '{"ID":"7"}',
   '{"Name":""}',
-])("changes are read: %s", (json) => {
+])("the changes %s are parsed", (json) => {
   expect(matchCanonicalChanges(thing, json)).toBeUndefined();
 });
 

@@ -74,14 +74,14 @@ describe("after a failed attempt", () => {
 });
 
 test.each([
-  [0, false],
-  [now - 1, false],
-  [now, false],
-  [now + 1, true],
-  [now + 6 * hour, true],
+  ["in 1 ms", "not made yet", now + 1, true],
+  ["in 6 hours", "not made yet", now + 6 * hour, true],
+  ["now", "made at once", now, false],
+  ["since 1 ms", "made at once", now - 1, false],
+  ["at no time", "made at once", 0, false],
   // The clock was set back by a day, or was a day ahead when this was stored.
-  [now + day, false],
-])("an attempt that is due at %i is waited for: %s", (nextAt, isLater) => {
+  ["in a day, which is longer than any back-off,", "made at once", now + day, false],
+] as const)("an attempt that is due %s is %s", (_, __, nextAt, isLater) => {
   expect(isBackingOff(webhookState({ nextAt }), now)).toBe(isLater);
 });
 
@@ -95,13 +95,13 @@ describe("a webhook is paused", () => {
   });
 
   test.each([
-    [30, 5 * day, true],
-    [19, 5 * day, true],
-    [30, 5 * day - 1, false],
+    ["after", 30, 5 * day, true],
+    ["after", 19, 5 * day, true],
+    ["but not after", 30, 5 * day - 1, false],
     // No server ran, or the site was suspended.
-    [18, 30 * day, false],
-    [1, 6 * day, false],
-  ])("after %i failures and one more in %i ms: %s", (failures, failing, isPaused) => {
+    ["but not after", 18, 30 * day, false],
+    ["but not after", 1, 6 * day, false],
+  ] as const)("%s %i failures and one more, in %i ms", (_, failures, failing, isPaused) => {
     const reason = reasonAfter(failures, failing, failed());
     expect(reason).toBe(isPaused ? `failed for five days; last: ${fault}` : undefined);
   });

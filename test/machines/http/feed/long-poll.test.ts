@@ -83,7 +83,7 @@ test("a change that arrives while an empty page is read is read after that page"
 test.each([
   ["ends if host and key select another site after a change of the system site, as when a sandbox is renewed", 2, true],
   ["continues after a change of the system site that does not affect it", 1, false],
-])("%s", async (_, selected, isOutdated) => {
+])("a long poll %s", async (_, selected, isOutdated) => {
   const changes: (() => unknown)[] = [];
   const polls = new LongPolls(2, {
     changeNotifier: {

@@ -98,61 +98,60 @@ describe.each(engines)("writes matched by a name on $name", (kind) => {
     });
   const other = (...intents: Intent[]) => both[1].commit(intents);
 
-  test.each([
-    true,
-    false,
-  ])("update the record that has the name, and create the others (all or none: %p)", async (isAtomic) => {
-    site++;
-    await other(createBrand(site, "A"), createBrand(site, "B"));
-    const { results, attempts } = await put(["B", "C"], async () => {}, { isAtomic });
-    expect([results, attempts]).toEqual([{ B: "update 2", C: "create 3" }, 1]);
-    expect(await stored()).toEqual(["1 A", "2 B set", "3 C set"]);
+  describe.each([
+    ["stored in one transaction", true],
+    ["each stored for itself", false],
+  ] as const)("%s", (_mode, isAtomic) => {
+    test("update the record that has the name, and create the others", async () => {
+      site++;
+      await other(createBrand(site, "A"), createBrand(site, "B"));
+      const { results, attempts } = await put(["B", "C"], async () => {}, { isAtomic });
+      expect([results, attempts]).toEqual([{ B: "update 2", C: "create 3" }, 1]);
+      expect(await stored()).toEqual(["1 A", "2 B set", "3 C set"]);
+    });
+
+    test("follow a name that others move to another record", async () => {
+      site++;
+      await other(createBrand(site, "A"), createBrand(site, "B"), createBrand(site, "C"));
+      const move = async (attempt: number) => {
+        if (attempt === 1)
+          await other(deleteBrand(site, 1), updateBrand(site, 2, { Name: "Former" }), createBrand(site, "B"));
+      };
+      const { results, attempts } = await put(["A", "B", "C"], move, { isAtomic });
+      expect([results, attempts]).toEqual([{ A: "create 5", B: "update 4", C: "update 3" }, 2]);
+      expect(await stored()).toEqual(["2 Former", "3 C set", "4 B set", "5 A set"]);
+    });
+
+    test("are rejected if several records have the name then", async () => {
+      site++;
+      await other(createBrand(site, "A"));
+      const again = async (attempt: number) => void (attempt === 1 && (await other(createBrand(site, "A"))));
+      const { results } = await put(["A", "C"], again, { isAtomic });
+      expect(results.A).toBe("Name: 2 records have this value: 1, 2");
+      expect(await stored()).toEqual(isAtomic ? ["1 A", "2 A"] : ["1 A", "2 A", "3 C set"]);
+    });
+
+    test("are rejected after five attempts in which others move the name", async () => {
+      site++;
+      const move = async (attempt: number) => {
+        if (attempt > 1) await other(updateBrand(site, attempt - 1, { Name: "Former" }));
+        await other(createBrand(site, "Hot"));
+      };
+      const { results, attempts } = await put(["Hot"], move, { isAtomic });
+      expect([results, attempts]).toEqual([{ Hot: "match-changed" }, 5]);
+      expect((await stored()).filter((line) => line.endsWith("set"))).toEqual([]);
+    });
   });
 
   test.each([
-    ["", "Name: is empty, so no record can be matched by it"],
-    ["A", "Name: 7 records have this value: 1, 2, 3, 4, 5, ..."],
-  ])("cannot be matched by %p, if no record or several have it", async (name, text) => {
+    ["an empty name", "", "Name: is empty, so no record can be matched by it"],
+    ["a name of seven records", "A", "Name: 7 records have this value: 1, 2, 3, 4, 5, ..."],
+  ])("cannot be matched by %s", async (_, name, text) => {
     site++;
     await other(...Array.from({ length: 7 }, () => createBrand(site, "A")));
     const { writes } = await match(["B"]);
     expect(writes).toHaveLength(1);
     await expect(match([name]).catch(toText)).resolves.toBe(text);
-  });
-
-  test.each([true, false])("follow a name that others move to another record (all or none: %p)", async (isAtomic) => {
-    site++;
-    await other(createBrand(site, "A"), createBrand(site, "B"), createBrand(site, "C"));
-    const move = async (attempt: number) => {
-      if (attempt === 1)
-        await other(deleteBrand(site, 1), updateBrand(site, 2, { Name: "Former" }), createBrand(site, "B"));
-    };
-    const { results, attempts } = await put(["A", "B", "C"], move, { isAtomic });
-    expect([results, attempts]).toEqual([{ A: "create 5", B: "update 4", C: "update 3" }, 2]);
-    expect(await stored()).toEqual(["2 Former", "3 C set", "4 B set", "5 A set"]);
-  });
-
-  test.each([true, false])("are rejected if several records have the name then (all or none: %p)", async (isAtomic) => {
-    site++;
-    await other(createBrand(site, "A"));
-    const again = async (attempt: number) => void (attempt === 1 && (await other(createBrand(site, "A"))));
-    const { results } = await put(["A", "C"], again, { isAtomic });
-    expect(results.A).toBe("Name: 2 records have this value: 1, 2");
-    expect(await stored()).toEqual(isAtomic ? ["1 A", "2 A"] : ["1 A", "2 A", "3 C set"]);
-  });
-
-  test.each([
-    true,
-    false,
-  ])("are rejected after five attempts in which others move the name (all or none: %p)", async (isAtomic) => {
-    site++;
-    const move = async (attempt: number) => {
-      if (attempt > 1) await other(updateBrand(site, attempt - 1, { Name: "Former" }));
-      await other(createBrand(site, "Hot"));
-    };
-    const { results, attempts } = await put(["Hot"], move, { isAtomic });
-    expect([results, attempts]).toEqual([{ Hot: "match-changed" }, 5]);
-    expect((await stored()).filter((line) => line.endsWith("set"))).toEqual([]);
   });
 
   test("that are optional are left out after five attempts, or if several records have the name, and the others are stored", async () => {
