@@ -10,7 +10,7 @@ import { readSitesAndOperators, requireSession } from "./session.ts";
 
 /** An import, undo or copy that an operator has started. `outlivesSession` can change while it runs, and is read before each transaction. */
 interface Started {
-  /** Whether it continues after the session in which it was started has ended. */
+  /** Whether it continues after the end of the session that has started it. */
   readonly outlivesSession: boolean;
 }
 

@@ -45,7 +45,10 @@ export interface BatchRejection {
 
 /** Options of `batch`. */
 export interface BatchOptions extends WriteOptions {
-  /** The field by which a PUT without `ID` finds its record, such as `AccountNumber`. If no record has the value, the PUT creates one. */
+  /**
+   * The field that has the match value, such as `AccountNumber`. A PUT without `ID` updates the record that has the same value in this field. If no record
+   * has the value, the PUT creates one.
+   */
   readonly match?: string;
   /** Whether to return what the request would do, without storing anything. */
   readonly dryRun?: boolean;
@@ -104,9 +107,11 @@ export interface UpsertOutcome<Item> {
 export interface UndoOutcome {
   /** The run of the undo itself, which can be undone too. Undefined if nothing was stored. */
   readonly run: string | undefined;
-  /** Number of records that were deleted, because the run had created them; that got their earlier values; that needed no change. */
+  /** Number of deleted records: the run had created them. */
   readonly deleted: number;
+  /** Number of records that have their earlier values again. */
   readonly restored: number;
+  /** Number of records that had their earlier values already. */
   readonly unchanged: number;
   /** The records that somebody changed after the run, each with its last revision. They are as before. */
   readonly skipped: readonly { readonly Resource: WrittenResource; readonly ID: number; readonly Revision: number }[];

@@ -23,7 +23,7 @@ interface QueuedCall {
   /** The position among all calls of the client. */
   readonly order: number;
   readonly signal: AbortSignal | undefined;
-  /** Maximum milliseconds after the beginning of the call for which it waits. 0: its requests are sent without a permit of the queue. */
+  /** Maximum milliseconds that a call waits, from its beginning. 0: its requests are sent without a permit of the queue. */
   readonly maxWaitMs: number;
   /** When the call has waited for `maxWaitMs`, in milliseconds of `performance.now()`. */
   readonly deadline: number;

@@ -1,5 +1,5 @@
-// The record of a batch operation as canonical JSON (canonical-json.ts). Such a record is valid and needs no further step, and its text takes far less
-// memory than its decoded values: a batch request keeps up to 10,000 records until its transaction.
+// The record of a batch operation as canonical JSON (canonical-json.ts). Such a record is valid and needs no further step. A batch
+// request keeps up to 10,000 records until its transaction, and a text takes far less memory than decoded values.
 
 import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../model/canonical-json.ts";
 import type { Operation } from "../model/change.ts";

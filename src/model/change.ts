@@ -1,9 +1,8 @@
 // A write, from its request to the journal.
 //
-// - `Intent`: a validated write that is not decided yet, and the conditions of the writer.
-// - `Outcome`: the result of an intent: done, unchanged, replayed or rejected, with the record after it (`RecordAfterWrite`).
-// - `RecordChange`: the effect of an intent that was done. A `Change` also has its time and actor, and a `JournalEntry` also its run and the record
-//   before it.
+//   `Intent`          A validated write that is not decided yet, and the conditions of the writer.
+//   `Outcome`         The result of an intent: done, unchanged, replayed or rejected, with the record after the write (`RecordAfterWrite`).
+//   `RecordChange`    The effect of an intent that was done. A `Change` also has time and actor, a `JournalEntry` also run and the record before.
 //
 // The end of the file has the versions of records and sites, which are made of an epoch and a revision.
 
@@ -45,7 +44,7 @@ export interface FeedChange {
 
 /** One row of a site's journal. */
 export interface JournalEntry extends Change {
-  /** The ID of the run, which all changes of one command, one console action, one batch request or one undo share; null for a single write of a client. */
+  /** The ID of the run: of one command, one console action, one batch request or one undo. Null for a single write of a client. */
   readonly run: string | null;
   /**
    * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record. Null also in entries

@@ -2,13 +2,14 @@
 // reaches the database only through it.
 //
 // `Engine` has the reads and writes of requests, and extends five interfaces:
-// - `EngineCommits`: commits of intents
-// - `EngineMaintenance`: operations of commands, on a whole site or on all data
-// - `EngineMonitoring`: notifications of commits, and the state of the database
-// - `WebhookStore` (webhooks.ts): the states, secrets and delivery attempts of webhooks
-// - `CredentialStore` (credentials.ts): the sign-in links and sessions of operators
 //
-// An engine is an object whose methods do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`. A wrapper through which the
+//   `EngineCommits`                        Commits of intents.
+//   `EngineMaintenance`                    Operations of commands, on a whole site or on all data.
+//   `EngineMonitoring`                     Notifications of commits, and the state of the database.
+//   `WebhookStore` (webhooks.ts)           The states, secrets and delivery attempts of webhooks.
+//   `CredentialStore` (credentials.ts)     The sign-in links and sessions of operators.
+//
+// The methods of an engine do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`. A wrapper through which the
 // records of the system site are read must share the cache of its engine (system/read-system-records.ts).
 
 import type { Amend } from "./amend.ts";
@@ -130,7 +131,7 @@ export type NotDone = { readonly index: number } & (
 
 /**
  * The methods of an engine that commit intents. A wrapper that changes or checks intents makes an object of this type, so that the type
- * check finds a method that it lacks. (`replaceAllData` has intents too: its `amend` decides them.)
+ * check finds missing methods. (`replaceAllData` has intents too: its `amend` decides them.)
  */
 export interface EngineCommits {
   /**

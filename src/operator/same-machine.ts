@@ -1,4 +1,4 @@
-// Requires that the same machine has the database as before, for work that decides by what it has read for a while: imports and undos.
+// Requires that the same machine has the database as before, for imports and undos, which decide by earlier reads.
 
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";

@@ -27,7 +27,7 @@ export interface WireRequest {
   /**
    * Returns the whole body when all of it has arrived.
    * @param maxBytes another limit than that of the listener. A larger one allows this request a longer body; until then, the rest of it is not read
-   * @param maxSeconds a smaller limit than that of the listener for the time in which the whole request must arrive
+   * @param maxSeconds maximum time in which the whole request must arrive; the listener has a larger limit
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
    */
   readBody(maxBytes?: number, maxSeconds?: number): Promise<BodyBytes>;

@@ -71,7 +71,7 @@ async function undoChanges(call: ActionContext, imports: OpenImports): Promise<U
   };
 }
 
-/** Restores a record as it was at a revision, by default as it was before its last change. */
+/** Restores the state of a record at a revision, by default the state before its last change. */
 async function restore(call: ActionContext): Promise<WriteResponse> {
   const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
   const revision = parseOptionalWholeNumber(await call.input<RestoreBody>(), "revision", revisions);

@@ -38,7 +38,7 @@ export function siteActions(stopping: AbortSignal): readonly Action[] {
   ];
 }
 
-/** Limits the sandboxes that are made at once to two, because each reads a site in one transaction, which has a connection of its own. */
+/** Makes at most two sandboxes at once, because each reads a site in one transaction, on a separate connection. */
 const sandboxes = new Semaphore(2);
 
 /** Lists the sites, each sandbox directly below its live site. */

@@ -1,5 +1,5 @@
-// The shapes of the console's API: what responses have, and what bodies must have. The server and the console import these types, so that a member
-// that only one of them renames fails the typecheck. The console is a program of its own, so this file imports nothing and has no values.
+// The shapes of the console's API: what responses have, and what bodies must have. The server and the console import these types, so that the type
+// check fails if only one of them renames a member. The console is a program of its own, so this file imports nothing and has no values.
 //
 // A name ends in `Response` for a whole response, in `Body` for a request, and in `Info` for a thing within a response. Times are texts in ISO 8601.
 // A body is read as `ReceivedBody` (json-body.ts): its members are known, and their values are not trusted.

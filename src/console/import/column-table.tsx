@@ -13,7 +13,7 @@ interface ColumnTableProps {
   readonly onChange: (mapping: ImportMapping) => void;
 }
 
-/** A table in which the operator chooses which column becomes which field. */
+/** A table with the columns of the file. The operator chooses the field of each column. */
 export function ColumnTable({ preview, resource, mapping, onChange }: ColumnTableProps) {
   const { columns = [] } = preview;
   const used = new Set(Object.values(mapping.fields).map(columnOf));

@@ -3,7 +3,7 @@
 import type { Intent } from "../../model/change.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 
-/** The members of an intent that say who writes to which site, and as of when that is authorized. */
+/** The members of an intent about its authorization: the site, the actor, the key, and the head of the system site at the check. */
 export type AuthorizedIntent = Pick<Intent, "site" | "actor" | "at" | "ifSystemEpoch" | "authorizedBy">;
 
 /**

@@ -61,8 +61,8 @@ export function noMatchProblem({ resource, field }: MatchedWrite): ProblemError 
 }
 
 /**
- * Returns the problem of a request of which nothing is stored because of its faults: that of its first faulty operation, with the field errors of
- * all faulty operations, at most 100.
+ * Returns the problem of a request that is not stored, because of its faults: the problem of the first faulty operation, with the field errors of all
+ * faulty operations, at most 100.
  * @param faults at least one
  */
 export function requestProblem(faults: Faults, isDry: boolean): ProblemError {

@@ -35,7 +35,7 @@ export function parseUndoParameters(query: string): Pick<BatchParameters, "isDry
 }
 
 /**
- * Rejects the header fields `If-Match` and `If-None-Match`: it would be unsafe to ignore them, and they cannot say which operation or record they mean.
+ * Rejects the header fields `If-Match` and `If-None-Match`: a batch has many records, and to ignore a condition would be unsafe.
  * @param what the request, with its article
  * @throws ProblemError `bad-request`
  */

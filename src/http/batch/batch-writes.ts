@@ -31,7 +31,7 @@ export interface OperationWrite extends PendingWrite {
   readonly checked: NamedWrite | MatchedWrite;
 }
 
-/** A record that a dry run would change, and its revision before; 0 for a record that it would create, with the ID that it would get. */
+/** A record that a dry run would change, and its revision. A record that the dry run would create has its future ID, and revision 0. */
 export interface TouchedRecord {
   readonly resource: string;
   readonly id: number;
@@ -140,8 +140,8 @@ export class BatchWrites {
   }
 
   /**
-   * Adds conditions, so that only what a dry run has shown can be stored: a create gets the ID that it had there, and each other record must have
-   * the revision that it had there.
+   * Adds conditions, so that only the result of a dry run can be stored: a create gets the ID of the dry run, and each other record must have the
+   * revision of the dry run.
    * @param touched one of each write, in order
    */
   conditionOn(touched: readonly TouchedRecord[], epoch: string): void {

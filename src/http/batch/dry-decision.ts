@@ -1,4 +1,5 @@
-// Decides what the writes of a batch request would do now, each for itself, and stores nothing: for a dry run, and to list the faults of all operations.
+// Decides the outcomes that the writes of a batch request would have now, and stores nothing: for a dry run, and to list the faults of all operations.
+// A rejected write does not stop the others.
 
 import { chunksOf } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";

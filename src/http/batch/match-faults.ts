@@ -7,8 +7,8 @@ import { rejectionProblem } from "./batch-faults.ts";
 import { type MatchedWrite, matchError } from "./check-operations.ts";
 
 /**
- * Why an operation has no intent, with its index: the record is not valid as a new record or as a change; it has no match, with the detail; or others
- * have moved its match again and again.
+ * Why an operation has no intent, with the index of the operation. In the order of the forms: the record is not valid as a new record, or as a change.
+ * The operation has no match, with the detail. Others have moved its match again and again.
  */
 export type MatchFault =
   | readonly [index: number, validatedAs: "create" | "update"]

@@ -60,7 +60,7 @@ const batchSize = 500;
 
 /**
  * Undoes a run, or reports what the undo would do. Sets `batch` of the context.
- * @param authorized the key, which may undo its own runs and those of the keys that it has replaced; and its site
+ * @param authorized the key and its site. A key may undo its own runs, and the runs of the keys that it has replaced
  * @throws ProblemError as `planUndo` does; `idempotency-key-reused`; `unavailable` as `WriteQueue.commitAtomically` does, and with `confirm`, if others
  *   keep changing the records of the run
  * @throws OutdatedError if the key, the site or its epoch has changed. Nothing was stored

@@ -5,9 +5,9 @@
 // again and, if its site changed, reads the next page. After a page without content, it waits again.
 //
 // Invariants:
-// - Wake-ups that arrive during a read cause one more read, not several at once.
-// - A poll is settled once, by the first of these events, and responds only after its key was checked again.
-// - All polls together take at most half of the connections. Polls that end together are settled a few per tick.
+// (1) Wake-ups that arrive during a read cause one more read, not several at once.
+// (2) A poll is settled once, by the first of these events, and responds only after its key was checked again.
+// (3) All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
 import { FairQueue } from "../../lib/fair-queue.ts";
 import { type Head, isSameHead } from "../../model/head.ts";

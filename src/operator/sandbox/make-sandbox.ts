@@ -3,8 +3,8 @@
 // 1. A site is reserved (sandbox-copy.ts): its record has `SandboxOf`, and the time until which this process may fill it, as during `import-site`.
 // 2. The records are copied to it (copy-records.ts), and the states of the webhooks of the former sandbox (sandbox-webhooks.ts). Until the publication,
 //    the former sandbox is served without a change.
-// 3. One commit publishes the site (publish-sandbox.ts): it completes its record, moves the keys and webhooks of the former sandbox to it, and deletes
-//    the record of the former sandbox. So a request sees the renewal completely or not at all, and the sandbox has a new epoch.
+// 3. One commit publishes the site (publish-sandbox.ts). It completes the record of the site, moves the keys and webhooks of the former sandbox, and
+//    deletes the record of the former sandbox. So a request sees the renewal completely or not at all, and the sandbox has a new epoch.
 // 4. The rows of the former sandbox are deleted.
 //
 // If step 1 or 2 is interrupted, the first command after the reservation removes the reserved site. If step 4 is interrupted, the next command

@@ -148,7 +148,7 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
 
 /**
  * Creates a key with the same label, scope, rate and expiry, and lets the old key expire after `overlap` milliseconds. The new key may undo the runs of
- * the old one and of the keys before it; the old key may not undo those of the new one.
+ * the old key and of all keys before. The old key may not undo runs of the new key.
  * @throws ProblemError `conflict` if the old key is revoked or expired
  */
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {

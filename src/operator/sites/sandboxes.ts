@@ -1,4 +1,4 @@
-// Sandboxes among the records of sites: which site is the sandbox of which, what follows from it, and the names of sandboxes.
+// Sandboxes among the records of sites: which site is the sandbox of another site, who may manage it, and the names of sandboxes.
 //
 // The sandbox of a live site is the complete site that has its ID in `SandboxOf`. There is at most one. Another site with the same `SandboxOf` is
 // reserved while the sandbox is made or renewed.

@@ -52,8 +52,8 @@ async function finishRemoval(engine: Engine, site: number): Promise<string> {
 }
 
 /**
- * Whether nobody can use or complete the site: its import or copy was interrupted, so that its process no longer renews the reservation; or it is the
- * sandbox of a site that no longer exists.
+ * Whether nobody can use or complete the site. Either its import or copy was interrupted, so that no process renews the reservation. Or it is a sandbox,
+ * and its live site was removed.
  */
 function isAbandoned(site: SiteRecord, sites: readonly SiteRecord[], now: number): boolean {
   const isReservationExpired = site.Importing !== "" && Date.parse(site.Importing) <= now;

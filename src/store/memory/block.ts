@@ -1,8 +1,8 @@
 // A block: up to 128 neighbouring records of a collection, as the bytes that they have in a JSON list. So a list is sent without encoding its
 // records again. The versions of a collection share unchanged blocks.
 //
-// - `Block`: the records, and data that is derived from them on first use: other encodings, and columns of texts for filters and sorts.
-// - `EncodedItems`: the items of a block in one encoding, as one buffer with the end of each item.
+//   `Block`           The records, and data that is derived from them on first use: other encodings, and columns of texts for filters and sorts.
+//   `EncodedItems`    The items of a block in one encoding, as one buffer with the end of each item.
 //
 // Invariant: the records of a block never change. A change makes a new block, which copies the bytes of the unchanged records.
 

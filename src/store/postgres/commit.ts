@@ -2,10 +2,10 @@
 // may change. Then `decideBatch` decides the outcomes. The second stores the results and commits. commit-atomically.ts has one transaction for several batches.
 //
 // More round trips are necessary in these cases:
-// - Sites that were never written to: two more insert their rows and lock them. If another process writes to one of the sites in between, a third reads
-//   all rows again.
-// - A site that has changed since a writer found a record by a match value (`ifStillMatched`): one more reads the changes.
-// - A statement with parameters that the connection executes for the first time, or must not prepare (`prepare=no`): one more.
+// (1) Two for sites that were never written to: they insert the rows of the sites, and lock them. If another process writes to one of the sites in
+//     between, a third reads all rows again.
+// (2) One for a site that has changed since a writer found a record by a match value (`ifStillMatched`): it reads the changes.
+// (3) One for a statement with parameters that the connection executes for the first time, or must not prepare (`prepare=no`).
 
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
@@ -69,8 +69,8 @@ async function transact(
   await addEntries(connection, intents, state);
   const result = decideBatch(intents, state, atomic);
   // A commit also waits for the standby to have all earlier commits. So commit even if nothing changes, because the outcomes `unchanged` and `replayed`
-  // confirm an earlier write. This write may exist only on this host: with synchronous replication, its commit waited for the standby, but an
-  // administrator of PostgreSQL can cancel this wait, or end the session that waits. The write is then visible. Even a transaction without changes has
+  // confirm an earlier write. This write may exist only on this host: with synchronous replication, a commit waits for the standby, but an
+  // administrator of PostgreSQL can cancel the wait, or end the session. The write is then visible. Even a transaction without changes has
   // something to commit, because the lock of the site is in the WAL too.
   const { outcomes } = result;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));

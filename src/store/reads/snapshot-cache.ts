@@ -1,8 +1,8 @@
 // The cache of snapshots. It loads a site into memory, and applies new journal entries to the snapshot. If all snapshots together exceed the budget, it
 // evicts the least recently used ones.
 //
-// There are two ways to bring a site to a required head. `getOrLoad` waits until the site has reached it: the loop in this method is the one place that
-// decides what to do next. `tryCatchUp` waits only for few entries: if many are missing, or some were pruned, it starts a replacement in the background.
+// There are two ways to bring a site to a required head. `getOrLoad` waits until the site has reached it: the loop in this method decides the next step,
+// and nothing else does. `tryCatchUp` waits only for few entries: if many are missing, or some were pruned, it starts a replacement in the background.
 //
 // A load reads the whole site from the database. A replacement is a load, or a copy of the cached snapshot that catches up; its result then replaces the
 // cached snapshot. If many entries are missing, a copy catches up. If entries were pruned, the site is loaded. The snapshot of the system site is never
@@ -187,7 +187,7 @@ export class SnapshotCache {
 
   /**
    * Applies the changes of one transaction, which are in order. If they are many, a copy of the snapshot gets them in the background, and then replaces it;
-   * until then, the snapshot is as it was. Does nothing if changes before them are missing, or if a replacement is in flight: requests then catch up.
+   * until then, the snapshot has none of them. Does nothing if changes before them are missing, or if a replacement is in flight: requests then catch up.
    */
   applyMany(snapshot: Snapshot, changes: readonly RecordChange[]): void {
     const { siteId, epoch, timeline } = snapshot;

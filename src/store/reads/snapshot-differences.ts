@@ -1,8 +1,8 @@
 // Compares a part of a snapshot with the rows of the same records in the database.
 //
 // The part is taken from memory first, at the revision of the snapshot. The rows are read later, when the site may have further changes. A row has
-// the revision of its last change, and a deleted record keeps its row. So a row whose revision is not above that of the snapshot is the same as it was at
-// the revision of the snapshot, and both must be equal. A row with a higher revision was changed meanwhile, and is not compared.
+// the revision of its last change, and a deleted record keeps its row. So if the revision of a row is not above the revision of the
+// snapshot, the row has not changed since, and must be equal to the record in memory. A row with a higher revision was changed meanwhile, and is not compared.
 
 import type { Steps } from "../../lib/slices.ts";
 import type { Operation } from "../../model/change.ts";

@@ -1,7 +1,7 @@
 // The messages between this thread and the writer thread.
 //
-// The intents or outcomes of a batch are one string: the first line is a JSON list of them, and each further line is the JSON of one record, which
-// has no line breaks. Structured cloning of the objects would take twice the time.
+// The intents or outcomes of a batch are one string. The first line is a JSON list of them, without their records. Each further line is the JSON of one
+// record; JSON of a record has no line breaks. Structured cloning of the objects would take twice the time.
 
 import { copyText } from "../../lib/bytes.ts";
 import type { Intent, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";

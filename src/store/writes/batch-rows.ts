@@ -1,5 +1,5 @@
-// The rows that a batch changes or checks, and the rows that it stores. An engine adds the rows that it has locked and read; each decision (batch.ts) updates the row of its
-// record, so that the next intent sees its effect.
+// The rows that a batch changes or checks, and the rows that it stores. An engine adds the rows that it has locked and read. Each decision (batch.ts)
+// updates the row of a record, so that the next intent sees the effect.
 
 import type { JournalEntry, Operation } from "../../model/change.ts";
 

@@ -65,8 +65,8 @@ export class DryRunEngine implements EngineCommits {
   }
 
   /**
-   * Returns the revision of a record in the database before this dry run changed it; 0 for a record that the dry run has created, undefined for a
-   * record that it has not changed.
+   * Returns the revision that a record has in the database, if this dry run has changed it; 0 if the dry run has created the record, and undefined if
+   * it has not changed the record.
    */
   revisionBefore(resource: string, id: number): number | undefined {
     return withScratchErrors(() => this.#changed.find({ resource, id })?.before);

@@ -112,7 +112,7 @@ export async function commitAllMatched<W extends PendingWrite, R>(
   throw new RetryableError("other writers keep moving the values of this request to other records");
 }
 
-/** A write whose match has changed, by its number among all writes, and the revision as of which it was matched. */
+/** The number of a write, from 1, if its match has changed; and the revision of its match before. */
 interface ChangedMatch {
   readonly number: number;
   readonly revision: number | undefined;

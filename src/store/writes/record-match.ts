@@ -1,8 +1,8 @@
 // Matches a write with the record that it updates or creates, by a value: for imports (`--match`) and batch requests (`match`).
 //
-// Two terms: the value is the *match value* of the write. Its *match*, as of a revision, is the one record of the site with this value in the field; or
-// no record, so that the write creates one. The intent has the condition `ifStillMatched`: the transaction rejects the intent if other writers have
-// changed its match since that revision. Then the caller *rematches* the write, which is to catch up and to find the match again (matched-writes.ts).
+// Two terms: the value is the *match value* of the write. Its *match*, as of a revision, is the only record with this value in the field, or no record:
+// then the write creates a record. The intent has the condition `ifStillMatched`: the transaction rejects the intent if other writers have changed its
+// match since that revision. Then the caller *rematches* the write, which is to catch up and to find the match again (matched-writes.ts).
 
 import type { Intent, MatchCondition } from "../../model/change.ts";
 import { type FieldError, invalidRecordError } from "../../model/errors.ts";

@@ -80,7 +80,7 @@ export class WriteQueue {
 
   /**
    * Commits the batches of a request for many records in one transaction, as `Engine.commitAtomically` does. Such transactions of this process run one
-   * after the other, so that other writers, of this process and of others, are served in between. Resolves when the result is on durable storage. The
+   * after the other, so that all other writers are served in between. Resolves when the result is on durable storage. The
    * changes are applied to the snapshot of this process in the background.
    * @throws RetryableError if too many of these transactions wait; nothing was written
    * @throws as `enqueue` and `Engine.commitAtomically`
