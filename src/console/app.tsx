@@ -12,7 +12,7 @@ import { openRouter } from "./frame/router.tsx";
 import { FrameContext, SiteRoutes } from "./frame/site-frame.tsx";
 import { dropLink, openSession, operatorIn } from "./session/session.ts";
 import { SignIn } from "./session/sign-in.tsx";
-import { Plain } from "./shell/plain.tsx";
+import { PlainPage } from "./shell/plain-page.tsx";
 import { capitalized } from "./text/locale.ts";
 import { translate } from "./text/translate.ts";
 
@@ -81,7 +81,7 @@ function toState(error: HttpError): State {
 function Loading() {
   const access = useServerAccess();
   if (access === "gone")
-    return <Plain title={translate("app.unreachable")} detail={translate("app.unreachable_start")} />;
+    return <PlainPage title={translate("app.unreachable")} detail={translate("app.unreachable_start")} />;
   if (access === "signed-out") return <SignIn onSignedIn={() => location.reload()} />;
   return null;
 }
@@ -89,7 +89,7 @@ function Loading() {
 function StartFailed({ error, onRetry }: { readonly error: HttpError; readonly onRetry: () => void }) {
   const isUnreachable = error.status === 0;
   return (
-    <Plain
+    <PlainPage
       title={translate(isUnreachable ? "app.unreachable" : "app.not_opened")}
       detail={isUnreachable ? translate("app.unreachable_start") : error.message}
       action={translate("general.retry")}
@@ -111,7 +111,7 @@ function ReplaceSessionQuestion({ operator, fault, onDone }: ReplaceSessionProps
     onDone();
   }
   return (
-    <Plain
+    <PlainPage
       title={translate("session.asked_title")}
       detail={`${capitalized(fault)}. ${translate("session.asked_explain")}`}
       action={translate("session.sign_in_instead")}
@@ -120,6 +120,6 @@ function ReplaceSessionQuestion({ operator, fault, onDone }: ReplaceSessionProps
       <Button variant="outlined" onClick={stay}>
         {translate("session.stay")}
       </Button>
-    </Plain>
+    </PlainPage>
   );
 }

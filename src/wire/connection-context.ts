@@ -1,5 +1,5 @@
 import type { ConnectionMemoryBudget } from "./connection-memory.ts";
-import type { Places } from "./places.ts";
+import type { ConnectionPlaces } from "./connection-places.ts";
 import type { Handler } from "./request.ts";
 import type { RoundRobin } from "./round-robin.ts";
 
@@ -8,7 +8,7 @@ export interface ConnectionContext {
   readonly handler: Handler;
   readonly roundRobin: RoundRobin;
   readonly memory: ConnectionMemoryBudget;
-  readonly places: Places;
+  readonly places: ConnectionPlaces;
   /** Maximum size of a request body, in bytes, unless the handler sets another (`WireRequest.readBody`). */
   readonly maxBodyBytes: number;
   /** Seconds without progress after which a client times out. */

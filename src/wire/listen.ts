@@ -11,7 +11,7 @@ import { toUrlHost } from "../lib/networks.ts";
 import { Connection } from "./connection.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import { ConnectionMemoryBudget } from "./connection-memory.ts";
-import { type PlacedConnection, Places } from "./places.ts";
+import { ConnectionPlaces, type PlacedConnection } from "./connection-places.ts";
 import type { Handler } from "./request.ts";
 import { RoundRobin } from "./round-robin.ts";
 import { ignoreNewClients, limitReceiveBuffer, limitUnsentBytes } from "./socket-options.ts";
@@ -38,7 +38,7 @@ export interface ListenOptions {
   readonly receiveBufferBytes?: number;
   /** Maximum bytes of a connection that the kernel accepts before it can send them, on Linux. Undefined: the kernel decides, up to 4 MiB. */
   readonly maxUnsentBytes?: number;
-  /** Maximum number of connections. At this limit, another connection ends for each new one, or the new one is closed (places.ts). */
+  /** Maximum number of connections. At this limit, another connection ends for each new one, or the new one is closed (connection-places.ts). */
   readonly connections: number;
   /** Maximum bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
   readonly memory: number;
@@ -154,7 +154,7 @@ function createContext(
     handler,
     roundRobin: new RoundRobin(),
     memory: new ConnectionMemoryBudget(memory, () => handler.logIncident("connection cut off")),
-    places: new Places(connections, handler),
+    places: new ConnectionPlaces(connections, handler),
     maxBodyBytes,
     idleTimeoutSeconds,
     now: 0,

@@ -37,7 +37,7 @@ export interface WireRequest {
 
 /**
  * An event that operators should know of. At the limit of connections, a connection or a waiting request was ended for a new connection, or the new
- * connection was turned away (places.ts). Above the memory limit, a connection was cut off. Or a TLS handshake failed. A client that just closes the
+ * connection was turned away (connection-places.ts). Above the memory limit, a connection was cut off. Or a TLS handshake failed. A client that just closes the
  * connection during the handshake, as health checks do, is not an incident.
  */
 export type Incident =

@@ -6,7 +6,7 @@ import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { reloadWithoutAddress } from "../session/session.ts";
 import { SignInForm } from "../session/sign-in.tsx";
 import { useSession } from "../shell/site-context.ts";
-import { askBeforeLoss, forgetUnsaved } from "../shell/unsaved.ts";
+import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
 /** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
@@ -61,6 +61,6 @@ function SessionEnded() {
 
 /** Makes this the page of the signed-in operator. */
 function becomeOther() {
-  forgetUnsaved();
+  markAllSaved();
   reloadWithoutAddress();
 }

@@ -21,7 +21,7 @@ import { ConsoleLayout, Notices } from "./layout.tsx";
 import { pagesOf } from "./pages.tsx";
 import { createSiteStore } from "./site-store.ts";
 import { reportWrite } from "./undo-offer.tsx";
-import { UnknownPage, UnknownSite } from "./unknown.tsx";
+import { UnknownPage, UnknownSite } from "./unknown-page.tsx";
 
 interface FrameProps {
   readonly session: SessionInfo;

@@ -3,7 +3,7 @@
 import { Typography } from "@mui/material";
 import { useBlocker } from "react-router-dom";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { dropWaitingAction, forgetUnsaved, hasUnsaved, useWaitingAction } from "../shell/unsaved.ts";
+import { discardWaitingAction, hasUnsaved, markAllSaved, useWaitingAction } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
 /** Asks before unsaved changes are lost: when the operator leaves a page, or closes a form. */
@@ -15,11 +15,11 @@ export function UnsavedGuard() {
   if (!waiting && blocker.state !== "blocked") return null;
   async function discard() {
     if (waiting) return waiting();
-    forgetUnsaved();
+    markAllSaved();
     blocker.proceed?.();
   }
   function stay() {
-    if (waiting) dropWaitingAction();
+    if (waiting) discardWaitingAction();
     // Check the state, because the dialog also calls this after the navigation has continued.
     else if (blocker.state === "blocked") blocker.reset();
   }

@@ -12,7 +12,7 @@ import { UserMenu, useTheme, useUserMenu } from "react-admin";
 import { reloadWithoutAddress, signOut } from "../session/session.ts";
 import { openPanel } from "../shell/panel.ts";
 import { useSession } from "../shell/site-context.ts";
-import { askBeforeLoss, forgetUnsaved } from "../shell/unsaved.ts";
+import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 
 /** The menu with the name of the operator, settings, and signing out. */
@@ -97,7 +97,7 @@ function Entry({ icon: Icon, text, onChoose }: EntryProps) {
 }
 
 async function signOutAndReload(everywhere: boolean) {
-  forgetUnsaved();
+  markAllSaved();
   await signOut(everywhere).catch(() => {});
   reloadWithoutAddress();
 }

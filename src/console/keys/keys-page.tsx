@@ -4,7 +4,7 @@ import KeyIcon from "@mui/icons-material/Key";
 import { Button } from "@mui/material";
 import { useState } from "react";
 import type { ListedKeyInfo, SiteInfo } from "../../admin/api/types.ts";
-import { Empty } from "../shell/empty.tsx";
+import { EmptyList } from "../shell/empty-list.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
@@ -38,7 +38,7 @@ export function KeysPage() {
       <QueryResult query={query}>
         {(keys) =>
           keys.length === 0 ? (
-            <Empty icon={KeyIcon} title={translate("keys.none")} explain={translate("keys.none_explain")} />
+            <EmptyList icon={KeyIcon} title={translate("keys.none")} explain={translate("keys.none_explain")} />
           ) : (
             <KeyList keys={keys} onTask={(kind, apiKey) => setOpen({ kind, apiKey })} />
           )

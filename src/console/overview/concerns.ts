@@ -1,4 +1,4 @@
-// Finds the matters that need attention, from the overview of the site and the traffic of the server. state.tsx shows them.
+// Finds the matters that need attention, from the overview of the site and the traffic of the server. site-state.tsx shows them.
 
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { useSiteName } from "../shell/site-context.ts";

@@ -24,7 +24,7 @@ import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { useOverview } from "./overview.ts";
-import { SiteState } from "./state.tsx";
+import { SiteState } from "./site-state.tsx";
 import { Traffic } from "./traffic.tsx";
 
 /** Maximum number of history entries to show. */

@@ -18,13 +18,13 @@ import {
 } from "react-admin";
 import { matchPath, Link as RouterLink, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { Empty } from "../shell/empty.tsx";
+import { EmptyList } from "../shell/empty-list.tsx";
 import { iconOf } from "../shell/icons.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
-import { forgetUnsaved } from "../shell/unsaved.ts";
+import { markAllSaved } from "../shell/unsaved.ts";
 import { textAt } from "../text/fields.ts";
 import { capitalized } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
@@ -179,7 +179,7 @@ function FormBeside({ resource }: RecordTableProps) {
   const { path } = resource;
   const leave = () => redirect("list", path);
   const close = () => {
-    forgetUnsaved();
+    markAllSaved();
     leave();
   };
   const form = { resource, onClose: close, onLeave: leave };
@@ -225,7 +225,7 @@ function NoRecords({ resource: { name, path, plural, singular } }: { readonly re
   const text: string | undefined = filterValues.q;
   if (text) {
     return (
-      <Empty
+      <EmptyList
         icon={iconOf(name)}
         title={translate("record.none_found", { name: plural, text: showInvisible(text.slice(0, maxSearchLength)) })}
         explain={translate("record.none_found_explain")}
@@ -233,11 +233,11 @@ function NoRecords({ resource: { name, path, plural, singular } }: { readonly re
         <Button variant="outlined" onClick={() => setFilters({})}>
           {translate("record.clear")}
         </Button>
-      </Empty>
+      </EmptyList>
     );
   }
   return (
-    <Empty
+    <EmptyList
       icon={iconOf(name)}
       title={translate("record.none", { name: plural })}
       explain={translate("record.none_explain")}
@@ -248,6 +248,6 @@ function NoRecords({ resource: { name, path, plural, singular } }: { readonly re
       <Button component={RouterLink} to={`/${siteName}/import?resource=${path}`} variant="outlined">
         {translate("general.import")}
       </Button>
-    </Empty>
+    </EmptyList>
   );
 }

@@ -3,7 +3,7 @@
 import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";
-import { Plain } from "../shell/plain.tsx";
+import { PlainPage } from "../shell/plain-page.tsx";
 import { translate } from "../text/translate.ts";
 import { operatorIn, redeemLink, secretIn } from "./session.ts";
 
@@ -15,7 +15,7 @@ interface SignInProps {
 /** The page for people who are not signed in. */
 export function SignIn(props: SignInProps) {
   return (
-    <Plain title={translate("session.title")}>
+    <PlainPage title={translate("session.title")}>
       <Typography>{translate("session.explain")}</Typography>
       <SignInForm {...props} />
       <Divider />
@@ -27,7 +27,7 @@ export function SignIn(props: SignInProps) {
       <Box component="code" sx={{ p: 1, borderRadius: 1, bgcolor: "action.hover", overflowX: "auto" }}>
         {translate("session.command")}
       </Box>
-    </Plain>
+    </PlainPage>
   );
 }
 

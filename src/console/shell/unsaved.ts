@@ -37,7 +37,7 @@ export function hasUnsaved(): boolean {
 }
 
 /** Marks all forms as saved, after the operator has agreed to lose the changes. */
-export function forgetUnsaved(): void {
+export function markAllSaved(): void {
   for (const form of [...edited]) remove(form);
 }
 
@@ -53,7 +53,7 @@ export function useWaitingAction(): (() => void) | undefined {
 }
 
 /** Discards the waiting action, because the operator did not agree. */
-export function dropWaitingAction(): void {
+export function discardWaitingAction(): void {
   waiting.set(undefined);
 }
 

@@ -5,7 +5,7 @@ import { type FormEvent, useState } from "react";
 import { I18nContextProvider } from "react-admin";
 import type { NewSiteResponse, SessionInfo } from "../../admin/api/types.ts";
 import { NewSecret } from "../shell/new-secret.tsx";
-import { Plain } from "../shell/plain.tsx";
+import { PlainPage } from "../shell/plain-page.tsx";
 import { useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { i18nProvider, translate } from "../text/translate.ts";
 import { type NewSiteText, SiteFields, toNewSite } from "./site-form.tsx";
@@ -19,12 +19,13 @@ interface FirstSiteProps {
 
 /** The page that is shown until a site exists. */
 export function FirstSite({ session, reload }: FirstSiteProps) {
-  if (session.sites !== null) return <Plain title={translate("app.title")} detail={translate("sites.first_other")} />;
+  if (session.sites !== null)
+    return <PlainPage title={translate("app.title")} detail={translate("sites.first_other")} />;
   return (
     <I18nContextProvider value={i18nProvider}>
-      <Plain title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
+      <PlainPage title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
         <FirstSiteForm reload={reload} />
-      </Plain>
+      </PlainPage>
     </I18nContextProvider>
   );
 }

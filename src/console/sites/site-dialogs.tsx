@@ -9,7 +9,7 @@ import { NewSecret } from "../shell/new-secret.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { findSandboxOf } from "../shell/sandboxes.ts";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
-import { forgetUnsaved } from "../shell/unsaved.ts";
+import { markAllSaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { SandboxDialog } from "./sandbox-dialog.tsx";
@@ -81,7 +81,7 @@ function useActionsWithNavigation() {
       await change(site.name, values);
       if (!values.name || values.name === site.name || !isPartOf(shown, site)) return;
       // The change is stored. Otherwise the console would ask before it leaves the form.
-      forgetUnsaved();
+      markAllSaved();
       // A sandbox is renamed with its live site (contract section 1).
       navigate(`/${values.name}${shown.id === site.id ? "" : "-sandbox"}/sites`, { replace: true });
     },

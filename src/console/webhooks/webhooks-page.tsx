@@ -5,7 +5,7 @@ import { Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify } from "react-admin";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { Empty } from "../shell/empty.tsx";
+import { EmptyList } from "../shell/empty-list.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
@@ -35,7 +35,11 @@ export function WebhooksPage() {
       <QueryResult query={query}>
         {(webhooks) =>
           webhooks.length === 0 ? (
-            <Empty icon={WebhookIcon} title={translate("webhooks.none")} explain={translate("webhooks.none_explain")} />
+            <EmptyList
+              icon={WebhookIcon}
+              title={translate("webhooks.none")}
+              explain={translate("webhooks.none_explain")}
+            />
           ) : (
             <Stack spacing={2}>
               {webhooks.map((webhook) => (

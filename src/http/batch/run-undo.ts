@@ -22,7 +22,7 @@ import {
   readLaterChanges,
   toUndoIntent,
   type UndoPlan,
-} from "../../store/writes/undo-run.ts";
+} from "../../store/writes/undo-plan.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { idempotencyKeyReusedError } from "../records/idempotency.ts";

@@ -2,7 +2,7 @@
 
 import { type Format, formats } from "../../formats/format.ts";
 import { basePath } from "../../model/resource.ts";
-import { sizeOfRun } from "../../store/writes/undo-run.ts";
+import { sizeOfRun } from "../../store/writes/undo-plan.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";

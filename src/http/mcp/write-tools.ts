@@ -4,7 +4,7 @@ import type { SentOperation } from "../../formats/batch-format.ts";
 import { json } from "../../formats/json.ts";
 import { yieldToEventLoop } from "../../lib/yielding.ts";
 import { publicResources, type Resource, writtenResources } from "../../model/resource.ts";
-import { sizeOfRun } from "../../store/writes/undo-run.ts";
+import { sizeOfRun } from "../../store/writes/undo-plan.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import { parseBatchParameters } from "../batch/batch-parameters.ts";
 import type { BatchPlaces } from "../batch/batch-places.ts";

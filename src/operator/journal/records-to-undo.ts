@@ -5,7 +5,7 @@ import type { Database } from "bun:sqlite";
 import { openScratch } from "../../lib/scratch-database.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import { withTemporaryFileErrors } from "../../model/errors.ts";
-import { stateBefore, type UndoneRecord } from "../../store/writes/undo-run.ts";
+import { stateBefore, type UndoneRecord } from "../../store/writes/undo-plan.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the changed records cannot be kept in a temporary file");
 

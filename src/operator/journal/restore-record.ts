@@ -4,7 +4,7 @@ import { type JournalEntry, type Outcome, operatorActor } from "../../model/chan
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { requireBefore } from "../../store/writes/undo-run.ts";
+import { requireBefore } from "../../store/writes/undo-plan.ts";
 import { entriesPrunedError, epochChangedError, readEntries } from "./journal-entries.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { toKeyText } from "../../model/record-key.ts";
-import { toUndoIntent } from "../../store/writes/undo-run.ts";
+import { toUndoIntent } from "../../store/writes/undo-plan.ts";
 import { requireSameMachine } from "../same-machine.ts";
 import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./journal-entries.ts";
 import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";

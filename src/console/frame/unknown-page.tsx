@@ -3,7 +3,7 @@
 import { Button, Stack, Typography } from "@mui/material";
 import { Link, useNavigate } from "react-router-dom";
 import { PageTitle } from "../shell/page-title.tsx";
-import { Plain } from "../shell/plain.tsx";
+import { PlainPage } from "../shell/plain-page.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 
@@ -11,7 +11,7 @@ import { translate } from "../text/translate.ts";
 export function UnknownSite({ siteName, first }: { readonly siteName: string; readonly first: string }) {
   const navigate = useNavigate();
   return (
-    <Plain
+    <PlainPage
       title={translate("app.unknown_page")}
       detail={translate("app.unknown_site", { name: siteName })}
       action={translate("app.to_overview")}

@@ -4,7 +4,7 @@ import type { SvgIconComponent } from "@mui/icons-material";
 import { Card, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";
 
-interface EmptyProps {
+interface EmptyListProps {
   readonly icon: SvgIconComponent;
   /** Says that the list is empty. */
   readonly title: string;
@@ -15,7 +15,7 @@ interface EmptyProps {
 }
 
 /** The placeholder of an empty list. */
-export function Empty({ icon: Icon, title, explain, children }: EmptyProps) {
+export function EmptyList({ icon: Icon, title, explain, children }: EmptyListProps) {
   return (
     <Card>
       <Stack spacing={1} sx={{ px: 2, py: { xs: 4, sm: 7 }, alignItems: "center", textAlign: "center" }}>

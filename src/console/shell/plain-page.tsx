@@ -15,7 +15,7 @@ import {
 import { type ReactNode, useMemo } from "react";
 import { darkTheme, lightTheme } from "./theme.ts";
 
-interface PlainProps {
+interface PlainPageProps {
   readonly title: string;
   readonly detail?: string;
   readonly action?: string;
@@ -24,7 +24,7 @@ interface PlainProps {
 }
 
 /** A page with a single card, outside of react-admin. */
-export function Plain({ title, detail, action, onAction, children }: PlainProps) {
+export function PlainPage({ title, detail, action, onAction, children }: PlainPageProps) {
   const isDark = useMediaQuery("(prefers-color-scheme: dark)");
   const theme = useMemo(() => createTheme(isDark ? darkTheme : lightTheme), [isDark]);
   return (

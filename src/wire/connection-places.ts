@@ -33,7 +33,7 @@ export interface PlacedConnection {
   endNow(): void;
 }
 
-export class Places {
+export class ConnectionPlaces {
   /**
    * Idle connections, the longest idle first. A connection with an incomplete header section counts as idle, because sending half a header costs
    * an attacker nothing.

@@ -1,4 +1,4 @@
-// Which connection ends for a new connection at the limit (src/wire/places.ts). The test controls the listener's clock.
+// Which connection ends for a new connection at the limit (src/wire/connection-places.ts). The test controls the listener's clock.
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
