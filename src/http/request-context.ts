@@ -65,7 +65,7 @@ export interface RequestContext {
   rateLimit: Readonly<Record<string, string>> | undefined;
   /** Milliseconds spent in a long poll. The slow-request log subtracts them. */
   longPollMs: number;
-  /** The site of the host. Only authorizer.ts and authenticate.ts set this and the next three members. */
+  /** The site of the host. Only the folder `authorization` sets this and the next three members; mcp/read-request.ts copies them from the inner request. */
   site: Site | undefined;
   /** The key of the request, also if it was rejected; undefined if it is unknown. */
   key: ApiKey | undefined;
