@@ -277,6 +277,18 @@ describe("an example that changes records", () => {
     expect((await server.call("GET", "/docs/paging-and-filtering")).text).not.toContain('id="key"');
   });
 
+  test("says so at a batch request and an undo, but not at a dry run", async () => {
+    const examples = await noted("/docs/batches");
+    const scripts = examples.filter((example) => example.includes("createClient"));
+    expect(scripts.map((example) => /client\.(?:undo|\w+\.upsert)/.exec(example)?.[0])).toEqual([
+      "client.brands.upsert",
+      "client.undo",
+      "client.orderStatuses.upsert",
+    ]);
+    expect(scripts.join()).not.toContain("look.created");
+    expect(examples.join()).not.toContain("look.json | wc");
+  });
+
   test("changes nothing but its own records: no page names the ID of a record that it changes", () => {
     for (const [name, text] of Object.entries(guide)) {
       const code = [...text.matchAll(/^```(?:sh|js|python)\n([\s\S]*?)^```/gm)].map(([, block]) => block).join("\n");

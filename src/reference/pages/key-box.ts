@@ -17,10 +17,10 @@ export function asksForKey({ text }: { readonly text: string }): boolean {
   return blocks.some(([, language = "", code = ""]) => countWrites(code, language) > 0);
 }
 
-/** Matches each call that writes, by language. A command of the shell is a line. */
+/** Matches each call that writes, by language. A command of the shell is a line. A dry run does not write, if its line says so. */
 const writes: Readonly<Record<string, RegExp>> = {
-  sh: /\bcurl\b.* (?:-d|--data\S*|-X (?:POST|PUT|PATCH|DELETE)) /g,
-  js: /\bclient\.\w+\.(?:create|update|delete)\(/g,
+  sh: /\bcurl\b(?!.*[?&]dryRun=1).* (?:-d|--data\S*|-X (?:POST|PUT|PATCH|DELETE)) /g,
+  js: /\bclient\.(?:\w+\.(?:create|update|delete|upsert)|batch|undo)\((?!.*\bdryRun: true)/g,
   python: /\bdata=|"(?:POST|PUT|PATCH|DELETE)"/g,
 };
 
