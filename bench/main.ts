@@ -6,6 +6,7 @@
 //     Takes about 12 minutes on a quiet machine.
 // `--feed`: measures the cost of waiting clients and webhooks for other clients, and how soon a change arrives at waiting clients.
 // `--database`: measures the console's search in many sites, single creates, and reads while PostgreSQL hangs.
+// `--memory`: measures the memory of the server and of its sockets while many clients request much at once.
 // `--smoke`: makes a short run, which fails on errors, but not on slow responses.
 // `--rounds N`: sets the number of measurements of each server (default 5). The report has the medians.
 // `--only TEXT`: measures only scenarios with this text in their name. Names of `--stalls` begin with the engine: `--only "PostgreSQL: "` measures
@@ -17,6 +18,7 @@ import { benchBare } from "./bare.ts";
 import { benchDatabase } from "./database/run.ts";
 import { benchFeed } from "./feed/run.ts";
 import { inFolder } from "./folder.ts";
+import { benchMemory } from "./memory/run.ts";
 import { benchPeers } from "./peers/run.ts";
 import { profile } from "./profile/run.ts";
 import { benchStalls } from "./stalls/run.ts";
@@ -29,6 +31,7 @@ const { values: flags, positionals: names } = parseArgs({
     stalls: { type: "boolean", default: false },
     feed: { type: "boolean", default: false },
     database: { type: "boolean", default: false },
+    memory: { type: "boolean", default: false },
     brands: { type: "string", default: "100000" },
     smoke: { type: "boolean", default: false },
     rounds: { type: "string" },
@@ -44,6 +47,7 @@ const errors = await inFolder((folder) => {
   if (flags.stalls) return benchStalls({ brands: Number(flags.brands), only, smoke }, folder);
   if (flags.feed) return benchFeed({ rounds: Math.min(rounds, 3), only, smoke }, folder);
   if (flags.database) return benchDatabase({ rounds: smoke ? 2 : 20, only, smoke }, folder);
+  if (flags.memory) return benchMemory({ only, smoke }, folder);
   if (flags.profile) return profile(setting, smoke);
   return flags.peers ? benchPeers({ smoke, only }, names, setting) : benchBare({ smoke, only }, setting);
 });

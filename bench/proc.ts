@@ -45,6 +45,11 @@ export function memoryOf(pid: number): number {
   return Number(statOf(`/proc/${pid}`)?.[21] ?? 0) * 4096;
 }
 
+/** Returns the peak of the resident memory of a process since its start, in bytes (proc(5), `VmHWM`). */
+export function peakMemoryOf(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+}
+
 export function sum(usages: readonly Usage[]): Usage {
   return usages.reduce((a, b) => ({ user: a.user + b.user, system: a.system + b.system }), nothing);
 }

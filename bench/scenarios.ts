@@ -67,6 +67,22 @@ export function sampleCsv(count: number): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** Returns brands of about 2.5 kB of JSON as a CSV file: their texts have almost the maximum length, in letters of two bytes. */
+export function wideCsv(count: number): string {
+  const lengths = { Name: 255, "Address.AddressLine1": 255, "Address.AddressLine2": 255 };
+  const all = {
+    ...lengths,
+    "Address.Town": 128,
+    "Address.County": 128,
+    "Address.Surname": 128,
+    "Address.Firstname": 128,
+  };
+  const toText = (id: number, length: number) => `${id} `.padEnd(length, "é");
+  const toLine = (id: number) => Object.values(all).map((length) => toText(id, length));
+  const lines = Array.from({ length: count }, (_, index) => toLine(index + 1).join(","));
+  return `${[Object.keys(all).join(","), ...lines].join("\n")}\n`;
+}
+
 /** Returns the scenarios for a site of `count` brands. */
 export function scenariosFor(count: number, key: string): Scenario[] {
   const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };

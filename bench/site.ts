@@ -14,11 +14,11 @@ export interface Site {
 
 const root = join(import.meta.dir, "..");
 
-/** Creates a database in `folder` with a site of `count` brands and a key. */
-export async function makeSite(folder: string, count: number): Promise<Site> {
+/** Creates a database in `folder` with a site of `count` brands and a key. @param csvOf returns the brands as a CSV file */
+export async function makeSite(folder: string, count: number, csvOf = sampleCsv): Promise<Site> {
   const database = `sqlite:${join(folder, `site-${count}.db`)}`;
   const csv = join(folder, `${count}.csv`);
-  writeFileSync(csv, sampleCsv(count));
+  writeFileSync(csv, csvOf(count));
   await storefront(database, ["site", "add", "shop", "--default"]);
   await storefront(database, ["import", "--site", "shop", "brands", csv]);
   const key = await storefront(database, ["key", "create", "--site", "shop"]);

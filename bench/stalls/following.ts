@@ -16,7 +16,7 @@ export const followerStalls: readonly Stall[] = [
     name: "feed: XML, 8 clients at once",
     work: (target) => Promise.all(Array.from({ length: 8 }, () => feedXml(target))),
   },
-  { name: "feed: 1,000 clients wait, 5 changes", work: wakes },
+  { name: "feed: 1,000 clients wait, 5 changes", work: (target) => wakes(target, waiting) },
   { name: "20 webhooks, 2 s from the first change on", before: addWebhooks, work: deliveries },
 ];
 
@@ -41,8 +41,9 @@ async function readFeed(target: Target, format: string, query: string, coding: s
   }
 }
 
-async function wakes(target: Target) {
-  const waiters = await startWaiters(target.url, "large.test", waiting, [target.keys.large as string]);
+/** Lets `count` clients wait for changes of the large site, and makes five. */
+export async function wakes(target: Target, count: number) {
+  const waiters = await startWaiters(target.url, "large.test", count, [target.keys.large as string]);
   try {
     await waiters.during(async () => {
       for (let id = 1; id <= 5; id++) {

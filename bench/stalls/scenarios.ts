@@ -7,6 +7,7 @@ import { consoleStalls } from "./console.ts";
 import type { Contents } from "./databases.ts";
 import { followerStalls } from "./following.ts";
 import { clientStalls } from "./requests.ts";
+import { slowClientStalls } from "./slow-clients.ts";
 import type { Target } from "./target.ts";
 
 export interface Stall {
@@ -30,6 +31,7 @@ export const stalls: readonly Stall[] = [
   ...clientStalls,
   ...batchStalls,
   ...followerStalls,
+  ...slowClientStalls,
   ...commandStalls,
   ...consoleStalls,
 ];

@@ -18,7 +18,8 @@ const maxRunningTasks = 100;
 const compactThreshold = 1000;
 
 interface Group {
-  readonly tasks: FairTask[];
+  /** The tasks. A started one is undefined, because a task keeps its result in memory. */
+  readonly tasks: (FairTask | undefined)[];
   /** The number of tasks at the beginning of `tasks` that were started. */
   started: number;
 }
@@ -106,7 +107,8 @@ export class FairQueue<Name> {
     }
     const name = this.#round[this.#roundIndex++] as Name;
     const group = this.#groups.get(name) as Group;
-    const task = group.tasks[group.started++];
+    const task = group.tasks[group.started];
+    group.tasks[group.started++] = undefined;
     if (group.started >= compactThreshold) group.tasks.splice(0, group.started);
     group.started %= compactThreshold;
     if (group.started < group.tasks.length) this.#nextRound.push(name);

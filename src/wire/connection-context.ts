@@ -2,6 +2,7 @@ import type { ConnectionMemoryBudget } from "./connection-memory.ts";
 import type { ConnectionPlaces } from "./connection-places.ts";
 import type { Handler } from "./request.ts";
 import type { RoundRobin } from "./round-robin.ts";
+import type { UnsentBudget } from "./unsent-budget.ts";
 
 /** The objects and settings that all connections of a listener share. */
 export interface ConnectionContext {
@@ -9,6 +10,8 @@ export interface ConnectionContext {
   readonly roundRobin: RoundRobin;
   readonly memory: ConnectionMemoryBudget;
   readonly places: ConnectionPlaces;
+  /** The budget of the kernel's buffers for responses; undefined if the kernel decides. */
+  readonly unsent: UnsentBudget | undefined;
   /** Maximum size of a request body, in bytes, unless the handler sets another (`WireRequest.readBody`). */
   readonly maxBodyBytes: number;
   /** Seconds without progress after which a client times out. */

@@ -15,6 +15,7 @@ import { ConnectionPlaces, type PlacedConnection } from "./connection-places.ts"
 import type { Handler } from "./request.ts";
 import { RoundRobin } from "./round-robin.ts";
 import { ignoreNewClients, limitReceiveBuffer, limitUnsentBytes } from "./socket-options.ts";
+import { UnsentBudget, type UnsentLimits } from "./unsent-budget.ts";
 
 /** A certificate chain and its private key, as texts in PEM form. */
 export interface Certificate {
@@ -36,8 +37,8 @@ export interface ListenOptions {
   readonly maxBodyBytes: number;
   /** Maximum bytes of a connection that the kernel receives before this process reads them, on Linux. Undefined: the kernel decides, up to 32 MiB. */
   readonly receiveBufferBytes?: number;
-  /** Maximum bytes of a connection that the kernel accepts before it can send them, on Linux. Undefined: the kernel decides, up to 4 MiB. */
-  readonly maxUnsentBytes?: number;
+  /** Limits of the bytes that the kernel accepts before it can send them, on Linux. Undefined: the kernel decides, up to 4 MiB per connection. */
+  readonly unsentLimits?: UnsentLimits;
   /** Maximum number of connections. At this limit, another connection ends for each new one, or the new one is closed (connection-places.ts). */
   readonly connections: number;
   /** Maximum bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
@@ -102,7 +103,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
 }
 
 function openSocket(
-  { host, port, tls, reusePort, receiveBufferBytes, maxUnsentBytes }: ListenOptions,
+  { host, port, tls, reusePort, receiveBufferBytes, unsentLimits }: ListenOptions,
   socket: SocketHandler<Connection>,
 ): TCPSocketListener<Connection> {
   const listening = Bun.listen<Connection>({
@@ -115,7 +116,7 @@ function openSocket(
   });
   const fd = descriptorOf(listening);
   if (fd !== undefined && receiveBufferBytes !== undefined) limitReceiveBuffer(fd, receiveBufferBytes);
-  if (fd !== undefined && maxUnsentBytes !== undefined) limitUnsentBytes(fd, maxUnsentBytes);
+  if (fd !== undefined && unsentLimits !== undefined) limitUnsentBytes(fd, unsentLimits.small);
   return listening;
 }
 
@@ -147,7 +148,7 @@ async function closeSocket(socket: TCPSocketListener<Connection>): Promise<void>
 }
 
 function createContext(
-  { connections, memory, maxBodyBytes, idleTimeoutSeconds }: ListenOptions,
+  { connections, memory, maxBodyBytes, idleTimeoutSeconds, unsentLimits }: ListenOptions,
   handler: Handler,
 ): ConnectionContext {
   return {
@@ -155,6 +156,7 @@ function createContext(
     roundRobin: new RoundRobin(),
     memory: new ConnectionMemoryBudget(memory, () => handler.logIncident("connection cut off")),
     places: new ConnectionPlaces(connections, handler),
+    unsent: unsentLimits && new UnsentBudget(unsentLimits),
     maxBodyBytes,
     idleTimeoutSeconds,
     now: 0,

@@ -58,7 +58,7 @@ export class RequestLoop {
     this.#share = share;
     this.#owner = owner;
     this.input = new Input(socket, share);
-    this.output = new Output(socket, share);
+    this.output = new Output(socket, share, context.unsent);
     // The address is read now, because a closed socket has none.
     this.client = new PeerState(socket.remoteAddress ?? "");
   }

@@ -1,12 +1,23 @@
-// Options of listening sockets, on Linux: limits of the kernel's buffers for each connection, which inherits these options, and a filter that
-// ignores new clients.
+// Options of sockets, on Linux: limits of the kernel's buffers for each connection, which inherits them from the listening socket, and a filter that
+// lets a listening socket ignore new clients.
 
 import { ptr } from "bun:ffi";
+import { once } from "../lib/concurrency.ts";
 import { loadCFunctions } from "../lib/operating-system.ts";
 
 /** Constants of setsockopt(2) on Linux: SOL_SOCKET, SO_RCVBUF, SO_ATTACH_FILTER, and IPPROTO_TCP, TCP_NOTSENT_LOWAT. */
 const [socketLevel, receiveBufferSize, attachFilter] = [1, 8, 26];
 const [tcpLevel, notSentLowWater] = [6, 25];
+/** Constant of ioctl(2) on Linux: SIOCOUTQ (tcp(7)). */
+const outputQueue = 0x5411;
+
+const int = "int" as const;
+const loadFunctions = once(() =>
+  loadCFunctions({
+    setsockopt: { args: [int, int, int, "ptr", "u32"], returns: int },
+    ioctl: { args: [int, "u64", "ptr"], returns: int },
+  }),
+);
 
 /**
  * Limits the bytes of each connection that the kernel receives before this process reads them. Otherwise Linux lets a client send up to 32 MiB ahead
@@ -22,10 +33,18 @@ export function limitReceiveBuffer(listening: number, bytes: number): void {
  * Limits the bytes of each connection that the kernel accepts from this process but has not sent, for example because the client does not read. Bytes
  * in transit do not count, so distant clients are not slower. Otherwise Linux buffers up to 4 MiB for each client that does not read. No budget of
  * this process counts these bytes, and the event loop frees all of them when the connection ends.
- * @param listening the file descriptor of the listening socket
+ * @param socket the file descriptor of the listening socket, or of one connection
+ * @param bytes the limit; the kernel completes a packet, so it accepts up to 64 KiB more
+ * @returns whether the kernel has accepted the option; always false on other systems
  */
-export function limitUnsentBytes(listening: number, bytes: number): void {
-  setOption(listening, tcpLevel, notSentLowWater, new Int32Array([bytes]));
+export function limitUnsentBytes(socket: number, bytes: number): boolean {
+  return setOption(socket, tcpLevel, notSentLowWater, new Int32Array([bytes]));
+}
+
+/** Returns the bytes of a connection that the kernel holds because the other side has not acknowledged them; undefined on other systems. */
+export function countUnacknowledgedBytes(socket: number): number | undefined {
+  const bytes = new Int32Array(1);
+  return loadFunctions()?.ioctl(socket, outputQueue, ptr(bytes)) === 0 ? bytes[0] : undefined;
 }
 
 // The end of a listening socket that another one on the same port replaces. When a listening socket is closed, the kernel resets the connections
@@ -64,7 +83,5 @@ export function ignoreNewClients(listening: number): boolean {
 
 /** Returns whether the kernel has accepted the option; always false on other systems than Linux. */
 function setOption(socket: number, level: number, option: number, value: Int32Array | BigUint64Array): boolean {
-  const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
-  const { setsockopt } = loadCFunctions({ setsockopt: types }) ?? {};
-  return setsockopt?.(socket, level, option, ptr(value), value.byteLength) === 0;
+  return loadFunctions()?.setsockopt(socket, level, option, ptr(value), value.byteLength) === 0;
 }

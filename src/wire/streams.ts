@@ -4,10 +4,12 @@
 // waits in the output until the client has read more. Both count their buffers in the memory budget (connection-memory.ts).
 
 import type { Socket } from "bun";
+import { QueueEntry } from "../lib/linked-queue.ts";
 import type { MemoryShare } from "./connection-memory.ts";
 import type { EncodedResponse } from "./encode-response.ts";
 import { partsLength } from "./response-body.ts";
 import { takeWriteAllowance } from "./round-robin.ts";
+import type { UnsentBudget } from "./unsent-budget.ts";
 
 /** Maximum unread bytes; above it, the socket is paused. The runtime reads up to 512 KiB at once, so a little more may arrive. */
 const maxUnreadBytes = 64 * 1024;
@@ -84,10 +86,16 @@ export class Output {
   #isBlocked = false;
   /** Whether the next flush tries to write although the kernel has not reported free space. */
   #isOfferedAgain = false;
+  readonly #unsentBudget: UnsentBudget | undefined;
+  /** The entry in the budget of the kernel's buffers, made when the kernel first reports free space. */
+  #place: QueueEntry<Socket<unknown>> | undefined;
+  /** Bytes that the kernel has accepted since the connection was opened. */
+  #accepted = 0;
 
-  constructor(socket: Socket<unknown>, share: MemoryShare) {
+  constructor(socket: Socket<unknown>, share: MemoryShare, unsentBudget: UnsentBudget | undefined) {
     this.#socket = socket;
     this.#share = share;
+    this.#unsentBudget = unsentBudget;
   }
 
   /** Whether the kernel has accepted all bytes. */
@@ -108,6 +116,9 @@ export class Output {
   /** Lets `flush` write again. To be called when the kernel has reported free space in its send buffer. */
   unblock(): void {
     this.#isBlocked = false;
+    if (!this.#unsentBudget) return;
+    this.#place ??= new QueueEntry(this.#socket);
+    this.#unsentBudget.enlarge(this.#place, this.#accepted);
   }
 
   /** Lets the next `flush` try to write although the kernel has not reported free space. */
@@ -159,6 +170,7 @@ export class Output {
   /** Discards all unsent bytes, and all responses from now on. */
   discardAll(): void {
     this.#isDiscarding = true;
+    if (this.#place) this.#unsentBudget?.release(this.#place);
     for (const bytes of this.#unsent.splice(0)) this.#share.release(bytes);
   }
 
@@ -184,6 +196,7 @@ export class Output {
     if (length === 0) return 0;
     const written = Math.max(0, this.#socket.write(bytes as Bun.BufferSource, start, length));
     this.#isBlocked = written < length;
+    this.#accepted += written;
     return written;
   }
 }

@@ -22,7 +22,7 @@ function openOutput(memory: ConnectionMemoryBudget, space: number) {
     written.push(Buffer.from(bytes.subarray(start, start + accepted)));
     return accepted;
   };
-  const output = new Output({ write } as unknown as Socket<unknown>, new MemoryShare(memory, () => {}));
+  const output = new Output({ write } as unknown as Socket<unknown>, new MemoryShare(memory, () => {}), undefined);
   const accept = () => {
     space = Number.POSITIVE_INFINITY;
     output.unblock();

@@ -95,7 +95,9 @@ export class FeedPageCache {
       requiredHead,
     });
     const body = await slices.run(encode(page, resources, format));
-    const encoded = { ...page, isEmpty: page.changes.length === 0, body };
+    // Without the changes, which take several times the memory of the body.
+    const { changes, ...position } = page;
+    const encoded = { ...position, isEmpty: changes.length === 0, body };
     this.#cache(key, { page: encoded, at });
     return encoded;
   }

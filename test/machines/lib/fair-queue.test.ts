@@ -102,6 +102,29 @@ test("the result of a task is the result of its promise", async () => {
   expect(results).toMatchObject([{ value: "a" }, { reason: { message: "b" } }, { value: "c" }]);
 });
 
+test("the result of a task that is done is not kept while other tasks of its group wait", async () => {
+  const queue = new FairQueue<number>();
+  const results: WeakRef<object>[] = [];
+  const addDone = () =>
+    queue.run(0, async () => {
+      const result = { text: "x".repeat(1000) };
+      results.push(new WeakRef(result));
+      return result;
+    });
+  for (let count = 0; count < 50; count++) void addDone();
+  // Tasks that run for longer: as many as may run at once. One more waits, so that the group is not empty.
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const others = Array.from({ length: 101 }, () => queue.run(0, () => promise));
+  for (let tick = 0; tick < 50; tick++) await nextImmediate();
+  expect(results).toHaveLength(50);
+  Bun.gc(true);
+  await nextImmediate();
+  Bun.gc(true);
+  expect(results.filter((result) => result.deref() !== undefined).length).toBeLessThan(10);
+  resolve();
+  await Promise.all(others);
+});
+
 test("a queue that is never empty keeps no task that is done, and runs each task once", async () => {
   const queue = new FairQueue<number>();
   let done = 0;

@@ -1,0 +1,103 @@
+// Clients that are slow in one way, all in one process:
+//   node clients.mjs PORT HOST KEY KIND COUNT [PATH]
+// KIND is `unread` (requests PATH and reads nothing), `stopped` (reads 4 MB of it and then nothing), `slow` (reads 4 KiB of it a second), `half`
+// (sends half of a body) or `whole` (reads everything).
+// LIMIT in PATH becomes another number for each client, from 1000 down.
+// Prints a line when all requests are sent. Then each line on standard input has an answer, a line of JSON. The line `counts` returns what the
+// clients have received; `read` lets them read everything, and returns that when no more arrives. The process exits at the end of its input.
+
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+
+const [port, host, key, kind, total, path] = process.argv.slice(2);
+/** Maximum number of connections that are being opened at once. */
+const openedAtOnce = 50;
+/** Bytes that one read takes at most. */
+const readBytes = 4096;
+/** Tenths of the clients read in turn, so that all read once a second. */
+const turns = 10;
+const stoppedAfter = 4_000_000;
+/** Seconds without a byte after which no more is expected. */
+const maxQuietSeconds = 10;
+
+const fields = `HTTP/1.1\r\nHost: ${host}\r\nX-API-AUTH: ${key}\r\n`;
+const clients = [];
+let opened = 0;
+let sent = 0;
+let failures = 0;
+let isReadingAll = kind === "whole";
+
+function requestOf(number) {
+  if (kind === "half") return `POST /restapi/brands.json ${fields}Content-Length: 1000\r\n\r\n${" ".repeat(500)}`;
+  return `GET ${path.replace("LIMIT", String(1001 - number))} ${fields}\r\n`;
+}
+
+/** Opens a connection. When its request is sent, the next connection is opened. */
+function open() {
+  if (opened === Number(total)) return;
+  const number = ++opened;
+  const client = { received: 0, expected: 0, status: "", socket: undefined };
+  const buffer = kind === "slow" ? Buffer.alloc(readBytes) : Buffer.alloc(64 * 1024);
+  client.socket = connect({
+    port: Number(port),
+    host: "127.0.0.1",
+    onread: { buffer, callback: (count, bytes) => take(client, count, bytes) },
+  });
+  clients.push(client);
+  const { socket } = client;
+  if (kind === "unread" || kind === "slow") socket.pause();
+  socket.on("error", () => failures++);
+  socket.on("connect", () => {
+    socket.write(requestOf(number), () => noteSent());
+  });
+}
+
+/** Counts bytes. Returns whether to go on reading. */
+function take(client, count, bytes) {
+  if (client.received === 0) {
+    const start = bytes.toString("latin1", 0, Math.min(count, 4096));
+    client.status = start.slice(9, 12);
+    client.expected = start.indexOf("\r\n\r\n") + 4 + Number(/content-length: (\d+)/i.exec(start)?.[1]);
+  }
+  client.received += count;
+  return isReadingAll || (kind === "stopped" && client.received < stoppedAfter);
+}
+
+function noteSent() {
+  sent++;
+  open();
+  // Wait a second, because the last requests may not have arrived at the server yet.
+  if (sent === Number(total)) setTimeout(() => console.log("ready"), 1000);
+}
+
+for (let i = 0; i < openedAtOnce; i++) open();
+
+let turn = 0;
+if (kind === "slow")
+  setInterval(() => {
+    turn++;
+    for (let at = turn % turns; at < clients.length; at += turns) clients[at].socket.resume();
+  }, 1000 / turns);
+
+function counts() {
+  const bytes = clients.reduce((sum, { received }) => sum + received, 0);
+  const complete = clients.filter(({ received, expected }) => received > 0 && received === expected).length;
+  return { failures, bytes, complete, ok: clients.filter(({ status }) => status === "200").length };
+}
+
+async function readAll() {
+  isReadingAll = true;
+  for (const { socket } of clients) socket.resume();
+  let [before, quietSeconds] = [-1, 0];
+  while (quietSeconds < maxQuietSeconds && counts().complete < clients.length) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const { bytes } = counts();
+    quietSeconds = bytes === before ? quietSeconds + 1 : 0;
+    before = bytes;
+  }
+  return counts();
+}
+
+createInterface({ input: process.stdin })
+  .on("line", async (line) => console.log(JSON.stringify(line === "read" ? await readAll() : counts())))
+  .on("close", () => process.exit());
