@@ -66,7 +66,8 @@ function parseSwitch(parameters: URLSearchParams, name: string, byDefault: boole
   throw new ProblemError("bad-request", `\`${name}\` must be 0 or 1, not \`${value.slice(0, 40)}\``);
 }
 
-function parseMatch(written: readonly Resource[], path: string | undefined): string | undefined {
+/** Checks `match`. @param written the resources that can be written @throws ProblemError `bad-request` if none of them has this text field */
+export function parseMatch(written: readonly Resource[], path: string | undefined): string | undefined {
   const paths = matchablePaths(written);
   if (path === undefined || paths.includes(path)) return path;
   const meant = findNearestPath(path, paths);

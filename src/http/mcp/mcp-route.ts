@@ -13,13 +13,13 @@ import { rejectOtherEncodings } from "../records/record-body.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { type RouteMatch, type SiteRoute, siteRoute } from "../route.ts";
-import { parseMessageBody } from "./message-body.ts";
 import {
   chooseLegacyVersion,
   findId,
   isModern,
   type Message,
   methodNotFoundError,
+  parseMessageBody,
   RpcError,
   type RpcId,
   requireSupportedVersion,

@@ -3,8 +3,8 @@
 import { basePath, type Resource } from "../../model/resource.ts";
 import type { RouteMatch } from "../route.ts";
 import { read } from "./read-request.ts";
-import type { Tool, ToolCall } from "./tool.ts";
 import { changesTool, defaultToolPage, getTool, listTool } from "./tool-schemas.ts";
+import type { Tool, ToolCall } from "./tools.ts";
 
 interface ReadToolDependencies {
   readonly resources: readonly Resource[];

@@ -1,4 +1,4 @@
-// All tools: which of them a key may call, and what an agent gets from a call.
+// Tools: a tool and its calls, which tools a key may call, and the result that an agent gets.
 
 import { createYielder } from "../../lib/yielding.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -7,9 +7,32 @@ import { type RequestAuthorizer, requireSameSite } from "../authorization/author
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toProblemDocument } from "../responses.ts";
 import { type Members, RpcError } from "./protocol.ts";
-import type { Tool, ToolResult } from "./tool.ts";
 import { checkArguments } from "./tool-arguments.ts";
-import { encodeDefinitions } from "./tool-schemas.ts";
+import { encodeDefinitions, type ToolDefinition } from "./tool-schemas.ts";
+
+/** A call of a tool by an authorized request. */
+export interface ToolCall {
+  readonly context: RequestContext;
+  readonly authorized: AuthorizedView;
+  /** Checked against the schema of the tool. */
+  readonly sent: Readonly<Record<string, unknown>>;
+}
+
+/** The result of a call: what it returns to the agent, as JSON. */
+export interface ToolResult {
+  /** A JSON object. */
+  readonly json: string;
+  /** Whether the agent should do something else than go on. */
+  readonly isError?: boolean;
+  /** Whether it was stored. A stored result is sent even if the key was revoked meanwhile. */
+  readonly isStored?: boolean;
+}
+
+export interface Tool {
+  readonly definition: ToolDefinition;
+  /** Calls the tool. @throws ProblemError, which the agent gets unless it is about the request as a whole */
+  call(call: ToolCall): Promise<ToolResult>;
+}
 
 /** The errors of a call that an agent cannot correct by another call: the request as a whole gets them, with their status. */
 const errorsOfRequest: ReadonlySet<string> = new Set([

@@ -6,7 +6,7 @@ import { yieldToEventLoop } from "../../lib/yielding.ts";
 import { publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-plan.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
-import { parseBatchParameters } from "../batch/batch-parameters.ts";
+import { parseMatch } from "../batch/batch-parameters.ts";
 import type { BatchPlaces } from "../batch/batch-places.ts";
 import { encodeResults } from "../batch/batch-response.ts";
 import { decodeOperations } from "../batch/batch-routes.ts";
@@ -24,8 +24,8 @@ import {
   runConfirmed,
   withConfirmation,
 } from "./confirmation.ts";
-import type { Tool, ToolCall, ToolResult } from "./tool.ts";
 import { batchTool, undoTool } from "./tool-schemas.ts";
+import type { Tool, ToolCall, ToolResult } from "./tools.ts";
 
 export interface WriteToolDependencies extends BatchParts, UndoParts {
   readonly authorizer: RequestAuthorizer;
@@ -55,9 +55,7 @@ class Writing {
     const { context, authorized, sent } = call;
     const list = sent.operations as readonly unknown[];
     return this.#dependencies.batchPlaces.withPlace(authorized.key, async () => {
-      const written = writtenResources(this.#served);
-      const query = sent.match === undefined ? "" : new URLSearchParams({ match: String(sent.match) }).toString();
-      const { match } = parseBatchParameters(written, query);
+      const match = parseMatch(writtenResources(this.#served), sent.match as string | undefined);
       this.#dependencies.authorizer.countOperations(context, authorized.key, list.length);
       const operations = await this.#decode(list);
       const done = await this.#runConfirmed<BatchResults>(call, argumentsOf(match, operations), (current, how) =>
