@@ -45,10 +45,19 @@ export const agentCases = [
     shop.header(answer, "Content-Type", /^application\/json/);
     for (const method of ["GET", "DELETE"]) shop.status(await shop.call(method, "/mcp"), 405);
   }),
-  once("A message of revision 2026-07-28", "another revision in the header is 400", async (shop) => {
-    const headers = { "MCP-Protocol-Version": "2025-11-25", "Mcp-Method": "tools/list" };
-    shop.status(await call(shop, message("tools/list", inModern({})), { headers }), 400);
-  }),
+  once(
+    "A message of revision 2026-07-28",
+    "a header field that is absent or says something else is 400",
+    async (shop) => {
+      const sent = message("tools/call", inModern({ name: "list", arguments: { resource: "orderstatuses" } }));
+      const right = { "MCP-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "list" };
+      shop.status(await call(shop, sent, { headers: right }), 200);
+      const { "Mcp-Name": _, ...nameless } = right;
+      for (const wrong of [{ "MCP-Protocol-Version": "2025-11-25" }, { "Mcp-Method": "ping" }, { "Mcp-Name": "get" }])
+        shop.status(await call(shop, sent, { headers: { ...right, ...wrong } }), 400);
+      shop.status(await call(shop, sent, { headers: nameless }), 400);
+    },
+  ),
   once("A notification is 202", "what is no message is 400, and another media type 415", async (shop) => {
     const notified = await call(shop, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
     shop.status(notified, 202);
