@@ -161,6 +161,9 @@ interface Done extends RecordAfterWrite {
 /** The result of an intent: a change, no change because the record has these values already, the response to an earlier request, or a rejection. */
 export type Outcome = Done | (RecordAfterWrite & { readonly kind: "unchanged" | "replayed" }) | RejectedOutcome;
 
+/** The outcome of an intent that was not rejected. */
+export type AcceptedOutcome = Exclude<Outcome, RejectedOutcome>;
+
 export interface RejectedOutcome {
   readonly kind: "rejected";
   /**

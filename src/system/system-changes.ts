@@ -3,7 +3,7 @@
 // Changes are optimistic, without a lock. `commitSystemChanges` reads the records, lets its caller decide on them, and commits only if the system
 // site is still at the head that was read. If another process has changed the system site in between, the caller decides again.
 
-import { headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
+import { type AcceptedOutcome, headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { parseNewRecord, parseRecordChanges, type Values } from "../model/record.ts";
@@ -80,6 +80,6 @@ export function toInstant(at: number): string {
   return new Date(at).toISOString();
 }
 
-function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "rejected" }> {
+function isStored(outcome: Outcome): outcome is AcceptedOutcome {
   return outcome.kind !== "rejected";
 }

@@ -3,7 +3,7 @@
 import type { RejectedOutcome } from "../../model/change.ts";
 import { type FieldError, maxFieldErrors, OutdatedError, ProblemError } from "../../model/errors.ts";
 import { hasWeakTag } from "../conditional-requests.ts";
-import type { MatchedWrite, NamedWrite } from "./check-operations.ts";
+import type { CheckedWrite, MatchedWrite } from "./check-operations.ts";
 
 /** The problems of operations, by their index. */
 export type Faults = ReadonlyMap<number, ProblemError>;
@@ -14,7 +14,7 @@ export type Faults = ReadonlyMap<number, ProblemError>;
  */
 export function rejectionProblem(
   { rejectionReason }: RejectedOutcome,
-  { resource, ifMatch = "", ...write }: NamedWrite | MatchedWrite,
+  { resource, ifMatch = "", ...write }: CheckedWrite,
 ): ProblemError {
   const { singular } = resource;
   const record =

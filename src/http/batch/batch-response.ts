@@ -3,6 +3,7 @@
 import type { EncodedResult, SentOperation } from "../../formats/batch-format.ts";
 import { type Format, statusOf } from "../../formats/format.ts";
 import { createYielder } from "../../lib/yielding.ts";
+import type { AcceptedOutcome } from "../../model/change.ts";
 import { recordEtag } from "../../model/etag.ts";
 import { toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -11,7 +12,7 @@ import type { WireResponse } from "../../wire/response.ts";
 import { chooseCoding } from "../compression.ts";
 import type { RequestContext } from "../request-context.ts";
 import { respondEncoded, toProblemDocument } from "../responses.ts";
-import type { AcceptedOutcome, BatchResults, OperationResult } from "./results.ts";
+import type { BatchResults, OperationResult } from "./results.ts";
 
 /** Characters of a part of the response. A part is compressed in one step. */
 const partChars = 64 << 10;

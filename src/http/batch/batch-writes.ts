@@ -21,14 +21,14 @@ import { type Match, matchByValue, toMatchedChange } from "../../store/writes/re
 import { SnapshotFinder } from "../../store/writes/snapshot-finder.ts";
 import type { AuthorizedIntent } from "../authorization/authorized-intent.ts";
 import { type Faults, noMatchProblem } from "./batch-faults.ts";
-import { type CheckedOperation, type MatchedWrite, matchError, type NamedWrite } from "./check-operations.ts";
+import { type CheckedOperation, type CheckedWrite, type MatchedWrite, matchError } from "./check-operations.ts";
 import { type MatchFault, noMatchFault } from "./match-faults.ts";
 
 /** The write of an operation. */
 export interface OperationWrite extends PendingWrite {
   /** The index of the operation in its request. */
   readonly index: number;
-  readonly checked: NamedWrite | MatchedWrite;
+  readonly checked: CheckedWrite;
 }
 
 /** A record that a dry run would change, and its revision. A record that the dry run would create has its future ID, and revision 0. */
@@ -165,12 +165,12 @@ export class BatchWrites {
     for (const [index, checked] of this.#checked.entries()) {
       await yieldIfDue();
       const intent = checked.kind === "faulty" ? undefined : this.#makeIntent(index, checked);
-      if (intent) writes.push(this.#toWrite(index, checked as OperationWrite["checked"], intent));
+      if (intent) writes.push(this.#toWrite(index, checked as CheckedWrite, intent));
     }
     this.#writes = writes;
   }
 
-  #toWrite(index: number, checked: OperationWrite["checked"], intent: Intent): OperationWrite {
+  #toWrite(index: number, checked: CheckedWrite, intent: Intent): OperationWrite {
     if (checked.kind === "named") return { index, checked, intent };
     this.#indexes.set(intent, index);
     const rematch = (before: Intent) => {
@@ -182,7 +182,7 @@ export class BatchWrites {
   }
 
   /** Returns undefined if the operation cannot be matched; then its fault is known. */
-  #makeIntent(index: number, checked: OperationWrite["checked"]): Intent | undefined {
+  #makeIntent(index: number, checked: CheckedWrite): Intent | undefined {
     if (checked.kind === "named") {
       const { resource, operation, id, valuesJson, ifVersion } = checked;
       return { ...this.#base, resource: resource.name, operation, id, valuesJson, ifVersion };

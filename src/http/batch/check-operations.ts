@@ -12,7 +12,10 @@ import { findTextField, type Resource, type TextFieldPath } from "../../model/re
 import { versionsInIfMatch } from "../conditional-requests.ts";
 
 /** An operation after its check. */
-export type CheckedOperation = FaultyOperation | NamedWrite | MatchedWrite;
+export type CheckedOperation = FaultyOperation | CheckedWrite;
+
+/** An operation that can be stored, if the records of the site allow it. */
+export type CheckedWrite = NamedWrite | MatchedWrite;
 
 /** An operation that cannot be stored, whatever records the site has. */
 interface FaultyOperation {

@@ -2,13 +2,12 @@
 // A rejected write does not stop the others.
 
 import { chunksOf } from "../../lib/yielding.ts";
-import type { Intent, Outcome } from "../../model/change.ts";
+import type { AcceptedOutcome, Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { ProblemError } from "../../model/errors.ts";
 import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
 import { rejectionProblem } from "./batch-faults.ts";
 import type { OperationWrite, TouchedRecord } from "./batch-writes.ts";
-import type { AcceptedOutcome } from "./results.ts";
 
 export interface DryDecision {
   /** By the index of the operation; undefined for operations with a fault. */

@@ -2,15 +2,15 @@
 // run, and the operations without a change. The changes are read from the journal.
 
 import { chunksOf, yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
-import type { JournalEntry, Outcome } from "../../model/change.ts";
+import type { AcceptedOutcome, JournalEntry, Outcome } from "../../model/change.ts";
 import type { Engine, StoredBatch } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { type RecordKey, toKeyText } from "../../model/record-key.ts";
 import { parseRun } from "../../model/run.ts";
 import { rejectionProblem } from "./batch-faults.ts";
-import type { CheckedOperation, MatchedWrite, NamedWrite } from "./check-operations.ts";
+import type { CheckedOperation, CheckedWrite, MatchedWrite, NamedWrite } from "./check-operations.ts";
 import { type MatchFault, problemAgain } from "./match-faults.ts";
-import type { AcceptedOutcome, OperationResult } from "./results.ts";
+import type { OperationResult } from "./results.ts";
 
 /** Entries, or rows, per read. */
 const readSize = 500;
@@ -70,7 +70,7 @@ class StoredOutcomes {
   }
 
   /** Returns the outcomes of all intents, in order. @param writes of the intents */
-  async read(writes: readonly (NamedWrite | MatchedWrite)[]): Promise<readonly Outcome[]> {
+  async read(writes: readonly CheckedWrite[]): Promise<readonly Outcome[]> {
     const { notDone, size } = this.#stored;
     const { entries, epoch } = await this.#readEntries(size - notDone.length);
     const bodies = await this.#readUnchanged(writes);
@@ -104,7 +104,7 @@ class StoredOutcomes {
   }
 
   /** Reads the records that were unchanged, as they were then. Returns them by the index of the intent. */
-  async #readUnchanged(writes: readonly (NamedWrite | MatchedWrite)[]): Promise<ReadonlyMap<number, string>> {
+  async #readUnchanged(writes: readonly CheckedWrite[]): Promise<ReadonlyMap<number, string>> {
     const bodies = new Map<number, string>();
     const unchanged = this.#stored.notDone.flatMap((one) =>
       one.kind === "unchanged" ? [{ ...one, resource: (writes[one.index] as NamedWrite).resource.name }] : [],

@@ -1,10 +1,7 @@
 // The results of a batch request.
 
-import type { Outcome, RejectedOutcome } from "../../model/change.ts";
+import type { AcceptedOutcome } from "../../model/change.ts";
 import type { ProblemError } from "../../model/errors.ts";
-
-/** The outcome of an operation that was not rejected. */
-export type AcceptedOutcome = Exclude<Outcome, RejectedOutcome>;
 
 /** The result of an operation. */
 export type OperationResult = { readonly outcome: AcceptedOutcome } | { readonly problem: ProblemError };

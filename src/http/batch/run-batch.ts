@@ -14,12 +14,12 @@
 //     storing (`decideDry`), and throws the faults of all. With `atomic=0`, operations 1 and 2 are stored, and the result of operation 3 is its problem.
 // (5) `#toResults` puts outcomes and problems in the order of the operations.
 // (6) A repeated request with the same idempotency key decides nothing: the transaction finds the stored response, and replay.ts makes the results again.
-// (7) The tool `batch` of agents gives `confirm`. `commitConfirmed` first decides without storing. Then it stores with conditions that allow only this result.
+// (7) The tool `batch` of agents gives `confirm`. `#commitConfirmed` first decides without storing. Then it stores with conditions that allow only this result.
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
 import { yieldBetween } from "../../lib/yielding.ts";
-import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
+import type { AcceptedOutcome, Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
 import type { AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
 import { ProblemError, RetryableError } from "../../model/errors.ts";
 import { commitAllMatched } from "../../store/writes/matched-writes.ts";
@@ -29,10 +29,10 @@ import { idempotencyKeyReusedError } from "../records/idempotency.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { type Faults, rejectionProblem, requestProblem } from "./batch-faults.ts";
 import { BatchWrites, type OperationWrite, type TouchedRecord } from "./batch-writes.ts";
-import { type CheckedOperation, checkOperations } from "./check-operations.ts";
+import { type CheckedOperation, type CheckedWrite, checkOperations } from "./check-operations.ts";
 import { type DryDecision, decideDry } from "./dry-decision.ts";
 import { rebuildResults } from "./replay.ts";
-import type { AcceptedOutcome, BatchResults, OperationResult } from "./results.ts";
+import type { BatchResults, OperationResult } from "./results.ts";
 
 /** The parts of the server that run batch requests. */
 export type BatchParts = Pick<HttpDependencies, "engine" | "siteViews" | "writeQueue" | "now">;
@@ -79,16 +79,10 @@ export async function runBatch(
   const isWanted = () => !context.request.isAbandoned;
   const { siteViews } = parts;
   const writes = await BatchWrites.prepare(checked, base, { siteViews, siteView: authorized.siteView, isWanted });
-  const running = new RunningBatch(parts, { authorized, request, checked, writes });
-  const results = await run(running, request);
+  const results = await new RunningBatch(parts, { authorized, request, checked, writes }).run();
   const counts = isCounted && !results.isReplay ? countResults(results.results) : undefined;
   context.batch = { operations, run: results.run, counts };
   return results;
-}
-
-function run(running: RunningBatch, { isDry, confirm }: BatchRequest): Promise<BatchResults> {
-  if (isDry) return running.decideDry();
-  return confirm ? running.commitConfirmed(confirm) : running.commit();
 }
 
 function countResults(results: readonly OperationResult[]) {
@@ -124,12 +118,14 @@ class RunningBatch {
     this.#site = work.authorized.key.siteId;
   }
 
-  async decideDry(): Promise<BatchResults> {
-    return this.#toPlanned(await this.#decide());
+  async run(): Promise<BatchResults> {
+    const { isDry, confirm } = this.#work.request;
+    if (isDry) return this.#toPlanned(await this.#decide());
+    return confirm ? this.#commitConfirmed(confirm) : this.#commit();
   }
 
   /** Stores the operations. */
-  async commit(): Promise<BatchResults> {
+  async #commit(): Promise<BatchResults> {
     const { request, writes } = this.#work;
     const faults = new Map<number, ProblemError>();
     const isFaulty = request.isAtomic && writes.faults.size > 0;
@@ -140,7 +136,7 @@ class RunningBatch {
   }
 
   /** Stores exactly the results that `confirm` accepts. @throws the error of `confirm` */
-  async commitConfirmed(confirm: (planned: BatchResults) => void): Promise<BatchResults> {
+  async #commitConfirmed(confirm: (planned: BatchResults) => void): Promise<BatchResults> {
     const { writes } = this.#work;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       if (attempt > 1) await writes.makeAgain();
@@ -162,7 +158,7 @@ class RunningBatch {
   async #tryCommit(faults: Map<number, ProblemError>): Promise<BatchResults | undefined> {
     const { writes } = this.#work;
     let outcomes: AcceptedOutcome[] = [];
-    const rejected = new Map<number, { outcome: RejectedOutcome; checked: OperationWrite["checked"] }>();
+    const rejected = new Map<number, { outcome: RejectedOutcome; checked: CheckedWrite }>();
     const result = await commitAllMatched(
       (batches, onOutcomes) => this.#commitAtomically(batches, onOutcomes),
       () => writes.batches(),

@@ -1,7 +1,13 @@
 // Creates, updates and deletes records: makes an intent of a request, passes it to the write queue, and makes the response of its outcome.
 
 import type { SentChanges } from "../../model/canonical-json.ts";
-import { type Intent, type Operation, type Outcome, type RejectedOutcome, versionParts } from "../../model/change.ts";
+import {
+  type AcceptedOutcome,
+  type Intent,
+  type Operation,
+  type RejectedOutcome,
+  versionParts,
+} from "../../model/change.ts";
 import { documentOf } from "../../model/encoding.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import { requireOneId, toDeclaredJson, toId } from "../../model/record.ts";
@@ -136,11 +142,7 @@ function toRejectionError(
   throw new Error(`${intent.operation} was rejected: ${rejectionReason}`);
 }
 
-function toWrittenResponse(
-  context: RequestContext,
-  route: ResourceRoute,
-  outcome: Exclude<Outcome, RejectedOutcome>,
-): WireResponse {
+function toWrittenResponse(context: RequestContext, route: ResourceRoute, outcome: AcceptedOutcome): WireResponse {
   const { resource, format } = route;
   const body = documentOf(format, resource, toDeclaredJson(resource, outcome.body));
   const content = { type: format.contentType, body };

@@ -1,7 +1,7 @@
 // Counts the outcomes of rows, and lists the field errors of rejected rows.
 
 import { InternedTexts } from "../../lib/bytes.ts";
-import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
+import type { Intent, Outcome } from "../../model/change.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
 import { type RevisionRange, revisionsOf } from "../journal/journal-entries.ts";
 
@@ -11,9 +11,6 @@ interface RowFieldError {
   readonly field: string;
   readonly detail: string;
 }
-
-/** The outcome of a row that was not rejected. */
-export type AcceptedOutcome = Exclude<Outcome, RejectedOutcome>;
 
 /** The result of an import or a dry run, as numbers of rows. */
 export interface ImportSummary {

@@ -1,9 +1,10 @@
 // Counts the results of rows, and reports them to the caller of an import.
 
+import type { AcceptedOutcome } from "../../model/change.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
 import type { WriteResult } from "../../store/writes/matched-writes.ts";
 import type { NumberedRow } from "./file-rows.ts";
-import { type AcceptedOutcome, RowCounter } from "./import-summary.ts";
+import { RowCounter } from "./import-summary.ts";
 import type { PendingRow } from "./row-change.ts";
 import { rejectionFieldError } from "./row-errors.ts";
 

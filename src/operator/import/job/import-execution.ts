@@ -1,12 +1,12 @@
 // Executes a dry run or an import of the console: writes the outcome of each row to the report, and the rejected rows to a file.
 
+import type { AcceptedOutcome } from "../../../model/change.ts";
 import type { Engine } from "../../../model/engine.ts";
 import type { FieldError } from "../../../model/errors.ts";
 import type { Resource } from "../../../model/resource.ts";
 import type { RevisionRange } from "../../journal/journal-entries.ts";
 import type { NumberedRow } from "../file-rows.ts";
 import { importRecords } from "../import-records.ts";
-import type { AcceptedOutcome } from "../import-summary.ts";
 import { openRejectedRowsFile } from "../rejected-rows.ts";
 import { type ImportReport, toReportRow } from "./import-report.ts";
 

@@ -1,10 +1,10 @@
 // The report of an import or dry run: one entry per row. It is stored in a file to save memory.
 
 import { type FileHandle, open } from "node:fs/promises";
+import type { AcceptedOutcome } from "../../../model/change.ts";
 import { type FieldError, ProblemError, withFileErrors } from "../../../model/errors.ts";
 import type { StorefrontRecord } from "../../../model/record.ts";
 import type { NumberedRow } from "../file-rows.ts";
-import type { AcceptedOutcome } from "../import-summary.ts";
 
 export const rowKinds = ["created", "updated", "unchanged", "rejected"] as const;
 export type RowKind = (typeof rowKinds)[number];
