@@ -384,7 +384,7 @@ describe("a mirror survives", () => {
   });
 });
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("a mirror on $name", (kind) => {
   beforeAll(() => kind.open(), 60_000);
   afterAll(() => kind.close());
 

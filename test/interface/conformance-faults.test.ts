@@ -127,7 +127,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "another request ID in the problem",
-    "a problem document",
+    "an error is a problem document",
     () => onResponse(replaceBody(/"instance":"[^"]*"/, '"instance":"x"')),
   ],
   [

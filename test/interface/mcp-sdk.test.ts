@@ -15,7 +15,7 @@ const modes: [name: string, revision: string, options: ClientOptions][] = [
   ["the latest revision only", "2026-07-28", { versionNegotiation: { mode: { pin: "2026-07-28" } } }],
 ];
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("the official client on $name", (kind) => {
   let server: TestServer;
   const clients: Client[] = [];
   beforeAll(async () => {

@@ -16,7 +16,7 @@ import { openClient, toRequest } from "../support/wire/client.ts";
 
 const brands = "/restapi/brands.json";
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("a tool that stores, on $name:", (kind) => {
   let server: TestServer;
   beforeAll(() => kind.open());
   afterAll(() => kind.close());

@@ -59,7 +59,7 @@ describe("a histogram", () => {
   });
 });
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("the metrics of requests on $name", (kind) => {
   let server: TestServer;
   beforeAll(async () => {
     await kind.open();

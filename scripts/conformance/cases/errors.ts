@@ -3,10 +3,10 @@
 import { casesOf } from "../case.ts";
 
 const { both, once } = casesOf(8);
-const promise = "RFC 9457: `application/problem+json`";
+const document = "The body of an error is a problem document";
 
 export const errorCases = [
-  both(promise, "an error is a problem document, with the request ID as instance", async (shop) => {
+  both(document, "an error is a problem document, with the request ID as instance", async (shop) => {
     const answers = [
       await shop.call("GET", "nothing"),
       await shop.call("GET", `orderstatuses/${2 ** 52}`),
@@ -27,14 +27,14 @@ export const errorCases = [
       shop.header(answer, "X-Request-Id", instance);
     }
   }),
-  both(promise, "type is a page that the server has", async (shop) => {
+  both(document, "type is a page that the server has", async (shop) => {
     const { type } = shop.problem(await shop.call("GET", "nothing"), 404);
     const path = type.startsWith("/") ? type : new URL(type).pathname;
     const page = await shop.call("GET", path, { key: null });
     shop.status(page, 200);
     shop.header(page, "Content-Type", /^text\/html/);
   }),
-  both(promise, "all errors of a record are reported at once, each with its field", async (shop) => {
+  both("For a rejected record", "all errors of a record are reported at once, each with its field", async (shop) => {
     const body = { name: "x", Address: { Country: "Britain", Postcode: "x".repeat(33) } };
     const answer = await shop.call("POST", "brands", { body });
     shop.status(answer, 400);
@@ -48,13 +48,18 @@ export const errorCases = [
       "name",
     ]);
   }),
-  both(promise, "if a body cannot be parsed, the problem has line and column", async (shop) => {
+  both("If a body cannot be parsed", "the problem has line and column", async (shop) => {
     const body = shop.format === "json" ? '{\n  "Name": "x",}' : "<OrderStatus>\n  <Name>x</Nam></OrderStatus>";
     const answer = await shop.call("POST", "orderstatuses", { body });
     shop.problem(answer, 400, /"line":\s*2\b|<line>2</);
     shop.problem(answer, 400, /"column":\s*\d+|<column>\d+</);
   }),
-  once(promise, "a browser that opens an unknown page outside /restapi gets an HTML page", async (shop) => {
+  both("A problem that quotes a request", "shortens a key in it to the part that may be shown", async (shop) => {
+    const answer = await shop.call("GET", `orderstatuses?limit=${shop.target.key}`);
+    const { detail } = shop.problem(answer, 400, /limit/);
+    shop.holds(answer, "a problem without the key", !answer.text.includes(shop.target.key) && detail.includes("sfk_"));
+  }),
+  once("A browser", "that opens an unknown page outside /restapi gets an HTML page", async (shop) => {
     const headers = { Accept: "text/html,application/xhtml+xml" };
     const answer = await shop.call("GET", "/nothing", { key: null, headers });
     shop.status(answer, 404);

@@ -8,8 +8,6 @@ import { NotTested, type Shop } from "../shop.ts";
 const { both, once } = casesOf(3);
 const paths = Object.keys(shopResources);
 const writable = paths.filter((path) => path !== "locations");
-const ending = "Only the ending of the path sets the format";
-const headersOfReads = "A successful read has the headers";
 
 export const operationCases = [
   both("list |", "every record of the site in ID order", async (shop) => {
@@ -161,7 +159,7 @@ export const operationCases = [
     shop.same(answer, "the location", shop.record(answer, "locations"), location);
     shop.same(answer, "its fields", location, completeRecord("locations", location));
   }),
-  both(headersOfReads, "a successful read has the headers of interface 4.5, and an ETag", async (shop) => {
+  both("A successful read has the headers", "of interface 4.5, and an ETag", async (shop) => {
     const { id } = await shop.create();
     for (const path of [...paths, `orderstatuses/${id}`]) {
       const answer = await shop.call("GET", path);
@@ -173,7 +171,7 @@ export const operationCases = [
       shop.header(answer, "ETag", /^"[^"]+"$/);
     }
   }),
-  both(headersOfReads, "every response is uncacheable and open to scripts, errors included", async (shop) => {
+  both("Every response under `/restapi`", "is uncacheable and open to scripts, errors included", async (shop) => {
     const answers = [
       await shop.call("GET", "orderstatuses?limit=1"),
       await shop.call("GET", "orderstatuses", { key: null }),
@@ -184,12 +182,12 @@ export const operationCases = [
     ];
     for (const answer of answers) uncacheable(shop, answer);
   }),
-  both(headersOfReads, "with an Origin, scripts may read the header fields", async (shop) => {
+  both("If the request has an `Origin`", "scripts may read the header fields", async (shop) => {
     const answer = await shop.call("GET", "orderstatuses?limit=1", { headers: { Origin: "https://shop.example" } });
     for (const name of ["ETag", "Link", "Location", "X-Request-Id", "X-Sandbox", "X-Total-Count", "Retry-After"])
       shop.header(answer, "Access-Control-Expose-Headers", new RegExp(`(^|[ ,])${name}($|[ ,])`, "i"));
   }),
-  both(headersOfReads, "a well-formed X-Request-Id is kept, unless it contains an API key", async (shop) => {
+  both("A request with a well-formed `X-Request-Id`", "keeps that ID, unless it contains an API key", async (shop) => {
     const send = (id: string) => shop.call("GET", "orderstatuses?limit=1", { headers: { "X-Request-Id": id } });
     for (const id of ["a", "Az09_.~+=@-", "x".repeat(128)]) shop.header(await send(id), "X-Request-Id", id);
     for (const id of ["x".repeat(129), "a b", "a/b", `x-${shop.target.key}`]) {
@@ -199,7 +197,7 @@ export const operationCases = [
       shop.holds(answer, `another X-Request-Id than ${id.slice(0, 4)}…`, answer.headers.get("X-Request-Id") !== id);
     }
   }),
-  both(ending, "Accept and Content-Type never change the format", async (shop) => {
+  both("Only the ending of the path", "sets the format: Accept and Content-Type never change it", async (shop) => {
     const other = shop.format === "json" ? "application/xml" : "application/json";
     const answer = await shop.call("POST", "orderstatuses", {
       body: { Name: shop.mark },
@@ -209,7 +207,7 @@ export const operationCases = [
     shop.header(answer, "Content-Type", `application/${shop.format}; charset=utf-8`);
     shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
   }),
-  both(ending, "a charset other than UTF-8 is 415", async (shop) => {
+  both("A `Content-Type` with a charset", "other than UTF-8 is 415", async (shop) => {
     const send = (charset: string) =>
       shop.call("POST", "orderstatuses", {
         body: { Name: shop.mark },
@@ -218,7 +216,7 @@ export const operationCases = [
     shop.problem(await send("iso-8859-1"), 415, /unsupported-media-type/);
     shop.status(await send("UTF-8"), 201);
   }),
-  both(ending, "a byte order mark is skipped, and invalid UTF-8 is 400", async (shop) => {
+  both("A UTF-8 byte order mark is skipped", "and invalid UTF-8 is 400", async (shop) => {
     const valid =
       shop.format === "json" ? `{"Name":"${shop.mark}"}` : `<OrderStatus><Name>${shop.mark}</Name></OrderStatus>`;
     const answer = await shop.call("POST", "orderstatuses", { body: `\uFEFF${valid}` });
@@ -227,7 +225,7 @@ export const operationCases = [
     const invalid = Uint8Array.from(Buffer.from(valid.replace(shop.mark, `${shop.mark}\xFF`), "latin1"));
     shop.problem(await shop.call("POST", "orderstatuses", { body: invalid }), 400);
   }),
-  once(headersOfReads, "documentation may be cached", async (shop) => {
+  once("Documentation and its assets", "may be cached", async (shop) => {
     const answer = await shop.call("GET", "/docs", { key: null });
     shop.status(answer, 200);
     shop.holds(answer, "no Cache-Control: no-store", !/no-store/.test(answer.headers.get("Cache-Control") ?? ""));
