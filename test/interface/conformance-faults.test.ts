@@ -127,7 +127,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "another request ID in the problem",
-    "an error is a problem document",
+    "with the request ID as instance",
     () => onResponse(replaceBody(/"instance":"[^"]*"/, '"instance":"x"')),
   ],
   [
