@@ -1,6 +1,6 @@
 // The envelope of an operation of a batch request: its method, resource, ID and condition, which both formats check in the same way.
 
-import { findNearest } from "../lib/text.ts";
+import { findNearest, formatHint } from "../lib/text.ts";
 import type { Operation } from "../model/change.ts";
 import { type FieldError, ProblemError } from "../model/errors.ts";
 import { describeJsonType, isJsonObject } from "../model/field.ts";
@@ -111,8 +111,7 @@ function choiceFault(sent: unknown, noun: string, choices: readonly unknown[]): 
   const list = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
   if (sent === undefined) return `is required: ${list}`;
   if (typeof sent !== "string") return `must be a string, not ${describeJsonType(sent)}`;
-  const nearest = findNearest(sent, names);
-  const hint = nearest === undefined ? `use ${list}` : `did you mean \`${nearest}\`?`;
+  const hint = formatHint(findNearest(sent, names), `use ${list}`);
   return `there is no ${noun} \`${sent.slice(0, 100)}\`; ${hint}`;
 }
 

@@ -1,7 +1,7 @@
 // A mapping says which columns of a CSV file become which fields of records. It is for files of other programs. For example:
 //   {"fields": {"Name": "Vendor", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}, "skip": {"Vendor": [""]}}
 
-import { findNearest, findNearestPath } from "../lib/text.ts";
+import { findNearest, findNearestPath, formatHint } from "../lib/text.ts";
 import { type FieldError, hasTooManyFieldErrors, invalidRecordError } from "../model/errors.ts";
 import { describeJsonType, isJsonObject, validateText } from "../model/field.ts";
 import { toId } from "../model/record.ts";
@@ -183,8 +183,7 @@ function parseObject(input: unknown, path: string, fieldErrors: FieldError[], ex
 function checkMembers(input: JsonObject, known: readonly string[], path: string, fieldErrors: FieldError[]): void {
   for (const name of Object.keys(input)) {
     if (known.includes(name) || hasTooManyFieldErrors(fieldErrors)) continue;
-    const meant = findNearest(name, known);
-    const hint = meant ? `did you mean \`${meant}\`?` : `known members: ${known.join(", ")}`;
+    const hint = formatHint(findNearest(name, known), `known members: ${known.join(", ")}`);
     fieldErrors.push({ field: path ? `${path}.${shorten(name)}` : shorten(name), detail: `no such member; ${hint}` });
   }
 }

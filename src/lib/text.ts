@@ -72,6 +72,11 @@ export function findNearestPath(path: string, paths: readonly string[]): string 
   );
 }
 
+/** Returns a hint for a message: the name that was probably meant, or `otherwise`. @param meant as `findNearest` and `findNearestPath` return it */
+export function formatHint(meant: string | undefined, otherwise: string): string {
+  return meant === undefined ? otherwise : `did you mean \`${meant}\`?`;
+}
+
 /** Returns the letters and digits of a name in lower case, which are the same in every naming convention. */
 export function normalizeName(name: string): string {
   return name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();

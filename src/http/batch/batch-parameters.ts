@@ -1,6 +1,6 @@
 // The query parameters of a batch request, and the header fields that it cannot have (contract section 14).
 
-import { findNearest, findNearestPath } from "../../lib/text.ts";
+import { findNearest, findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
@@ -53,9 +53,8 @@ function parseKnown(query: string, names: readonly string[], what: string): URLS
 }
 
 function unknownParameterError(name: string, names: readonly string[], what: string): ProblemError {
-  const meant = findNearest(name, names);
   const all = names.map((one) => `\`${one}\``).join(", ");
-  const hint = meant === undefined ? `there is ${all}` : `did you mean \`${meant}\`?`;
+  const hint = formatHint(findNearest(name, names), `there is ${all}`);
   return new ProblemError("bad-request", `${what} has no parameter \`${name.slice(0, 100)}\`; ${hint}`);
 }
 
@@ -70,8 +69,7 @@ function parseSwitch(parameters: URLSearchParams, name: string, byDefault: boole
 export function parseMatch(written: readonly Resource[], path: string | undefined): string | undefined {
   const paths = matchablePaths(written);
   if (path === undefined || paths.includes(path)) return path;
-  const meant = findNearestPath(path, paths);
-  const hint = meant === undefined ? `there is ${paths.join(", ")}` : `did you mean \`${meant}\`?`;
+  const hint = formatHint(findNearestPath(path, paths), `there is ${paths.join(", ")}`);
   throw new ProblemError("bad-request", `\`match\`: there is no text field \`${path.slice(0, 100)}\`; ${hint}`);
 }
 

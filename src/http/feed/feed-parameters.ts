@@ -1,6 +1,6 @@
 // The parameters of the feed (contract section 10).
 
-import { findNearest, normalizeName } from "../../lib/text.ts";
+import { findNearest, formatHint, normalizeName } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -64,9 +64,7 @@ function parseResources(served: readonly Resource[], wanted: readonly string[]):
   const paths = served.map(({ path }) => path);
   const unknown = wanted.find((path) => !paths.includes(path));
   if (unknown === undefined) return served.filter(({ path }) => wanted.includes(path));
-  const meant = findNearest(unknown, paths);
-  const hint =
-    meant === undefined ? `there is ${paths.map((path) => `\`${path}\``).join(", ")}` : `did you mean \`${meant}\`?`;
+  const hint = formatHint(findNearest(unknown, paths), `there is ${paths.map((path) => `\`${path}\``).join(", ")}`);
   throw new ProblemError("bad-request", `\`resource\`: there is no resource \`${unknown.slice(0, 100)}\`; ${hint}`);
 }
 

@@ -1,7 +1,7 @@
 // Checks the arguments of a tool against its schema. Supports the keywords that tool-schemas.ts uses outside of the records of batch operations, which
 // the code of batch requests checks.
 
-import { findNearest, findNearestPath } from "../../lib/text.ts";
+import { findNearest, findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { isJsonObject } from "../../model/field.ts";
 import type { Schema } from "../../reference/json-schema.ts";
@@ -20,8 +20,7 @@ export function checkArguments({ name, inputSchema: { properties, required } }: 
 }
 
 function unknownArgumentError(tool: string, argument: string, known: readonly string[]): ProblemError {
-  const meant = findNearest(argument, known);
-  const hint = meant === undefined ? `there is ${known.join(", ")}` : `did you mean \`${meant}\`?`;
+  const hint = formatHint(findNearest(argument, known), `there is ${known.join(", ")}`);
   return new ProblemError("bad-request", `\`${tool}\` has no argument \`${argument.slice(0, 100)}\`; ${hint}`);
 }
 

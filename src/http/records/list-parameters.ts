@@ -1,7 +1,7 @@
 // The parameters of lists (contract section 6): paging, `sort`, `filter` and `fields`.
 
 import { BoundedCache } from "../../lib/bounded-cache.ts";
-import { findNearestPath } from "../../lib/text.ts";
+import { findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
 import { type StorefrontRecord, toId, type Values } from "../../model/record.ts";
@@ -190,8 +190,7 @@ function requireTextField(resource: Resource, parameter: string, path: string): 
 
 /** Returns the error for a field that is not in `known`. */
 function unknownFieldError(parameter: string, path: string, known: readonly string[]): ProblemError {
-  const meant = findNearestPath(path, known);
-  const hint = meant ? `did you mean \`${meant}\`?` : `there is ${known.join(", ")}`;
+  const hint = formatHint(findNearestPath(path, known), `there is ${known.join(", ")}`);
   return new ProblemError("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);
 }
 

@@ -1,6 +1,6 @@
 // Matches the rows of an import with records: by ID, or by the value of a field.
 
-import { findNearestPath } from "../../lib/text.ts";
+import { findNearestPath, formatHint } from "../../lib/text.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -42,8 +42,7 @@ export function getMatchField(resource: Resource, field = "ID"): TextFieldPath |
   const textField = findTextField(resource, field);
   if (textField || field === "ID") return textField;
   const paths = ["ID", ...resource.textFields.map(({ path }) => path)];
-  const meant = findNearestPath(field, paths);
-  const hint = meant ? `did you mean \`${meant}\`?` : `the fields of ${resource.plural} are ${paths.join(", ")}`;
+  const hint = formatHint(findNearestPath(field, paths), `the fields of ${resource.plural} are ${paths.join(", ")}`);
   throw new ProblemError("bad-request", `invalid --match \`${field}\`: ${hint}`);
 }
 
