@@ -7,7 +7,7 @@ import type { Engine } from "../src/model/engine.ts";
 import { backUp } from "../src/operator/backup/backup.ts";
 import { createKey } from "../src/operator/sites/keys.ts";
 import { createSite } from "../src/operator/sites/sites.ts";
-import { createWebhook } from "../src/operator/webhooks/webhooks.ts";
+import { createWebhook } from "../src/operator/webhooks/webhook-creation.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { makeCertificate } from "../test/support/http/certificate.ts";

@@ -1,6 +1,6 @@
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
-import { createWebhook } from "../../src/operator/webhooks/webhooks.ts";
+import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { openEngine } from "../../src/store/open.ts";

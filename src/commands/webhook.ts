@@ -4,6 +4,7 @@ import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
 import type { DeliveryAttempt } from "../model/webhooks.ts";
 import { getSite } from "../operator/sites/sites.ts";
+import { createWebhook } from "../operator/webhooks/webhook-creation.ts";
 import {
   getWebhook,
   type ListedWebhook,
@@ -11,7 +12,6 @@ import {
   listWebhooks,
 } from "../operator/webhooks/webhook-list.ts";
 import {
-  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,

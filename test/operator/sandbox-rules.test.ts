@@ -23,8 +23,8 @@ import {
 } from "../../src/operator/sites/sandboxes.ts";
 import { completeRemovals, removeIncompleteSite, removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
+import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
-import { createWebhook } from "../../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { key as keyResource } from "../../src/resources/key.ts";
 import { site as siteResource } from "../../src/resources/site.ts";

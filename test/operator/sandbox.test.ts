@@ -10,9 +10,9 @@ import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, listKeys, revokeKey } from "../../src/operator/sites/keys.ts";
 import { completeRemovals, removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
+import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhooks/webhook-list.ts";
 import {
-  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,

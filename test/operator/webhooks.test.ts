@@ -8,9 +8,9 @@ import { replaceAllEpochs } from "../../src/operator/sites/renew.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, setSite, summarizeSite } from "../../src/operator/sites/sites.ts";
 import type { DeliveryStart } from "../../src/operator/webhooks/delivery-start.ts";
+import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhooks/webhook-list.ts";
 import {
-  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,

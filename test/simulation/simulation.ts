@@ -6,9 +6,9 @@ import { systemSite } from "../../src/model/system-site.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, setSite } from "../../src/operator/sites/sites.ts";
+import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
 import {
-  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,

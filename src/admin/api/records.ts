@@ -4,14 +4,8 @@ import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { findTextField } from "../../model/resource.ts";
-import {
-  createRecord,
-  deleteRecords,
-  findVersioned,
-  readRecordPage,
-  updateRecord,
-  type WrittenRecord,
-} from "../../operator/records.ts";
+import { findVersioned, readRecordPage } from "../../operator/read-records.ts";
+import { createRecord, deleteRecords, updateRecord, type WrittenRecord } from "../../operator/records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { idOf, maxSearchLength, resourceOf } from "./parameters.ts";
 import type {

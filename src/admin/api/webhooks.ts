@@ -5,9 +5,9 @@ import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
 import type { DeliveryAttempt } from "../../model/webhooks.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
+import { createWebhook } from "../../operator/webhooks/webhook-creation.ts";
 import { type ListedWebhook, listDeliveryAttempts, listWebhooks } from "../../operator/webhooks/webhook-list.ts";
 import {
-  createWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,

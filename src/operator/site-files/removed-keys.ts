@@ -6,7 +6,8 @@ import { systemSite } from "../../model/system-site.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { readAllRows } from "../../store/database/read-all-rows.ts";
 import type { KeyRecord } from "../../system/system-records.ts";
-import { narrowedKey, type Restriction } from "../backup/restrictions.ts";
+import { narrowedKey } from "../backup/key-restrictions.ts";
+import type { Restriction } from "../backup/restrictions.ts";
 import type { ImportedKey } from "./site-file-settings.ts";
 
 /** Maximum entries per read. */

@@ -12,7 +12,7 @@ import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { ConsistencyChecker } from "../../store/database/consistency-check.ts";
-import { maxWebhooksOfSite } from "../webhooks/webhooks.ts";
+import { maxWebhooksOfSite } from "../webhooks/webhook-creation.ts";
 
 type Row = DumpedRow["row"];
 

@@ -13,7 +13,7 @@ import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { toInstant } from "../../system/system-changes.ts";
 import { resolveAllowedUrl, toConsolePolicy } from "../../webhooks/address-policy.ts";
-import { newWebhookState } from "../webhooks/webhooks.ts";
+import { newWebhookState } from "../webhooks/webhook-creation.ts";
 import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecordInFile } from "./site-file-rows.ts";
 
 /** A webhook in a file, validated. */

@@ -15,7 +15,7 @@ import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "
 import { type SiteRecord, toSite } from "../../system/system-records.ts";
 import type { ImportedKey, ImportedSettings } from "../site-files/site-file-settings.ts";
 import type { ImportedWebhook } from "../site-files/site-file-webhooks.ts";
-import { requireWebhookRoom } from "../webhooks/webhooks.ts";
+import { requireWebhookRoom } from "../webhooks/webhook-creation.ts";
 import { requireUnusedNames, updateSites } from "./sites.ts";
 
 /** Milliseconds for which an import or a copy reserves its site. */

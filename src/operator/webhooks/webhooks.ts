@@ -1,4 +1,4 @@
-// The actions of an operator on webhooks: create, pause, resume, rotate, rewind, test and remove.
+// The actions of an operator on a webhook: pause, resume, rotate, rewind, test and remove. webhook-creation.ts creates webhooks.
 //
 // The record of a webhook (site, URL, resources, pause) is journaled. Its state (cursor, lease, failures) and its secrets are in other tables
 // (model/webhooks.ts). Without them, the webhook is incomplete and is never delivered. `webhook add` stores the record first, and `webhook remove`
@@ -8,32 +8,23 @@ import type { IpNetwork } from "../../lib/networks.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toDeclaredJson, type Values } from "../../model/record.ts";
-import type { Resource } from "../../model/resource.ts";
 import {
   createWebhookSecret,
   type DeliveryAttempt,
   noFailures,
   nothingInProgress,
   type WebhookRef,
-  type WebhookSecret,
   type WebhookState,
   type WebhookStateUpdate,
 } from "../../model/webhooks.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { revisionInCursor } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
-import {
-  commitSystemChanges,
-  toCreateIntent,
-  toDeleteIntent,
-  toInstant,
-  toUpdateIntent,
-} from "../../system/system-changes.ts";
-import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
+import { commitSystemChanges, toDeleteIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
+import type { WebhookRecord } from "../../system/system-records.ts";
 import { type AddressPolicy, resolveAllowedUrl } from "../../webhooks/address-policy.ts";
 import { deliverTest } from "../../webhooks/test-delivery.ts";
 import { continuedCursorOf } from "../../webhooks/webhook-event.ts";
-import { presentSiteOf } from "../sites/sandboxes.ts";
 import { type DeliveryStart, resolveDeliveryStart, type WebhookPosition } from "./delivery-start.ts";
 import { getWebhook, type ListedWebhook, requireWebhook, webhookRefOf } from "./webhook-list.ts";
 
@@ -183,7 +174,7 @@ async function updateState(
  * @returns the webhook after the change
  * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
  */
-async function changeAtItsSite(
+export async function changeAtItsSite(
   engine: Engine,
   id: number,
   change: (ref: WebhookRef) => Promise<boolean>,
@@ -207,105 +198,14 @@ function incompleteError(id: number): ProblemError {
   return new ProblemError("conflict", `webhook ${id} is incomplete, and has no secret: remove it, and add it again`);
 }
 
-/** Maximum webhooks of a site, and of a database. */
-export const maxWebhooksOfSite = 20;
-const maxOfDatabase = 10_000;
-
-interface WebhookSettings {
-  readonly url: string;
-  /** Resources whose changes are delivered; empty for all. */
-  readonly resources: readonly Resource[];
-  readonly since: DeliveryStart;
-}
-
-/** A new webhook, with its secret, which is not shown again. */
-interface CreatedWebhook {
-  readonly webhook: ListedWebhook;
-  readonly secret: string;
-  /** Whether the name in the URL has an address at the moment. */
-  readonly isResolved: boolean;
-}
-
-/**
- * Creates a webhook of `site`.
- * @throws ProblemError `bad-request` for a URL that is not allowed, `gone` if changes after `since` are missing, `conflict` if there are too many
- * webhooks, `not-found` if the site was removed
- */
-export async function createWebhook(
-  engine: Engine,
-  site: SiteRecord,
-  { url, resources, since }: WebhookSettings,
-  policy: AddressPolicy,
-  now: number,
-): Promise<CreatedWebhook> {
-  const { href, isResolved } = await checkWebhookUrl(url, policy);
-  const position = await resolveDeliveryStart(engine, site.ID, since);
-  const values = {
-    URL: href,
-    Resources: [...new Set(resources.map(({ path }) => path))].join(" "),
-    Created: toInstant(now),
-  };
-  const [body] = await commitSystemChanges(engine, (system) => {
-    const Site = String(requireRoom(system, site).ID);
-    return [toCreateIntent(webhookResource, { ...values, Site }, now)];
-  });
-  const record: WebhookRecord = JSON.parse(body as string);
-  const secret = createWebhookSecret();
-  try {
-    const isSameSite = Number(record.Site) === site.ID;
-    const start = isSameSite ? position : await resolveDeliveryStart(engine, Number(record.Site), since);
-    const webhook = await saveNewWebhook(engine, record.ID, start, { secret, createdAt: now, until: null });
-    return { webhook, secret, isResolved };
-  } catch (error) {
-    // If the record cannot be deleted now either, the webhook is listed as incomplete.
-    await removeWebhook(engine, record.ID, now).catch(() => {});
-    throw error;
-  }
-}
-
-async function saveNewWebhook(engine: Engine, id: number, start: WebhookPosition, secret: WebhookSecret) {
-  const home = await engine.readDatabaseId();
-  return changeAtItsSite(engine, id, async (ref) => {
-    await engine.saveWebhook(newWebhookState(ref, { ...start, home }), [secret]);
-    return true;
-  });
-}
-
-/**
- * Returns the site as it is now: of a sandbox that was renewed meanwhile, the new one.
- * @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks
- */
-function requireRoom(system: SystemRecords, site: SiteRecord): SiteRecord {
-  const present = presentSiteOf(system.sites, site);
-  if (!present) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
-  requireWebhookRoom(system, 1);
-  if (system.webhooks.filter(({ Site }) => Number(Site) === present.ID).length >= maxWebhooksOfSite)
-    throw new ProblemError(
-      "conflict",
-      `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`,
-    );
-  return present;
-}
-
-/** @throws ProblemError `conflict` if the database cannot have `added` more webhooks */
-export function requireWebhookRoom(system: SystemRecords, added: number): void {
-  if (system.webhooks.length + added <= maxOfDatabase) return;
-  throw new ProblemError("conflict", `a database cannot have more than ${maxOfDatabase} webhooks`);
-}
-
-/** Returns the state of a webhook before its first delivery. */
-export function newWebhookState(
-  key: WebhookRef,
-  values: Pick<WebhookState, "home" | "cursor" | "epoch"> & Partial<WebhookState>,
-): WebhookState {
-  return { ...nothingInProgress, rewinds: 0, resumes: 0, since: null, holder: null, leaseUntil: 0, ...values, ...key };
-}
-
 /**
  * Returns the normal form of a URL. A name that has no address now is allowed, because each delivery resolves it again.
  * @throws ProblemError `bad-request`
  */
-async function checkWebhookUrl(text: string, policy: AddressPolicy): Promise<{ href: string; isResolved: boolean }> {
+export async function checkWebhookUrl(
+  text: string,
+  policy: AddressPolicy,
+): Promise<{ href: string; isResolved: boolean }> {
   let isResolved = true;
   const lookup = (name: string) =>
     policy.lookup(name).catch(() => {
