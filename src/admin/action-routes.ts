@@ -17,7 +17,8 @@ import { OperatorBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { IdempotentResponses } from "./idempotent-responses.ts";
 import { type ReceivedBody, readJsonObject } from "./json-body.ts";
-import { requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
+import { requireOwnPage } from "./own-page.ts";
+import { requireSession, type Session, type SessionDependencies } from "./session.ts";
 
 /** The dependencies of all actions. */
 export interface ActionDependencies extends SessionDependencies {

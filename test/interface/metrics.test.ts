@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import monitoringPage from "../../docs/operating/monitoring.md" with { type: "text" };
 import { version } from "../../package.json" with { type: "json" };
-import { processFamilies } from "../../src/commands/processes/workers.ts";
+import { processFamilies } from "../../src/commands/processes/worker-metrics.ts";
 import { readConfig } from "../../src/config.ts";
 import { Histogram, histogram, toMetricsText } from "../../src/lib/metrics.ts";
 import type { Engine } from "../../src/model/engine.ts";

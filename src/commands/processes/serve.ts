@@ -8,11 +8,12 @@ import type { CommonOptions } from "../shared/options.ts";
 import { formatCount, printMessage, printResult } from "../shared/output.ts";
 import { commandLine } from "../shared/shell-words.ts";
 import { readCertificate, reloadCertificate } from "./certificate.ts";
-import type { Listening } from "./child.ts";
 import type { DemoSite } from "./demo.ts";
 import { findFreeAdminAddress, listenOnPort, requireFreePort, withListenErrors } from "./ports.ts";
+import type { Listening } from "./process-messages.ts";
 import { serveAsAdmin, serveAsWorker } from "./worker.ts";
-import { processFamilies, runWorkers } from "./workers.ts";
+import { processFamilies } from "./worker-metrics.ts";
+import { runWorkers } from "./workers.ts";
 
 /** A running server, of one process or of several. */
 export interface Server extends Listening {

@@ -2,7 +2,8 @@
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { printMessage } from "../shared/output.ts";
-import type { Child, Listening } from "./child.ts";
+import type { Child } from "./child.ts";
+import type { Listening } from "./process-messages.ts";
 
 /** If a process exits sooner than these milliseconds after its start, its restart is delayed by the same time. */
 const minUptimeMs = 1000;

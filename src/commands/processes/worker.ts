@@ -7,8 +7,8 @@ import { ProblemError } from "../../model/errors.ts";
 import { allResources } from "../../resources/all.ts";
 import { createLog, openStore, startAdmin, toPublicUrl } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
-import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./child.ts";
 import { listenOnPort, withListenErrors } from "./ports.ts";
+import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./process-messages.ts";
 
 /** After `retire`, idle connections are closed after this number of seconds. */
 const idleSecondsOfRetired = 15;

@@ -1,18 +1,18 @@
 // The main process of a server of several processes, which is the parent of the others. It serves no requests: it starts the workers and the admin
-// process, restarts a process that exits, and stops all of them. On SIGHUP, it replaces all other processes, which then
-// run the program on disk, for example after an upgrade. This process itself keeps the old program, so it does as little as possible.
+// process, restarts a process that exits, and stops all of them. On SIGHUP, it replaces all its children. The new children run the program that is on
+// disk then, for example after an upgrade. The main process itself keeps the old program, so it does as little as possible.
 
 import { type AdminAddress, type Config, toAdminText } from "../../config.ts";
-import { readyFamily } from "../../http/server-metrics.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
-import { addCounts, counter, gauge, type MetricFamily, type MetricsSample } from "../../lib/metrics.ts";
 import type { Certificate } from "../../wire/listen.ts";
 import { printMessage } from "../shared/output.ts";
 import { reloadCertificate } from "./certificate.ts";
-import { type Child, type Listening, startChild } from "./child.ts";
+import { type Child, startChild } from "./child.ts";
 import { requireFreePort } from "./ports.ts";
+import type { Listening } from "./process-messages.ts";
 import type { Server } from "./serve.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
+import { WorkerMetrics } from "./worker-metrics.ts";
 
 /** Milliseconds between two samples of the workers. If a worker is killed, the counts since its last sample are lost. */
 const sampleIntervalMs = 5000;
@@ -119,70 +119,4 @@ class Processes {
     const options = { env: { ...this.#env, ...env }, certificate: this.#certificate };
     return startChild({ name, ...options, samples: () => this.#metrics.collect(true) });
   }
-}
-
-/** The metrics of all workers together. Counts never decrease, because the counts of workers that have exited are kept. */
-class WorkerMetrics {
-  readonly #expected: number;
-  readonly #workers = new Set<Child>();
-  readonly #restarts: () => number;
-  /** The counts of all workers that have exited. */
-  #ended: MetricsSample = [];
-
-  /**
-   * @param expected `--workers`
-   * @param restarts returns the number of processes that exited unexpectedly and were restarted
-   */
-  constructor(expected: number, restarts: () => number) {
-    this.#expected = expected;
-    this.#restarts = restarts;
-  }
-
-  add(worker: Child): void {
-    this.#workers.add(worker);
-    void worker.exited.then(() => {
-      this.#workers.delete(worker);
-      this.#ended = addCounts(this.#ended, worker.lastSample);
-    });
-  }
-
-  /**
-   * Returns a sample of each worker, and of this process. For a worker that does not respond within a second, returns the sample that it sent last.
-   * @param checksReadiness whether the workers also check if they are ready
-   */
-  async collect(checksReadiness: boolean): Promise<readonly MetricsSample[]> {
-    const workers = [...this.#workers];
-    const responses = await Promise.all(workers.map((worker) => worker.refreshSample(checksReadiness)));
-    const responding = responses.filter((hasResponded) => hasResponded).length;
-    const own = processFamilies({ responding, expected: this.#expected, restarts: this.#restarts() });
-    return [...[...this.#workers].map(({ lastSample }) => lastSample), this.#ended, own];
-  }
-}
-
-/** Numbers of processes, as the main process of a server knows them. */
-interface WorkerCounts {
-  /** Workers that respond. */
-  readonly responding: number;
-  /** `--workers`. */
-  readonly expected: number;
-  /** Processes that exited unexpectedly and were restarted, since the server was started. */
-  readonly restarts: number;
-}
-
-/** Time at which this process was started, in seconds since 1970. */
-const startedAt = Math.floor(Date.now() / 1000 - process.uptime());
-
-/** Returns the metrics that only the main process knows. If no worker responds, they include that the server is not ready. */
-export function processFamilies({ responding, expected, restarts }: WorkerCounts): MetricFamily[] {
-  return [
-    gauge("storefront_workers", "Processes that serve the public port and respond to the main process.", responding),
-    gauge("storefront_workers_expected", "Processes that should serve the public port, `--workers`.", expected),
-    counter(
-      "storefront_restarts_total",
-      "Processes of this server that ended by themselves and were replaced.",
-      restarts,
-    ),
-    gauge("storefront_start_time_seconds", "When the main process of this server was started.", startedAt, "max"),
-    ...(responding === 0 ? [readyFamily(false)] : []),
-  ];
 }

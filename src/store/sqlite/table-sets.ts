@@ -19,9 +19,9 @@ import { amendWebhook } from "../database/webhook-state.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { tableNamesIn } from "./database.ts";
 import { decideAndWrite, writerStatements } from "./decide-and-write.ts";
+import { dumpRows } from "./dump.ts";
 import { fromSqlite } from "./errors.ts";
 import { version } from "./migrate.ts";
-import { dumpRows } from "./reads.ts";
 import { completeSitesIn, insertStatement, runForEachRow, runInTransaction, runStatements } from "./transaction.ts";
 
 /** Implements `Engine.replaceAllData`, on connections that `open` opens. */
