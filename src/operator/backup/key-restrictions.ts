@@ -1,4 +1,4 @@
-// The restrictions of API keys since a backup: what is narrower in the later state of a key, and which keys have replaced it by rotation.
+// Finds how API keys were restricted since a backup: the rights that a key has lost, and the keys that have replaced it by rotation.
 
 import type { KeyChange } from "../../model/amend.ts";
 import type { Intent } from "../../model/change.ts";
