@@ -71,8 +71,8 @@ function toKeyRow({ site, webhook }: WebhookRef): { site_id: number; webhook_id:
   return { site_id: site, webhook_id: webhook };
 }
 
-function toSecretRow(key: WebhookRef, { secret, createdAt, until }: WebhookSecret): TableRow<"webhook_secrets"> {
-  return { ...toKeyRow(key), created_at: createdAt, secret, until };
+function toSecretRow(ref: WebhookRef, { secret, createdAt, until }: WebhookSecret): TableRow<"webhook_secrets"> {
+  return { ...toKeyRow(ref), created_at: createdAt, secret, until };
 }
 
 /** Converts rows to the secrets of a webhook, in the same order. */
@@ -82,8 +82,8 @@ export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
   );
 }
 
-function toAttemptRow(key: WebhookRef, number: number, attempt: DeliveryAttempt): TableRow<"webhook_attempts"> {
-  return { ...toKeyRow(key), number, ...attempt };
+function toAttemptRow(ref: WebhookRef, number: number, attempt: DeliveryAttempt): TableRow<"webhook_attempts"> {
+  return { ...toKeyRow(ref), number, ...attempt };
 }
 
 // The rules.
@@ -133,36 +133,36 @@ function withRotatedSecret(
 const ofWebhook = "where site_id = :site_id and webhook_id = :webhook_id";
 const states = `select ${columnsOf("webhook_state").join(", ")} from webhook_state`;
 
-export function* readWebhookStates(keys?: readonly WebhookRef[]): Transaction<readonly WebhookState[]> {
-  const rows = keys ? yield* findByKeys("webhook_state", keys.map(toKeyRow)) : yield* query(states);
+export function* readWebhookStates(refs?: readonly WebhookRef[]): Transaction<readonly WebhookState[]> {
+  const rows = refs ? yield* findByKeys("webhook_state", refs.map(toKeyRow)) : yield* query(states);
   return rows.map(fromStateRow).sort((a, b) => a.site - b.site || a.webhook - b.webhook);
 }
 
-export function* readWebhookSecrets(key: WebhookRef): Transaction<readonly WebhookSecret[]> {
+export function* readWebhookSecrets(ref: WebhookRef): Transaction<readonly WebhookSecret[]> {
   const text = `select secret, created_at, until from webhook_secrets ${ofWebhook} order by created_at desc`;
-  return fromSecretRows(yield* query(text, toKeyRow(key)));
+  return fromSecretRows(yield* query(text, toKeyRow(ref)));
 }
 
-export function* readWebhookAttempts(key: WebhookRef): Transaction<readonly DeliveryAttempt[]> {
+export function* readWebhookAttempts(ref: WebhookRef): Transaction<readonly DeliveryAttempt[]> {
   const text = `select at, status, milliseconds, fault from webhook_attempts ${ofWebhook} order by number desc`;
-  return (yield* query(text, toKeyRow(key))) as unknown as readonly DeliveryAttempt[];
+  return (yield* query(text, toKeyRow(ref))) as unknown as readonly DeliveryAttempt[];
 }
 
 export function* acquireWebhookLease(
-  key: WebhookRef,
+  ref: WebhookRef,
   holder: string,
   milliseconds: number,
 ): Transaction<WebhookState | undefined> {
-  const state = yield* lockState(key);
+  const state = yield* lockState(ref);
   return yield* upsertState(state && withLease(state, holder, milliseconds, yield* readTime()));
 }
 
 export function* compareAndSetWebhook(
-  key: WebhookRef,
+  ref: WebhookRef,
   expected: WebhookExpectation,
   update: WebhookStateUpdate,
 ): Transaction<boolean> {
-  const state = yield* lockState(key);
+  const state = yield* lockState(ref);
   const changed = state && withUpdateIfExpected(state, expected, update, yield* readTime());
   return (yield* upsertState(changed)) !== undefined;
 }
@@ -175,46 +175,46 @@ export function* saveWebhook(state: WebhookState, secrets: readonly WebhookSecre
 }
 
 export function* rotateWebhookSecret(
-  key: WebhookRef,
+  ref: WebhookRef,
   secret: string,
   createdAt: number,
   until: number,
 ): Transaction<boolean> {
-  if (!(yield* lockState(key))) return false;
-  yield* replaceSecrets(key, withRotatedSecret(yield* readWebhookSecrets(key), secret, createdAt, until));
+  if (!(yield* lockState(ref))) return false;
+  yield* replaceSecrets(ref, withRotatedSecret(yield* readWebhookSecrets(ref), secret, createdAt, until));
   return true;
 }
 
-export function* deleteWebhook(key: WebhookRef): Transaction<void> {
-  yield* lockState(key);
-  yield* deleteRows(key);
+export function* deleteWebhook(ref: WebhookRef): Transaction<void> {
+  yield* lockState(ref);
+  yield* deleteRows(ref);
 }
 
-export function* addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): Transaction<void> {
-  if (!(yield* lockState(key))) return;
+export function* addWebhookAttempt(ref: WebhookRef, attempt: DeliveryAttempt): Transaction<void> {
+  if (!(yield* lockState(ref))) return;
   const text = `select coalesce(max(number), 0) as last from webhook_attempts ${ofWebhook}`;
-  const [row] = yield* query(text, toKeyRow(key));
+  const [row] = yield* query(text, toKeyRow(ref));
   const number = Number(row?.last) + 1;
-  yield* insert("webhook_attempts", [toAttemptRow(key, number, attempt)]);
+  yield* insert("webhook_attempts", [toAttemptRow(ref, number, attempt)]);
   yield* execute(`delete from webhook_attempts ${ofWebhook} and number <= :through`, {
-    ...toKeyRow(key),
+    ...toKeyRow(ref),
     through: number - maxWebhookAttempts,
   });
 }
 
 /** Replaces the secrets of a webhook. If `secrets` is empty, deletes the webhook instead. */
-export function* amendWebhook(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
-  yield* secrets.length > 0 ? replaceSecrets(key, secrets) : deleteRows(key);
+export function* amendWebhook(ref: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
+  yield* secrets.length > 0 ? replaceSecrets(ref, secrets) : deleteRows(ref);
 }
 
 /** Deletes the state, the secrets and the delivery attempts of a webhook. */
-function* deleteRows(key: WebhookRef): Transaction<void> {
+function* deleteRows(ref: WebhookRef): Transaction<void> {
   for (const table of ["webhook_state", "webhook_secrets", "webhook_attempts"])
-    yield* execute(`delete from ${table} ${ofWebhook}`, toKeyRow(key));
+    yield* execute(`delete from ${table} ${ofWebhook}`, toKeyRow(ref));
 }
 
-function* lockState(key: WebhookRef): Transaction<WebhookState | undefined> {
-  const [row] = yield* queryForUpdate(`${states} ${ofWebhook}`, toKeyRow(key));
+function* lockState(ref: WebhookRef): Transaction<WebhookState | undefined> {
+  const [row] = yield* queryForUpdate(`${states} ${ofWebhook}`, toKeyRow(ref));
   return row && fromStateRow(row);
 }
 
@@ -224,10 +224,10 @@ function* upsertState(state: WebhookState | undefined): Transaction<WebhookState
   return state;
 }
 
-function* replaceSecrets(key: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
-  yield* execute(`delete from webhook_secrets ${ofWebhook}`, toKeyRow(key));
+function* replaceSecrets(ref: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
+  yield* execute(`delete from webhook_secrets ${ofWebhook}`, toKeyRow(ref));
   yield* insert(
     "webhook_secrets",
-    secrets.map((secret) => toSecretRow(key, secret)),
+    secrets.map((secret) => toSecretRow(ref, secret)),
   );
 }
