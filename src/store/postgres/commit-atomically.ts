@@ -40,7 +40,7 @@ export function commitAtomically(
   options: AtomicCommitOptions = {},
 ): Promise<{ readonly result: AtomicCommitResult; readonly changedSites: ReadonlySet<number> }> {
   return pool.commit(async (connection, progress) => {
-    using transaction = new BatchTransaction(options, options.run === undefined);
+    using transaction = new BatchTransaction(options);
     const list = options.run && (await toList(batches));
     const before = list && (await readRowsBefore(connection, list));
     progress.restartTimeLimit();

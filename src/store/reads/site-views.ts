@@ -259,7 +259,8 @@ export class SiteViews {
     if (site === systemSite) return this.#snapshots.getOrLoad(site, head);
     const snapshot = this.#snapshots.find(site);
     if (snapshot?.epoch === head.epoch) {
-      if (snapshot.timeline !== head.timeline) return this.#getViewAtLeast(site, await this.#snapshots.verify(snapshot));
+      if (snapshot.timeline !== head.timeline)
+        return this.#getViewAtLeast(site, await this.#snapshots.verify(snapshot));
       const caughtUp = await this.#snapshots.tryCatchUp(snapshot, head);
       if (caughtUp) return caughtUp;
     } else this.#snapshots.evict(site);

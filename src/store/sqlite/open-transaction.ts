@@ -28,7 +28,7 @@ export class OpenTransaction {
   constructor(database: Database, sql: WriterStatements, options: AtomicCommitOptions) {
     this.#database = database;
     this.#sql = sql;
-    this.#shared = new BatchTransaction(options, options.run === undefined);
+    this.#shared = new BatchTransaction(options);
     database.run("begin immediate");
     database.run(`pragma cache_size = ${largeCache}`);
     try {

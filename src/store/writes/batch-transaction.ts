@@ -30,7 +30,7 @@ interface StoredBody {
   readonly Pre: string;
 }
 
-/** One transaction, while its batches are decided. A transaction without options has one batch, or any number of them. */
+/** One transaction, while its batches are decided. */
 export class BatchTransaction {
   /** The changes since writers found their records by a match value. */
   readonly changesSinceMatch: ChangesSinceMatch;
@@ -44,9 +44,10 @@ export class BatchTransaction {
   #lastRevision = 0;
   #isAborted = false;
 
-  /** @param isLarge whether the transaction may change any number of records */
-  constructor(options: AtomicCommitOptions = {}, isLarge = false) {
-    this.#options = options;
+  /** @param options of a transaction of several batches: without a run, any number of batches. Undefined for a transaction of one batch */
+  constructor(options?: AtomicCommitOptions) {
+    this.#options = options ?? {};
+    const isLarge = options !== undefined && options.run === undefined;
     this.changesSinceMatch = new ChangesSinceMatch(isLarge);
   }
 

@@ -56,7 +56,7 @@ export class DryRunEngine implements EngineCommits {
   async commitAtomically(
     ...[batches, onOutcomes, { run } = {}]: Parameters<Engine["commitAtomically"]>
   ): Promise<AtomicCommitResult> {
-    using transaction = new BatchTransaction({ run }, run === undefined);
+    using transaction = new BatchTransaction({ run });
     for (const intents of batches) {
       await onOutcomes(await this.#decide(intents, true, transaction));
       if (transaction.isAborted) return { kind: "aborted" };
