@@ -54,6 +54,13 @@ describe("titles of tests", () => {
     );
     expect(found).toEqual([]);
   });
+
+  test("name their case in words: not by a value in brackets, and not by its number in the table", () => {
+    const found = files.flatMap(({ file, titles }) =>
+      titles.flatMap((title) => (/\([^)]*%[pj][^)]*\)|%#/.test(title) ? [`${file}: ${title}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
 });
 
 describe("names", () => {

@@ -89,8 +89,8 @@ const forged: [string, Delivery, string][] = [
   ["another ID", withHeader(valid, "webhook-id", "evt_2"), "401 signature"],
   ["another time", withHeader(valid, "webhook-timestamp", String(Math.floor(Date.now() / 1000) - 9)), "401 signature"],
   ["no ID", withHeader(valid, "webhook-id", ""), "401 signature"],
-  ["six minutes late", sign(body, [secret], 360_000), "401 timestamp"],
-  ["six minutes early", sign(body, [secret], -360_000), "401 timestamp"],
+  ["a time six minutes ago", sign(body, [secret], 360_000), "401 timestamp"],
+  ["a time in six minutes", sign(body, [secret], -360_000), "401 timestamp"],
   ["text that is not JSON", sign("{", [secret]), "400 unreadable"],
   ["JSON that is not an event", sign("null", [secret]), "400 unreadable"],
   ["a body that is too large", { ...valid, body: "x".repeat(5_000_001) }, "413 too-large"],
@@ -107,7 +107,7 @@ const forged: [string, Delivery, string][] = [
     "401 timestamp",
   ]),
 ];
-describe.each(forged)("%s", (_, delivery, reason) => {
+describe.each(forged)("a delivery with %s", (_, delivery, reason) => {
   test("is rejected as a request, and as a body with headers", async () => {
     expect(await reasonOf(verifyWebhook(toRequest(delivery), [secret, oldSecret]))).toBe(reason);
     expect(await reasonOf(verifyWebhook(delivery, [secret, oldSecret]))).toBe(reason);

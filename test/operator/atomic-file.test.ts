@@ -37,9 +37,9 @@ test("a file is flushed before it gets its name, and its folder is flushed befor
 });
 
 test.each([
-  [false],
-  [true],
-])("a file that cannot be flushed is not written, and an earlier file of this name stays (%j)", async (isThere) => {
+  ["no file", false],
+  ["an earlier file", true],
+])("a file that cannot be flushed is not written, and leaves %s of this name", async (_, isThere) => {
   if (isThere) writeFileSync(file, "before");
   flush.mockImplementation(async () => {
     throw new Error("EIO: i/o error, fsync");

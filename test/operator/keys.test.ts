@@ -89,9 +89,9 @@ describe.each(engines)("keys on $name", (kind) => {
   });
 
   test.each([
-    ["5", now + hour],
-    ["", undefined],
-  ])("pass on label, scope, rate (%j) and expiry (%j) when they are rotated", async (rate, expiresAt) => {
+    ["their rate and expiry", "5", now + hour],
+    ["that they have neither rate nor expiry", "", undefined],
+  ])("pass on label, scope, and %s when they are rotated", async (_, rate, expiresAt) => {
     const settings = { label: "till", scope: "read", rate: rate === "" ? undefined : Number(rate), expiresAt } as const;
     const { record } = await createKey(engine, site, settings, now);
     const next = await rotateKey(engine, record.Prefix, 0, now + 1);

@@ -155,7 +155,7 @@ test("a failure that ends a transaction of several batches, as a full disk does:
 
 test.each([
   1, 60_000,
-])("the database is opened with the time that it has for other processes: %d ms", async (timeout) => {
+])("the database is opened with the time that it has for other processes, %d ms", async (timeout) => {
   // Check the statements, and not their duration, because a busy machine takes any time.
   using run = spyOn(Database.prototype, "run");
   const engine = await openEngine(`sqlite:${path}`, allResources, { timeoutMs: timeout });

@@ -19,7 +19,7 @@ for (const [order, listed] of [
     ["/sites/shop/records/brands/export", patterns[1], { site: "shop", resource: "brands" }],
     ["/sites/shop/records/brands/12", patterns[0], { site: "shop", resource: "brands", id: "12" }],
     ["/sites/own/records/a/b", patterns[2], { list: "records" }],
-  ])(`routes ${order}: %s leads to the pattern with a fixed text at the first segment in which two patterns differ`, (path, route, parameters) => {
+  ])(`with routes ${order}, %s leads to the pattern with a fixed text at the first segment in which two patterns differ`, (path, route, parameters) => {
     expect(router.find(path)).toEqual({ route: route as string, parameters });
   });
 }
