@@ -2,7 +2,7 @@
 // page to its last.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { publicResources } from "../../src/model/resource.ts";
@@ -14,6 +14,8 @@ import { type DemoServer, type LocalDemoServer, startDemo } from "../support/pro
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-examples-"));
 const mark = "-----next-example-----";
+const moduleEnd = "-----end-of-module-----";
+const runModules = join(import.meta.dir, "../support/programs/run-modules.mjs");
 const languages = ["sh", "js", "python"] as const;
 
 beforeAll(() => {
@@ -105,10 +107,21 @@ function expectOutput({ code, expected }: Example, output: string): void {
   if (wrong !== undefined) throw new Error(`${code}\nshould give\n${expected.text}\nand gives\n${wrong}`);
 }
 
-/** The output of each example. They run in one shell, as if pasted one after another. */
+/**
+ * The output of each example. They run in one shell, as if pasted one after another. The JavaScript examples are modules, and one process of Node.js
+ * runs them.
+ */
 async function run(examples: readonly Example[], url: string, key: string): Promise<string[]> {
-  const script = ['curl() { command curl -s "$@"; }', ...examples.map(toShell)].join(`\necho; echo ${mark}\n`);
-  const running = Bun.spawn(["bash", "-c", script.replaceAll("http://127.0.0.1:8080", url)], {
+  const folder = mkdtempSync(join(project, "examples-"));
+  const atServer = (text: string) => text.replaceAll("http://127.0.0.1:8080", url);
+  const commands = examples.map((example, index) => {
+    const module = join(folder, `${index}.mjs`);
+    if (example.language === "js") writeFileSync(module, atServer(toModule(example)));
+    return atServer(toShell(example, module));
+  });
+  const isWithNode = examples.some(({ language }) => language === "js");
+  const starts = ['curl() { command curl -s "$@"; }', isWithNode ? nodeIn(folder) : ""].join("\n");
+  const running = Bun.spawn(["bash", "-c", [starts, ...commands].join(`\necho; echo ${mark}\n`)], {
     cwd: project,
     env: { ...process.env, KEY: key, NO_COLOR: "1" },
     stdout: "pipe",
@@ -117,15 +130,32 @@ async function run(examples: readonly Example[], url: string, key: string): Prom
   const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);
   await running.exited;
   const [, ...outputs] = output.split(`\n${mark}\n`);
-  return outputs.map((text) => text || complaint);
+  return outputs.map((text) => (text.trim() === "" ? complaint : text));
 }
 
-function toShell({ language, code, expected }: Example): string {
-  // A page shows one output for all languages: the value, not how a language prints it.
-  const isValue = expected?.language === "json";
-  if (language === "js") return `node --input-type=module <<'END'\n${isValue ? printJsonInJs : ""}${code}\nEND`;
-  if (language === "python") return `python3 - <<'END'\n${isValue ? printJsonInPython : ""}${code}\nEND`;
+/** The commands that start Node.js, and a function `run_module` that lets it run a module. Pipes with names are in every version of Bash. */
+function nodeIn(folder: string): string {
+  return `mkfifo ${folder}/in ${folder}/out
+node ${runModules} ${moduleEnd} < ${folder}/in > ${folder}/out &
+exec 3> ${folder}/in 4< ${folder}/out
+run_module() {
+  echo "$1" >&3
+  while IFS= read -r line <&4 && [ "$line" != ${moduleEnd} ]; do printf '%s\\n' "$line"; done
+}`;
+}
+
+// A page shows one output for all languages: the value, not how a language prints it.
+const isValue = ({ expected }: Example) => expected?.language === "json";
+
+function toShell(example: Example, module: string): string {
+  const { language, code } = example;
+  if (language === "js") return `run_module ${module}`;
+  if (language === "python") return `python3 - <<'END'\n${isValue(example) ? printJsonInPython : ""}${code}\nEND`;
   return code;
+}
+
+function toModule(example: Example): string {
+  return (isValue(example) ? printJsonInJs : "") + example.code;
 }
 
 const printJsonInJs = "const { log } = console;\nconsole.log = (value) => log(JSON.stringify(value));\n";
