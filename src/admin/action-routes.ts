@@ -59,27 +59,42 @@ export type Action = readonly [
   onlyFor?: "operators of all sites",
 ];
 
+/** Objects that all actions of a listener share. */
+interface SharedByActions {
+  readonly dependencies: ActionDependencies;
+  readonly responses: IdempotentResponses;
+  readonly bodies: OperatorBodies;
+}
+
 /** Creates the routes for `actions`, by path. */
 export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
-  const repeats = new IdempotentResponses(dependencies.now);
-  const bodies = new OperatorBodies();
-  for (const [method, path, run, onlyFor] of actions) {
+  const shared = { dependencies, responses: new IdempotentResponses(dependencies.now), bodies: new OperatorBodies() };
+  for (const action of actions) {
+    const [method, path] = action;
     const route = routes.get(path) ?? {};
     routes.set(path, route);
-    route[method] = async (context) => {
-      if (method !== "GET") await requireBody(context.request, bodies, dependencies);
-      const call = await createActionContext(context, dependencies);
-      if (onlyFor === "operators of all sites") requireOperatorOfAllSites(call.session);
-      const key = method === "GET" ? null : context.request.headers.get("idempotency-key");
-      const content =
-        key === null ? run(call).then((result) => toContent(result, context)) : runIdempotent(call, key, run, repeats);
-      return content.catch((error) => {
-        throw withoutOtherSites(error, call);
-      });
-    };
+    route[method] = (context) => respondToAction(action, context, shared);
   }
   return routes;
+}
+
+/** Checks the operator, waits for the body, and runs the action. A repeated request gets its first response. @throws ProblemError */
+async function respondToAction(
+  [method, , run, onlyFor]: Action,
+  context: AdminRequestContext,
+  { dependencies, responses, bodies }: SharedByActions,
+): Promise<AdminContent> {
+  const isRead = method === "GET";
+  if (!isRead) await requireBody(context.request, bodies, dependencies);
+  const call = await createActionContext(context, dependencies);
+  if (onlyFor === "operators of all sites") requireOperatorOfAllSites(call.session);
+  const key = isRead ? null : context.request.headers.get("idempotency-key");
+  try {
+    return key === null ? await toContent(await run(call), context) : await runIdempotent(call, key, run, responses);
+  } catch (error) {
+    throw withoutOtherSites(error, call);
+  }
 }
 
 /** Requires an operator of all sites. @throws ProblemError `forbidden` */
@@ -118,11 +133,11 @@ async function runIdempotent(
   call: ActionContext,
   key: string,
   run: ActionHandler,
-  repeats: IdempotentResponses,
+  responses: IdempotentResponses,
 ): Promise<AdminContent> {
   const { operator, systemEpoch } = call.session;
   const attempt = { operator: operator.ID, systemEpoch, key, request: await requestFingerprint(call.request) };
-  const { content, site } = await repeats.respondOnce(attempt, async () => {
+  const { content, site } = await responses.respondOnce(attempt, async () => {
     let used: SiteRecord | undefined;
     const site = async () => {
       used = await call.site();

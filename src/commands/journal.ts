@@ -101,24 +101,26 @@ their cursor was deleted, are listed.
 An age counts from now, or from the newest entry of the database if that is earlier: a wrong clock deletes nothing.
 A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
     )
-    .action(async (options: PruneFlags) => {
-      const point = parsePrunePoint("--before", options.before);
-      if ("revision" in point && !options.site && !options.system)
-        throw new UsageError("a revision belongs to one site: add --site or --system");
-      if ("revision" in point && options.site && options.system)
-        throw new UsageError("a revision belongs to one journal: choose --site or --system");
-      const pruned = await withEngine(options, async (engine) => {
-        const names = await sitesToPrune(engine, options);
-        const done = await pruneJournals(engine, [...names.keys()], point);
-        return done.map(({ site, ...counts }) => ({ journal: names.get(site) ?? "", ...counts }));
-      });
-      const rows = pruned.map(({ journal, deleted, begins }) => [journal, `${deleted}`, `${begins}`]);
-      printResult(options, pruned, toTable(["JOURNAL", "DELETED", "BEGINS"], rows));
-      for (const id of pruned.flatMap(({ webhooks }) => webhooks))
-        printMessage(
-          `webhook ${id} cannot continue, because the change at its cursor was deleted: it delivers \`storefront.gone\` next`,
-        );
-    });
+    .action(pruneAndReport);
+}
+
+async function pruneAndReport(options: PruneFlags): Promise<void> {
+  const point = parsePrunePoint("--before", options.before);
+  if ("revision" in point && !options.site && !options.system)
+    throw new UsageError("a revision belongs to one site: add --site or --system");
+  if ("revision" in point && options.site && options.system)
+    throw new UsageError("a revision belongs to one journal: choose --site or --system");
+  const pruned = await withEngine(options, async (engine) => {
+    const names = await sitesToPrune(engine, options);
+    const done = await pruneJournals(engine, [...names.keys()], point);
+    return done.map(({ site, ...counts }) => ({ journal: names.get(site) ?? "", ...counts }));
+  });
+  const rows = pruned.map(({ journal, deleted, begins }) => [journal, `${deleted}`, `${begins}`]);
+  printResult(options, pruned, toTable(["JOURNAL", "DELETED", "BEGINS"], rows));
+  for (const id of pruned.flatMap(({ webhooks }) => webhooks))
+    printMessage(
+      `webhook ${id} cannot continue, because the change at its cursor was deleted: it delivers \`storefront.gone\` next`,
+    );
 }
 
 /** Returns the journals to prune: a map from site ID to the name that the table shows. */

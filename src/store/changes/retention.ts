@@ -60,40 +60,81 @@ export function startRetention(engine: Engine, { days, ...options }: RetentionOp
   return { stop: async () => {}, families: () => [throttledFamily(0)] };
 }
 
-function startRounds(engine: Engine, options: RetentionOptions & { readonly days: number }): Retention {
-  const { days, log, now, firstPauseMs, pauseMs: roundPauseMs = dayMs } = options;
-  let due: readonly PrunableRange[] = [];
-  let throttled: ThrottledJournals = new Map();
+interface RoundOptions extends RetentionOptions {
+  readonly days: number;
+}
 
-  /** Prunes a chunk; if there is nothing to prune, finds prunable entries. Returns the pause after that, in milliseconds. */
-  async function work(isStopped: () => boolean): Promise<number> {
-    const [next] = due;
-    if (!next) {
-      const before = await readTimeAtAge(engine, days * dayMs, now());
-      ({ due, throttled } = await findPrunableRanges(
-        engine,
-        before,
-        { throttled, minThrottleMs: roundPauseMs / 2 },
-        isStopped,
-      ));
-      if (throttled.size > 0)
-        log.warn(describeThrottled(throttled, days), "most entries of these journals are old: is the clock right?");
-      return due.length > 0 ? minPauseMs : withJitter(roundPauseMs);
-    }
-    const { hasMore, pauseMs } = await pruneChunk(engine, next);
-    if (hasMore) return pauseMs;
-    due = due.slice(1);
-    log.info(next, "deleted the old entries of a journal");
-    const webhooks = await findWebhooksWithPrunedCursor(engine, next.site, next.through);
-    if (webhooks.length > 0) log.warn({ ...next, webhooks }, prunedCursorsMessage);
-    return due.length > 0 ? pauseMs : withJitter(roundPauseMs);
-  }
-
+function startRounds(engine: Engine, options: RoundOptions): Retention {
+  const { log, firstPauseMs } = options;
+  const rounds = new Rounds(engine, options);
   const onError = (error: unknown) => {
     log.warn({ reason: errorMessage(error) }, "could not delete the old entries of the journal");
-    due = [];
+    rounds.endRound();
   };
-  return { ...startBackground(work, { onError, firstPauseMs }), families: () => [throttledFamily(throttled.size)] };
+  const background = startBackground((isStopped) => rounds.runStep(isStopped), { onError, firstPauseMs });
+  return { ...background, families: () => [throttledFamily(rounds.throttledCount)] };
+}
+
+/** The rounds of this process. The first step of a round finds the entries to prune, and each further step prunes a chunk of them. */
+class Rounds {
+  readonly #engine: Engine;
+  readonly #options: RoundOptions;
+  /** The ranges that this round has not pruned yet. Empty between two rounds. */
+  #due: readonly PrunableRange[] = [];
+  #throttled: ThrottledJournals = new Map();
+
+  constructor(engine: Engine, options: RoundOptions) {
+    this.#engine = engine;
+    this.#options = options;
+  }
+
+  /** The number of throttled journals, as of the last round. */
+  get throttledCount(): number {
+    return this.#throttled.size;
+  }
+
+  /** Runs one step. Returns the pause after it, in milliseconds. */
+  runStep(isStopped: () => boolean): Promise<number> {
+    const [next] = this.#due;
+    return next ? this.#pruneChunkOf(next) : this.#startRound(isStopped);
+  }
+
+  /** Ends the round, although ranges may remain. The next round finds them again. */
+  endRound(): void {
+    this.#due = [];
+  }
+
+  async #startRound(isStopped: () => boolean): Promise<number> {
+    const { days, log, now } = this.#options;
+    const before = await readTimeAtAge(this.#engine, days * dayMs, now());
+    const last = { throttled: this.#throttled, minThrottleMs: this.#roundPauseMs / 2 };
+    const { due, throttled } = await findPrunableRanges(this.#engine, before, last, isStopped);
+    this.#due = due;
+    this.#throttled = throttled;
+    if (throttled.size > 0)
+      log.warn(describeThrottled(throttled, days), "most entries of these journals are old: is the clock right?");
+    return this.#pauseAfterStep(minPauseMs);
+  }
+
+  async #pruneChunkOf(range: PrunableRange): Promise<number> {
+    const { log } = this.#options;
+    const { hasMore, pauseMs } = await pruneChunk(this.#engine, range);
+    if (hasMore) return pauseMs;
+    this.#due = this.#due.slice(1);
+    log.info(range, "deleted the old entries of a journal");
+    const webhooks = await findWebhooksWithPrunedCursor(this.#engine, range.site, range.through);
+    if (webhooks.length > 0) log.warn({ ...range, webhooks }, prunedCursorsMessage);
+    return this.#pauseAfterStep(pauseMs);
+  }
+
+  /** Returns `pauseMs` during a round, and the pause between two rounds after its last step. */
+  #pauseAfterStep(pauseMs: number): number {
+    return this.#due.length > 0 ? pauseMs : withJitter(this.#roundPauseMs);
+  }
+
+  get #roundPauseMs(): number {
+    return this.#options.pauseMs ?? dayMs;
+  }
 }
 
 /**
