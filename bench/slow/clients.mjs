@@ -46,10 +46,16 @@ function open() {
   clients.push(client);
   const { socket } = client;
   if (kind === "unread" || kind === "slow") socket.pause();
-  socket.on("error", () => failures++);
-  socket.on("connect", () => {
-    socket.write(requestOf(number), () => noteSent());
+  let isSent = false;
+  const noteOnce = () => {
+    if (!isSent) noteSent();
+    isSent = true;
+  };
+  socket.on("error", () => {
+    failures++;
+    noteOnce();
   });
+  socket.on("connect", () => socket.write(requestOf(number), noteOnce));
 }
 
 /** Counts bytes. Returns whether to go on reading. */

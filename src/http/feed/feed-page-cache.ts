@@ -3,7 +3,7 @@
 // Invariants:
 // - A request gets a cached page only if the page has reached the head of the request, in the same epoch. If a read of the page is in flight, the
 //   request waits for it, and checks its result in the same way. After two results that are too old, the request starts its own read.
-// - At most four pages are read and encoded at once, because each can have 1,000 records in memory.
+// - At most two pages are read and encoded at once, because each can have 1,000 records in memory.
 // - The estimated memory of the cache stays below 16 MiB. Pages are evicted oldest first.
 
 import type { FeedPosition, Format } from "../../formats/format.ts";
@@ -22,7 +22,7 @@ export const maxPageAgeMs = 100;
 /** Maximum estimated memory of the cached pages, in bytes. */
 const maxCachedBytes = 16 * 1024 * 1024;
 /** Maximum number of pages that are read and encoded at once. Each can have 1,000 records in memory. */
-const maxConcurrentReads = 4;
+const maxConcurrentReads = 2;
 /** Characters after which a part of a page is complete and the next one begins. Each part is compressed separately. */
 const maxPartChars = 64 * 1024;
 
