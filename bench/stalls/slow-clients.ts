@@ -25,7 +25,10 @@ export const slowClientStalls: readonly Stall[] = [
     work: slowClients("slow", mostUnread),
   },
   { name: `${count(mostUnread)} clients request the list and read nothing`, work: slowClients("unread", mostUnread) },
-  { name: `${count(most)} clients send half of a body, and time out`, work: slowClients("half", most, untilTimeoutSeconds) },
+  {
+    name: `${count(most)} clients send half of a body, and time out`,
+    work: slowClients("half", most, untilTimeoutSeconds),
+  },
   { name: `feed: ${count(mostWaiting)} clients wait, 5 changes`, work: (target) => wakes(target, mostWaiting) },
 ];
 
