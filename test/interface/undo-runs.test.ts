@@ -391,6 +391,19 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await names()).toEqual([...before, "4 D", "5 E", "6 F", "7 G"]);
   });
 
+  test("is replayed by its Idempotency-Key also after the changes of the run were pruned", async () => {
+    const run = await batch([create("D"), update(1, "x")]);
+    const headers = { "Idempotency-Key": "before the prune" };
+    const first = await undo(run, "", { headers });
+    expect(first.json).toEqual(done({ Deleted: 1, Restored: 1 }));
+    await pruneJournals(server.engine, [server.site.ID], { revision: 5 });
+    const again = await undo(run, "", { headers });
+    expect([again.status, again.text, again.headers.get("Idempotency-Replayed")]).toEqual([200, first.text, "true"]);
+    expect((await undo(run, "", { headers: { "Idempotency-Key": "another" } })).status).toBe(410);
+    expect((await undo(run)).status).toBe(410);
+    expect(await names()).toEqual(before);
+  });
+
   test("of a run from before a restore works if the backup has the run, and is 404 otherwise", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-undo-"));
     try {

@@ -14,8 +14,9 @@ import type { Undone } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
 import { chunksOf } from "../../lib/yielding.ts";
 import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
-import type { AtomicCommitOptions } from "../../model/engine.ts";
-import { OutdatedError, RetryableError } from "../../model/errors.ts";
+import type { AtomicCommitOptions, AtomicCommitResult } from "../../model/engine.ts";
+import { OutdatedError, ProblemError, RetryableError } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
 import {
   type LaterChangedRecord,
   planUndo,
@@ -106,6 +107,18 @@ class RunUndo {
   }
 
   async undo(): Promise<UndoResult> {
+    try {
+      return await this.#planAndStore();
+    } catch (error) {
+      // The changes of the run may have been pruned after the undo was stored. Its response does not need them.
+      const isGone = error instanceof ProblemError && error.code === "gone";
+      const replay = isGone ? await this.#findReplay() : undefined;
+      if (!replay) throw error;
+      return { undone: await this.#toFinalUndone(replay), isReplay: true, touched: () => "" };
+    }
+  }
+
+  async #planAndStore(): Promise<UndoResult> {
     const { isDry, idempotency, confirm } = this.#request;
     for (let attempt = 1; ; attempt++) {
       const plan = await this.#plan();
@@ -150,15 +163,25 @@ class RunUndo {
       },
       this.#toOptions(outline),
     );
-    if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
     if (result.kind === "committed") return { outline, run: result.run, notDone, isReplay: false };
-    if (result.kind === "replayed") {
-      const { run, replayData, notDone: stored } = result.stored;
-      return { outline: JSON.parse(replayData), run, notDone: stored.map(({ index }) => index), isReplay: true };
-    }
+    const replay = toReplay(result);
+    if (replay) return replay;
     if (reason === "other-epoch") throw new OutdatedError("epoch");
     if (reason === "authorization-changed") throw new OutdatedError("key");
     return undefined;
+  }
+
+  /** Looks for the response to an earlier request with the idempotency key. Stores nothing. */
+  async #findReplay(): Promise<StoredOutline | undefined> {
+    if (!this.#request.idempotency) return undefined;
+    const { writeQueue, resources, now } = this.#parts;
+    const base = authorizedIntent(this.#context, this.#authorized, now());
+    const { name: resource } = resources[0] as Resource;
+    // No record has one of no versions, so this intent is always rejected.
+    const rejected: Intent = { ...base, resource, operation: "delete", id: 1, valuesJson: "{}", ifVersion: [] };
+    const options = this.#toOptions({ records: [], unchanged: 0, skipped: [] });
+    const { siteId } = this.#authorized.siteView;
+    return toReplay(await writeQueue.commitAtomically(siteId, [[rejected]], () => {}, options));
   }
 
   #toOptions(outline: Outline): AtomicCommitOptions {
@@ -194,6 +217,14 @@ class RunUndo {
     const stored = records.filter((_, index) => !indexes.has(index));
     return this.#toUndone({ records: stored, unchanged, skipped: [...skipped, ...found] }, run);
   }
+}
+
+/** Returns undefined for another result than a replay. @throws ProblemError `idempotency-key-reused` */
+function toReplay(result: AtomicCommitResult): StoredOutline | undefined {
+  if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
+  if (result.kind !== "replayed") return undefined;
+  const { run, replayData, notDone } = result.stored;
+  return { outline: JSON.parse(replayData), run, notDone: notDone.map(({ index }) => index), isReplay: true };
 }
 
 function toOutline({ records, unchanged, skipped }: UndoPlan): Outline {
