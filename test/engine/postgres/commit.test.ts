@@ -96,6 +96,7 @@ const others = [
     "readPage",
     "readRowsAfter",
     "readRows",
+    "readMatchingRows",
     "readSite",
     "readChangesSince",
     "readJournalPage",
