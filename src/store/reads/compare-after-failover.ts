@@ -17,7 +17,7 @@ interface Comparison {
 }
 
 /** Compares the last change of a snapshot with the database. */
-export async function compareWithDatabase(
+export async function compareLastChange(
   engine: Pick<Engine, "readJournalPage">,
   snapshot: Snapshot,
 ): Promise<Comparison> {

@@ -215,15 +215,16 @@ export class SiteViews {
     if (timeline === this.#timeline) return;
     const isFirst = this.#timeline === undefined;
     this.#timeline = timeline;
-    if (!isFirst) this.#verifyAll(timeline).catch(() => {});
+    if (!isFirst) this.#verifyTimelines(timeline).catch(() => {});
   }
 
   /** Verifies one snapshot after the other, up to the first failure. The snapshots that remain are verified when requests use them. */
-  async #verifyAll(timeline: number | undefined): Promise<void> {
-    for (const site of this.#snapshots.listUnverified(timeline)) {
+  async #verifyTimelines(timeline: number | undefined): Promise<void> {
+    for (const site of this.#snapshots.listOfOtherTimelines(timeline)) {
       const snapshot = this.#snapshots.find(site);
       // The system site is left out, because every request verifies it.
-      if (snapshot && snapshot.timeline !== timeline && site !== systemSite) await this.#snapshots.verify(snapshot);
+      if (snapshot && snapshot.timeline !== timeline && site !== systemSite)
+        await this.#snapshots.verifyTimeline(snapshot);
     }
   }
 
@@ -260,7 +261,7 @@ export class SiteViews {
     const snapshot = this.#snapshots.find(site);
     if (snapshot?.epoch === head.epoch) {
       if (snapshot.timeline !== head.timeline)
-        return this.#getViewAtLeast(site, await this.#snapshots.verify(snapshot));
+        return this.#getViewAtLeast(site, await this.#snapshots.verifyTimeline(snapshot));
       const caughtUp = await this.#snapshots.tryCatchUp(snapshot, head);
       if (caughtUp) return caughtUp;
     } else this.#snapshots.evict(site);

@@ -26,7 +26,7 @@ import { systemSite } from "../../model/system-site.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
-import { compareWithDatabase } from "./compare-after-failover.ts";
+import { compareLastChange } from "./compare-after-failover.ts";
 import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";
 import type { OnDifferences, SnapshotDifference } from "./snapshot-differences.ts";
 
@@ -68,7 +68,7 @@ export class SnapshotCache {
   }
 
   /** Returns the sites with a snapshot that was not verified on `timeline`: it may have changes that the database lost. */
-  listUnverified(timeline: number | undefined): number[] {
+  listOfOtherTimelines(timeline: number | undefined): number[] {
     const snapshots = [...this.#snapshots.values()].filter((snapshot) => snapshot.timeline !== timeline);
     return snapshots.map(({ siteId }) => siteId);
   }
@@ -120,7 +120,7 @@ export class SnapshotCache {
       const snapshot = cached?.epoch === head.epoch ? cached : undefined;
       const running = this.#replacements.findRunning(site);
       if (snapshot && snapshot.timeline !== head.timeline) {
-        head = await this.verify(snapshot);
+        head = await this.verifyTimeline(snapshot);
         startedBefore = this.#replacements.startedCount;
       } else if (snapshot && snapshot.revision >= head.revision) {
         return snapshot;
@@ -138,13 +138,13 @@ export class SnapshotCache {
   }
 
   /**
-   * Verifies a snapshot of another timeline: the snapshot stays only if the database has its last change; otherwise it is evicted. If the
-   * database lost changes, gives the site a new epoch, so that their versions and cursors are not accepted. Returns the head of the site after
-   * that.
+   * Verifies a snapshot of another timeline, after a failover: the snapshot stays only if the database has its last change. Otherwise the snapshot is
+   * evicted. If the database has lost the change, the site gets a new epoch, so that versions and cursors of lost changes are not accepted.
+   * @returns the head of the site after that
    */
-  async verify(snapshot: Snapshot): Promise<Head> {
+  async verifyTimeline(snapshot: Snapshot): Promise<Head> {
     const { siteId, epoch, revision } = snapshot;
-    const { head, finding } = await compareWithDatabase(this.#engine, snapshot);
+    const { head, finding } = await compareLastChange(this.#engine, snapshot);
     if (finding === "same" && snapshot.revision === revision) {
       snapshot.timeline = head.timeline;
       return head;
