@@ -1,6 +1,9 @@
-// The limits of batch requests: the size of their body, which counts only after the key, its time, and the places of a process and of a key.
+// The limits of batch requests: the size of their body, which counts only after the key, its time, and the places of a process, of a site
+// and of a key.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createKey } from "../../src/operator/sites/keys.ts";
+import { createSite } from "../../src/operator/sites/sites.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 import { openClient, type ReceivedResponse, type WireClient } from "../support/wire/client.ts";
@@ -8,16 +11,21 @@ import { openClient, type ReceivedResponse, type WireClient } from "../support/w
 const maxBodyBytes = 8 * 1024 * 1024;
 const path = "/restapi/batch.json";
 const ofKey = /2 batches with the API key sfk_\w+\.\.\. are being received or stored here; try again/;
+const ofSite = "3 batches of this site are being received or stored here; try again";
 const ofProcess = "4 batches are being received or stored here; try again";
 
 let server: TestServer;
 /** Its clients time out after a second. */
 let impatient: TestServer;
 let keys: string[];
+/** Keys of the site `y`, which is served at the host of its name. */
+let keysOfY: string[];
 beforeAll(async () => {
   server = await startTestServer({ settings: { IDLE_TIMEOUT: "60" } });
   impatient = await startTestServer({ settings: { IDLE_TIMEOUT: "1" } });
   keys = [server.key, await server.issueKey(), await server.issueKey()];
+  const y = await createSite(server.engine, "y", { hostnames: ["y"] }, Date.now());
+  keysOfY = await Array.fromAsync([1, 2], async () => (await createKey(server.engine, y, {}, Date.now())).key);
 });
 afterAll(() => Promise.all([server.stop(), impatient.stop()]));
 
@@ -30,7 +38,7 @@ function bodyOf(length: number, name = "long"): string {
 }
 
 const head = (key: string, ...lines: string[]) =>
-  `${[`POST ${path} HTTP/1.1`, "Host: x", `X-API-AUTH: ${key}`, ...lines].join("\r\n")}\r\n\r\n`;
+  `${[`POST ${path} HTTP/1.1`, `Host: ${keysOfY.includes(key) ? "y" : "x"}`, `X-API-AUTH: ${key}`, ...lines].join("\r\n")}\r\n\r\n`;
 const statusOf = ({ status }: ReceivedResponse) => status;
 const send = (key = server.key, body = bodyOf(200, "sent"), of = server) =>
   exchange(head(key, `Content-Length: ${body.length}`) + body, of);
@@ -116,13 +124,18 @@ describe("places", () => {
     await waitUntil(async () => (await send(key)).status === 200, "a place");
   });
 
-  test("a fifth batch request of any key is 429, before its body is sent", async () => {
+  test("a fourth batch request of a site and a fifth of any site are 429, before their bodies are sent", async () => {
     const [first, second, third] = keys as [string, string, string];
-    const clients = [await takePlace(first), await takePlace(first), await takePlace(second), await takePlace(second)];
-    const response = await exchange(head(third, `Content-Length: ${maxBodyBytes}`));
-    expect(response.status).toBe(429);
-    expect(response.body).toContain(ofProcess);
-    clients.pop()?.socket.destroy();
+    const [ofY, otherOfY] = keysOfY as [string, string];
+    const rejection = async (key: string) => {
+      const { status, body } = await exchange(head(key, `Content-Length: ${maxBodyBytes}`));
+      return [status, JSON.parse(body).detail];
+    };
+    const clients = [await takePlace(first), await takePlace(first), await takePlace(second)];
+    expect(await rejection(third)).toEqual([429, ofSite]);
+    clients.push(await takePlace(ofY));
+    expect(await rejection(otherOfY)).toEqual([429, ofProcess]);
+    clients.shift()?.socket.destroy();
     await waitUntil(async () => (await send(third)).status === 200, "a place");
     for (const client of clients) client.socket.destroy();
   });
@@ -155,7 +168,7 @@ describe("places", () => {
     const before = await countOf("concurrent");
     const body = bodyOf(200_000, "concurrent");
     const [first] = keys as [string];
-    const clients = await Promise.all([takePlace(first), takePlace(first)]);
+    const clients = [await takePlace(first)];
     const responses = await Promise.all(Array.from({ length: 100 }, (_, index) => send(keys[index % 3], body)));
     for (const client of clients) await finish(client, bodyOf(1000));
     const stored = responses.filter(({ status }) => status === 200);

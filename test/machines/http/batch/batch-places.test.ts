@@ -1,4 +1,4 @@
-// The places of batch requests: four for a process, two for a key. Each comes back, whatever ends its request.
+// The places of batch requests: four for a process, three for a site, two for a key. Each comes back, whatever ends its request.
 
 import { expect, test } from "bun:test";
 import { BatchPlaces, readBatchBody } from "../../../../src/http/batch/batch-places.ts";
@@ -6,7 +6,8 @@ import { ProblemError } from "../../../../src/model/errors.ts";
 import type { ApiKey } from "../../../../src/system/system-records.ts";
 import type { WireRequest } from "../../../../src/wire/request.ts";
 
-const keyOf = (id: number) => ({ id, prefix: `sfk_key${id}` }) as ApiKey;
+/** A key. Each has a site of its own, but keys from 100 on have the same site. */
+const keyOf = (id: number) => ({ id, siteId: Math.min(id, 100), prefix: `sfk_key${id}` }) as ApiKey;
 
 /** Takes a place of a key. Returns functions that end its request, with a response or an error. */
 function take(places: BatchPlaces, key: number) {
@@ -31,6 +32,18 @@ test("a process has four places, and a key two of them", async () => {
   requests[0]?.respond();
   expect(await requests[0]?.response).toBe("made");
   expect(await problemOf(places, 1)).toBe("made");
+  for (const { respond } of requests) respond();
+});
+
+test("the keys of a site have three places, and leave one to other sites", async () => {
+  const places = new BatchPlaces();
+  const requests = [take(places, 100), take(places, 100), take(places, 101)];
+  const ofSite = "3 batches of this site are being received or stored here; try again";
+  expect(await problemOf(places, 101)).toEqual(["too-many-requests", ofSite, 1]);
+  expect(await problemOf(places, 1)).toBe("made");
+  requests[0]?.respond();
+  await requests[0]?.response;
+  expect(await problemOf(places, 102)).toBe("made");
   for (const { respond } of requests) respond();
 });
 
