@@ -1,7 +1,7 @@
 // Caches encoded feed pages for 100 ms. After a change, all followers of a site ask for the same page, which is then read and encoded once.
 //
 // Invariants:
-// - A request gets a cached page only if the page has reached the head of the request, in the same epoch. If a read of the page is in flight, the
+// - A request gets a cached page only if the page has reached the head of the request, in the same epoch, or if later changes do not belong into the page. If a read of the page is in flight, the
 //   request waits for it, and checks its result in the same way. After two results that are too old, the request starts its own read.
 // - At most two pages are read and encoded at once, because each can have 1,000 records in memory.
 // - The estimated memory of the cache stays below 16 MiB. Pages are evicted oldest first.
@@ -19,6 +19,11 @@ import type { FeedParameters } from "./feed-parameters.ts";
 
 /** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
 export const maxPageAgeMs = 100;
+/**
+ * The same for a page that has an end: about the time in which each of 1,000 followers of a site has its turn (follower-pacing.ts). Their cursors are too
+ * young to be pruned.
+ */
+const maxPageWithEndAgeMs = 5000;
 /** Maximum estimated memory of the cached pages, in bytes. */
 const maxCachedBytes = 16 * 1024 * 1024;
 /** Maximum number of pages that are read and encoded at once. Each can have 1,000 records in memory. */
@@ -32,6 +37,8 @@ export interface EncodedPage extends FeedPosition {
   readonly body: TextInParts;
   /** The head of the site when the page was read. */
   readonly head: Head;
+  /** Whether the page has ended before the last revision of the site, so that later changes do not belong into it. */
+  readonly isComplete: boolean;
 }
 
 interface SharedPage {
@@ -44,8 +51,13 @@ interface PageRequest {
   readonly siteId: number;
   /** The head that the page must have reached. */
   readonly requiredHead: Head;
-  readonly query: FeedParameters;
+  readonly query: PageQuery;
   readonly format: Format;
+}
+
+/** The parameters of a page, and the last revision that it may scan, if it has an end before the last revision of the site. */
+export interface PageQuery extends FeedParameters {
+  readonly end?: number | undefined;
 }
 
 export class FeedPageCache {
@@ -65,11 +77,12 @@ export class FeedPageCache {
    * @throws ProblemError `gone` for a cursor after which changes are missing, `unavailable` if the database is behind `head`; OutdatedError if
    *   the site has another epoch now
    */
-  async getPage(siteId: number, head: Head, query: FeedParameters, format: Format): Promise<EncodedPage> {
+  async getPage(siteId: number, head: Head, query: PageQuery, format: Format): Promise<EncodedPage> {
     const names = query.resources.map(({ name }) => name);
-    const key = JSON.stringify([siteId, format.name, query.since, query.limit, query.isCollapsed, names]);
+    const key = JSON.stringify([siteId, format.name, query.since, query.limit, query.isCollapsed, query.end, names]);
     const shared = this.#pages.get(key);
-    if (shared && performance.now() - shared.at < maxPageAgeMs && isPageAtLeast(shared.page, head)) return shared.page;
+    if (shared && performance.now() - shared.at < maxAgeMs(shared) && isPageAtLeast(shared.page, head))
+      return shared.page;
     // A read in flight may have started before this request. The next read did not, so join at most two.
     for (let joined = 0; joined < 2; joined++) {
       const page = await this.#readsInFlight.get(key);
@@ -84,7 +97,7 @@ export class FeedPageCache {
   }
 
   async #read(key: string, { siteId, requiredHead, query, format }: PageRequest): Promise<EncodedPage> {
-    const { since, limit, isCollapsed, resources } = query;
+    const { since, limit, isCollapsed, resources, end } = query;
     const at = performance.now();
     const names = new Set(resources.map(({ name }) => name));
     const page = await readFeedPage(this.#engine, siteId, {
@@ -93,11 +106,13 @@ export class FeedPageCache {
       isCollapsed,
       resources: names,
       requiredHead,
+      ...(end !== undefined && { until: end }),
     });
     const body = await slices.run(encode(page, resources, format));
+    const isComplete = end !== undefined && page.hasMore;
     // Without the changes, which take several times the memory of the body.
     const { changes, ...position } = page;
-    const encoded = { ...position, isEmpty: changes.length === 0, body };
+    const encoded = { ...position, isEmpty: changes.length === 0, isComplete, body };
     this.#cache(key, { page: encoded, at });
     return encoded;
   }
@@ -107,7 +122,7 @@ export class FeedPageCache {
     this.#pages.set(key, shared);
     this.#bytes += estimatePageBytes(shared);
     for (const [oldest, { at }] of this.#pages) {
-      if (this.#bytes <= maxCachedBytes && shared.at - at < maxPageAgeMs) break;
+      if (this.#bytes <= maxCachedBytes && shared.at - at < maxPageWithEndAgeMs) break;
       this.#evict(oldest);
     }
   }
@@ -126,8 +141,12 @@ export function encodeEmptyPage(format: Format, position: FeedPosition): TextInP
 }
 
 /** Whether a page was read at `head` or later, in the same epoch and timeline. */
-function isPageAtLeast({ head: { epoch, revision, timeline } }: EncodedPage, head: Head): boolean {
-  return epoch === head.epoch && timeline === head.timeline && revision >= head.revision;
+function isPageAtLeast({ head: { epoch, revision, timeline }, isComplete }: EncodedPage, head: Head): boolean {
+  return epoch === head.epoch && timeline === head.timeline && (isComplete || revision >= head.revision);
+}
+
+function maxAgeMs({ page }: SharedPage): number {
+  return page.isComplete ? maxPageWithEndAgeMs : maxPageAgeMs;
 }
 
 /** Estimated memory: the body, its joined copy and its compressed copies. */

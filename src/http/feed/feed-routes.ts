@@ -6,6 +6,7 @@ import { FairQueue } from "../../lib/fair-queue.ts";
 import type { Head } from "../../model/head.ts";
 import { basePath, publicResources, type Resource } from "../../model/resource.ts";
 import { readCursorAt } from "../../store/changes/feed.ts";
+import { parseCursor } from "../../store/database/cursor.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import type { WireResponse } from "../../wire/response.ts";
@@ -15,7 +16,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { respondEncoded } from "../responses.ts";
 import { type SiteRoute, siteRoute } from "../route.ts";
-import { type EncodedPage, encodeEmptyPage, FeedPageCache } from "./feed-page-cache.ts";
+import { type EncodedPage, encodeEmptyPage, FeedPageCache, type PageQuery } from "./feed-page-cache.ts";
 import { type FeedParameters, parseFeedParameters } from "./feed-parameters.ts";
 import type { LongPolls, PollRead } from "./long-poll.ts";
 
@@ -37,13 +38,16 @@ export function feedRoutes(dependencies: FeedRouteDependencies): [path: string, 
   );
 }
 
+/** The head of a site of which nothing was read. */
+const unknownHead: Head = { revision: 0, epoch: "" };
+
 /** The site of a page, and a head that the page must have reached. */
 type SiteHead = Head & Pick<SiteView, "siteId">;
 
 /** The parameters and the format of a request for the feed. */
 interface RequestedFeed {
   readonly format: Format;
-  readonly query: FeedParameters;
+  readonly query: PageQuery;
 }
 
 interface PageReading extends PollRead {
@@ -65,30 +69,61 @@ class FeedEndpoint {
 
   async respond(context: RequestContext, format: Format, authorized: AuthorizedView): Promise<WireResponse> {
     const feed = { format, query: parseFeedParameters(this.#served, context.target.query) };
-    const { authorizer } = this.#dependencies;
+    const { authorizer, longPolls } = this.#dependencies;
     // If the sandbox of the key is renewed during a long poll, this begins again with the cursor of the request, which belongs to another epoch then.
-    const { page } = await authorizer.repeatIfOutdated(context, authorized, async ({ key, siteView }) => {
+    const isFollower = this.#isFollower(context, feed.query);
+    const { page } = await authorizer.repeatIfOutdated(context, authorized, async (current) => {
+      const { siteView } = current;
+      if (isFollower && !longPolls.pacing.mayRead(siteView.siteId, siteView))
+        return this.#holdBack(context, feed, current);
       const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
-      return this.#longPollIfEmpty(context, key, feed, first);
+      return isFollower && !first.hasContent ? this.#longPoll(context, feed, { key: current.key, first }) : first;
     });
+    if (isFollower) longPolls.pacing.countPage(page.body.length);
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
     const content = { type: format.contentType, list: page.body, coding };
     return respondEncoded(context, content, { Vary: "Accept-Encoding" });
   }
 
-  /** Returns `first` if it has content or the client does not want to wait. Otherwise holds the request as a long poll, and returns its last read. */
-  async #longPollIfEmpty(
+  /** Whether the client waits for changes after a cursor. */
+  #isFollower({ method }: RequestContext, { waitMs, since }: FeedParameters): boolean {
+    return waitMs > 0 && since !== "now" && method !== "HEAD";
+  }
+
+  /** Holds a request as a long poll that has read nothing yet. If it ends before its turn, the page is empty, and its cursor is that of the request. */
+  #holdBack(
     context: RequestContext,
-    key: ApiKey,
-    { format, query }: RequestedFeed,
-    first: PageReading,
+    feed: RequestedFeed,
+    { key, siteView, systemHead }: AuthorizedView,
   ): Promise<PageReading> {
-    const { waitMs, since } = query;
-    if (first.hasContent || waitMs === 0 || since === "now" || context.method === "HEAD") return first;
+    const { siteId, revision, epoch, timeline } = siteView;
+    parseCursor(feed.query.since);
+    const position = { next: feed.query.since, hasMore: true };
+    const page = {
+      ...position,
+      isEmpty: true,
+      isComplete: false,
+      body: encodeEmptyPage(feed.format, position),
+      head: unknownHead,
+    };
+    const first = { page, siteId, head: unknownHead, system: systemHead, hasContent: false };
+    return this.#longPoll(context, feed, { key, first, unreadHead: { revision, epoch, timeline } });
+  }
+
+  /** Holds a request as a long poll, and returns its last read. */
+  #longPoll(
+    context: RequestContext,
+    { format, query }: RequestedFeed,
+    poll: { readonly key: ApiKey; readonly first: PageReading; readonly unreadHead?: Head },
+  ): Promise<PageReading> {
     const { authorizer, longPolls } = this.#dependencies;
     const read = async ({ siteId, page }: PageReading, head: Head) => {
       try {
-        return await this.#read(context, { format, query: { ...query, since: page.next } }, { siteId, ...head });
+        return await this.#read(
+          context,
+          { format, query: { ...query, since: page.next, end: poll.unreadHead && sharedEnd(page.next, query.limit) } },
+          { siteId, ...head },
+        );
       } catch (error) {
         // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client,
         // and if the site was replaced by the renewal of a sandbox, an error after which the request begins again.
@@ -96,7 +131,7 @@ class FeedEndpoint {
         throw error;
       }
     };
-    return longPolls.waitForContent(context, { key, waitMs, first, read });
+    return longPolls.waitForContent(context, { ...poll, waitMs: query.waitMs, read });
   }
 
   /** Reads a page and then authorizes again. If the epoch or the site of the key has changed, repeats both. */
@@ -123,6 +158,11 @@ class FeedEndpoint {
   async #readPage(siteId: number, head: Head, { format, query }: RequestedFeed): Promise<EncodedPage> {
     if (query.since !== "now") return this.#pages.getPage(siteId, head, query, format);
     const position = { next: await readCursorAt(this.#dependencies.engine, siteId, head), hasMore: false };
-    return { ...position, isEmpty: true, body: encodeEmptyPage(format, position), head };
+    return { ...position, isEmpty: true, isComplete: false, body: encodeEmptyPage(format, position), head };
   }
+}
+
+/** Returns the last revision of a page after `cursor`, the same for many cursors. So followers with different cursors get the same pages from then on. */
+function sharedEnd(cursor: string, limit: number): number {
+  return (Math.floor(parseCursor(cursor).revision / limit) + 1) * limit;
 }

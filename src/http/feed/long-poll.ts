@@ -10,12 +10,14 @@
 // (3) All polls together take at most half of the connections. Polls that end together are settled a few per tick.
 
 import { FairQueue } from "../../lib/fair-queue.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type Head, isSameHead } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import type { RequestContext } from "../request-context.ts";
+import { FollowerPacing } from "./follower-pacing.ts";
 import { PollPlaces } from "./poll-places.ts";
 
 /** The result of one read of a poll. */
@@ -36,6 +38,8 @@ interface LongPollOptions<R extends PollRead> {
   readonly waitMs: number;
   /** The result of the first read. */
   readonly first: R;
+  /** The head of the site, if nothing was read yet because the poll is held back (follower-pacing.ts). */
+  readonly unreadHead?: Head | undefined;
   /**
    * Reads again, and then authorizes the request again.
    * @param head the head that the site has reached
@@ -48,6 +52,8 @@ interface PollDependencies {
   readonly authorizer: Pick<RequestAuthorizer, "reauthorize" | "reauthorizeInMemory">;
 }
 
+type PollPacing = Pick<FollowerPacing, "mayRead" | "hold" | "countPage">;
+
 /** A poll that waits. */
 interface WaitingPoll {
   readonly siteId: number;
@@ -57,6 +63,8 @@ interface WaitingPoll {
 
 /** The long polls of this process. */
 export class LongPolls {
+  /** Holds polls back while their site is written to steadily. */
+  readonly pacing: PollPacing;
   readonly #places: PollPlaces;
   readonly #dependencies: PollDependencies;
   readonly #waiting = new Set<WaitingPoll>();
@@ -64,10 +72,18 @@ export class LongPolls {
   readonly #endingQueue = new FairQueue<number>();
   #isStopped = false;
 
-  /** @param connections the maximum number of connections of this process; at most half of them can be long polls */
-  constructor(connections: number, dependencies: PollDependencies) {
+  /**
+   * @param connections the maximum number of connections of this process; at most half of them can be long polls
+   * @param pacing holds polls back while their site is written to steadily
+   */
+  constructor(
+    connections: number,
+    dependencies: PollDependencies,
+    pacing: PollPacing = new FollowerPacing(dependencies.changeNotifier),
+  ) {
     this.#places = new PollPlaces(Math.max(1, Math.floor(connections / 2)));
     this.#dependencies = dependencies;
+    this.pacing = pacing;
   }
 
   /** The number of polls that wait. */
@@ -84,8 +100,8 @@ export class LongPolls {
   async waitForContent<R extends PollRead>(context: RequestContext, options: LongPollOptions<R>): Promise<R> {
     const { key, waitMs, first } = options;
     if (this.#isStopped) return first;
-    const { changeNotifier, authorizer } = this.#dependencies;
-    const poll = new LongPoll(context, options, authorizer);
+    const { changeNotifier } = this.#dependencies;
+    const poll = new LongPoll(context, options, { ...this.#dependencies, pacing: this.pacing });
     const place = this.#places.acquire(key, poll);
     const started = performance.now();
     context.request.discardBody();
@@ -93,7 +109,8 @@ export class LongPolls {
     const timer = setTimeout(() => this.#endLater(poll), waitMs);
     const stops: (() => void)[] = [];
     try {
-      stops.push(changeNotifier.subscribe(first.siteId, first.head, (head) => poll.wake(head)));
+      stops.push(() => poll.stopListening());
+      poll.listen();
       stops.push(changeNotifier.subscribe(systemSite, first.system, () => poll.wake()));
       context.request.onClientEnd(() => this.#endLater(poll));
       return await poll.settled;
@@ -126,26 +143,30 @@ export class LongPolls {
 class LongPoll<R extends PollRead> implements WaitingPoll {
   readonly #context: RequestContext;
   readonly #read: LongPollOptions<R>["read"];
-  readonly #authorizer: PollDependencies["authorizer"];
+  readonly #dependencies: PollDependencies & { readonly pacing: PollPacing };
   readonly #result = Promise.withResolvers<R>();
   #lastRead: R;
   /** The head that the site has reached, as of the last wake-up. */
   #head: Head;
   #running: Promise<void> | undefined;
+  /** Ends the subscription to changes of the site, or gives the place among the held polls up. */
+  #stop: (() => void) | undefined;
   /** Whether a wake-up has not been handled yet. */
   #isWakePending = false;
+  #isUnread: boolean;
   #isSettled = false;
 
   constructor(
     context: RequestContext,
-    { first, read }: LongPollOptions<R>,
-    authorizer: PollDependencies["authorizer"],
+    { first, unreadHead, read }: LongPollOptions<R>,
+    dependencies: PollDependencies & { readonly pacing: PollPacing },
   ) {
     this.#context = context;
     this.#read = read;
-    this.#authorizer = authorizer;
+    this.#dependencies = dependencies;
     this.#lastRead = first;
-    this.#head = first.head;
+    this.#isUnread = unreadHead !== undefined;
+    this.#head = unreadHead ?? first.head;
   }
 
   get siteId(): number {
@@ -157,18 +178,54 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     return this.#result.promise;
   }
 
-  /** Wakes the poll. @param head the head of its site after a change; by default the last one, after a change of the system site */
-  wake(head = this.#head): Promise<void> {
-    this.#head = head;
+  /** Waits for a change of the site, or for the first read if it was held back. */
+  listen(): void {
+    if (this.#isUnread) {
+      this.#hold();
+      return;
+    }
+    const { changeNotifier } = this.#dependencies;
+    this.#stop = changeNotifier.subscribe(this.siteId, this.#lastRead.head, (head) => this.#wakeOrHold(head));
+  }
+
+  stopListening(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  /** Wakes the poll after a change of the system site. */
+  wake(): Promise<void> {
     this.#isWakePending = true;
     this.#running ??= this.#readWhileWoken();
     return this.#running;
   }
 
-  /** Ends the poll with the result of the last read. Authorizes it first, because its key may have expired while it waited. */
+  /** Wakes the poll after a change of its site. If it is not the turn of the poll, it is held until then, and further changes do not wake it. */
+  #wakeOrHold(head: Head): MaybePromise<void> {
+    this.#head = head;
+    if (this.#running || this.#dependencies.pacing.mayRead(this.siteId, head)) return this.wake();
+    this.stopListening();
+    this.#hold();
+  }
+
+  #hold(): void {
+    this.#stop = this.#dependencies.pacing.hold(this.siteId, this.#head, {
+      run: () => {
+        this.#stop = undefined;
+        return this.wake();
+      },
+    });
+  }
+
+  /**
+   * Ends the poll with the result of the last read. If nothing was read yet, reads first. Otherwise authorizes the request, because its key may have
+   * expired while it waited.
+   */
   end(): void {
+    if (this.#isUnread && !this.#isSettled)
+      return void this.wake().then(() => this.#settle(() => this.#result.resolve(this.#lastRead)));
     this.#settle(() => {
-      this.#authorizer.reauthorizeInMemory(this.#context, this.siteId);
+      this.#dependencies.authorizer.reauthorizeInMemory(this.#context, this.siteId);
       this.#result.resolve(this.#lastRead);
     });
   }
@@ -184,12 +241,18 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
       this.#settle(() => this.#result.reject(error));
     }
     this.#running = undefined;
+    if (!this.#isSettled && !this.#stop) this.listen();
   }
 
   async #reauthorizeOrRead(): Promise<void> {
     if (isSameHead(this.#head, this.#lastRead.head))
-      await this.#authorizer.reauthorize(this.#context, (authorized) => requireSameSite(authorized, this.siteId));
-    else this.#lastRead = await this.#read(this.#lastRead, this.#head);
+      await this.#dependencies.authorizer.reauthorize(this.#context, (authorized) =>
+        requireSameSite(authorized, this.siteId),
+      );
+    else {
+      this.#lastRead = await this.#read(this.#lastRead, this.#head);
+      this.#isUnread = false;
+    }
   }
 
   #settle(how: () => void): void {

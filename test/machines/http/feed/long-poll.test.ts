@@ -1,8 +1,9 @@
 // Long polls without a server: changes and ends at the moments at which an error would lose them.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { LongPolls } from "../../../../src/http/feed/long-poll.ts";
 import type { AuthorizedView, RequestContext } from "../../../../src/http/request-context.ts";
+import type { FairTask } from "../../../../src/lib/fair-queue.ts";
 import { nextImmediate } from "../../../../src/lib/yielding.ts";
 import { OutdatedError } from "../../../../src/model/errors.ts";
 import type { Head } from "../../../../src/model/head.ts";
@@ -136,4 +137,65 @@ test("after a stop, a long poll returns what it has read, without a wait", async
   const read = () => Promise.reject(new Error("nothing has changed"));
   const ended = polls.waitForContent(context as unknown as RequestContext, { key, waitMs: 60_000, first, read });
   expect([polls.size, await ended]).toEqual([0, first]);
+});
+
+describe("a long poll that is held back before its first read", () => {
+  const unread = { siteId: 1, head: { revision: 0, epoch: "" }, system: head, hasContent: false };
+  const page = { siteId: 1, head, system: head, hasContent: true };
+
+  function start(read: () => Promise<typeof page>, waitMs = 60_000) {
+    const held: FairTask[] = [];
+    const subscribed: number[] = [];
+    const leave: (() => void)[] = [];
+    const polls = new LongPolls(
+      2,
+      {
+        changeNotifier: {
+          subscribe: (site) => {
+            subscribed.push(site);
+            return () => {};
+          },
+        },
+        authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing changed")) },
+      },
+      {
+        mayRead: () => false,
+        hold: (_, __, poll) => {
+          held.push(poll);
+          return () => void held.splice(held.indexOf(poll), 1);
+        },
+        countPage: () => {},
+      },
+    );
+    const request = { onClientEnd: (callback: () => void) => void leave.push(callback), discardBody: () => {} };
+    const context = { request, longPollMs: 0 } as unknown as RequestContext;
+    const ended = polls.waitForContent(context, { key, waitMs, first: unread, unreadHead: head, read });
+    return { polls, held, subscribed, leave, ended };
+  }
+
+  test("reads when it is its turn, and is not subscribed to its site before", async () => {
+    const { held, subscribed, ended } = start(async () => page);
+    expect([held.length, subscribed]).toEqual([1, [systemSite]]);
+    await held[0]?.run();
+    expect(await ended).toBe(page);
+  });
+
+  test("waits for the next change if its first page is empty", async () => {
+    const { held, subscribed, polls } = start(async () => ({ ...page, hasContent: false }));
+    await held[0]?.run();
+    expect([polls.size, subscribed]).toEqual([1, [systemSite, 1]]);
+  });
+
+  test.each(["its time is over", "its client leaves", "the server stops"])("reads and ends when %s", async (event) => {
+    let reads = 0;
+    const read = async () => {
+      reads++;
+      return { ...page, hasContent: false };
+    };
+    const { held, leave, ended, polls } = start(read, event === "its time is over" ? 1 : 60_000);
+    if (event === "its client leaves") leave[0]?.();
+    if (event === "the server stops") polls.stop();
+    expect((await ended).head).toEqual(head);
+    expect([reads, held.length, polls.size]).toEqual([1, 0, 0]);
+  });
 });

@@ -1,0 +1,226 @@
+// Divides the time of this process between the writers of a site and the many clients that follow it with long polls.
+//
+// Under steady writes, no long poll ever waits: its cursor is behind, so it gets a page of a few changes at once, and asks again. With 1,000 such clients,
+// the pages take most of the time, and the writers get the rest. So while a site is written to steadily, the long polls of its followers are held back,
+// and read in the order in which they came, as fast as a budget of CPU time allows. A page then has more changes.
+//
+// The budget is a share of the CPU time that the process itself uses, so that it means the same on a busy machine. If the process has little else to do,
+// the followers get more. The measurements are in bench/measured/requests.md ("Followers of a site that is written to").
+//
+// Invariants:
+// - A site without steady writes is not affected: its first change after a pause reaches all followers at once. When the writes end, all that are held
+//   back are read.
+// - Every held poll is a waiting long poll: it has a place, and ends at its timeout, when its client leaves, or when the server stops.
+
+import { FairQueue, type FairTask } from "../../lib/fair-queue.ts";
+import { LinkedQueue, QueueEntry } from "../../lib/linked-queue.ts";
+import { type Head, isSameHead } from "../../model/head.ts";
+import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
+
+/** A site is written to steadily if its head has moved twice in this time, in milliseconds. */
+const steadyMs = 250;
+/** Milliseconds between two looks at the budget. */
+const tickMs = 20;
+/** The share of the CPU time of this process that the pages of held polls may take. */
+const share = 0.08;
+/** If everything else takes less than this part of a core, the pages may take the rest of it. */
+const spareCores = 0.2;
+/** Maximum CPU time that is saved for later, in milliseconds. */
+const maxSavedMs = 20;
+/** Estimated CPU time of a page, in milliseconds: authorizing, reading, encoding and sending it. */
+const pageMs = { fixed: 0.1, perCharacter: 2.5e-6 };
+/** Milliseconds after which a site without requests is forgotten. */
+const forgetMs = 1000;
+
+/** A site with followers. */
+interface FollowedSite {
+  readonly id: number;
+  head: Head;
+  /** When a request or a change was last seen, as the times below. */
+  seenAt: number;
+  /** When its head moved, as `performance.now()`: the last time, and the time before that. */
+  movedAt: number;
+  movedBefore: number;
+  /** Polls that are held back. */
+  readonly held: LinkedQueue<FairTask>;
+  /** Ends the subscription to its changes, which it has while polls are held. */
+  stop(): void;
+}
+
+/** Milliseconds since any moment, and the milliseconds of CPU time that this process has used since any moment. */
+interface PacingClock {
+  now(): number;
+  usedMs(): number;
+}
+
+const machineClock: PacingClock = {
+  now: () => performance.now(),
+  usedMs() {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  },
+};
+
+export class FollowerPacing {
+  readonly #changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
+  readonly #sites = new Map<number, FollowedSite>();
+  /** The sites with held polls, in rotation. */
+  readonly #rotation = new LinkedQueue<FollowedSite>();
+  readonly #entries = new Map<number, QueueEntry<FollowedSite>>();
+  /** The reads of polls that are no longer held. */
+  readonly #reads = new FairQueue<number>();
+  readonly #clock: PacingClock;
+  readonly #budget: CpuBudget;
+  #timer: NodeJS.Timeout | undefined;
+  #sweptAt = 0;
+
+  /** @param clock the time, and the CPU time of this process so far; by default those of the machine */
+  constructor(changeNotifier: Pick<SiteChangeNotifier, "subscribe">, clock: PacingClock = machineClock) {
+    this.#changeNotifier = changeNotifier;
+    this.#clock = clock;
+    this.#budget = new CpuBudget(clock);
+  }
+
+  /**
+   * Whether a follower of the site may read a page now. If it may, the page is counted.
+   * @param head the head of the site, as the caller knows it
+   */
+  mayRead(siteId: number, head: Head): boolean {
+    const site = this.#observe(siteId, head);
+    if (!this.#isSteady(site)) return true;
+    return site.held.isEmpty && this.#budget.take();
+  }
+
+  /**
+   * Holds a poll back for which `mayRead` was false. Calls its `run` when it may read.
+   * @returns a function that gives the place in the queue up
+   */
+  hold(siteId: number, head: Head, poll: FairTask): () => void {
+    const site = this.#observe(siteId, head);
+    const entry = new QueueEntry(poll);
+    if (site.held.isEmpty) this.#startHolding(site);
+    site.held.add(entry);
+    this.#timer ??= setInterval(() => this.#readDue(), tickMs).unref();
+    return () => {
+      site.held.delete(entry);
+      if (site.held.isEmpty) this.#stopHolding(site);
+    };
+  }
+
+  /** Learns what the pages cost. @param characters the length of a page that was sent to a follower */
+  countPage(characters: number): void {
+    this.#budget.learn(pageMs.fixed + characters * pageMs.perCharacter);
+  }
+
+  /** Gives every held poll its turn: because its site rests, or within the budget. */
+  #readDue(): void {
+    for (const site of this.#sites.values())
+      if (!this.#isSteady(site)) while (!site.held.isEmpty) this.#readFirst(site);
+    for (let entry = this.#rotation.first; entry && this.#budget.take(); entry = this.#rotation.first) {
+      this.#rotation.delete(entry);
+      this.#rotation.add(entry);
+      this.#readFirst(entry.member);
+    }
+    if (!this.#rotation.isEmpty) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #readFirst(site: FollowedSite): void {
+    const entry = site.held.first as QueueEntry<FairTask>;
+    site.held.delete(entry);
+    if (site.held.isEmpty) this.#stopHolding(site);
+    this.#reads.add(site.id, entry.member);
+  }
+
+  #startHolding(site: FollowedSite): void {
+    const entry = new QueueEntry(site);
+    this.#entries.set(site.id, entry);
+    this.#rotation.add(entry);
+    site.stop = this.#changeNotifier.subscribe(site.id, site.head, (head) => void this.#observe(site.id, head));
+  }
+
+  #stopHolding(site: FollowedSite): void {
+    const entry = this.#entries.get(site.id);
+    if (!entry) return;
+    this.#entries.delete(site.id);
+    this.#rotation.delete(entry);
+    site.stop();
+  }
+
+  /** Notes whether the head of a site has moved. */
+  #observe(id: number, head: Head): FollowedSite {
+    const now = this.#clock.now();
+    if (now - this.#sweptAt > forgetMs) this.#forgetOld(now);
+    const known = this.#sites.get(id);
+    if (!known) {
+      const held = new LinkedQueue<FairTask>();
+      const never = Number.NEGATIVE_INFINITY;
+      const site = { id, head, seenAt: now, movedAt: never, movedBefore: never, held, stop: () => {} };
+      this.#sites.set(id, site);
+      return site;
+    }
+    known.seenAt = now;
+    // A request can have an older head than the last one.
+    if (!isSameHead(known.head, head) && !(known.head.epoch === head.epoch && head.revision < known.head.revision)) {
+      known.head = head;
+      known.movedBefore = known.movedAt;
+      known.movedAt = now;
+    }
+    return known;
+  }
+
+  #forgetOld(now: number): void {
+    this.#sweptAt = now;
+    for (const [id, { seenAt, held }] of this.#sites)
+      if (held.isEmpty && now - seenAt > forgetMs) this.#sites.delete(id);
+  }
+
+  #isSteady({ movedBefore }: FollowedSite): boolean {
+    return this.#clock.now() - movedBefore < steadyMs;
+  }
+}
+
+/** The CPU time that pages may still take. */
+class CpuBudget {
+  readonly #clock: PacingClock;
+  #availableMs = 0;
+  /** The CPU time of the pages that were taken since the last refill. */
+  #takenMs = 0;
+  #pageMs = pageMs.fixed;
+  #at: number;
+  #usedMs: number;
+
+  constructor(clock: PacingClock) {
+    this.#clock = clock;
+    this.#at = clock.now();
+    this.#usedMs = clock.usedMs();
+  }
+
+  /** Takes the time of one page. Returns false if the budget is used up. */
+  take(): boolean {
+    this.#refill();
+    if (this.#availableMs <= 0) return false;
+    this.#availableMs -= this.#pageMs;
+    this.#takenMs += this.#pageMs;
+    return true;
+  }
+
+  /** Learns the CPU time of a page. */
+  learn(ms: number): void {
+    this.#pageMs += (ms - this.#pageMs) / 16;
+  }
+
+  #refill(): void {
+    const now = this.#clock.now();
+    const elapsedMs = now - this.#at;
+    if (elapsedMs < tickMs / 2) return;
+    const usedMs = this.#clock.usedMs();
+    const othersMs = Math.max(0, usedMs - this.#usedMs - this.#takenMs);
+    const allowedMs = Math.max(share * othersMs, spareCores * elapsedMs - othersMs);
+    this.#availableMs = Math.min(maxSavedMs, this.#availableMs + allowedMs);
+    this.#takenMs = 0;
+    this.#at = now;
+    this.#usedMs = usedMs;
+  }
+}
