@@ -8,6 +8,7 @@ import { type Measured, startServer } from "../process.ts";
 import { describeRun, toMicros, toRow, toTable } from "../report.ts";
 import { sampleBrand } from "../scenarios.ts";
 import { type FollowedSites, fillSites } from "./sites.ts";
+import { measureSteadyWrites } from "./steady-writes.ts";
 import { startWaiters } from "./waiters.ts";
 
 interface FeedBenchOptions {
@@ -29,6 +30,7 @@ interface Tables {
   readonly costs: string[];
   readonly idle: string[];
   readonly wakes: string[];
+  readonly steady: string[];
 }
 
 const levels: readonly Level[] = [
@@ -40,11 +42,12 @@ const levels: readonly Level[] = [
 const smokeLevels: readonly Level[] = [{ name: "100 clients, 20 webhooks", waiters: 100, webhooks: 20 }];
 
 const program = join(import.meta.dir, "../../bin/storefront.js");
+const command = ["node", program, "serve", "--port", "0"];
 const connections = 32;
 
 /** Runs the benchmark. @returns the number of failed requests */
 export async function benchFeed({ rounds, smoke, only }: FeedBenchOptions, folder: string): Promise<number> {
-  const tables: Tables = { costs: [], idle: [], wakes: [] };
+  const tables: Tables = { costs: [], idle: [], wakes: [], steady: [] };
   let failures = 0;
   let databases = 0;
   const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
@@ -54,6 +57,11 @@ export async function benchFeed({ rounds, smoke, only }: FeedBenchOptions, folde
       const sites = await fillSites(await newDatabase(), level.webhooks, `http://127.0.0.1:${receiver.port}/`);
       failures += await measureLevel(engine, level, sites, { rounds, folder, tables, seconds: smoke ? 1 : 3 });
     }
+    const steady = {
+      ...{ command, newDatabase, create: (sites: FollowedSites) => create("followed", sites) },
+      ...{ followers: smoke ? 100 : 1000, rounds: smoke ? 1 : rounds, seconds: smoke ? 1 : 3, folder },
+    };
+    failures += await addSteadyWrites(engine, steady, tables.steady);
   };
   await run("SQLite", async () => `sqlite:${join(folder, `feed-${databases++}.db`)}`);
   if ("PostgreSQL".includes(only)) {
@@ -80,7 +88,7 @@ async function measureLevel(
 ): Promise<number> {
   const { rounds, tables } = setting;
   const env = { STOREFRONT_DATABASE: sites.database, STOREFRONT_LOG: "warn" };
-  const server = await startServer("storefront", ["node", program, "serve", "--port", "0"], env);
+  const server = await startServer("storefront", command, env);
   let failures = 0;
   const add = (rows: string[], cells: readonly (string | number)[]) => {
     rows.push(toRow([engine, level.name, ...cells]));
@@ -122,6 +130,26 @@ async function measureLevel(
     await server.stop();
   }
   return failures;
+}
+
+/** Adds a row to `rows`. Returns the number of failed requests. */
+async function addSteadyWrites(
+  engine: string,
+  setting: Parameters<typeof measureSteadyWrites>[0],
+  rows: string[],
+): Promise<number> {
+  const found = await measureSteadyWrites(setting);
+  const cells = [
+    Math.round(found.alone),
+    `${Math.round(found.kept * 100)} %`,
+    `${found.catchUpSeconds.toFixed(1)} s`,
+    found.catchUpPages,
+    `${Math.round(found.behindMs)} ms`,
+    found.cores.toFixed(2),
+  ];
+  rows.push(toRow([engine, `${setting.followers} clients`, ...cells]));
+  console.log(rows.at(-1));
+  return found.failures;
 }
 
 interface Wake {
@@ -215,7 +243,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-function report({ costs, idle, wakes }: Tables): string {
+function report({ costs, idle, wakes, steady }: Tables): string {
   const costHeader = ["engine", "follow the site", "load", "on the site", "requests/s", "99 %", "CPU per request"];
   return `# Following changes
 
@@ -234,5 +262,11 @@ ${toTable(["engine", "waiting", "CPU"], idle).join("\n")}
 How soon a change arrives at clients that wait, in milliseconds after the create was sent:
 
 ${toTable(["engine", "waiting", "response to the create", "first client", "last client"], wakes).join("\n")}
+
+A site that is written to without a pause. 16 connections send creates in turns to two servers; clients follow the site of only one of them. "Kept" are
+its creates per second of CPU time, as a share of those of the other. "At the end" is the time, after the last create, in which clients still received
+pages. Then there are 100 creates per second: how old the last change of a page was at most when it arrived, and the CPU time of the server.
+
+${toTable(["engine", "follow the site", "creates per CPU second, alone", "kept", "at the end", "pages until then", "behind at 100/s", "cores at 100/s"], steady).join("\n")}
 `;
 }

@@ -1,7 +1,8 @@
 // Clients that follow a site: each waits for the next change (long poll), and sends the next request as soon as it has received the change.
 //   node waiters.mjs PORT HOST COUNT KEY...
 // Prints a line when all clients wait. The line `mark` on standard input starts a measurement. The line `report` ends it: then the process prints a
-// line of JSON with the number of pages with changes, the number of failures, and the times of the first and the last page (milliseconds since 1970).
+// line of JSON with the number of pages with changes, the number of failures, the times of the first and the last page (milliseconds since 1970), and
+// the most milliseconds that the last change of a page was old when the page arrived.
 // The process exits at the end of its input.
 
 import { connect } from "node:net";
@@ -14,7 +15,8 @@ const now = () => performance.timeOrigin + performance.now();
 
 let opened = 0;
 let waiting = 0;
-let seen = { pages: 0, failures: 0, first: 0, last: 0 };
+const nothing = { pages: 0, failures: 0, first: 0, last: 0, behind: 0 };
+let seen = { ...nothing };
 
 /** Opens a connection. When its client waits, the next connection is opened. */
 function open() {
@@ -50,6 +52,8 @@ function note(response) {
   else if (!response.includes('"Changes":[]')) {
     seen.last = now();
     if (seen.pages++ === 0) seen.first = seen.last;
+    const time = response.lastIndexOf('"Time":"') + 8;
+    seen.behind = Math.max(seen.behind, seen.last - Date.parse(response.slice(time, response.indexOf('"', time))));
   }
 }
 
@@ -65,6 +69,6 @@ for (let i = 0; i < openedAtOnce; i++) open();
 createInterface({ input: process.stdin })
   .on("line", (line) => {
     if (line === "report") console.log(JSON.stringify(seen));
-    seen = { pages: 0, failures: 0, first: 0, last: 0 };
+    seen = { ...nothing };
   })
   .on("close", () => process.exit());

@@ -9,9 +9,11 @@ interface Received {
   /** Times of the first and the last of these pages, in milliseconds since 1970. */
   readonly first: number;
   readonly last: number;
+  /** The most milliseconds that the last change of a page was old when the page arrived. */
+  readonly behind: number;
 }
 
-interface Waiters {
+export interface Waiters {
   /** Measures while `work` runs, and for `after` milliseconds after it. */
   during(work: () => Promise<unknown>, after: number): Promise<Received>;
   stop(): Promise<void>;
@@ -53,4 +55,4 @@ export async function startWaiters(
   };
 }
 
-const nothing: Received = { pages: 0, failures: 0, first: 0, last: 0 };
+const nothing: Received = { pages: 0, failures: 0, first: 0, last: 0, behind: 0 };
