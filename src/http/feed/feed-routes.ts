@@ -75,7 +75,7 @@ class FeedEndpoint {
     const { page } = await authorizer.repeatIfOutdated(context, authorized, async (current) => {
       const { siteView } = current;
       if (isFollower && !longPolls.pacing.mayRead(siteView.siteId, siteView))
-        return this.#holdBack(context, feed, current);
+        return this.#deferRead(context, feed, current);
       const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
       return isFollower && !first.hasContent ? this.#longPoll(context, feed, { key: current.key, first }) : first;
     });
@@ -91,7 +91,7 @@ class FeedEndpoint {
   }
 
   /** Holds a request as a long poll that has read nothing yet. If it ends before its turn, the page is empty, and its cursor is that of the request. */
-  #holdBack(
+  #deferRead(
     context: RequestContext,
     feed: RequestedFeed,
     { key, siteView, systemHead }: AuthorizedView,

@@ -1,16 +1,16 @@
 // Divides the time of this process between the writers of a site and the many clients that follow it with long polls.
 //
 // Under steady writes, no long poll ever waits: its cursor is behind, so it gets a page of a few changes at once, and asks again. With 1,000 such clients,
-// the pages take most of the time, and the writers get the rest. So while a site is written to steadily, the long polls of its followers are held back,
+// the pages take most of the time, and the writers get the rest. So while a site is written to steadily, the long polls of its followers are deferred,
 // and read in the order in which they came, as fast as a budget of CPU time allows. A page then has more changes.
 //
 // The budget is a share of the CPU time that the process itself uses, so that it means the same on a busy machine. If the process has little else to do,
 // the followers get more. The measurements are in bench/measured/requests.md ("Followers of a site that is written to").
 //
 // Invariants:
-// - A site without steady writes is not affected: its first change after a pause reaches all followers at once. When the writes end, all that are held
+// - A site without steady writes is not affected: its first change after a pause reaches all followers at once. When the writes end, all that are deferred
 //   back are read.
-// - Every held poll is a waiting long poll: it has a place, and ends at its timeout, when its client leaves, or when the server stops.
+// - Every deferred poll is a waiting long poll: it has a place, and ends at its timeout, when its client leaves, or when the server stops.
 
 import { FairQueue, type FairTask } from "../../lib/fair-queue.ts";
 import { LinkedQueue, QueueEntry } from "../../lib/linked-queue.ts";
@@ -21,7 +21,7 @@ import type { SiteChangeNotifier } from "../../store/changes/site-change-notifie
 const steadyMs = 250;
 /** Milliseconds between two looks at the budget. */
 const tickMs = 20;
-/** The share of the CPU time of this process that the pages of held polls may take. */
+/** The share of the CPU time of this process that the pages of deferred polls may take. */
 const share = 0.08;
 /** If everything else takes less than this part of a core, the pages may take the rest of it. */
 const spareCores = 0.2;
@@ -41,9 +41,9 @@ interface FollowedSite {
   /** When its head moved, as `performance.now()`: the last time, and the time before that. */
   movedAt: number;
   movedBefore: number;
-  /** Polls that are held back. */
-  readonly held: LinkedQueue<FairTask>;
-  /** Ends the subscription to its changes, which it has while polls are held. */
+  /** Polls that are deferred. */
+  readonly deferred: LinkedQueue<FairTask>;
+  /** Ends the subscription to its changes, which it has while polls are deferred. */
   stop(): void;
 }
 
@@ -64,10 +64,10 @@ const machineClock: PacingClock = {
 export class FollowerPacing {
   readonly #changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
   readonly #sites = new Map<number, FollowedSite>();
-  /** The sites with held polls, in rotation. */
+  /** The sites with deferred polls, in rotation. */
   readonly #rotation = new LinkedQueue<FollowedSite>();
   readonly #entries = new Map<number, QueueEntry<FollowedSite>>();
-  /** The reads of polls that are no longer held. */
+  /** The reads of polls whose turn has come. */
   readonly #reads = new FairQueue<number>();
   readonly #clock: PacingClock;
   readonly #budget: CpuBudget;
@@ -88,22 +88,22 @@ export class FollowerPacing {
   mayRead(siteId: number, head: Head): boolean {
     const site = this.#observe(siteId, head);
     if (!this.#isSteady(site)) return true;
-    return site.held.isEmpty && this.#budget.take();
+    return site.deferred.isEmpty && this.#budget.take();
   }
 
   /**
-   * Holds a poll back for which `mayRead` was false. Calls its `run` when it may read.
+   * Defers a poll for which `mayRead` was false. Calls its `run` when it may read.
    * @returns a function that gives the place in the queue up
    */
-  hold(siteId: number, head: Head, poll: FairTask): () => void {
+  defer(siteId: number, head: Head, poll: FairTask): () => void {
     const site = this.#observe(siteId, head);
     const entry = new QueueEntry(poll);
-    if (site.held.isEmpty) this.#startHolding(site);
-    site.held.add(entry);
+    if (site.deferred.isEmpty) this.#startDeferring(site);
+    site.deferred.add(entry);
     this.#timer ??= setInterval(() => this.#readDue(), tickMs).unref();
     return () => {
-      site.held.delete(entry);
-      if (site.held.isEmpty) this.#stopHolding(site);
+      site.deferred.delete(entry);
+      if (site.deferred.isEmpty) this.#stopDeferring(site);
     };
   }
 
@@ -112,10 +112,10 @@ export class FollowerPacing {
     this.#budget.learn(pageMs.fixed + characters * pageMs.perCharacter);
   }
 
-  /** Gives every held poll its turn: because its site rests, or within the budget. */
+  /** Gives every deferred poll its turn: because its site rests, or within the budget. */
   #readDue(): void {
     for (const site of this.#sites.values())
-      if (!this.#isSteady(site)) while (!site.held.isEmpty) this.#readFirst(site);
+      if (!this.#isSteady(site)) while (!site.deferred.isEmpty) this.#readFirst(site);
     for (let entry = this.#rotation.first; entry && this.#budget.take(); entry = this.#rotation.first) {
       this.#rotation.delete(entry);
       this.#rotation.add(entry);
@@ -127,20 +127,20 @@ export class FollowerPacing {
   }
 
   #readFirst(site: FollowedSite): void {
-    const entry = site.held.first as QueueEntry<FairTask>;
-    site.held.delete(entry);
-    if (site.held.isEmpty) this.#stopHolding(site);
+    const entry = site.deferred.first as QueueEntry<FairTask>;
+    site.deferred.delete(entry);
+    if (site.deferred.isEmpty) this.#stopDeferring(site);
     this.#reads.add(site.id, entry.member);
   }
 
-  #startHolding(site: FollowedSite): void {
+  #startDeferring(site: FollowedSite): void {
     const entry = new QueueEntry(site);
     this.#entries.set(site.id, entry);
     this.#rotation.add(entry);
     site.stop = this.#changeNotifier.subscribe(site.id, site.head, (head) => void this.#observe(site.id, head));
   }
 
-  #stopHolding(site: FollowedSite): void {
+  #stopDeferring(site: FollowedSite): void {
     const entry = this.#entries.get(site.id);
     if (!entry) return;
     this.#entries.delete(site.id);
@@ -154,9 +154,9 @@ export class FollowerPacing {
     if (now - this.#sweptAt > forgetMs) this.#forgetOld(now);
     const known = this.#sites.get(id);
     if (!known) {
-      const held = new LinkedQueue<FairTask>();
+      const deferred = new LinkedQueue<FairTask>();
       const never = Number.NEGATIVE_INFINITY;
-      const site = { id, head, seenAt: now, movedAt: never, movedBefore: never, held, stop: () => {} };
+      const site = { id, head, seenAt: now, movedAt: never, movedBefore: never, deferred, stop: () => {} };
       this.#sites.set(id, site);
       return site;
     }
@@ -172,8 +172,8 @@ export class FollowerPacing {
 
   #forgetOld(now: number): void {
     this.#sweptAt = now;
-    for (const [id, { seenAt, held }] of this.#sites)
-      if (held.isEmpty && now - seenAt > forgetMs) this.#sites.delete(id);
+    for (const [id, { seenAt, deferred }] of this.#sites)
+      if (deferred.isEmpty && now - seenAt > forgetMs) this.#sites.delete(id);
   }
 
   #isSteady({ movedBefore }: FollowedSite): boolean {
@@ -185,7 +185,7 @@ export class FollowerPacing {
 class CpuBudget {
   readonly #clock: PacingClock;
   #availableMs = 0;
-  /** The CPU time of the pages that were taken since the last refill. */
+  /** The CPU time of the pages that were taken since the last update. */
   #takenMs = 0;
   #pageMs = pageMs.fixed;
   #at: number;
@@ -199,7 +199,7 @@ class CpuBudget {
 
   /** Takes the time of one page. Returns false if the budget is used up. */
   take(): boolean {
-    this.#refill();
+    this.#update();
     if (this.#availableMs <= 0) return false;
     this.#availableMs -= this.#pageMs;
     this.#takenMs += this.#pageMs;
@@ -211,7 +211,7 @@ class CpuBudget {
     this.#pageMs += (ms - this.#pageMs) / 16;
   }
 
-  #refill(): void {
+  #update(): void {
     const now = this.#clock.now();
     const elapsedMs = now - this.#at;
     if (elapsedMs < tickMs / 2) return;

@@ -1,4 +1,4 @@
-// Long polls: feed requests that are held until their site changes, their time is over, their client leaves, or the server stops. A long poll may
+// Long polls: feed requests that are deferred until their site changes, their time is over, their client leaves, or the server stops. A long poll may
 // also end to make room for another one (poll-places.ts).
 //
 // While it waits, a poll costs memory and nothing else. A wake-up comes from a change of its site, or of the system site. Then the poll is authorized
@@ -38,7 +38,7 @@ interface LongPollOptions<R extends PollRead> {
   readonly waitMs: number;
   /** The result of the first read. */
   readonly first: R;
-  /** The head of the site, if nothing was read yet because the poll is held back (follower-pacing.ts). */
+  /** The head of the site, if nothing was read yet because the poll is deferred (follower-pacing.ts). */
   readonly unreadHead?: Head | undefined;
   /**
    * Reads again, and then authorizes the request again.
@@ -52,7 +52,7 @@ interface PollDependencies {
   readonly authorizer: Pick<RequestAuthorizer, "reauthorize" | "reauthorizeInMemory">;
 }
 
-type PollPacing = Pick<FollowerPacing, "mayRead" | "hold" | "countPage">;
+type PollPacing = Pick<FollowerPacing, "mayRead" | "defer" | "countPage">;
 
 /** A poll that waits. */
 interface WaitingPoll {
@@ -63,7 +63,7 @@ interface WaitingPoll {
 
 /** The long polls of this process. */
 export class LongPolls {
-  /** Holds polls back while their site is written to steadily. */
+  /** Defers polls while their site is written to steadily. */
   readonly pacing: PollPacing;
   readonly #places: PollPlaces;
   readonly #dependencies: PollDependencies;
@@ -74,7 +74,7 @@ export class LongPolls {
 
   /**
    * @param connections the maximum number of connections of this process; at most half of them can be long polls
-   * @param pacing holds polls back while their site is written to steadily
+   * @param pacing defers polls while their site is written to steadily
    */
   constructor(
     connections: number,
@@ -149,7 +149,7 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
   /** The head that the site has reached, as of the last wake-up. */
   #head: Head;
   #running: Promise<void> | undefined;
-  /** Ends the subscription to changes of the site, or gives the place among the held polls up. */
+  /** Ends the subscription to changes of the site, or gives the place among the deferred polls up. */
   #stop: (() => void) | undefined;
   /** Whether a wake-up has not been handled yet. */
   #isWakePending = false;
@@ -178,14 +178,14 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     return this.#result.promise;
   }
 
-  /** Waits for a change of the site, or for the first read if it was held back. */
+  /** Waits for a change of the site, or for the first read if it was deferred. */
   listen(): void {
     if (this.#isUnread) {
-      this.#hold();
+      this.#defer();
       return;
     }
     const { changeNotifier } = this.#dependencies;
-    this.#stop = changeNotifier.subscribe(this.siteId, this.#lastRead.head, (head) => this.#wakeOrHold(head));
+    this.#stop = changeNotifier.subscribe(this.siteId, this.#lastRead.head, (head) => this.#wakeOrDefer(head));
   }
 
   stopListening(): void {
@@ -200,16 +200,16 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     return this.#running;
   }
 
-  /** Wakes the poll after a change of its site. If it is not the turn of the poll, it is held until then, and further changes do not wake it. */
-  #wakeOrHold(head: Head): MaybePromise<void> {
+  /** Wakes the poll after a change of its site. If it is not the turn of the poll, it is deferred until then, and further changes do not wake it. */
+  #wakeOrDefer(head: Head): MaybePromise<void> {
     this.#head = head;
     if (this.#running || this.#dependencies.pacing.mayRead(this.siteId, head)) return this.wake();
     this.stopListening();
-    this.#hold();
+    this.#defer();
   }
 
-  #hold(): void {
-    this.#stop = this.#dependencies.pacing.hold(this.siteId, this.#head, {
+  #defer(): void {
+    this.#stop = this.#dependencies.pacing.defer(this.siteId, this.#head, {
       run: () => {
         this.#stop = undefined;
         return this.wake();

@@ -38,11 +38,11 @@ function start() {
     while (pacing.mayRead(site, headOf(site)));
   };
   const read: string[] = [];
-  const hold = (site: number, name: string) => pacing.hold(site, headOf(site), { run: () => void read.push(name) });
-  return { pacing, pass, spend, move, headOf, afterWrites, useUpBudget, hold, read, subscribed };
+  const defer = (site: number, name: string) => pacing.defer(site, headOf(site), { run: () => void read.push(name) });
+  return { pacing, pass, spend, move, headOf, afterWrites, useUpBudget, defer, read, subscribed };
 }
 
-test("followers of a site that rests, and of one that moved once, may always read", () => {
+test("a follower may always read if its site rests, or has moved once", () => {
   const { pacing, headOf, afterWrites } = start();
   const results = Array.from({ length: 10_000 }, () => pacing.mayRead(1, headOf(1)));
   expect(results).not.toContain(false);
@@ -79,13 +79,13 @@ test("in a process with little to do, pages may take a fifth of a core", () => {
   expect(pages * 0.1).toBeLessThan(300);
 });
 
-test("held polls of several sites take turns, each site in the order in which they came", async () => {
-  const { pass, move, headOf, afterWrites, useUpBudget, hold, read, subscribed, pacing } = start();
+test("deferred polls of several sites take turns, each site in the order in which they came", async () => {
+  const { pass, move, headOf, afterWrites, useUpBudget, defer, read, subscribed, pacing } = start();
   for (const site of [1, 2]) afterWrites(site, 2);
   for (const site of [1, 2]) useUpBudget(site);
-  for (const name of ["a", "b", "c"]) hold(1, name);
-  const leave = hold(2, "left");
-  hold(2, "x");
+  for (const name of ["a", "b", "c"]) defer(1, name);
+  const leave = defer(2, "left");
+  defer(2, "x");
   leave();
   leave();
   // Nobody passes those who wait.
@@ -102,11 +102,11 @@ test("held polls of several sites take turns, each site in the order in which th
   expect(subscribed.size).toBe(0);
 });
 
-test("when the writes end, all held polls read, whatever the budget", async () => {
-  const { pass, afterWrites, useUpBudget, hold, read, subscribed } = start();
+test("when the writes end, all deferred polls read, whatever the budget", async () => {
+  const { pass, afterWrites, useUpBudget, defer, read, subscribed } = start();
   afterWrites(1, 2);
   useUpBudget(1);
-  for (let i = 0; i < 1000; i++) hold(1, `${i}`);
+  for (let i = 0; i < 1000; i++) defer(1, `${i}`);
   pass(300, 0);
   await waitUntil(() => read.length === 1000, "the reads");
   expect(subscribed.size).toBe(0);

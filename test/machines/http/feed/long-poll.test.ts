@@ -139,12 +139,12 @@ test("after a stop, a long poll returns what it has read, without a wait", async
   expect([polls.size, await ended]).toEqual([0, first]);
 });
 
-describe("a long poll that is held back before its first read", () => {
+describe("a long poll that is deferred before its first read", () => {
   const unread = { siteId: 1, head: { revision: 0, epoch: "" }, system: head, hasContent: false };
   const page = { siteId: 1, head, system: head, hasContent: true };
 
   function start(read: () => Promise<typeof page>, waitMs = 60_000) {
-    const held: FairTask[] = [];
+    const deferred: FairTask[] = [];
     const subscribed: number[] = [];
     const leave: (() => void)[] = [];
     const polls = new LongPolls(
@@ -160,9 +160,9 @@ describe("a long poll that is held back before its first read", () => {
       },
       {
         mayRead: () => false,
-        hold: (_, __, poll) => {
-          held.push(poll);
-          return () => void held.splice(held.indexOf(poll), 1);
+        defer: (_, __, poll) => {
+          deferred.push(poll);
+          return () => void deferred.splice(deferred.indexOf(poll), 1);
         },
         countPage: () => {},
       },
@@ -170,19 +170,19 @@ describe("a long poll that is held back before its first read", () => {
     const request = { onClientEnd: (callback: () => void) => void leave.push(callback), discardBody: () => {} };
     const context = { request, longPollMs: 0 } as unknown as RequestContext;
     const ended = polls.waitForContent(context, { key, waitMs, first: unread, unreadHead: head, read });
-    return { polls, held, subscribed, leave, ended };
+    return { polls, deferred, subscribed, leave, ended };
   }
 
   test("reads when it is its turn, and is not subscribed to its site before", async () => {
-    const { held, subscribed, ended } = start(async () => page);
-    expect([held.length, subscribed]).toEqual([1, [systemSite]]);
-    await held[0]?.run();
+    const { deferred, subscribed, ended } = start(async () => page);
+    expect([deferred.length, subscribed]).toEqual([1, [systemSite]]);
+    await deferred[0]?.run();
     expect(await ended).toBe(page);
   });
 
   test("waits for the next change if its first page is empty", async () => {
-    const { held, subscribed, polls } = start(async () => ({ ...page, hasContent: false }));
-    await held[0]?.run();
+    const { deferred, subscribed, polls } = start(async () => ({ ...page, hasContent: false }));
+    await deferred[0]?.run();
     expect([polls.size, subscribed]).toEqual([1, [systemSite, 1]]);
   });
 
@@ -192,10 +192,10 @@ describe("a long poll that is held back before its first read", () => {
       reads++;
       return { ...page, hasContent: false };
     };
-    const { held, leave, ended, polls } = start(read, event === "its time is over" ? 1 : 60_000);
+    const { deferred, leave, ended, polls } = start(read, event === "its time is over" ? 1 : 60_000);
     if (event === "its client leaves") leave[0]?.();
     if (event === "the server stops") polls.stop();
     expect((await ended).head).toEqual(head);
-    expect([reads, held.length, polls.size]).toEqual([1, 0, 0]);
+    expect([reads, deferred.length, polls.size]).toEqual([1, 0, 0]);
   });
 });
