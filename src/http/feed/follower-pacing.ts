@@ -8,8 +8,8 @@
 // the followers get more. The measurements are in bench/measured/requests.md ("Followers of a site that is written to").
 //
 // Invariants:
-// - A site without steady writes is not affected: its first change after a pause reaches all followers at once. When the writes end, all that are deferred
-//   back are read.
+// - A site without steady writes is not affected: its first change after a pause reaches all followers at once. When the writes end, all deferred
+//   polls are read.
 // - Every deferred poll is a waiting long poll: it has a place, and ends at its timeout, when its client leaves, or when the server stops.
 
 import { FairQueue, type FairTask } from "../../lib/fair-queue.ts";
