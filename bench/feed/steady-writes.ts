@@ -1,5 +1,5 @@
-// Measures a site that is written to without a pause while many clients follow it with long polls: what its writers keep, how far the clients are
-// behind, and how soon they are at the end when the writes stop.
+// Measures a site that is written to without a pause while many clients follow it with long polls: how far the clients are behind at a usual rate,
+// what writers without a pause keep, and how soon the clients are at the end when the writes stop.
 
 import { load, type Request } from "../load.ts";
 import { type Measured, startServer } from "../process.ts";
@@ -51,11 +51,13 @@ interface Follower {
 export async function measureSteadyWrites(setting: SteadySetting): Promise<SteadyWrites> {
   const [alone, followed] = [await start(setting, 0), await start(setting, setting.followers)];
   try {
+    // A program that has just started compiles its functions first.
+    await measureUsualRate(followed);
+    const behind = await measureUsualRate(followed);
     for (let round = 0; round < setting.rounds; round++)
       for (const one of [alone, followed]) await loadOnce(one, setting);
     const perCpu = ({ requests, cpu }: Follower) => requests / (cpu / 1e6);
     const catchUp = await untilAtEnd(followed.waiters);
-    const behind = await measureUsualRate(followed);
     return {
       alone: perCpu(alone),
       kept: perCpu(followed) / perCpu(alone),
@@ -71,17 +73,18 @@ export async function measureSteadyWrites(setting: SteadySetting): Promise<Stead
   }
 }
 
-async function start({ command, newDatabase, create, folder }: SteadySetting, followers: number): Promise<Follower> {
+async function start({ command, newDatabase, create }: SteadySetting, followers: number): Promise<Follower> {
   const sites = await fillSites(await newDatabase(), 0, "http://127.0.0.1:1/");
   const env = { STOREFRONT_DATABASE: sites.database, STOREFRONT_LOG: "warn" };
   const server = await startServer("storefront", command, env);
   const waiters = await startWaiters(server.url, "followed.test", followers, sites.keys.followed);
   const request = create(sites);
-  await load(server.url, request, writers, 1, folder);
   return { server, waiters, request, requests: 0, cpu: 0, failures: 0 };
 }
 
+/** Measures one period. The load begins a second before, because the first change after a pause reaches all clients at once. */
 async function loadOnce(one: Follower, { seconds, folder }: SteadySetting): Promise<void> {
+  await load(one.server.url, one.request, writers, 1, folder);
   const before = one.server.cpu();
   const { failures } = await one.waiters.during(async () => {
     const { requests, errors } = await load(one.server.url, one.request, writers, seconds, folder);

@@ -162,7 +162,11 @@ class FeedEndpoint {
   }
 }
 
-/** Returns the last revision of a page after `cursor`, the same for many cursors. So followers with different cursors get the same pages from then on. */
+/**
+ * Returns the last revision of a page after `cursor`: a multiple of half of `limit`, so that followers with different cursors get the same pages from then
+ * on. The first page has at least half of `limit`, and further pages have all of it.
+ */
 function sharedEnd(cursor: string, limit: number): number {
-  return (Math.floor(parseCursor(cursor).revision / limit) + 1) * limit;
+  const step = Math.max(1, Math.floor(limit / 2));
+  return Math.floor((parseCursor(cursor).revision + limit) / step) * step;
 }

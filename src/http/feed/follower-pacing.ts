@@ -19,14 +19,14 @@ import type { SiteChangeNotifier } from "../../store/changes/site-change-notifie
 
 /** A site is written to steadily if its head has moved twice in this time, in milliseconds. */
 const steadyMs = 250;
-/** Milliseconds between two looks at the budget. */
-const tickMs = 20;
+/** Milliseconds between two looks at the budget. Pages that are read together share their reads of heads, which cost as much as a page. */
+const tickMs = 100;
 /** The share of the CPU time of this process that the pages of deferred polls may take. */
 const share = 0.08;
 /** If everything else takes less than this part of a core, the pages may take the rest of it. */
-const spareCores = 0.2;
+const spareCores = 0.25;
 /** Maximum CPU time that is saved for later, in milliseconds. */
-const maxSavedMs = 20;
+const maxSavedMs = 50;
 /** Estimated CPU time of a page, in milliseconds: authorizing, reading, encoding and sending it. */
 const pageMs = { fixed: 0.1, perCharacter: 2.5e-6 };
 /** Milliseconds after which a site without requests is forgotten. */
