@@ -3,7 +3,7 @@
 
 import { Database } from "bun:sqlite";
 import { nextImmediate } from "../../src/lib/yielding.ts";
-import type { Outcome } from "../../src/model/change.ts";
+import type { Intent, Outcome } from "../../src/model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, Engine, OnCommit } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import {
@@ -31,8 +31,13 @@ const tables = {
   idempotency: "site_id",
 };
 
+/** Told of a transaction before anything else happens. `isTogether`: it had several batches, of which nobody may see a part. */
+type OnTransaction = (intents: readonly Intent[], outcomes: readonly Outcome[], isTogether: boolean) => void;
+
 export interface SimulatedDatabase {
   readonly engine: Engine;
+  /** Called with each transaction of intents that was stored, in the order of the transactions. */
+  onTransaction: OnTransaction;
   /** Keeps the rows of a site, by default of all sites. The returned function restores them, so that later commits are lost. */
   remember(site?: number): () => Promise<void>;
   /** Stores the responses of `intents` for their idempotency keys, without the records. Only a planted fault does this. */
@@ -57,13 +62,14 @@ function openEmpty(): Database {
 /** Opens a new database, whose leases end by the simulated clock. */
 export function openSimulatedDatabase(): SimulatedDatabase {
   const database = openEmpty();
-  const engine = createEngine(database);
-  return {
-    engine,
+  const simulated: SimulatedDatabase = {
+    engine: createEngine(database, (...transaction) => simulated.onTransaction(...transaction)),
+    onTransaction: () => {},
     remember: (site) => remember(database, site),
     storeResponsesOnly: (intents) => storeResponsesOnly(database, () => decideAll(database, intents)),
     close: () => database.close(),
   };
+  return simulated;
 }
 
 /** Runs `work` on a new database. */
@@ -76,7 +82,7 @@ export async function withSimulatedDatabase<T>(work: (database: SimulatedDatabas
   }
 }
 
-function createEngine(database: Database): Engine {
+function createEngine(database: Database, onTransaction: OnTransaction): Engine {
   const subscribers = new Set<OnCommit>();
   const reader = createReader(
     database,
@@ -101,9 +107,15 @@ function createEngine(database: Database): Engine {
       return { mayMissCommits: false, stop: () => void subscribers.delete(onCommit) };
     },
     openConnections: async () => {},
-    commit: async (intents, { atomic = false } = {}) => write(() => decideAll(database, intents, atomic)),
+    commit: async (intents, { atomic = false } = {}) => {
+      const outcomes = write(() => decideAll(database, intents, atomic));
+      onTransaction(intents, outcomes, false);
+      return outcomes;
+    },
     commitAtomically: async (batches, onOutcomes, options = {}) => {
-      const { decided, result } = commitAll(database, batches, options);
+      const all = Array.from(batches);
+      const { decided, result } = commitAll(database, all, options);
+      if (result.kind === "committed") onTransaction(all.flat(), decided.flat(), true);
       for (const onCommit of subscribers) onCommit(undefined);
       for (const outcomes of decided) await onOutcomes(outcomes);
       return result;

@@ -2,7 +2,6 @@
 // write, read and follow while processes are killed, reloaded and frozen, calls to the database fail or hang, responses are lost, an operator restores
 // and renews the database and revokes keys, and a failover loses commits. The checker compares every response with what the database had.
 
-import type { Outcome } from "../../../src/model/change.ts";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { publicResources } from "../../../src/model/resource.ts";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
@@ -136,6 +135,8 @@ class ServerSimulation {
     this.#parts = parts;
     this.#kind = random.pick(["embedded", "remote"]);
     this.#truth = new Truth(() => time.now);
+    database.onTransaction = (intents, outcomes, isTogether) =>
+      isTogether ? this.#truth.onCommitTogether(intents, outcomes) : this.#truth.onCommit(intents, outcomes);
     this.#checker = new ServerChecker(this.#truth);
     const { engine } = database;
     engine.subscribeToCommits(() => this.#commits++);
@@ -390,23 +391,18 @@ class ServerSimulation {
     await this.#engine.pruneJournal(this.#site.ID, through, 10_000);
   }
 
-  /** The engine, whose commits the truth sees. */
+  /** The engine, whose commits are counted. */
   #observed(engine: Engine): Engine {
     return {
       ...engine,
       commit: async (intents, options) => {
         const outcomes = await engine.commit(intents, options);
         this.#counts.commits++;
-        this.#truth.onCommit(intents, outcomes);
         return outcomes;
       },
       commitAtomically: async (batches, onOutcomes, options) => {
-        const all = Array.from(batches);
-        const decided: (readonly Outcome[])[] = [];
-        const result = await engine.commitAtomically(all, (outcomes) => void decided.push(outcomes), options);
-        this.#counts.transactions += Number(result.kind === "committed" && decided.length > 0);
-        if (result.kind === "committed") this.#truth.onCommitTogether(all.flat(), decided.flat());
-        for (const outcomes of decided) await onOutcomes(outcomes);
+        const result = await engine.commitAtomically(batches, onOutcomes, options);
+        this.#counts.transactions += Number(result.kind === "committed");
         return result;
       },
       replaceEpoch: async (site, epoch) => {
