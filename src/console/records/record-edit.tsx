@@ -15,7 +15,7 @@ import { RecordFields } from "./record-fields.tsx";
 /** The dialog that is open over the form. */
 type FormDialog = { readonly kind: "delete" } | { readonly kind: "conflict"; readonly conflict: Conflict };
 
-/** A form for an existing record, with its history. */
+/** A form for an existing record, with its history. It needs another key for each record: its state belongs to one. */
 export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
   const { resource, id, onClose } = props;
   const notify = useNotify();
@@ -41,7 +41,7 @@ export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
       <Edit
         id={id}
         // A new key after "discard" makes the form again, with the stored values.
-        key={`${id} ${attempt}`}
+        key={attempt}
         resource={resource.path}
         mutationMode="pessimistic"
         // The page has its own title. With an empty text, react-admin would show the name of the resource.

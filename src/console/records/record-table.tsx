@@ -192,7 +192,7 @@ function FormBeside({ resource }: RecordTableProps) {
   return (
     <Drawer anchor="right" open={id !== undefined} onClose={leave} slotProps={drawer}>
       {id === "create" && <RecordCreate {...form} />}
-      {id !== undefined && id !== "create" && <RecordEdit {...form} id={id} />}
+      {id !== undefined && id !== "create" && <RecordEdit key={id} {...form} id={id} />}
     </Drawer>
   );
 }
