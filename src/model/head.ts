@@ -11,6 +11,11 @@ export interface Head {
   readonly timeline?: number | undefined;
 }
 
+/** Returns a copy of a head. The head of a snapshot advances in place, so a caller that keeps it, or awaits something, needs a copy. */
+export function copyHead({ revision, epoch, timeline }: Head): Head {
+  return { revision, epoch, timeline };
+}
+
 /** Whether two heads have the same epoch, revision and timeline. On another timeline, the same revision may be another change. */
 export function isSameHead(one: Head, other: Head): boolean {
   return one.epoch === other.epoch && one.revision === other.revision && one.timeline === other.timeline;

@@ -1,8 +1,9 @@
-// Caches encoded feed pages for 100 ms. After a change, all followers of a site ask for the same page, which is then read and encoded once.
+// Caches encoded feed pages, usually for 100 ms. After a change, all followers of a site ask for the same page, which is then read and encoded once.
 //
 // Invariants:
-// - A request gets a cached page only if the page has reached the head of the request, in the same epoch, or if later changes do not belong into the page. If a read of the page is in flight, the
-//   request waits for it, and checks its result in the same way. After two results that are too old, the request starts its own read.
+// - A request gets a cached page of its epoch only if the page has reached the head of the request, or if later changes do not belong into the page. If a
+//   read of the page is in flight, the request waits for it, and checks its result in the same way. After two results that are too old, the request
+//   starts its own read.
 // - At most two pages are read and encoded at once, because each can have 1,000 records in memory.
 // - The estimated memory of the cache stays below 16 MiB. Pages are evicted oldest first.
 
@@ -136,8 +137,10 @@ export class FeedPageCache {
 }
 
 /** Encodes a page without changes. */
-export function encodeEmptyPage(format: Format, position: FeedPosition): TextInParts {
-  return new TextInParts([new TextPart(Buffer.from(format.feed.start(position) + format.feed.end(position)))]);
+export function encodeEmptyPage(format: Format, position: FeedPosition, head: Head): EncodedPage {
+  const text = format.feed.start(position) + format.feed.end(position);
+  const body = new TextInParts([new TextPart(Buffer.from(text))]);
+  return { ...position, isEmpty: true, isComplete: false, body, head };
 }
 
 /** Whether a page was read at `head` or later, in the same epoch and timeline. */

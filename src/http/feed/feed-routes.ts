@@ -3,7 +3,7 @@
 
 import { type Format, formats } from "../../formats/format.ts";
 import { FairQueue } from "../../lib/fair-queue.ts";
-import type { Head } from "../../model/head.ts";
+import { copyHead, type Head } from "../../model/head.ts";
 import { basePath, publicResources, type Resource } from "../../model/resource.ts";
 import { readCursorAt } from "../../store/changes/feed.ts";
 import { parseCursor } from "../../store/database/cursor.ts";
@@ -71,23 +71,18 @@ class FeedEndpoint {
     const feed = { format, query: parseFeedParameters(this.#served, context.target.query) };
     const { authorizer, longPolls } = this.#dependencies;
     // If the sandbox of the key is renewed during a long poll, this begins again with the cursor of the request, which belongs to another epoch then.
-    const isFollower = this.#isFollower(context, feed.query);
+    const mayWait = isFollower(context, feed.query);
     const { page } = await authorizer.repeatIfOutdated(context, authorized, async (current) => {
       const { siteView } = current;
-      if (isFollower && !longPolls.pacing.mayRead(siteView.siteId, siteView))
+      if (mayWait && !longPolls.pacing.mayRead(siteView.siteId, siteView))
         return this.#deferRead(context, feed, current);
       const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
-      return isFollower && !first.hasContent ? this.#longPoll(context, feed, { key: current.key, first }) : first;
+      return mayWait && !first.hasContent ? this.#longPoll(context, feed, { key: current.key, first }) : first;
     });
-    if (isFollower) longPolls.pacing.countPage(page.body.length);
+    if (mayWait) longPolls.pacing.countPage(page.body.length);
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
     const content = { type: format.contentType, list: page.body, coding };
     return respondEncoded(context, content, { Vary: "Accept-Encoding" });
-  }
-
-  /** Whether the client waits for changes after a cursor. */
-  #isFollower({ method }: RequestContext, { waitMs, since }: FeedParameters): boolean {
-    return waitMs > 0 && since !== "now" && method !== "HEAD";
   }
 
   /** Holds a request as a long poll that has read nothing yet. If it ends before its turn, the page is empty, and its cursor is that of the request. */
@@ -96,18 +91,11 @@ class FeedEndpoint {
     feed: RequestedFeed,
     { key, siteView, systemHead }: AuthorizedView,
   ): Promise<PageReading> {
-    const { siteId, revision, epoch, timeline } = siteView;
+    const { siteId } = siteView;
     parseCursor(feed.query.since);
-    const position = { next: feed.query.since, hasMore: true };
-    const page = {
-      ...position,
-      isEmpty: true,
-      isComplete: false,
-      body: encodeEmptyPage(feed.format, position),
-      head: unknownHead,
-    };
+    const page = encodeEmptyPage(feed.format, { next: feed.query.since, hasMore: true }, unknownHead);
     const first = { page, siteId, head: unknownHead, system: systemHead, hasContent: false };
-    return this.#longPoll(context, feed, { key, first, unreadHead: { revision, epoch, timeline } });
+    return this.#longPoll(context, feed, { key, first, unreadHead: copyHead(siteView) });
   }
 
   /** Holds a request as a long poll, and returns its last read. */
@@ -141,12 +129,9 @@ class FeedEndpoint {
     );
   }
 
-  async #readAndReauthorize(
-    context: RequestContext,
-    feed: RequestedFeed,
-    { siteId, revision, epoch, timeline }: SiteHead,
-  ): Promise<PageReading> {
-    const page = await this.#readPage(siteId, { revision, epoch, timeline }, feed);
+  async #readAndReauthorize(context: RequestContext, feed: RequestedFeed, siteHead: SiteHead): Promise<PageReading> {
+    const { siteId } = siteHead;
+    const page = await this.#readPage(siteId, copyHead(siteHead), feed);
     // Authorize again, because the key may have been revoked, the site removed or the sandbox renewed while the page was read.
     return this.#dependencies.authorizer.reauthorize(context, (authorized) => {
       requireSameSite(authorized, siteId);
@@ -157,9 +142,14 @@ class FeedEndpoint {
 
   async #readPage(siteId: number, head: Head, { format, query }: RequestedFeed): Promise<EncodedPage> {
     if (query.since !== "now") return this.#pages.getPage(siteId, head, query, format);
-    const position = { next: await readCursorAt(this.#dependencies.engine, siteId, head), hasMore: false };
-    return { ...position, isEmpty: true, isComplete: false, body: encodeEmptyPage(format, position), head };
+    const next = await readCursorAt(this.#dependencies.engine, siteId, head);
+    return encodeEmptyPage(format, { next, hasMore: false }, head);
   }
+}
+
+/** Whether the client waits for changes after a cursor. */
+function isFollower({ method }: RequestContext, { waitMs, since }: FeedParameters): boolean {
+  return waitMs > 0 && since !== "now" && method !== "HEAD";
 }
 
 /**

@@ -14,7 +14,7 @@
 
 import { FairQueue, type FairTask } from "../../lib/fair-queue.ts";
 import { LinkedQueue, QueueEntry } from "../../lib/linked-queue.ts";
-import { type Head, isSameHead } from "../../model/head.ts";
+import { copyHead, type Head, isSameHead } from "../../model/head.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
 
 /** A site is written to steadily if its head has moved twice in this time, in milliseconds. */
@@ -47,6 +47,9 @@ interface FollowedSite {
   stop(): void;
 }
 
+/** A site with followers, as a member of a queue. */
+type SiteEntry = QueueEntry<FollowedSite>;
+
 /** Milliseconds since any moment, and the milliseconds of CPU time that this process has used since any moment. */
 interface PacingClock {
   now(): number;
@@ -63,10 +66,9 @@ const machineClock: PacingClock = {
 
 export class FollowerPacing {
   readonly #changeNotifier: Pick<SiteChangeNotifier, "subscribe">;
-  readonly #sites = new Map<number, FollowedSite>();
+  readonly #sites = new Map<number, SiteEntry>();
   /** The sites with deferred polls, in rotation. */
   readonly #rotation = new LinkedQueue<FollowedSite>();
-  readonly #entries = new Map<number, QueueEntry<FollowedSite>>();
   /** The reads of polls whose turn has come. */
   readonly #reads = new FairQueue<number>();
   readonly #clock: PacingClock;
@@ -86,7 +88,7 @@ export class FollowerPacing {
    * @param head the head of the site, as the caller knows it
    */
   mayRead(siteId: number, head: Head): boolean {
-    const site = this.#observe(siteId, head);
+    const { member: site } = this.#observe(siteId, head);
     if (!this.#isSteady(site)) return true;
     return site.deferred.isEmpty && this.#budget.take();
   }
@@ -97,14 +99,12 @@ export class FollowerPacing {
    */
   defer(siteId: number, head: Head, poll: FairTask): () => void {
     const site = this.#observe(siteId, head);
-    const entry = new QueueEntry(poll);
-    if (site.deferred.isEmpty) this.#startDeferring(site);
-    site.deferred.add(entry);
+    const { deferred } = site.member;
+    const place = new QueueEntry(poll);
+    if (deferred.isEmpty) this.#startDeferring(site);
+    deferred.add(place);
     this.#timer ??= setInterval(() => this.#readDue(), tickMs).unref();
-    return () => {
-      site.deferred.delete(entry);
-      if (site.deferred.isEmpty) this.#stopDeferring(site);
-    };
+    return () => this.#leave(site, place);
   }
 
   /** Learns what the pages cost. @param characters the length of a page that was sent to a follower */
@@ -115,64 +115,72 @@ export class FollowerPacing {
   /** Gives every deferred poll its turn: because its site rests, or within the budget. */
   #readDue(): void {
     for (const site of this.#sites.values())
-      if (!this.#isSteady(site)) while (!site.deferred.isEmpty) this.#readFirst(site);
-    for (let entry = this.#rotation.first; entry && this.#budget.take(); entry = this.#rotation.first) {
-      this.#rotation.delete(entry);
-      this.#rotation.add(entry);
-      this.#readFirst(entry.member);
+      if (!this.#isSteady(site.member)) while (!site.member.deferred.isEmpty) this.#readFirst(site);
+    for (let site = this.#rotation.first; site && this.#budget.take(); site = this.#rotation.first) {
+      this.#rotation.delete(site);
+      this.#rotation.add(site);
+      this.#readFirst(site);
     }
     if (!this.#rotation.isEmpty) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  #readFirst(site: FollowedSite): void {
-    const entry = site.deferred.first as QueueEntry<FairTask>;
-    site.deferred.delete(entry);
-    if (site.deferred.isEmpty) this.#stopDeferring(site);
-    this.#reads.add(site.id, entry.member);
+  #readFirst(site: SiteEntry): void {
+    const place = site.member.deferred.first as QueueEntry<FairTask>;
+    this.#leave(site, place);
+    this.#reads.add(site.member.id, place.member);
   }
 
-  #startDeferring(site: FollowedSite): void {
-    const entry = new QueueEntry(site);
-    this.#entries.set(site.id, entry);
-    this.#rotation.add(entry);
-    site.stop = this.#changeNotifier.subscribe(site.id, site.head, (head) => void this.#observe(site.id, head));
+  /** Removes a poll from the deferred ones of its site, if it is there. */
+  #leave(site: SiteEntry, place: QueueEntry<FairTask>): void {
+    const { deferred, stop } = site.member;
+    if (!deferred.has(place)) return;
+    deferred.delete(place);
+    if (!deferred.isEmpty) return;
+    this.#rotation.delete(site);
+    stop();
   }
 
-  #stopDeferring(site: FollowedSite): void {
-    const entry = this.#entries.get(site.id);
-    if (!entry) return;
-    this.#entries.delete(site.id);
-    this.#rotation.delete(entry);
-    site.stop();
+  #startDeferring(site: SiteEntry): void {
+    const { id, head } = site.member;
+    this.#rotation.add(site);
+    site.member.stop = this.#changeNotifier.subscribe(id, head, (next) => void this.#observe(id, next));
   }
 
   /** Notes whether the head of a site has moved. */
-  #observe(id: number, head: Head): FollowedSite {
+  #observe(id: number, head: Head): SiteEntry {
     const now = this.#clock.now();
     if (now - this.#sweptAt > forgetMs) this.#forgetOld(now);
-    const known = this.#sites.get(id);
-    if (!known) {
-      const deferred = new LinkedQueue<FairTask>();
-      const never = Number.NEGATIVE_INFINITY;
-      const site = { id, head, seenAt: now, movedAt: never, movedBefore: never, deferred, stop: () => {} };
-      this.#sites.set(id, site);
-      return site;
-    }
+    const site = this.#sites.get(id) ?? this.#add(id, head);
+    const known = site.member;
     known.seenAt = now;
     // A request can have an older head than the last one.
-    if (!isSameHead(known.head, head) && !(known.head.epoch === head.epoch && head.revision < known.head.revision)) {
-      known.head = head;
-      known.movedBefore = known.movedAt;
-      known.movedAt = now;
-    }
-    return known;
+    const isOlder = known.head.epoch === head.epoch && head.revision < known.head.revision;
+    if (isSameHead(known.head, head) || isOlder) return site;
+    known.head = copyHead(head);
+    known.movedBefore = known.movedAt;
+    known.movedAt = now;
+    return site;
+  }
+
+  #add(id: number, head: Head): SiteEntry {
+    const deferred = new LinkedQueue<FairTask>();
+    const never = Number.NEGATIVE_INFINITY;
+    const times = { seenAt: never, movedAt: never, movedBefore: never };
+    const site = new QueueEntry<FollowedSite>({ id, head: copyHead(head), ...times, deferred, stop: () => {} });
+    this.#sites.set(id, site);
+    return site;
   }
 
   #forgetOld(now: number): void {
     this.#sweptAt = now;
-    for (const [id, { seenAt, deferred }] of this.#sites)
+    for (const [
+      id,
+      {
+        member: { seenAt, deferred },
+      },
+    ] of this.#sites)
       if (deferred.isEmpty && now - seenAt > forgetMs) this.#sites.delete(id);
   }
 

@@ -1,4 +1,4 @@
-// Long polls: feed requests that are deferred until their site changes, their time is over, their client leaves, or the server stops. A long poll may
+// Long polls: feed requests that are held until their site changes, their time is over, their client leaves, or the server stops. A long poll may
 // also end to make room for another one (poll-places.ts).
 //
 // While it waits, a poll costs memory and nothing else. A wake-up comes from a change of its site, or of the system site. Then the poll is authorized
@@ -66,7 +66,7 @@ export class LongPolls {
   /** Defers polls while their site is written to steadily. */
   readonly pacing: PollPacing;
   readonly #places: PollPlaces;
-  readonly #dependencies: PollDependencies;
+  readonly #dependencies: PollDependencies & { readonly pacing: PollPacing };
   readonly #waiting = new Set<WaitingPoll>();
   /** Polls to end, because they time out, their clients leave or the server stops; queued by site. Many can be due at once, so a few per tick end. */
   readonly #endingQueue = new FairQueue<number>();
@@ -82,7 +82,7 @@ export class LongPolls {
     pacing: PollPacing = new FollowerPacing(dependencies.changeNotifier),
   ) {
     this.#places = new PollPlaces(Math.max(1, Math.floor(connections / 2)));
-    this.#dependencies = dependencies;
+    this.#dependencies = { ...dependencies, pacing };
     this.pacing = pacing;
   }
 
@@ -101,7 +101,7 @@ export class LongPolls {
     const { key, waitMs, first } = options;
     if (this.#isStopped) return first;
     const { changeNotifier } = this.#dependencies;
-    const poll = new LongPoll(context, options, { ...this.#dependencies, pacing: this.pacing });
+    const poll = new LongPoll(context, options, this.#dependencies);
     const place = this.#places.acquire(key, poll);
     const started = performance.now();
     context.request.discardBody();

@@ -14,7 +14,7 @@ import { createYielder, readInChunks } from "../../lib/yielding.ts";
 import { type Intent, type JournalEntry, versionOf } from "../../model/change.ts";
 import type { Engine, RecordRow } from "../../model/engine.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
-import type { Head } from "../../model/head.ts";
+import { copyHead, type Head } from "../../model/head.ts";
 import { maxBatchOperations } from "../../model/limits.ts";
 import { type RecordKey, toKeyText } from "../../model/record-key.ts";
 import { parseRun } from "../../model/run.ts";
@@ -200,8 +200,8 @@ async function readPresentRows(
 }
 
 /** Returns a copy. The caller has the head of a snapshot, which advances while the database is read. */
-function presentHead({ siteId, epoch, revision, timeline }: SiteHead): SiteHead {
-  return { siteId, epoch, revision, timeline };
+function presentHead(site: SiteHead): SiteHead {
+  return { siteId: site.siteId, ...copyHead(site) };
 }
 
 function requireSameHistory(head: Head, site: SiteHead): void {

@@ -50,6 +50,18 @@ test("a follower may always read if its site rests, or has moved once", () => {
   expect(Array.from({ length: 10_000 }, () => pacing.mayRead(2, headOf(2)))).not.toContain(false);
 });
 
+test("the head of a snapshot, which advances in place, moves like any other", () => {
+  const { pacing, pass } = start();
+  const head = { revision: 1, epoch: "e" };
+  pacing.mayRead(1, head);
+  for (let i = 0; i < 2; i++) {
+    pass(10);
+    head.revision++;
+    pacing.mayRead(1, head);
+  }
+  expect(Array.from({ length: 10_000 }, () => pacing.mayRead(1, head))).toContain(false);
+});
+
 test("under steady writes, at most a tenth of the CPU time of the process is for pages", () => {
   const { pacing, pass, move, headOf, afterWrites, useUpBudget } = start();
   afterWrites(1, 2);
