@@ -1,8 +1,8 @@
 // Limits the batch requests that a process receives and stores at once, because each may have a body of 8 MiB and a response of about 4 MB.
 //
 // A batch request has a place from the wait for its body until its response. One key gets at most half of the places, and the keys of one site leave one
-// place to other sites, so that no client and no site can take all by sending slowly. A place is released whatever ends its request, also if the client disconnects or the server stops: then the
-// body of the request fails.
+// place to other sites, so that no client and no site can take all by sending slowly. A place is released whatever ends its request, also if the client
+// disconnects or the server stops: then the body of the request fails.
 
 import { ProblemError } from "../../model/errors.ts";
 import { maxBatchBytes } from "../../model/limits.ts";
@@ -30,12 +30,8 @@ export class BatchPlaces {
    * @throws ProblemError `too-many-requests` if all places of the process, of the site or of the key are taken; the errors of `use`
    */
   async withPlace<T>({ id, siteId, prefix }: ApiKey, use: () => Promise<T>): Promise<T> {
-    const holders = ["process", `site ${siteId}`, `key ${id}`] as const;
-    const [ofProcess, ofSite, ofKey] = holders.map((holder) => this.#counts.get(holder) ?? 0) as [
-      number,
-      number,
-      number,
-    ];
+    const holders = ["process", `site ${siteId}`, `key ${id}`];
+    const [ofProcess = 0, ofSite = 0, ofKey = 0] = holders.map((holder) => this.#counts.get(holder));
     if (ofKey >= maxPlaces.key) throw noPlaceError(`${ofKey} batches with the API key ${prefix}...`);
     if (ofSite >= maxPlaces.site) throw noPlaceError(`${ofSite} batches of this site`);
     if (ofProcess >= maxPlaces.process) throw noPlaceError(`${ofProcess} batches`);

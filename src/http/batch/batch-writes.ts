@@ -105,12 +105,6 @@ export class BatchWrites {
     return this.#matchFaults.get(index)?.problem;
   }
 
-  /** An intent that is rejected in every state of the site: no record has one of no versions. */
-  get alwaysRejected(): Intent {
-    const resource = (this.#checked[0] as CheckedOperation).resource.name;
-    return { ...this.#base, resource, operation: "delete", id: 1, valuesJson: "{}", ifVersion: [], isOptional: false };
-  }
-
   /** Returns the writes in batches for a transaction. */
   batches(): Iterable<readonly OperationWrite[]> {
     return chunksOf(this.#writes, writesPerBatch);

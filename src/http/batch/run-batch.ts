@@ -20,12 +20,11 @@ import type { SentOperation } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
 import { yieldBetween } from "../../lib/yielding.ts";
 import type { AcceptedOutcome, Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
-import type { AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
+import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes, StoredBatch } from "../../model/engine.ts";
 import { ProblemError, RetryableError } from "../../model/errors.ts";
 import { commitAllMatched } from "../../store/writes/matched-writes.ts";
-import { authorizedIntent } from "../authorization/authorized-intent.ts";
+import { type AuthorizedIntent, authorizedIntent } from "../authorization/authorized-intent.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { idempotencyKeyReusedError } from "../records/idempotency.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { type Faults, rejectionProblem, requestProblem } from "./batch-faults.ts";
 import { BatchWrites, type OperationWrite, type TouchedRecord } from "./batch-writes.ts";
@@ -33,6 +32,7 @@ import { type CheckedOperation, type CheckedWrite, checkOperations } from "./che
 import { type DryDecision, decideDry } from "./dry-decision.ts";
 import { rebuildResults } from "./replay.ts";
 import type { BatchResults, OperationResult } from "./results.ts";
+import { findStoredResponse, storedResponseIn } from "./stored-response.ts";
 
 /** The parts of the server that run batch requests. */
 export type BatchParts = Pick<HttpDependencies, "engine" | "siteViews" | "writeQueue" | "now">;
@@ -79,7 +79,7 @@ export async function runBatch(
   const isWanted = () => !context.request.isAbandoned;
   const { siteViews } = parts;
   const writes = await BatchWrites.prepare(checked, base, { siteViews, siteView: authorized.siteView, isWanted });
-  const results = await new RunningBatch(parts, { authorized, request, checked, writes }).run();
+  const results = await new RunningBatch(parts, { authorized, request, checked, base, writes }).run();
   const counts = isCounted && !results.isReplay ? countResults(results.results) : undefined;
   context.batch = { operations, run: results.run, counts };
   return results;
@@ -104,6 +104,8 @@ interface Work {
   readonly authorized: AuthorizedView;
   readonly request: BatchRequest;
   readonly checked: readonly CheckedOperation[];
+  /** The members that all intents share. */
+  readonly base: AuthorizedIntent;
   readonly writes: BatchWrites;
 }
 
@@ -179,7 +181,8 @@ class RunningBatch {
     for await (const [index, { outcome, checked }] of yieldBetween(rejected))
       faults.set(index, rejectionProblem(outcome, checked));
     if (result?.kind === "committed") return this.#toResults(result.run, outcomes, faults);
-    return result && this.#toReplay(result);
+    const stored = result && storedResponseIn(result);
+    return stored && this.#toReplay(stored);
   }
 
   /** Commits the batches of one attempt. */
@@ -192,21 +195,15 @@ class RunningBatch {
       size += batch.length;
     }
     const replayData = this.#work.request.idempotency ? JSON.stringify(writes.matchFaultsOutside(collected)) : "";
-    return this.#commitBatches(collected, onOutcomes, size, replayData);
+    return this.#parts.writeQueue.commitAtomically(this.#site, collected, onOutcomes, {
+      run: { id: randomText(8), size },
+      idempotency: this.#toIdempotency(replayData),
+    });
   }
 
-  #commitBatches(
-    batches: Iterable<readonly Intent[]>,
-    onOutcomes: OnOutcomes,
-    size: number,
-    replayData: string,
-  ): Promise<AtomicCommitResult> {
+  #toIdempotency(replayData: string): AtomicCommitOptions["idempotency"] {
     const { idempotency } = this.#work.request;
-    const at = this.#parts.now();
-    return this.#parts.writeQueue.commitAtomically(this.#site, batches, onOutcomes, {
-      run: { id: randomText(8), size },
-      ...(idempotency ? { idempotency: { ...idempotency, site: this.#site, at, replayData } } : {}),
-    });
+    return idempotency && { ...idempotency, site: this.#site, at: this.#parts.now(), replayData };
   }
 
   /**
@@ -214,18 +211,15 @@ class RunningBatch {
    * depend on other records.
    */
   async #findReplay(): Promise<BatchResults | undefined> {
-    const { request, writes, checked } = this.#work;
-    if (!request.idempotency || checked.length === 0) return undefined;
-    // No record has one of no versions, so this intent is always rejected, and nothing is stored.
-    const rejected = [[writes.alwaysRejected]];
-    return this.#toReplay(await this.#commitBatches(rejected, () => {}, 1, ""));
+    const { request, base, checked } = this.#work;
+    const [any] = checked;
+    if (!request.idempotency || !any) return undefined;
+    const { writeQueue } = this.#parts;
+    const stored = await findStoredResponse(writeQueue, base, any.resource.name, this.#toIdempotency(""));
+    return stored && this.#toReplay(stored);
   }
 
-  /** Returns undefined for another result than a replay. @throws ProblemError `idempotency-key-reused` */
-  async #toReplay(result: AtomicCommitResult): Promise<BatchResults | undefined> {
-    if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
-    if (result.kind !== "replayed") return undefined;
-    const { stored } = result;
+  async #toReplay(stored: StoredBatch): Promise<BatchResults> {
     const results = await rebuildResults(this.#parts.engine, this.#site, this.#work.checked, stored);
     return { run: stored.run, results, isReplay: true, touched: () => "" };
   }

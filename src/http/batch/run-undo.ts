@@ -14,7 +14,7 @@ import type { Undone } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
 import { chunksOf } from "../../lib/yielding.ts";
 import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
-import type { AtomicCommitOptions, AtomicCommitResult } from "../../model/engine.ts";
+import type { AtomicCommitOptions, StoredBatch } from "../../model/engine.ts";
 import { OutdatedError, ProblemError, RetryableError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import {
@@ -26,8 +26,8 @@ import {
 } from "../../store/writes/undo-plan.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { idempotencyKeyReusedError } from "../records/idempotency.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { findStoredResponse, storedResponseIn } from "./stored-response.ts";
 
 export type UndoParts = Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "now">;
 
@@ -164,8 +164,8 @@ class RunUndo {
       this.#toOptions(outline),
     );
     if (result.kind === "committed") return { outline, run: result.run, notDone, isReplay: false };
-    const replay = toReplay(result);
-    if (replay) return replay;
+    const replay = storedResponseIn(result);
+    if (replay) return toReplay(replay);
     if (reason === "other-epoch") throw new OutdatedError("epoch");
     if (reason === "authorization-changed") throw new OutdatedError("key");
     return undefined;
@@ -176,12 +176,9 @@ class RunUndo {
     if (!this.#request.idempotency) return undefined;
     const { writeQueue, resources, now } = this.#parts;
     const base = authorizedIntent(this.#context, this.#authorized, now());
-    const { name: resource } = resources[0] as Resource;
-    // No record has one of no versions, so this intent is always rejected.
-    const rejected: Intent = { ...base, resource, operation: "delete", id: 1, valuesJson: "{}", ifVersion: [] };
-    const options = this.#toOptions({ records: [], unchanged: 0, skipped: [] });
-    const { siteId } = this.#authorized.siteView;
-    return toReplay(await writeQueue.commitAtomically(siteId, [[rejected]], () => {}, options));
+    const { idempotency } = this.#toOptions({ records: [], unchanged: 0, skipped: [] });
+    const stored = await findStoredResponse(writeQueue, base, (resources[0] as Resource).name, idempotency);
+    return stored && toReplay(stored);
   }
 
   #toOptions(outline: Outline): AtomicCommitOptions {
@@ -219,11 +216,7 @@ class RunUndo {
   }
 }
 
-/** Returns undefined for another result than a replay. @throws ProblemError `idempotency-key-reused` */
-function toReplay(result: AtomicCommitResult): StoredOutline | undefined {
-  if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
-  if (result.kind !== "replayed") return undefined;
-  const { run, replayData, notDone } = result.stored;
+function toReplay({ run, replayData, notDone }: StoredBatch): StoredOutline {
   return { outline: JSON.parse(replayData), run, notDone: notDone.map(({ index }) => index), isReplay: true };
 }
 
