@@ -5,6 +5,7 @@ import type { Listener } from "../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { advanceClockAfterArrival, waitForArrival } from "../support/wire/clock.ts";
 import { echo, startListener, text } from "../support/wire/listener.ts";
 
 const limit = 6;
@@ -52,23 +53,8 @@ afterEach(async () => {
   await Promise.all([listener.stop(0), other.stop(0)]);
 });
 
-/** Waits until everything that was sent has arrived, and then advances the clock by `seconds`. */
-async function advanceClock(seconds: number): Promise<void> {
-  await arrive();
-  for (let second = 0; second < seconds; second++) {
-    jest.advanceTimersByTime(1000);
-    await arrive();
-  }
-}
-
-async function arrive(): Promise<void> {
-  const client = await openClient(other.port);
-  for (let count = 1; count <= 2; count++) {
-    client.send(toRequest("GET / HTTP/1.1"));
-    await client.responses(count);
-  }
-  client.socket.destroy();
-}
+const arrive = () => waitForArrival(other.port);
+const advanceClock = (seconds: number) => advanceClockAfterArrival(other.port, seconds);
 
 /** Opens `count` connections that send `bytes`, one after the other. Clients that request `/large` do not read. */
 async function openAll(count: number, bytes = ""): Promise<WireClient[]> {

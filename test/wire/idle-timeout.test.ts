@@ -8,6 +8,7 @@ import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
+import { advanceClockAfterArrival, waitForArrival } from "../support/wire/clock.ts";
 import { echo, startListener, text } from "../support/wire/listener.ts";
 
 const idleTimeoutSeconds = 10;
@@ -39,24 +40,8 @@ afterEach(async () => {
   releases = [];
 });
 
-/** Waits until everything that was sent has arrived, and then advances the clock by `seconds`. */
-async function advanceClock(seconds: number): Promise<void> {
-  await arrive();
-  for (let second = 0; second < seconds; second++) {
-    jest.advanceTimersByTime(1000);
-    await arrive();
-  }
-}
-
-/** Waits until everything that was sent has arrived: an exchange on another connection ends after it. */
-async function arrive(): Promise<void> {
-  const other = await openClient(listener.port);
-  for (let count = 1; count <= 2; count++) {
-    other.send(toRequest("GET / HTTP/1.1"));
-    await other.responses(count);
-  }
-  other.socket.destroy();
-}
+const arrive = () => waitForArrival(listener.port);
+const advanceClock = (seconds: number) => advanceClockAfterArrival(listener.port, seconds);
 
 /** Returns the number of open descriptors of this process, without descriptors that are being closed. */
 async function descriptors(): Promise<number> {
