@@ -6,7 +6,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { findInSites } from "../../operator/sites/find-in-sites.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { maxSearchLength } from "./parameters.ts";
-import type { FindResponse } from "./types.ts";
+import type { FindResponse } from "./record-types.ts";
 
 export const findActions: readonly Action[] = [["GET", "/operator/find", find]];
 

@@ -13,7 +13,14 @@ import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNu
 import type { OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { idOf, resourceNamed, resourceOf } from "./parameters.ts";
-import type { HistoryEntryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse, WriteResponse } from "./types.ts";
+import type {
+  HistoryEntryInfo,
+  HistoryResponse,
+  RestoreBody,
+  UndoBody,
+  UndoResponse,
+  WriteResponse,
+} from "./record-types.ts";
 
 export function historyActions(imports: OpenImports): readonly Action[] {
   return [

@@ -26,7 +26,7 @@ import type {
   ImportsResponse,
   NewImportBody,
   RunBody,
-} from "./types.ts";
+} from "./record-types.ts";
 
 const list = "/operator/sites/{site}/imports";
 const one = `${list}/{id}`;

@@ -14,7 +14,7 @@ import type {
   RecordResponse,
   RecordsResponse,
   WrittenRecordResponse,
-} from "./types.ts";
+} from "./record-types.ts";
 
 const list = "/operator/sites/{site}/records/{resource}";
 const one = `${list}/{id}`;

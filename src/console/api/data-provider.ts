@@ -8,7 +8,7 @@ import type {
   RecordsResponse,
   WriteResponse,
   WrittenRecordResponse,
-} from "../../admin/api/types.ts";
+} from "../../admin/api/record-types.ts";
 import { translate } from "../text/translate.ts";
 import { callApi } from "./call-api.ts";
 import { sitePath } from "./site-path.ts";

@@ -17,7 +17,7 @@ import {
 } from "@mui/material";
 import { type KeyboardEvent, useEffect, useState } from "react";
 import { Link, useNavigate } from "react-router-dom";
-import type { FoundRecordInfo } from "../../admin/api/types.ts";
+import type { FoundRecordInfo } from "../../admin/api/record-types.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared } from "../shell/site-context.ts";

@@ -1,7 +1,7 @@
 // The requests of the search over all sites.
 
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { FindResponse } from "../../admin/api/types.ts";
+import type { FindResponse } from "../../admin/api/record-types.ts";
 import { callApi } from "../api/call-api.ts";
 
 /**

@@ -1,7 +1,7 @@
 // A table of the fields that a change has changed, each with its old and its new value.
 
 import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
-import type { RecordValues } from "../../admin/api/types.ts";
+import type { RecordValues } from "../../admin/api/record-types.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";

@@ -4,7 +4,7 @@ import ExpandIcon from "@mui/icons-material/ExpandMore";
 import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify } from "react-admin";
-import type { HistoryEntryInfo } from "../../admin/api/types.ts";
+import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { translate } from "../text/translate.ts";
 import { When } from "../text/when.tsx";

@@ -2,7 +2,13 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { HistoryEntryInfo, HistoryResponse, RestoreBody, UndoBody, UndoResponse } from "../../admin/api/types.ts";
+import type {
+  HistoryEntryInfo,
+  HistoryResponse,
+  RestoreBody,
+  UndoBody,
+  UndoResponse,
+} from "../../admin/api/record-types.ts";
 import { callApi } from "../api/call-api.ts";
 import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";

@@ -1,6 +1,6 @@
 // Describes an entry of the history, and names its actor.
 
-import type { HistoryEntryInfo } from "../../admin/api/types.ts";
+import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
 import { useKeys } from "../keys/keys.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { capitalized, toNumber } from "../text/locale.ts";

@@ -2,7 +2,7 @@
 
 import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
-import type { HistoryEntryInfo, UndoResponse } from "../../admin/api/types.ts";
+import type { HistoryEntryInfo, UndoResponse } from "../../admin/api/record-types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { toNumber } from "../text/locale.ts";

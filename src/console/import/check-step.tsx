@@ -2,7 +2,7 @@
 
 import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
-import type { ImportInfo, ImportKind } from "../../admin/api/types.ts";
+import type { ImportInfo, ImportKind } from "../../admin/api/record-types.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";

@@ -1,7 +1,8 @@
 // The choice of a column for each field, with a sample of its values, and warnings about columns that are not imported.
 
 import { Alert, Box, Stack, TextField } from "@mui/material";
-import type { ColumnInfo, FilePreviewResponse, ImportMapping, ResourceInfo } from "../../admin/api/types.ts";
+import type { ColumnInfo, FilePreviewResponse, ImportMapping } from "../../admin/api/record-types.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { fullLabelOf } from "../text/fields.ts";
 import { translate } from "../text/translate.ts";
 import { columnOf, withColumn } from "./mappings.ts";

@@ -10,8 +10,8 @@ import type {
   FilePreviewResponse,
   ImportInfo,
   ImportMapping,
-  ResourceInfo,
-} from "../../admin/api/types.ts";
+} from "../../admin/api/record-types.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";

@@ -1,7 +1,7 @@
 // The choice of the delimiter and the encoding of a CSV file.
 
 import { Stack, TextField } from "@mui/material";
-import type { DialectBody, FilePreviewResponse } from "../../admin/api/types.ts";
+import type { DialectBody, FilePreviewResponse } from "../../admin/api/record-types.ts";
 import { translate } from "../text/translate.ts";
 
 interface DialectChoiceProps {

@@ -20,7 +20,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { HttpError } from "react-admin";
 import { Link, useSearchParams } from "react-router-dom";
-import type { CheckBody, ImportInfo } from "../../admin/api/types.ts";
+import type { CheckBody, ImportInfo } from "../../admin/api/record-types.ts";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useSiteName } from "../shell/site-context.ts";

@@ -2,7 +2,7 @@
 
 import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
-import type { ImportInfo } from "../../admin/api/types.ts";
+import type { ImportInfo } from "../../admin/api/record-types.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";

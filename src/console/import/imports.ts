@@ -10,7 +10,7 @@ import type {
   ImportsResponse,
   NewImportBody,
   RunBody,
-} from "../../admin/api/types.ts";
+} from "../../admin/api/record-types.ts";
 import { callApi, sendBytes } from "../api/call-api.ts";
 import { sitePath } from "../api/site-path.ts";
 

@@ -1,6 +1,7 @@
 // Mappings of columns to fields: suggests one, changes it, reads and writes it as a file, and keeps the last one in the browser for the next file.
 
-import type { FilePreviewResponse, ImportMapping, ResourceInfo } from "../../admin/api/types.ts";
+import type { FilePreviewResponse, ImportMapping } from "../../admin/api/record-types.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 
 /** The key under which the browser keeps a mapping: the IDs of an operator and of a site, and the path of a resource. */
 interface MappingOwner {

@@ -12,7 +12,7 @@ import {
 } from "@mui/material";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ImportKind, ImportRowInfo } from "../../admin/api/types.ts";
+import type { ImportKind, ImportRowInfo } from "../../admin/api/record-types.ts";
 import { OldAndNewValue } from "../history/changed-fields.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useSiteName } from "../shell/site-context.ts";

@@ -3,7 +3,7 @@
 import { Alert, Button, Stack, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { ImportInfo } from "../../admin/api/types.ts";
+import type { ImportInfo } from "../../admin/api/record-types.ts";
 import { UndoDialog } from "../history/undo-dialog.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";

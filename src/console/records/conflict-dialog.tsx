@@ -18,7 +18,8 @@ import {
 } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
 import { useDataProvider, useRefresh } from "react-admin";
-import type { RecordValues, ResourceInfo } from "../../admin/api/types.ts";
+import type { RecordValues } from "../../admin/api/record-types.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
 import { fullLabelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";

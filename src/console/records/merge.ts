@@ -1,6 +1,6 @@
 // Merges a record that two operators have changed: finds the fields that differ, and combines the chosen values.
 
-import type { RecordValues } from "../../admin/api/types.ts";
+import type { RecordValues } from "../../admin/api/record-types.ts";
 import { differences } from "../text/fields.ts";
 
 export type Side = "mine" | "theirs";

@@ -1,6 +1,6 @@
 // The fields of a record, by their dotted paths, such as `Address.Town`: labels for people, values, and the differences of two states.
 
-import type { RecordValues } from "../../admin/api/types.ts";
+import type { RecordValues } from "../../admin/api/record-types.ts";
 
 /** Returns a field's name for people, without its group: `Address line 1` for `Address.AddressLine1`. */
 export function labelOf(path: string): string {

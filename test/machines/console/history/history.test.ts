@@ -1,7 +1,7 @@
 // The entries of the history, from the pages in which the server sends them.
 
 import { expect, test } from "bun:test";
-import type { HistoryEntryInfo } from "../../../../src/admin/api/types.ts";
+import type { HistoryEntryInfo } from "../../../../src/admin/api/record-types.ts";
 import { joinPages } from "../../../../src/console/history/history.ts";
 
 /** Returns an entry of the revisions `first` to `last`. */

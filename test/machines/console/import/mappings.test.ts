@@ -1,7 +1,8 @@
 // The mapping of columns to fields that the page for imports suggests, changes and reads from a file.
 
 import { describe, expect, test } from "bun:test";
-import type { FieldInfo, FilePreviewResponse, ResourceInfo } from "../../../../src/admin/api/types.ts";
+import type { FilePreviewResponse } from "../../../../src/admin/api/record-types.ts";
+import type { FieldInfo, ResourceInfo } from "../../../../src/admin/api/types.ts";
 import {
   columnOf,
   readMappingFile,

@@ -1,0 +1,164 @@
+// The shapes of the console's API for records, their history and imports. types.ts says what the files of shapes have in common.
+
+// Records and their history
+
+export type RecordValues = { readonly [name: string]: string | number | RecordValues };
+
+/** First and last revision of the changes of a request. */
+type RevisionsInfo = { readonly first: number; readonly last: number };
+export type RecordResponse = { readonly record: { readonly ID: number }; readonly version: string };
+export type RecordsResponse = { readonly records: readonly RecordResponse[]; readonly total: number };
+
+export interface WriteResponse {
+  readonly run: string;
+  /** Absent if nothing changed. */
+  readonly revisions?: RevisionsInfo | undefined;
+}
+
+export interface WrittenRecordResponse extends RecordResponse, WriteResponse {}
+
+export type DeletionBody = { readonly ids: readonly (number | string)[] };
+
+export type DeletionResponse = WriteResponse & { readonly deleted: number };
+
+export interface FoundRecordInfo {
+  readonly site: string;
+  readonly resource: string;
+  readonly id: number;
+  readonly name: string;
+  /** The field that equals the text; `ID` for the ID. */
+  readonly field: string;
+}
+
+export interface FindResponse {
+  readonly found: readonly FoundRecordInfo[];
+  /** ID of the site after which to continue; null at the end. */
+  readonly next: number | null;
+}
+
+/** An entry of the history: a single change, or all changes of a run. */
+export interface HistoryEntryInfo {
+  readonly run: string | null;
+  readonly actor: string;
+  readonly at: string;
+  readonly first: number;
+  readonly last: number;
+  readonly counts: Partial<Record<"create" | "update" | "delete", number>>;
+  /** Paths of the resources of the changed records. */
+  readonly resources: readonly string[];
+  /** The last change of the entry. */
+  readonly change: {
+    readonly operation: "create" | "update" | "delete";
+    readonly resource: string;
+    readonly id: number;
+    readonly before: RecordValues | null;
+    readonly after: RecordValues | null;
+  };
+}
+
+export interface HistoryResponse {
+  readonly entries: readonly HistoryEntryInfo[];
+  /** The next page ends before this revision; null if the journal has no earlier entries. */
+  readonly next: number | null;
+  /** The first revision in the journal. */
+  readonly begins: number;
+}
+
+/** Undoes the changes after `since`, through `until`, of the run `run`. */
+export interface UndoBody {
+  readonly since: number;
+  readonly until?: number;
+  readonly run?: string;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+}
+
+/** A record that an undo skips, and the later change that would be lost. */
+interface SkippedRecordInfo extends Pick<FoundRecordInfo, "resource" | "id"> {
+  readonly changed?: { readonly revision: number; readonly actor: string } | undefined;
+}
+
+/** The result of an undo or its dry run: numbers of records, and the first of the records that it skips (`skipped`). */
+export interface UndoResponse extends WriteResponse {
+  readonly deleted: number;
+  readonly restored: number;
+  readonly unchanged: number;
+  readonly skippedCount: number;
+  readonly skipped: readonly SkippedRecordInfo[];
+}
+
+/** By default, the revision before the last change of the record. */
+export type RestoreBody = { readonly revision?: number };
+
+// Imports
+
+export type ImportKind = "created" | "updated" | "unchanged" | "rejected";
+type ImportFormat = "csv" | "json" | "xml";
+
+/** An import, with its state and progress. */
+export interface ImportInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly resource: string;
+  /** Number of parts of the file that have arrived. */
+  readonly parts: number;
+  readonly state: "new" | "checking" | "checked" | "running" | "done" | "failed";
+  readonly size: number;
+  /** Number of bytes of the file that were read so far. */
+  readonly read: number;
+  readonly rows: number;
+  readonly counts: Readonly<Record<ImportKind, number>> | null;
+  readonly skipped: number;
+  readonly isInterrupted: boolean;
+  readonly error: { readonly detail: string; readonly faults: readonly FieldErrorInfo[] } | null;
+  readonly revisions: RevisionsInfo | null;
+  readonly run: string | null;
+  /** The result of an undo: the number of restored records, and of records that it skipped because they were changed again later. */
+  readonly undone: { readonly restored: number; readonly skipped: number } | null;
+  readonly hasRejects: boolean;
+}
+
+type FieldErrorInfo = { readonly field: string; readonly detail: string };
+
+/** A row in the report of a dry run or import. */
+export interface ImportRowInfo {
+  readonly row: number;
+  readonly kind: ImportKind;
+  readonly id: number | null;
+  readonly before: RecordValues | null;
+  readonly after: RecordValues | null;
+  readonly faults: readonly FieldErrorInfo[];
+}
+
+export type ImportsResponse = { readonly imports: readonly ImportInfo[] };
+export type ImportRowsResponse = { readonly rows: readonly ImportRowInfo[]; readonly total: number };
+
+/** The path of a resource, and the name of the file. */
+export type NewImportBody = { readonly resource: string; readonly name: string };
+
+/** The encoding and the delimiter of a CSV file, instead of the detected ones. */
+export type DialectBody = { readonly encoding?: string | undefined; readonly delimiter?: string | undefined };
+export type ColumnInfo = {
+  readonly name: string;
+  readonly field?: string | undefined;
+  readonly samples: readonly string[];
+};
+
+/** The preview of a file: its detected format, and the columns of a CSV file. */
+export interface FilePreviewResponse extends DialectBody {
+  readonly format: ImportFormat;
+  readonly columns?: readonly ColumnInfo[];
+}
+
+/** A mapping in the form of a file for `import --map`. */
+export type ImportMapping = { readonly fields: Readonly<Record<string, unknown>>; readonly skip?: unknown };
+
+/** The options of a dry run, which the import then uses too. */
+export interface CheckBody extends DialectBody {
+  readonly format: ImportFormat;
+  readonly mapping?: ImportMapping | undefined;
+  readonly match?: string | undefined;
+}
+
+/** The rows that the operator excludes from an import: by number (`without`), and by kind. */
+export type RunBody = { readonly without?: readonly number[]; readonly withoutKinds?: readonly ImportKind[] };
