@@ -1,10 +1,11 @@
-// `npm run bench -- --peers`: compares this server with alternatives. Writes `bench/peers.md`.
+// `npm run bench -- --peers`: compares this server with alternatives. Writes `bench/peers.md` and the picture of the README.
 
 import { join } from "node:path";
 import type { Choice } from "../bare.ts";
 import { measure, type Setting } from "../measure.ts";
 import { type Figures, printFigures, writeReport } from "../report.ts";
 import { sampleBrands } from "../scenarios.ts";
+import { drawBars } from "./bars.ts";
 import { express, fastify, hono } from "./by-hand.ts";
 import { directus } from "./directus.ts";
 import { installNode, installPeer } from "./install.ts";
@@ -15,6 +16,8 @@ import { storefront } from "./storefront.ts";
 import { vendure } from "./vendure.ts";
 
 const peers: readonly Peer[] = [hono, fastify, express, jsonServer, vendure, directus];
+/** The servers in the picture of the README: this one, one that a developer would write, and one that needs no code. */
+const pictured = [storefront, fastify, directus];
 const brands = sampleBrands(1000);
 
 interface Started {
@@ -122,4 +125,5 @@ The benchmark checks the responses of every server before each scenario, and aft
       ...notes,
     ],
   });
+  await Bun.write(join(import.meta.dir, "../../docs/images/speed.svg"), drawBars(figures, pictured));
 }

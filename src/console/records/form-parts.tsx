@@ -61,7 +61,7 @@ export function FormToolbar({ onDelete }: FormToolbarProps) {
   const { isSubmitting } = useFormState();
   return (
     <Toolbar sx={toolbarStyle}>
-      {/* It submits the form around it. React-admin then calls the data provider (api/data-provider.ts): `create` in RecordCreate, `update` in RecordEdit. */}
+      {/* It submits the form around it. React-admin then calls the data provider (api/data-provider.ts). */}
       <SaveButton alwaysEnable={!isSubmitting} />
       {onDelete && (
         <Button color="error" startIcon={<DeleteIcon />} onClick={onDelete}>
