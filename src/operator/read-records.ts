@@ -16,6 +16,8 @@ interface RecordQuery {
   readonly sort: { readonly textField: TextFieldPath | undefined; readonly descending: boolean };
   readonly limit: number;
   readonly offset: number;
+  /** The version of the list that the operator has, if any. */
+  readonly known?: string | null;
 }
 
 /** A record, and the version of this state of it. */
@@ -28,6 +30,10 @@ interface RecordPage {
   readonly records: readonly VersionedRecord[];
   /** The number of records on all pages. */
   readonly total: number;
+  /** The version of the whole list. */
+  readonly version: string;
+  /** Whether the operator has this version already; `records` is then empty. */
+  readonly isKnown?: boolean;
 }
 
 /** Maximum words of a search. Further words are ignored. */
@@ -44,7 +50,7 @@ export async function readRecordPage(
   siteViews: SiteViews,
   site: number,
   resource: Resource,
-  { search, sort, limit, offset }: RecordQuery,
+  { search, sort, limit, offset, known }: RecordQuery,
   isWanted: () => boolean,
 ): Promise<RecordPage> {
   const snapshot = await getSnapshot(siteViews, site);
@@ -55,11 +61,13 @@ export async function readRecordPage(
   const filters = words.map((word) => ({ textField: anyField, operator: "contains", values: formsOf(word) }) as const);
   const ids = await selections.select(version, filters, [sort], isWanted);
   if (words.length === 0 && ids.length >= minPreparedRecords) void prepareSearch(selections, version);
+  const found = { total: ids.length, version: versionOf(snapshot.epoch, version.revision) };
+  if (found.version === known) return { ...found, isKnown: true, records: [] };
   const records = ids.slice(offset, offset + limit).flatMap((id) => {
-    const found = version.find(id);
-    return found ? [{ record: JSON.parse(found.json), version: versionOf(snapshot.epoch, found.revision) }] : [];
+    const one = version.find(id);
+    return one ? [{ record: JSON.parse(one.json), version: versionOf(snapshot.epoch, one.revision) }] : [];
   });
-  return { records, total: ids.length };
+  return { ...found, records };
 }
 
 /** Returns the forms that a word can have in a record: `é` is one character or two, with the same look (Unicode Standard Annex 15). */

@@ -7,7 +7,18 @@ export type RecordValues = { readonly [name: string]: string | number | RecordVa
 /** First and last revision of the changes of a request. */
 type RevisionsInfo = { readonly first: number; readonly last: number };
 export type RecordResponse = { readonly record: { readonly ID: number }; readonly version: string };
-export type RecordsResponse = { readonly records: readonly RecordResponse[]; readonly total: number };
+
+/** A page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`, and `limit` is at most 5,000. */
+export interface RecordsResponse {
+  /** The number of records on all pages. */
+  readonly total: number;
+  /** The version of the whole list. If the query has it as `known`, and it is still this one, `records` is empty, and `isKnown` is true. */
+  readonly version: string;
+  readonly isKnown?: boolean | undefined;
+  /** The nearest names, at most five, the nearest first: only if the search finds nothing. A name that stands for itself finds its record. */
+  readonly suggestions?: readonly string[] | undefined;
+  readonly records: readonly RecordResponse[];
+}
 
 export interface WriteResponse {
   readonly run: string;
@@ -16,6 +27,80 @@ export interface WriteResponse {
 }
 
 export interface WrittenRecordResponse extends RecordResponse, WriteResponse {}
+
+/** The last change of a record: who made it, and when. */
+export interface LastChangeInfo {
+  /** As in the history: `console:anna`, or the prefix of a key. */
+  readonly actor: string;
+  /** The name of the operator, or the label of the key; absent if nobody has such a name (any more). */
+  readonly name?: string | undefined;
+  readonly at: string;
+}
+
+/** A record that someone else has changed since the operator saw it. */
+export interface ConflictInfo {
+  readonly id: number;
+  /** The stored record; null if it was deleted. */
+  readonly record: RecordResponse["record"] | null;
+  readonly version: string | null;
+  /** Null if the journal does not have this change any more. */
+  readonly changed: LastChangeInfo | null;
+}
+
+/** Why the values of a record are refused. */
+export type RecordFaultInfo = FieldErrorInfo & { readonly id: number };
+
+/**
+ * The additional members of the problem of a write. Of a single record: `conflicts` has one. Of several records: nothing was stored, `faults` has the
+ * first 500 faults, and `conflicts` the first 100 conflicts. The numbers count all records with one.
+ */
+export interface WriteProblem {
+  readonly faults?: readonly RecordFaultInfo[] | undefined;
+  readonly faultyCount?: number | undefined;
+  readonly conflicts?: readonly ConflictInfo[] | undefined;
+  readonly conflictCount?: number | undefined;
+}
+
+/**
+ * The body of `POST .../records/{resource}/changes`: changes of 1 to 5,000 records, each of another one, stored together or not at all. `version` is the
+ * version that the operator has seen; without it, the change overwrites any version. `values` has only the fields to change.
+ */
+export type ChangesBody = { readonly changes: readonly StagedChange[] };
+export interface StagedChange {
+  readonly id: number;
+  readonly version?: string | undefined;
+  readonly values: RecordValues;
+}
+
+/** The numbers of records that were changed, and that had these values already. */
+export interface ChangesResponse extends WriteResponse {
+  readonly changed: number;
+  readonly unchanged: number;
+}
+
+/**
+ * The body of `POST .../records/{resource}/set-field`: gives one text field the same value in the records `ids`, or in all that `search` finds (an empty
+ * text finds all): at most 50,000. `field` is a path such as `Address.Country`. With `expected`, nothing is stored if another number of records would
+ * be changed, because others have changed what the search finds.
+ */
+export interface SetFieldBody {
+  readonly field: string;
+  readonly value: string;
+  readonly ids?: readonly number[] | undefined;
+  readonly search?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly expected?: number | undefined;
+}
+
+/** Of a dry run, what would be done: `revisions` is absent. */
+export interface SetFieldResponse extends ChangesResponse {
+  /** The number of records of `ids` that do not exist any more. They are left out. */
+  readonly missing: number;
+  /** The names of the first five records that change. */
+  readonly names: readonly string[];
+  /** Why the value is refused; only of a dry run. Otherwise it is the problem `invalid-record`. */
+  readonly faults: readonly FieldErrorInfo[];
+}
 
 export type DeletionBody = { readonly ids: readonly (number | string)[] };
 

@@ -28,11 +28,11 @@ export const recordActions: readonly Action[] = [
 ];
 
 /** Maximum number of records in a page. */
-const maxListed = 1000;
+const maxListed = 5000;
 /** Maximum number of records that one request deletes. */
 const maxDeleted = 1000;
 
-/** Lists a page of records. The query is `?search=&sort=Name&order=desc&limit=25&offset=0`. */
+/** Lists a page of records. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`. */
 async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const { siteViews, query, request } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
@@ -48,6 +48,7 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
     sort: { textField, descending: query.get("order") === "desc" },
     limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
     offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),
+    known: query.get("known"),
   };
   return readRecordPage(siteViews, site.ID, resource, wanted, () => !request.isAbandoned);
 }
