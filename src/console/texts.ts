@@ -34,6 +34,14 @@ export const texts = {
     discard_explain: "What you have typed is not saved.",
     discard: "Discard",
   },
+  /** The list of each page (shell/data-list.tsx). */
+  list: {
+    ascending: "ascending",
+    descending: "descending",
+    sort_by: "Sort by %{field}, %{order}",
+    tick: "Select %{name}",
+    tick_all: "Select all on this page",
+  },
   app: {
     title: "Storefront",
     site: "Shop",

@@ -8,8 +8,8 @@ import {
   FilterForm,
   List,
   Pagination,
+  type RaRecord,
   SearchInput,
-  SimpleList,
   useCreatePath,
   useListContext,
   useRecordContext,
@@ -18,6 +18,7 @@ import {
 } from "react-admin";
 import { matchPath, Link as RouterLink, useLocation } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { EmptyList } from "../shell/empty-list.tsx";
 import { iconOf } from "../shell/icons.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
@@ -112,12 +113,25 @@ function ListBody({ resource }: RecordTableProps) {
   return isNarrow ? <PhoneList resource={resource} /> : <Columns resource={resource} />;
 }
 
+const nameOf = ({ id, Name }: RaRecord) => showInvisible(Name || `#${id}`);
+
+const phoneColumns: readonly DataColumn<RaRecord>[] = [
+  { name: "Name", label: "", isPrimary: true, render: nameOf },
+  { name: "summary", label: "", render: (record) => showInvisible(summaryOf(record)) },
+];
+
 function PhoneList({ resource }: RecordTableProps) {
+  const { data } = useListContext();
+  const createPath = useCreatePath();
+  if (!data) return null;
   return (
-    <SimpleList
-      primaryText={(record) => showInvisible(record.Name)}
-      secondaryText={(record) => showInvisible(summaryOf(record))}
-      rowClick="edit"
+    <DataList
+      label={resource.plural}
+      rows={data}
+      columns={phoneColumns}
+      rowKey={({ id }) => id}
+      nameOf={nameOf}
+      hrefOf={({ id }) => createPath({ resource: resource.path, id, type: "edit" })}
       empty={<NoRecords resource={resource} />}
     />
   );

@@ -1,0 +1,80 @@
+// The styles of data-list.tsx: one rule for all cells, because a style for each cell would take most of the time in which a list is drawn.
+
+import type { SxProps, Theme } from "@mui/material";
+
+/** The styles that tables and cards share. */
+const sharedStyle = (theme: Theme) => ({
+  border: 1,
+  borderColor: "divider",
+  borderRadius: 1,
+  bgcolor: "background.paper",
+  "& input[type=checkbox]": { accentColor: theme.palette.primary.main, width: 16, height: 16, m: 0, cursor: "pointer" },
+  "& .tick label, & .all label": { display: "flex", alignItems: "center", cursor: "pointer" },
+  "& .opener": { color: "inherit", font: "inherit", fontWeight: 500, textAlign: "inherit", textDecoration: "none" },
+  "& .opener:hover": { textDecoration: "underline" },
+  "& .pale": { color: "text.secondary" },
+  "& .ticked": { bgcolor: "action.selected" },
+});
+
+/** The style of the element around the table. */
+export const tableStyle: SxProps<Theme> = [
+  sharedStyle,
+  (theme) => ({
+    overflowX: "auto",
+    "& > table": { width: "100%", borderCollapse: "collapse", fontSize: 14, fontVariantNumeric: "tabular-nums" },
+    "& > table > * > tr > *": {
+      height: 36,
+      px: 1.25,
+      py: 0.5,
+      textAlign: "left",
+      borderBottom: 1,
+      borderColor: "divider",
+      maxWidth: 320,
+      overflowWrap: "break-word",
+    },
+    "& > table > tbody > tr:last-of-type > *": { borderBottom: 0 },
+    "& > table > tbody > tr:hover": { bgcolor: "action.hover" },
+    "& > table > thead > tr > *": {
+      color: "text.secondary",
+      fontWeight: 500,
+      fontSize: 13,
+      whiteSpace: "nowrap",
+    },
+    "& th > button": {
+      ...theme.typography.body2,
+      font: "inherit",
+      color: "inherit",
+      bgcolor: "transparent",
+      border: 0,
+      p: 0,
+      cursor: "pointer",
+    },
+    "& th > button:hover": { color: "text.primary" },
+    "& > table > * > tr > .right": { textAlign: "right" },
+    "& > table > * > tr > .tick": { width: 36, p: 0 },
+    "& .tick label": { height: 36, pl: 1.25, pr: 1 },
+    "& > table > * > tr > .actions": { width: "1%", whiteSpace: "nowrap", textAlign: "right", py: 0 },
+    "& .openable": { cursor: "pointer" },
+  }),
+];
+
+/** The style of the element around the cards. */
+export const cardsStyle: SxProps<Theme> = [
+  sharedStyle,
+  {
+    fontSize: 14,
+    fontVariantNumeric: "tabular-nums",
+    "& .all": { borderBottom: 1, borderColor: "divider" },
+    "& .all label": { gap: 1.5, px: 1.5, minHeight: 44, color: "text.secondary" },
+    "& ul": { listStyle: "none", m: 0, p: 0 },
+    "& li": { display: "flex", alignItems: "flex-start", borderBottom: 1, borderColor: "divider" },
+    "& li:last-of-type": { borderBottom: 0 },
+    "& .tick label": { minHeight: 44, pl: 1.5, pr: 1 },
+    "& .content": { flexGrow: 1, minWidth: 0, py: 1.25, px: 1.5, overflowWrap: "anywhere" },
+    "& .tick + .content": { pl: 0.5 },
+    "& .primary .opener": { display: "block" },
+    "& .fact": { display: "flex", justifyContent: "space-between", gap: 2, color: "text.secondary", mt: 0.25 },
+    "& .fact > span": { minWidth: 0 },
+    "& .actions": { flexShrink: 0, pt: 0.5, pr: 0.5 },
+  },
+];

@@ -1,0 +1,363 @@
+// The one list of the console: a table, or on a phone a card for each row with the same content, tick boxes and actions.
+//
+// A list can be drawn at each key press, so its cells are plain elements: the styles of all of them are one rule of the element around the table, and
+// a row is drawn again only if its object, its tick or the columns have changed. Keep `columns` and the rows the same objects between two renderings.
+
+import { Box, Link } from "@mui/material";
+import { type MouseEvent, memo, type ReactNode, type TableHTMLAttributes, type TdHTMLAttributes, useRef } from "react";
+import { Link as RouterLink } from "react-router-dom";
+import { translate } from "../text/translate.ts";
+import { cardsStyle, tableStyle } from "./data-list-style.ts";
+import { useIsNarrow } from "./theme.ts";
+
+type RowKey = string | number;
+
+export interface DataColumn<Row> {
+  /** Unique among the columns; also the name to sort by. */
+  readonly name: string;
+  /** The heading. Screen readers read it also if `isLabelHidden`. */
+  readonly label: string;
+  readonly isLabelHidden?: boolean;
+  readonly render: (row: Row) => ReactNode;
+  readonly sortable?: boolean;
+  readonly align?: "left" | "right";
+  /** Whether the column names the row: it is a link if rows can be opened, and the first line of a card. */
+  readonly isPrimary?: boolean;
+  /** Further attributes of the cell in the table. */
+  readonly attributes?: (row: Row) => TdHTMLAttributes<HTMLTableCellElement>;
+}
+
+interface Selection {
+  readonly keys: ReadonlySet<RowKey>;
+  readonly onChange: (keys: ReadonlySet<RowKey>) => void;
+}
+
+interface Sort {
+  /** The name of the column. */
+  readonly by: string;
+  readonly isDescending: boolean;
+}
+
+interface DataListProps<Row> {
+  /** Names the list for screen readers. */
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly DataColumn<Row>[];
+  readonly rowKey: (row: Row) => RowKey;
+  /** The name of a row, for the labels of its tick box and its card. */
+  readonly nameOf: (row: Row) => string;
+  /** The address that opens a row, such as `/shop/brands/7`. */
+  readonly hrefOf?: ((row: Row) => string) | undefined;
+  /** Opens a row, instead of an address. */
+  readonly onOpen?: ((row: Row) => void) | undefined;
+  readonly selection?: Selection | undefined;
+  readonly sort?: (Sort & { readonly onSort: (sort: Sort) => void }) | undefined;
+  /** The actions of a row, usually an `ActionMenu`. */
+  readonly actions?: ((row: Row) => ReactNode) | undefined;
+  /** Whether a row is pale, for example because it has expired. */
+  readonly isPale?: ((row: Row) => boolean) | undefined;
+  /** Shown instead of a list without rows. */
+  readonly empty?: ReactNode;
+  /** Further attributes of the table, for example to listen for keys. */
+  readonly table?: TableHTMLAttributes<HTMLTableElement> | undefined;
+}
+
+/** Shows rows as a table, or as cards on a phone. */
+export function DataList<Row>(props: DataListProps<Row>) {
+  const isNarrow = useIsNarrow();
+  const toggle = useToggle(props);
+  const onOpen = useLatest(props.onOpen);
+  if (props.rows.length === 0 && props.empty !== undefined) return props.empty;
+  return isNarrow ? (
+    <Cards {...props} onOpen={onOpen} toggle={toggle} />
+  ) : (
+    <Table {...props} onOpen={onOpen} toggle={toggle} />
+  );
+}
+
+/** Returns a stable function that calls the latest one; undefined if none is given. */
+function useLatest<Row>(act: ((row: Row) => void) | undefined): ((row: Row) => void) | undefined {
+  const latest = useRef(act);
+  latest.current = act;
+  const call = useRef((row: Row) => latest.current?.(row)).current;
+  return act && call;
+}
+
+type Toggle = (key: RowKey, isRange: boolean) => void;
+
+/** Returns a function that ticks or unticks a row; with a range (Shift), also the rows between it and the row before. It is always the same. */
+function useToggle<Row>({ rows, rowKey, selection }: DataListProps<Row>): Toggle {
+  const present = useRef({ rows, rowKey, selection });
+  present.current = { rows, rowKey, selection };
+  const last = useRef<RowKey>(undefined);
+  return useRef<Toggle>((key, isRange) => {
+    const { rows: shown, rowKey: keyOf, selection: selected } = present.current;
+    if (!selected) return;
+    const keys = shown.map(keyOf);
+    const [from, to] = [keys.indexOf(last.current ?? key), keys.indexOf(key)];
+    const range = isRange && from >= 0 ? keys.slice(Math.min(from, to), Math.max(from, to) + 1) : [key];
+    last.current = key;
+    selected.onChange(withKeys(selected.keys, range, !selected.keys.has(key)));
+  }).current;
+}
+
+function withKeys(keys: ReadonlySet<RowKey>, changed: readonly RowKey[], isTicked: boolean): ReadonlySet<RowKey> {
+  const all = new Set(keys);
+  for (const key of changed) {
+    if (isTicked) all.add(key);
+    else all.delete(key);
+  }
+  return all;
+}
+
+type ShapeProps<Row> = DataListProps<Row> & { readonly toggle: Toggle };
+
+function Table<Row>(props: ShapeProps<Row>) {
+  const { label, rows, columns, rowKey, selection, actions, isPale, table } = props;
+  return (
+    <Box sx={tableStyle}>
+      <table aria-label={label} {...table}>
+        <thead>
+          <tr>
+            {selection && (
+              <th className="tick">
+                <TickAll rows={rows} rowKey={rowKey} selection={selection} />
+              </th>
+            )}
+            {columns.map((column) => (
+              <Heading key={column.name} column={column} sort={props.sort} />
+            ))}
+            {actions && <td />}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <TableRow
+              key={rowKey(row)}
+              id={rowKey(row)}
+              row={row as unknown}
+              shape={props as unknown as Shape}
+              isTicked={selection?.keys.has(rowKey(row))}
+              isPale={isPale?.(row)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </Box>
+  );
+}
+
+type Shape = ShapeProps<unknown>;
+
+interface TableRowProps {
+  readonly id: RowKey;
+  readonly row: unknown;
+  readonly shape: Shape;
+  /** Undefined if rows cannot be ticked. */
+  readonly isTicked: boolean | undefined;
+  readonly isPale: boolean | undefined;
+}
+
+/** A row is drawn again only if one of these has changed. The functions of the list may be new ones at each rendering. */
+function isSameRow(before: TableRowProps, after: TableRowProps): boolean {
+  return (
+    before.row === after.row &&
+    before.isTicked === after.isTicked &&
+    before.isPale === after.isPale &&
+    before.shape.columns === after.shape.columns &&
+    before.shape.actions === after.shape.actions
+  );
+}
+
+const TableRow = memo(function TableRow({ id, row, shape, isTicked, isPale }: TableRowProps) {
+  const { columns, nameOf, hrefOf, onOpen, toggle, actions } = shape;
+  const openRow = onOpen && ((event: MouseEvent) => isOnControl(event) || onOpen(row));
+  const look = [isTicked && "ticked", isPale && "pale", onOpen && "openable"].filter(Boolean).join(" ");
+  return (
+    <tr data-key={id} className={look || undefined} onClick={openRow}>
+      {isTicked !== undefined && (
+        <td className="tick">
+          <Tick name={nameOf(row)} id={id} isTicked={isTicked} toggle={toggle} />
+        </td>
+      )}
+      {columns.map((column) => (
+        <td
+          key={column.name}
+          data-column={column.name}
+          className={column.align === "right" ? "right" : undefined}
+          {...column.attributes?.(row)}
+        >
+          {column.isPrimary ? <Opener row={row} hrefOf={hrefOf} onOpen={onOpen} column={column} /> : column.render(row)}
+        </td>
+      ))}
+      {actions && <td className="actions">{actions(row)}</td>}
+    </tr>
+  );
+}, isSameRow);
+
+/** Whether the element of a click, or one around it, does something by itself. Menus and dialogs of a row are elsewhere in the document. */
+function isOnControl({ target, currentTarget }: MouseEvent): boolean {
+  const control = (target as Element).closest("a, button, input, label, select, textarea, .MuiModal-root, .tick");
+  return control !== null || !currentTarget.contains(target as Element);
+}
+
+interface OpenerProps<Row> extends Pick<DataListProps<Row>, "hrefOf" | "onOpen"> {
+  readonly row: Row;
+  readonly column: DataColumn<Row>;
+}
+
+/** The content of the primary column, as a link or button, so that operators without a mouse can open the row. */
+function Opener<Row>({ row, column, hrefOf, onOpen }: OpenerProps<Row>) {
+  if (hrefOf)
+    return (
+      <RouterLink to={hrefOf(row)} className="opener">
+        {column.render(row)}
+      </RouterLink>
+    );
+  if (!onOpen) return column.render(row);
+  return (
+    <Link component="button" className="opener" onClick={() => onOpen(row)}>
+      {column.render(row)}
+    </Link>
+  );
+}
+
+interface HeadingProps<Row> extends Pick<DataListProps<Row>, "sort"> {
+  readonly column: DataColumn<Row>;
+}
+
+function Heading<Row>({ column, sort }: HeadingProps<Row>) {
+  const { name, label, isLabelHidden, sortable, align } = column;
+  const look = align === "right" ? "right" : undefined;
+  if (!sort || !sortable)
+    return (
+      <th scope="col" className={look} aria-label={isLabelHidden ? label : undefined}>
+        {!isLabelHidden && label}
+      </th>
+    );
+  const isSorted = sort.by === name;
+  const isDescending = isSorted && !sort.isDescending;
+  const order = translate(isDescending ? "list.descending" : "list.ascending");
+  return (
+    <th scope="col" className={look} aria-sort={isSorted ? (sort.isDescending ? "descending" : "ascending") : "none"}>
+      <button
+        type="button"
+        aria-label={translate("list.sort_by", { field: label, order })}
+        onClick={() => sort.onSort({ by: name, isDescending })}
+      >
+        {label}
+        <span aria-hidden>{isSorted ? (sort.isDescending ? " ↓" : " ↑") : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+interface TickProps {
+  readonly name: string;
+  readonly id: RowKey;
+  readonly isTicked: boolean;
+  readonly toggle: Toggle;
+}
+
+function Tick({ name, id, isTicked, toggle }: TickProps) {
+  // The label is the area that can be clicked.
+  return (
+    <label>
+      <input
+        type="checkbox"
+        aria-label={translate("list.tick", { name })}
+        checked={isTicked}
+        onChange={({ nativeEvent }) => toggle(id, (nativeEvent as PointerEvent).shiftKey)}
+      />
+    </label>
+  );
+}
+
+interface TickAllProps<Row> extends Pick<DataListProps<Row>, "rows" | "rowKey"> {
+  readonly selection: Selection;
+  /** Beside the tick box. */
+  readonly children?: ReactNode;
+}
+
+/** The tick box of all rows of the page. */
+function TickAll<Row>({ rows, rowKey, selection: { keys, onChange }, children }: TickAllProps<Row>) {
+  const all = rows.map(rowKey);
+  const count = all.filter((key) => keys.has(key)).length;
+  const isAll = count > 0 && count === all.length;
+  return (
+    <label>
+      <input
+        type="checkbox"
+        aria-label={translate("list.tick_all")}
+        checked={isAll}
+        ref={(element) => {
+          if (element) element.indeterminate = count > 0 && !isAll;
+        }}
+        onChange={() => onChange(withKeys(keys, all, !isAll))}
+      />
+      {children}
+    </label>
+  );
+}
+
+/** The rows as cards. The content is that of the table: the columns without a label stand alone, the others after their label. */
+function Cards<Row>(props: ShapeProps<Row>) {
+  const { label, rows, rowKey, selection } = props;
+  return (
+    <Box sx={cardsStyle}>
+      {selection && rows.length > 0 && (
+        <div className="all">
+          <TickAll rows={rows} rowKey={rowKey} selection={selection}>
+            {translate("list.tick_all")}
+          </TickAll>
+        </div>
+      )}
+      <ul aria-label={label}>
+        {rows.map((row) => (
+          <CardOf key={rowKey(row)} row={row} {...props} />
+        ))}
+      </ul>
+    </Box>
+  );
+}
+
+function CardOf<Row>({ row, ...props }: ShapeProps<Row> & { readonly row: Row }) {
+  const { columns, rowKey, nameOf, hrefOf, onOpen, selection, actions, isPale, toggle } = props;
+  const key = rowKey(row);
+  const isTicked = selection?.keys.has(key) ?? false;
+  const facts = columns.filter(({ isPrimary }) => !isPrimary);
+  const look = [isTicked && "ticked", isPale?.(row) && "pale"].filter(Boolean).join(" ");
+  return (
+    <li className={look || undefined} aria-label={nameOf(row)}>
+      {selection && (
+        <div className="tick">
+          <Tick name={nameOf(row)} id={key} isTicked={isTicked} toggle={toggle} />
+        </div>
+      )}
+      <div className="content">
+        {columns.map((column) =>
+          column.isPrimary ? (
+            <div key={column.name} className="primary">
+              <Opener row={row} column={column} hrefOf={hrefOf} onOpen={onOpen} />
+            </div>
+          ) : null,
+        )}
+        {facts.map((column) => (
+          <Fact key={column.name} column={column} row={row} />
+        ))}
+      </div>
+      {actions && <div className="actions">{actions(row)}</div>}
+    </li>
+  );
+}
+
+function Fact<Row>({ column, row }: { readonly column: DataColumn<Row>; readonly row: Row }) {
+  const content = column.render(row);
+  if (content === "" || content === null || content === undefined) return null;
+  return (
+    <div className="fact">
+      {column.label && !column.isLabelHidden && <span className="label">{column.label}</span>}
+      <span>{content}</span>
+    </div>
+  );
+}
