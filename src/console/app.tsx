@@ -2,10 +2,9 @@
 
 import { Button } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
-import type { HttpError } from "react-admin";
 import { RouterProvider } from "react-router-dom";
 import type { SessionInfo } from "../admin/api/types.ts";
-import { setPageOperator } from "./api/call-api.ts";
+import { type HttpError, setPageOperator } from "./api/call-api.ts";
 import { type Declared, loadDeclared } from "./api/declarations.ts";
 import { useServerAccess } from "./api/server-access.ts";
 import { openRouter } from "./frame/router.tsx";

@@ -1,6 +1,5 @@
 // Sends requests to the API of the console, `/operator`. The folder admin/ implements it.
 
-import { HttpError } from "react-admin";
 import { compareClocks } from "../text/server-time.ts";
 import { translate } from "../text/translate.ts";
 import { keyOfChange } from "./change-keys.ts";
@@ -13,6 +12,30 @@ interface Problem {
   readonly errors?: readonly { readonly field: string; readonly detail: string }[];
 }
 
+/** Why a request was not fulfilled: the server rejected it, or could not be reached. */
+export class HttpError extends Error {
+  /** The status of the response; 0 if the server could not be reached. */
+  readonly status: number;
+  readonly body: HttpErrorBody;
+
+  /** @param message for the operator */
+  constructor(message: string, status: number, body: HttpErrorBody = {}) {
+    super(message);
+    this.name = "HttpError";
+    this.status = status;
+    this.body = body;
+  }
+}
+
+interface HttpErrorBody {
+  /** The code of the problem. */
+  readonly code?: string | undefined;
+  /** ID of the signed-in operator, if the request was rejected because its page or link belongs to another operator. */
+  readonly operator?: number | undefined;
+  /** The faults of the fields, by the parts of their paths: `{Address: {Town: message}}`. */
+  readonly errors?: object;
+}
+
 let pageOperator: number | undefined;
 
 /** Sets the operator of this page. Each request names this operator, because another tab may sign in another one. @param operator ID */
@@ -23,7 +46,7 @@ export function setPageOperator(operator: number): void {
 /**
  * Sends a request, and returns the JSON of the response. If the session has ended or belongs to another operator, waits until the operator of this
  * page has signed in again. If the server cannot be reached, a GET waits until it responds again.
- * @throws HttpError with the status, the detail of the problem, and its field errors in the form that react-admin shows at the fields
+ * @throws HttpError with the status, the detail of the problem, and its field errors
  */
 export async function callApi<T>(
   method: string,
@@ -97,7 +120,7 @@ async function sendOnce(path: string, request: RequestInit): Promise<ApiResponse
       text: await response.text(),
     };
   } catch {
-    throw new HttpError(translate("app.unreachable_now"), 0, {});
+    throw new HttpError(translate("app.unreachable_now"), 0);
   }
 }
 

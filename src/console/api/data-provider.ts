@@ -11,6 +11,7 @@ import type {
 } from "../../admin/api/record-types.ts";
 import { translate } from "../text/translate.ts";
 import { callApi } from "./call-api.ts";
+import type { UndoableWrite } from "./records.ts";
 import { sitePath } from "./site-path.ts";
 
 /** A record in the form that react-admin needs: `id` is its ID, `version` its version. */
@@ -30,12 +31,6 @@ interface UpdateParameters {
   readonly id: Identifier;
   readonly data: object;
   readonly previousData?: Partial<ConsoleRecord>;
-}
-
-/** The result of a write, from which it can be undone. */
-export interface UndoableWrite extends WriteResponse {
-  readonly kind: "saved" | "created" | "deleted";
-  readonly count: number;
 }
 
 /**

@@ -2,9 +2,10 @@
 
 import ScienceIcon from "@mui/icons-material/Science";
 import { Alert, Box, Divider, Portal } from "@mui/material";
-import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
+import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification } from "react-admin";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
-import { TitleAnnouncer } from "../shell/page-title.tsx";
+import { Notices } from "../shell/notices.tsx";
+import { keepAnnounced, TitleAnnouncer } from "../shell/page-title.tsx";
 import { findLive } from "../shell/sandboxes.ts";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
@@ -12,7 +13,6 @@ import { AccessNotices } from "./access-notices.tsx";
 import { pagesOf } from "./pages.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 import { SiteChoice } from "./site-choice.tsx";
-import { UndoOffer } from "./undo-offer.tsx";
 import { UnsavedGuard } from "./unsaved-guard.tsx";
 import { ConsoleUserMenu } from "./user-menu.tsx";
 
@@ -29,8 +29,10 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
       <SandboxNotice />
       {children}
       <Portal>
-        <TitleAnnouncer />
-        <UndoOffer />
+        <div ref={keepAnnounced}>
+          <TitleAnnouncer />
+          <Notices />
+        </div>
         <AccessNotices />
       </Portal>
       <FindDialog />
@@ -55,20 +57,13 @@ function SandboxNotice() {
  * Shows notifications. They are outside the element of the page, because open dialogs hide that from screen readers. They do not cover a record's
  * form.
  */
-export function Notices() {
+export function AdminNotices() {
   return (
     <Portal>
       <Notification anchorOrigin={{ vertical: "bottom", horizontal: "left" }} />
     </Portal>
   );
 }
-
-/** Hides the title on a phone, where the bar has no space for it, except for screen readers. */
-const titleStyle = {
-  position: { xs: "absolute", sm: "static" },
-  width: { xs: "1px", sm: "auto" },
-  clipPath: { xs: "inset(50%)", sm: "none" },
-} as const;
 
 function ConsoleAppBar() {
   return (
@@ -79,8 +74,7 @@ function ConsoleAppBar() {
       userMenu={<ConsoleUserMenu />}
       sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}
     >
-      <TitlePortal variantMapping={{ h6: "h1" }} sx={titleStyle} />
-      <Box sx={{ flexGrow: 1, display: { sm: "none" } }} />
+      <Box sx={{ flexGrow: 1 }} />
       <FindButton />
       <SiteChoice />
     </AppBar>

@@ -12,15 +12,15 @@ import { OverviewPage } from "../overview/overview-page.tsx";
 import { RecordTable } from "../records/record-table.tsx";
 import { createAuthProvider } from "../session/session.ts";
 import { iconOf } from "../shell/icons.ts";
+import { reportWrite } from "../shell/notices.tsx";
 import { SiteContext } from "../shell/site-context.ts";
 import { darkTheme, lightTheme } from "../shell/theme.ts";
 import { FirstSite } from "../sites/first-site.tsx";
 import { capitalized } from "../text/locale.ts";
 import { i18nProvider, translate } from "../text/translate.ts";
-import { ConsoleLayout, Notices } from "./layout.tsx";
+import { AdminNotices, ConsoleLayout } from "./layout.tsx";
 import { pagesOf } from "./pages.tsx";
 import { createSiteStore } from "./site-store.ts";
-import { reportWrite } from "./undo-offer.tsx";
 import { UnknownPage, UnknownSite } from "./unknown-page.tsx";
 
 interface FrameProps {
@@ -75,7 +75,7 @@ function SiteFrame({ session, declared, reload }: FrameProps) {
         theme={lightTheme}
         darkTheme={darkTheme}
         layout={ConsoleLayout}
-        notification={Notices}
+        notification={AdminNotices}
         dashboard={OverviewPage}
         catchAll={UnknownPage}
         disableTelemetry

@@ -2,7 +2,7 @@
 
 import { Button, Stack, Typography } from "@mui/material";
 import { Link, useNavigate } from "react-router-dom";
-import { PageTitle } from "../shell/page-title.tsx";
+import { useDocumentTitle } from "../shell/page-title.tsx";
 import { PlainPage } from "../shell/plain-page.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
@@ -23,9 +23,9 @@ export function UnknownSite({ siteName, first }: { readonly siteName: string; re
 /** The page for an unknown address in a site. */
 export function UnknownPage() {
   const siteName = useSiteName();
+  useDocumentTitle(translate("app.unknown_page"));
   return (
     <Stack spacing={2} sx={{ mt: 6, alignItems: "center", textAlign: "center" }}>
-      <PageTitle title={translate("app.title")} />
       <Typography component="h1" variant="h6">
         {translate("app.unknown_page")}
       </Typography>

@@ -3,8 +3,8 @@
 import ExpandIcon from "@mui/icons-material/ExpandMore";
 import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
-import { useNotify } from "react-admin";
 import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
+import { useNotify } from "../shell/notices.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { translate } from "../text/translate.ts";
 import { When } from "../text/when.tsx";
@@ -121,7 +121,7 @@ function RestoreButton({ entry }: { readonly entry: HistoryEntryInfo }) {
   const run = () =>
     restore(resource, id, entry.last).then(
       () => notify(translate("history.restored")),
-      (error) => notify(error.message, { type: "error" }),
+      (error) => notify(error.message, "error"),
     );
   return (
     <Button size="small" onClick={run}>

@@ -2,14 +2,9 @@
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type {
-  HistoryEntryInfo,
-  HistoryResponse,
-  RestoreBody,
-  UndoBody,
-  UndoResponse,
-} from "../../admin/api/record-types.ts";
+import type { HistoryEntryInfo, HistoryResponse, RestoreBody, UndoResponse } from "../../admin/api/record-types.ts";
 import { callApi } from "../api/call-api.ts";
+import { undoChanges } from "../api/records.ts";
 import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";
 
@@ -63,12 +58,8 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
 export function useUndo() {
   const siteName = useSiteName();
   const queries = useQueryClient();
-  return async (
-    { first, last, run }: Pick<HistoryEntryInfo, "first" | "last" | "run">,
-    dryRun: boolean,
-  ): Promise<UndoResponse> => {
-    const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
-    const result = await callApi<UndoResponse>("POST", sitePath(siteName, "/undo"), body);
+  return async (entry: Pick<HistoryEntryInfo, "first" | "last" | "run">, dryRun: boolean): Promise<UndoResponse> => {
+    const result = await undoChanges(siteName, entry, dryRun);
     if (!dryRun) await queries.invalidateQueries();
     return result;
   };

@@ -3,7 +3,6 @@
 import { Alert, Button, Stack, TextField, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { useNotify } from "react-admin";
 import type {
   CheckBody,
   DialectBody,
@@ -12,6 +11,7 @@ import type {
   ImportMapping,
 } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { useNotify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
@@ -173,7 +173,7 @@ function MappingFile({ mapping, onLoad }: MappingFileProps) {
   const notify = useNotify();
   const input = useRef<HTMLInputElement>(null);
   const load = (file: File | null | undefined) => {
-    if (file) readMappingFile(file).then(onLoad, () => notify(translate("import.bad_mapping"), { type: "error" }));
+    if (file) readMappingFile(file).then(onLoad, () => notify(translate("import.bad_mapping"), "error"));
   };
   return (
     <>

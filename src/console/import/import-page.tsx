@@ -18,11 +18,12 @@ import {
 } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import type { HttpError } from "react-admin";
-import { Link, useSearchParams } from "react-router-dom";
 import type { CheckBody, ImportInfo } from "../../admin/api/record-types.ts";
+import type { HttpError } from "../api/call-api.ts";
+import { useAddress } from "../shell/address.ts";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { Link } from "../shell/router.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
@@ -38,11 +39,11 @@ const pollIntervalMs = 400;
 /** The page that imports a file in steps. Its address contains the ID of the import, so that the operator can leave the page or reload it. */
 export function ImportPage() {
   const siteName = useSiteName();
-  const [search, setSearch] = useSearchParams();
+  const [search, setSearch] = useAddress();
   const id = search.get("id") ?? "";
   const chooseAnotherFile = () => {
     if (id) void discardImport(siteName, id).catch(() => {});
-    setSearch({});
+    setSearch({ id: undefined }, "push");
   };
   return (
     <Page title={translate("import.title")}>
@@ -52,7 +53,7 @@ export function ImportPage() {
         <>
           <ImportSteps step={0}>
             <OpenImports />
-            <FileStep onSent={(sent) => setSearch({ id: sent })} />
+            <FileStep onSent={(sent) => setSearch({ id: sent }, "push")} />
           </ImportSteps>
           <ExportCard />
         </>

@@ -34,7 +34,7 @@ export function KeysPage() {
     </Button>
   );
   return (
-    <Page title={translate("keys.title")} explain={translate("keys.explain")} action={make}>
+    <Page title={translate("keys.title")} explain={translate("keys.explain")} actions={make}>
       <QueryResult query={query}>
         {(keys) =>
           keys.length === 0 ? (

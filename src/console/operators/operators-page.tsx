@@ -34,7 +34,7 @@ export function OperatorsPage() {
     </Button>
   );
   return (
-    <Page title={translate("operators.title")} explain={translate("operators.explain")} action={add}>
+    <Page title={translate("operators.title")} explain={translate("operators.explain")} actions={add}>
       <QueryResult query={query}>{(operators) => <OperatorList operators={operators} onOpen={choose} />}</QueryResult>
       <OpenDialog open={open} operators={query.data ?? []} onOpen={setOpen} />
     </Page>

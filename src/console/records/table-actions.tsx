@@ -5,23 +5,23 @@ import CheckedIcon from "@mui/icons-material/CheckBox";
 import UncheckedIcon from "@mui/icons-material/CheckBoxOutlineBlank";
 import ImportIcon from "@mui/icons-material/ImportExport";
 import ColumnsIcon from "@mui/icons-material/ViewWeek";
-import { Box, Button, ListItemIcon, Menu, MenuItem, Stack } from "@mui/material";
+import { Box, Button, ListItemIcon, Menu, MenuItem, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useListContext } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { PhoneTitle } from "../shell/page.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
+import { capitalized } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { useHiddenColumns } from "./columns.ts";
 import { columnLabel } from "./known-fields.tsx";
 
 /** The buttons above a list of records. */
 export function TableActions({ resource }: { readonly resource: ResourceInfo }) {
-  const { path, singular } = resource;
+  const { path, singular, plural } = resource;
   const siteName = useSiteName();
-  const { total, defaultTitle } = useListContext();
+  const { total } = useListContext();
   const isNarrow = useIsNarrow();
   return (
     <Stack
@@ -36,7 +36,9 @@ export function TableActions({ resource }: { readonly resource: ResourceInfo }) 
         justifyContent: "flex-end",
       }}
     >
-      <PhoneTitle title={String(defaultTitle)} />
+      <Typography component="h1" variant="h6">
+        {capitalized(plural)}
+      </Typography>
       <Box sx={{ flexGrow: 1 }} />
       {!isNarrow && (
         <>

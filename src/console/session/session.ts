@@ -1,8 +1,8 @@
 // Signs in with a link, signs out, and reads the present session. Reports the operator to react-admin.
 
-import type { AuthProvider, HttpError } from "react-admin";
+import type { AuthProvider } from "react-admin";
 import type { SessionInfo, SessionResponse, SignInBody } from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
+import { callApi, type HttpError } from "../api/call-api.ts";
 
 const linkInHash = /^#sign-in=([0-9A-Za-z]+)$/;
 

@@ -1,8 +1,7 @@
-// The title of the page, in the frame and in the browser's tab. In the tab, the title of a form that is open over the page comes first.
+// The title of the page in the browser's tab. The title of a form that is open over the page comes first.
 
 import { Box } from "@mui/material";
 import { useEffect } from "react";
-import { Title } from "react-admin";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";
@@ -15,12 +14,6 @@ interface Shown {
 
 const titles = new SharedValue<readonly Shown[]>([]);
 
-/** Shows the title of a page. */
-export function PageTitle({ title }: { readonly title: string }) {
-  useDocumentTitle(title);
-  return <Title title={title} />;
-}
-
 /** Sets the title of the browser's tab while the component is shown. If several components do that, the last one counts. */
 export function useDocumentTitle(title: string): void {
   const siteName = useSiteName();
@@ -30,6 +23,17 @@ export function useDocumentTitle(title: string): void {
     setTitles([...titles.get(), shown]);
     return () => setTitles(titles.get().filter((one) => one !== shown));
   }, [title, siteName]);
+}
+
+/**
+ * Keeps an element announced while a dialog is open: dialogs hide everything else from screen readers, but notices and titles must be read. Use it as
+ * the `ref` of a child of the body.
+ */
+export function keepAnnounced(element: HTMLElement | null): (() => void) | undefined {
+  if (!element) return undefined;
+  const observer = new MutationObserver(() => element.removeAttribute("aria-hidden"));
+  observer.observe(element, { attributeFilter: ["aria-hidden"] });
+  return () => observer.disconnect();
 }
 
 /** Announces the shown page to screen readers, because the browser does not load a new document. */

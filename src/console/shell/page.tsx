@@ -1,48 +1,48 @@
-// The frame of a page other than a list of records: its title, its purpose, and the button for its most frequent action.
+// The frame of a page: its title with a count, its purpose, and the buttons for its most frequent actions.
 
 import { Box, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";
-import { PageTitle } from "./page-title.tsx";
+import { useDocumentTitle } from "./page-title.tsx";
 
 interface PageProps {
   readonly title: string;
+  /** The number of the items on the page, such as `100,000 brands`. */
+  readonly count?: ReactNode;
   /** Purpose of the page, in a sentence. */
-  readonly explain?: string;
-  /** The button for the most frequent action. */
-  readonly action?: ReactNode;
+  readonly explain?: string | undefined;
+  /** The buttons for the most frequent actions. The primary one is the last one. */
+  readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** A page that is not a list of records, with title, purpose and main action. */
-export function Page({ title, explain, action, children }: PageProps) {
+/** A page with its title in one row with its actions, which are below the title on a phone. */
+export function Page({ title, count, explain, actions, children }: PageProps) {
+  useDocumentTitle(title);
   return (
     <Box component="section" sx={{ mt: 2, mb: 4, maxWidth: 1400 }}>
-      <PageTitle title={title} />
       <Stack
-        direction={{ xs: "column", sm: "row" }}
-        spacing={2}
-        sx={{
-          mb: explain || action ? 2 : { xs: 1, sm: 0 },
-          alignItems: { sm: "center" },
-          justifyContent: "space-between",
-        }}
+        direction="row"
+        useFlexGap
+        spacing={1}
+        sx={{ minHeight: 40, mb: explain ? 0.5 : 2, alignItems: "center", flexWrap: "wrap" }}
       >
-        <Box>
-          <PhoneTitle title={title} />
-          {explain && <Typography color="textSecondary">{explain}</Typography>}
-        </Box>
-        {action}
+        <Typography variant="h6" component="h1">
+          {title}
+        </Typography>
+        {count !== undefined && (
+          <Typography component="span" color="textSecondary" sx={{ fontVariantNumeric: "tabular-nums" }}>
+            {count}
+          </Typography>
+        )}
+        <Box sx={{ flexGrow: 1 }} />
+        {actions}
       </Stack>
+      {explain && (
+        <Typography color="textSecondary" sx={{ mb: 2, maxWidth: 800 }}>
+          {explain}
+        </Typography>
+      )}
       {children}
     </Box>
-  );
-}
-
-/** The title of the page on a phone, where the bar has no space for it. It is hidden from screen readers, which read the title in the bar. */
-export function PhoneTitle({ title }: { readonly title: string }) {
-  return (
-    <Typography variant="h6" component="p" aria-hidden sx={{ display: { sm: "none" } }}>
-      {title}
-    </Typography>
   );
 }

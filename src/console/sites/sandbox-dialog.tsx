@@ -2,10 +2,10 @@
 
 import { Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
-import { useNotify } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { useNotify } from "../shell/notices.tsx";
 import { findLive } from "../shell/sandboxes.ts";
 import { useShown } from "../shell/shown.ts";
 import { useDeclared } from "../shell/site-context.ts";
@@ -36,10 +36,10 @@ export function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
       await queryClient.resetQueries();
       // Show the keys of a new sandbox, because a program needs one.
       if (made.isNew && isShown()) navigate(`/${made.site.name}/keys`);
-      else notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), { type: "success" });
+      else notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), "success");
     } catch (error) {
       if (isShown()) throw error;
-      notify((error as Error).message, { type: "error" });
+      notify((error as Error).message, "error");
     }
   }
 

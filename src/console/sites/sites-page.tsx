@@ -28,7 +28,7 @@ export function SitesPage() {
     <Page
       title={translate("sites.title")}
       explain={translate("sites.explain")}
-      action={
+      actions={
         isForAll && (
           <Button
             variant="contained"

@@ -3,10 +3,10 @@
 import WebhookIcon from "@mui/icons-material/Webhook";
 import { Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
-import { useNotify } from "react-admin";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { EmptyList } from "../shell/empty-list.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
+import { useNotify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { translate } from "../text/translate.ts";
@@ -31,7 +31,7 @@ export function WebhooksPage() {
     </Button>
   );
   return (
-    <Page title={translate("webhooks.title")} explain={translate("webhooks.explain")} action={add}>
+    <Page title={translate("webhooks.title")} explain={translate("webhooks.explain")} actions={add}>
       <QueryResult query={query}>
         {(webhooks) =>
           webhooks.length === 0 ? (
@@ -63,10 +63,10 @@ function useTasks(onOpen: (open: OpenWebhook) => void) {
     try {
       if (task !== "test") return void (await actions[task](id));
       const { status, fault } = await actions.test(id);
-      if (fault) notify(translate("webhooks.test_bad", { fault }), { type: "error" });
-      else notify(translate("webhooks.test_good", { status: status ?? "" }), { type: "success" });
+      if (fault) notify(translate("webhooks.test_bad", { fault }), "error");
+      else notify(translate("webhooks.test_good", { status: status ?? "" }), "success");
     } catch (error) {
-      notify((error as Error).message, { type: "error" });
+      notify((error as Error).message, "error");
     }
   };
 }
@@ -83,7 +83,7 @@ function OpenDialog({
   const close = () => onOpen(undefined);
   const showSecret = async (made: Promise<{ readonly secret: string; readonly isResolved?: boolean }>) => {
     const { secret, isResolved = true } = await made;
-    if (!isResolved) notify(translate("webhooks.unresolved"), { type: "warning" });
+    if (!isResolved) notify(translate("webhooks.unresolved"), "warning");
     // In a timeout, so that the dialog that asked for the secret closes first.
     setTimeout(() => onOpen({ kind: "secret", secret }));
   };

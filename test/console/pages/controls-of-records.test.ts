@@ -59,7 +59,7 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
     "Overview",
   ]) {
     await view.follow(item);
-    await page.locator("header h1", { hasText: item }).waitFor();
+    await page.locator("#main-content h1", { hasText: item }).waitFor();
   }
   await page.getByRole("button", { name: "Skip to content" }).focus();
   await page.keyboard.press("Enter");
@@ -212,7 +212,7 @@ test("a record is created, changed, shown with its history, restored and deleted
   await click("Restore this state");
   await said("Restored");
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 100" } });
-  await page.getByRole("button", { name: "Undo", exact: true }).first().click();
+  await page.locator(".MuiDrawer-root").getByRole("button", { name: "Undo", exact: true }).first().click();
   await choose("Cancel");
   await page.getByRole("tab", { name: "Details" }).click();
   await click("Delete");

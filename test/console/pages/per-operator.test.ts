@@ -205,7 +205,7 @@ test("an operator of one shop sees only this shop, also at addresses of other sh
     await dora.page.getByText("There is no shop shop").waitFor();
   }
   await dora.show("outlet/operators");
-  await dora.page.getByText("There is nothing at this address").waitFor();
+  await dora.page.getByRole("heading", { name: "There is nothing at this address" }).waitFor();
   await dora.show("outlet/sites");
   expect(await dora.button(/New shop|Remove/).count()).toBe(0);
   await dora.page.keyboard.press("Control+k");

@@ -42,10 +42,10 @@ const recorder = `(names) => {
     const name = element.tagName === "OPTION" ? labelOf(select) + ": " + element.text : labelOf(element);
     // Every column of a file can become every field: too many choices.
     if (select && [...select.options].some(({ text }) => text === "not imported")) return "";
-    const menu = element.closest(".MuiSnackbar-root, .MuiPopover-root, .MuiPopper-root");
+    const menu = element.closest("[data-notices], .MuiPopover-root, .MuiPopper-root");
     const frame = element.closest("header, .skip-nav-button, [class*=RaSidebar], [class*=RaMenu-]");
     // The tables of all resources are alike.
-    const title = document.querySelector("header h1")?.innerText.replace(/^(Brands|Order statuses|Locations)$/, "Records");
+    const title = document.querySelector("#main-content h1")?.innerText.replace(/^(Brands|Order statuses|Locations)$/, "Records");
     if (title) lastTitle = title;
     // Between two pages the title is missing, and a control that is used then belongs to the previous page.
     return menu ? "Menu: " + plain(name) : frame ? plain(name) : title || isUsed ? lastTitle + ": " + plain(name) : "";

@@ -1,0 +1,133 @@
+// Short notices at the bottom of the page: what an action did, and the offer to undo a write of records.
+
+import { Alert, Button, Stack } from "@mui/material";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { type UndoableWrite, undoChanges } from "../api/records.ts";
+import { SharedValue, useSharedValue } from "../api/shared-value.ts";
+import { translate } from "../text/translate.ts";
+import { useSiteName } from "./site-context.ts";
+
+type NoticeKind = "success" | "info" | "warning" | "error";
+
+interface Notice {
+  readonly number: number;
+  readonly text: string;
+  readonly kind: NoticeKind;
+  /** The write that the notice offers to undo. */
+  readonly write?: UndoableWrite;
+}
+
+/** The notices, in the order in which they are shown: the newest one is at the bottom. */
+const notices = new SharedValue<readonly Notice[]>([]);
+
+/** Maximum number of notices that are shown at the same time. The oldest ones disappear. */
+const maxShown = 3;
+
+let lastNumber = 0;
+
+function show(notice: Omit<Notice, "number">): void {
+  const number = ++lastNumber;
+  // An earlier write can be undone in the history. Two offers would be mistaken for each other.
+  const others = notice.write ? notices.get().filter(({ write }) => !write) : notices.get();
+  notices.set([...others, { ...notice, number }].slice(-maxShown));
+}
+
+function close(number: number): void {
+  notices.set(notices.get().filter((one) => one.number !== number));
+}
+
+/** Shows a notice. @param kind `info` by default */
+function notify(text: string, kind: NoticeKind = "info"): void {
+  show({ text, kind });
+}
+
+/** Returns a function that shows a notice. The function is always the same one, so effects may depend on it. */
+export function useNotify(): typeof notify {
+  return notify;
+}
+
+/** Says what a write did, and offers to undo it. @param text by default, a sentence for the kind of the write */
+export function reportWrite(write: UndoableWrite, text?: string): void {
+  const { kind, count, revisions } = write;
+  const said = text ?? translate(`record.${revisions ? kind : "unchanged"}`, { smart_count: count });
+  show({ text: said, kind: "success", ...(revisions ? { write } : {}) });
+}
+
+/** Shows the notices. They end with the site that they belong to. */
+export function Notices() {
+  const shown = useSharedValue(notices);
+  const siteName = useSiteName();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another site begins without notices, since an undo would not belong to it
+  useEffect(() => () => notices.set([]), [siteName]);
+  return (
+    <Stack data-notices spacing={1} sx={placeStyle}>
+      {shown.map((notice) => (
+        <OneNotice key={notice.number} notice={notice} />
+      ))}
+    </Stack>
+  );
+}
+
+/** At the bottom left, above dialogs; on a phone above the buttons of a form, which are at the bottom of the screen. */
+const placeStyle = {
+  position: "fixed",
+  zIndex: "snackbar",
+  left: { xs: 8, sm: 24 },
+  right: { xs: 8, sm: "auto" },
+  bottom: { xs: 80, sm: 24 },
+  maxWidth: { sm: 560 },
+  "@media print": { display: "none" },
+} as const;
+
+/** Milliseconds for which a notice is shown; while the pointer or the focus is on it, it stays. */
+const [shortMs, longMs] = [6000, 10_000];
+
+function OneNotice({ notice: { number, text, kind, write } }: { readonly notice: Notice }) {
+  const [isKept, setKept] = useState(false);
+  const lasts = write || kind === "error" ? longMs : shortMs;
+  useEffect(() => {
+    if (isKept) return;
+    const timer = setTimeout(() => close(number), lasts);
+    return () => clearTimeout(timer);
+  }, [isKept, lasts, number]);
+  return (
+    <Alert
+      variant="filled"
+      severity={kind}
+      onClose={() => close(number)}
+      action={write && <UndoButton write={write} number={number} />}
+      onMouseEnter={() => setKept(true)}
+      onMouseLeave={() => setKept(false)}
+      onFocus={() => setKept(true)}
+      onBlur={() => setKept(false)}
+      sx={{ overflowWrap: "anywhere", boxShadow: 3 }}
+    >
+      {text}
+    </Alert>
+  );
+}
+
+function UndoButton({ write: { run, revisions }, number }: { readonly write: UndoableWrite; readonly number: number }) {
+  const siteName = useSiteName();
+  const queries = useQueryClient();
+  const [isBusy, setBusy] = useState(false);
+  async function undo() {
+    if (!revisions || isBusy) return;
+    setBusy(true);
+    try {
+      const { skipped } = await undoChanges(siteName, { ...revisions, run }, false);
+      await queries.invalidateQueries();
+      if (skipped.length > 0) notify(translate("record.undo_skipped"), "error");
+      else notify(translate("record.undone"), "success");
+    } catch (error) {
+      notify((error as Error).message, "error");
+    }
+    close(number);
+  }
+  return (
+    <Button color="inherit" size="small" onClick={undo}>
+      {translate("general.undo")}
+    </Button>
+  );
+}
