@@ -1,12 +1,16 @@
-// Records the traffic of the server in the last hour, for the overview of the console: a point for every 20 seconds, derived from the metrics.
+// Records the traffic of the server for the overview of the console, derived from the metrics: the last hour in points of 20 seconds, and the last day
+// in points of 5 minutes.
 
 import type { MetricsSample, MetricValue } from "../lib/metrics.ts";
 import type { TrafficPointInfo } from "./api/types.ts";
 
-/** Milliseconds between two points. */
+/** Milliseconds between two points of the last hour. */
 const pointIntervalMs = 20_000;
-/** Maximum number of points: an hour. */
+/** Maximum number of these points. */
 const maxPoints = 180;
+/** Milliseconds between two points of the last day, and the maximum number of them. */
+const dayIntervalMs = 300_000;
+const maxDayPoints = 288;
 
 /** The traffic in one interval. */
 interface TrafficPoint extends Omit<TrafficPointInfo, "at"> {
@@ -23,13 +27,14 @@ interface Totals {
   readonly durations: ReadonlyMap<number, number>;
 }
 
-/** The points of the last hour. Adds one every 20 seconds, until `stop` is called. */
+/** The points of the last hour and of the last day. Reads the metrics every 20 seconds, until `stop` is called. */
 export class TrafficHistory {
   readonly #samples: () => Promise<readonly MetricsSample[]>;
   readonly #now: () => number;
-  readonly #points: TrafficPoint[] = [];
+  readonly #hour = new Series(pointIntervalMs, maxPoints);
+  readonly #day = new Series(dayIntervalMs, maxDayPoints);
   readonly #timer: NodeJS.Timeout;
-  #last: { readonly at: number; readonly totals: Totals } | undefined;
+  #requests = 0;
 
   constructor(samples: () => Promise<readonly MetricsSample[]>, now: () => number) {
     this.#samples = samples;
@@ -39,25 +44,52 @@ export class TrafficHistory {
     void this.addPoint().catch(() => {});
   }
 
-  /** The points, the oldest first. */
+  /** The points of the last hour, the oldest first. */
   get points(): readonly TrafficPoint[] {
-    return this.#points;
+    return this.#hour.points;
+  }
+
+  /** The points of the last day, the oldest first. */
+  get dayPoints(): readonly TrafficPoint[] {
+    return this.#day.points;
   }
 
   /** Adds a point for the time since the last call. A timer calls it every 20 seconds. */
   async addPoint(): Promise<void> {
     const totals = totalsOf((await this.#samples()).flat());
     const at = this.#now();
-    const before = this.#last;
-    this.#last = { at, totals };
-    // The first call, or counts that decreased because a process was killed before it sent its counts: add no point.
-    if (!before || totals.requests < before.totals.requests || at <= before.at) return;
-    this.#points.push(toPoint(before.totals, totals, before.at, at));
-    if (this.#points.length > maxPoints) this.#points.shift();
+    // Counts decrease if a process was killed before it sent its counts. No point then has the time in which they were lost.
+    const isLost = totals.requests < this.#requests;
+    this.#requests = totals.requests;
+    for (const series of [this.#hour, this.#day]) series.add(at, totals, isLost);
   }
 
   stop(): void {
     clearInterval(this.#timer);
+  }
+}
+
+/** The latest points, each for the time since the point before it. */
+class Series {
+  readonly points: TrafficPoint[] = [];
+  readonly #intervalMs: number;
+  readonly #maxPoints: number;
+  #last: { readonly at: number; readonly totals: Totals } | undefined;
+
+  constructor(intervalMs: number, max: number) {
+    this.#intervalMs = intervalMs;
+    this.#maxPoints = max;
+  }
+
+  /** Adds a point if the interval has passed. @param isLost whether the counts decreased: then the time since the last point is omitted */
+  add(at: number, totals: Totals, isLost: boolean): void {
+    const last = this.#last;
+    // Half a sample less than the interval, because a timer is not exact.
+    if (last && !isLost && at > last.at && at - last.at < this.#intervalMs - pointIntervalMs / 2) return;
+    this.#last = { at, totals };
+    if (!last || isLost || at <= last.at) return;
+    this.points.push(toPoint(last.totals, totals, last.at, at));
+    if (this.points.length > this.#maxPoints) this.points.shift();
   }
 }
 

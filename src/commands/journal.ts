@@ -1,20 +1,21 @@
 // The commands `journal` and `journal prune`.
 
 import { Command, Option } from "commander";
-import { toCsvRow } from "../formats/csv.ts";
 import { escapeControls } from "../lib/text.ts";
 import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
-import { type EntryFilter, followEntries, isSelected, readEntries } from "../operator/journal/journal-entries.ts";
+import { nameOf, toHistoryCsv, withoutDigest } from "../operator/journal/history-csv.ts";
+import { followEntries, readEntries, selectEntries } from "../operator/journal/journal-entries.ts";
 import type { JournalPoint } from "../operator/journal/journal-points.ts";
 import { pruneJournals } from "../operator/journal/prune-journals.ts";
+import { listKeyLabels } from "../operator/sites/keys.ts";
 import { getSite, listSites } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, parseId, withCommonOptions } from "./shared/options.ts";
-import { printAll, printMessage, printResult, printText, toTable } from "./shared/output.ts";
+import { printAll, printMessage, printResult, toTable } from "./shared/output.ts";
 import { parsePoint, parsePrunePoint, revisionSince, revisionUntil } from "./shared/points.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
@@ -47,7 +48,10 @@ export function journalCommand(): Command {
     .option("--until <point>", "show only the changes up to and including this revision, time or age")
     .option("--resource <name>", "only changes to this kind of record, such as brands")
     .option("--id <number>", "only changes to records with this ID", parseId)
-    .option("--actor <name>", "only changes by this actor, such as operator:anna or the prefix of a key")
+    .option(
+      "--actor <name>",
+      "only changes by this person or actor, such as anna, operator:anna or the prefix of a key",
+    )
     .option("--run <id>", "only the changes of this run")
     .addOption(
       new Option(
@@ -55,13 +59,14 @@ export function journalCommand(): Command {
         "print new changes as they are made, until Ctrl-C; with --since, first the changes since then",
       ).conflicts("until"),
     )
-    .addOption(new Option("--csv", "print CSV with a header row").conflicts("json"))
+    .addOption(new Option("--csv", "print CSV, one row for each changed field").conflicts("json"))
     .addHelpText(
       "after",
       `
 Each line holds the revision, time (UTC), actor, operation, resource, ID and name of the record,
 and the ID that all changes of one command share (its run), separated by tabs.
-With --csv, these are columns.
+With --csv, each changed field is a row, with its value before and after the change. A value that a spreadsheet could
+run as a formula has an apostrophe before it.
 With --json, each line is a JSON object with the record after and before the change as well.`,
     )
     .enablePositionalOptions()
@@ -78,8 +83,8 @@ async function showJournal(options: JournalFlags): Promise<void> {
     const { id, actor, run, follow: isFollowed } = options;
     const range = await readRange(engine, site, { since, until }, isFollowed);
     const entries = selectEntries(range, { resource: resource?.name, id, actor, run });
-    if (options.csv && !printText(toCsvRow(csvColumns))) return;
-    await printAll(options.csv ? csvRows(entries) : formatEntries(entries, options.json ? toJsonLine : toLine));
+    if (options.csv) await printAll(toHistoryCsv(entries, await listKeyLabels(engine, site)));
+    else await printAll(formatEntries(entries, options.json ? toJsonLine : toLine));
   });
 }
 
@@ -159,10 +164,6 @@ async function* follow(engine: Engine, site: number, since: number | undefined):
   printMessage("the site was removed");
 }
 
-async function* selectEntries(entries: AsyncIterable<JournalEntry>, filter: EntryFilter): AsyncGenerator<JournalEntry> {
-  for await (const entry of entries) if (isSelected(entry, filter)) yield entry;
-}
-
 function getAnyResource(name: string): Resource {
   const found = allResources.find((resource) => resource.path === name || resource.name === name);
   if (found) return found;
@@ -177,30 +178,12 @@ async function* formatEntries(
 }
 
 function toLine({ revision, at, actor, operation, resource, id, body, run }: JournalEntry): string {
-  const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, JSON.stringify(nameIn(body))];
+  const name = JSON.stringify(nameOf(JSON.parse(body)));
+  const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, name];
   return [...shown, ...(run === null ? [] : [run])].join("\t");
-}
-
-const csvColumns = ["revision", "time", "actor", "operation", "resource", "id", "name", "run"];
-
-async function* csvRows(entries: AsyncIterable<JournalEntry>): AsyncGenerator<string> {
-  for await (const { revision, at, actor, operation, resource, id, body, run } of entries)
-    yield toCsvRow([revision, new Date(at).toISOString(), actor, operation, resource, id, nameIn(body), run ?? ""]);
-}
-
-/** Returns the text by which a person recognizes the record: its name, the prefix of a key, or the URL of a webhook. */
-function nameIn(body: string): string {
-  const { Name, Prefix, URL: url = "" } = JSON.parse(body);
-  return Name ?? Prefix ?? url;
 }
 
 function toJsonLine({ at, body, before, ...entry }: JournalEntry): string {
   const records = { record: withoutDigest(body), before: before === null ? null : withoutDigest(before) };
   return JSON.stringify({ ...entry, at: new Date(at).toISOString(), ...records });
-}
-
-/** Returns the record without the digest of a key, which only the server needs. */
-function withoutDigest(body: string): object {
-  const { Digest: _, ...shown } = JSON.parse(body);
-  return shown;
 }

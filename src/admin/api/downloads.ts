@@ -1,6 +1,8 @@
 // Responses that are files to download.
 
+import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { WireRequest } from "../../wire/request.ts";
 import type { FileContent } from "../action-routes.ts";
 
 /** Maximum bytes of a file in a response. */
@@ -15,6 +17,38 @@ export function tooLargeError(what: string): ProblemError {
     "too-large",
     `${what} is larger than ${maxDownloadBytes / 1024 ** 2} MiB; use the command line`,
   );
+}
+
+/** Limits the files that are made at once to two. The others wait. */
+const semaphore = new Semaphore(2);
+
+/** Minimum length of a part of a file, in UTF-16 units, apart from the last part. */
+const minPartLength = 1 << 16;
+
+/**
+ * Returns the texts of a file in parts. Ends early if the client has gone.
+ * @param what the file, as the subject of a sentence
+ * @throws ProblemError `too-large`
+ */
+export function collectFile(texts: AsyncIterable<string>, request: WireRequest, what: string): Promise<Buffer[]> {
+  return semaphore.run(async () => {
+    const parts: Buffer[] = [];
+    let [size, text] = [0, ""];
+    const addPart = () => {
+      const part = Buffer.from(text);
+      [size, text] = [size + part.length, ""];
+      if (size > maxDownloadBytes) throw tooLargeError(what);
+      parts.push(part);
+    };
+    if (request.isAbandoned) return parts;
+    for await (const next of texts) {
+      if (request.isAbandoned) return parts;
+      text += next;
+      if (text.length >= minPartLength) addPart();
+    }
+    addPart();
+    return parts;
+  });
 }
 
 /** Returns a response that the browser saves as a file. In its name, unusual characters become `_`. */

@@ -1,17 +1,24 @@
 // The history of a site: lists its changes, undoes them, and restores single records.
 
-import { parseNumber } from "../../http/common/parameters.ts";
+import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
+import { parseTime } from "../../lib/text.ts";
+import type { JournalEntry } from "../../model/change.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
 import { type HistoryEntry, readHistory } from "../../operator/journal/history.ts";
-import { revisionsOf } from "../../operator/journal/journal-entries.ts";
+import { toHistoryCsv } from "../../operator/journal/history-csv.ts";
+import { type EntryFilter, readEntries, revisionsOf, selectEntries } from "../../operator/journal/journal-entries.ts";
+import { resolveRevision } from "../../operator/journal/journal-points.ts";
 import { restoreRecord } from "../../operator/journal/restore-record.ts";
 import { undo } from "../../operator/journal/undo.ts";
+import { listKeyLabels } from "../../operator/sites/keys.ts";
 import { allResources } from "../../resources/all.ts";
-import type { Action, ActionContext } from "../action-routes.ts";
+import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNumber } from "../json-body.ts";
 import type { OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
+import { collectFile, mediaTypes, toFile } from "./downloads.ts";
 import { idOf, resourceNamed, resourceOf } from "./parameters.ts";
 import type {
   HistoryEntryInfo,
@@ -25,30 +32,80 @@ import type {
 export function historyActions(imports: OpenImports): readonly Action[] {
   return [
     ["GET", "/operator/sites/{site}/history", listEntries],
+    ["GET", "/operator/sites/{site}/history/export", downloadEntries],
     ["POST", "/operator/sites/{site}/undo", (call) => undoChanges(call, imports)],
     ["POST", "/operator/sites/{site}/records/{resource}/{id}/restore", restore],
   ];
 }
 
 /**
- * Lists the changes before a revision, the latest first. The query is `?before=&limit=&resource=brands&id=&actor=&run=&single=1`. With `single`, the
- * changes of a run are not grouped.
+ * Lists the changes before a revision, the latest first. The query is
+ * `?from=&to=&resource=brands&id=&kind=update&actor=&run=&before=&limit=&single=1`. With `single`, the changes of a run are not grouped.
  */
 async function listEntries(call: ActionContext): Promise<HistoryResponse> {
   const { query, engine } = call;
   const site = await call.site();
-  const numberIn = (name: string) => parseNumber(query, name, { min: 1, byDefault: undefined });
-  const path = query.get("resource");
+  const filter = filterIn(query);
+  const limit = parseNumber(query, "limit", { min: 1, max: 200, byDefault: 50 });
+  const before = parseNumber(query, "before", { min: 1, byDefault: undefined });
+  const { since, until = Number.POSITIVE_INFINITY } = await rangeIn(call, site.ID);
   const page = await readHistory(engine, site.ID, {
-    before: numberIn("before"),
-    limit: parseNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }),
-    resource: path === null ? undefined : resourceNamed(path).name,
-    id: numberIn("id"),
-    actor: query.get("actor") ?? undefined,
-    run: query.get("run") ?? undefined,
+    ...filter,
+    since,
+    before: Math.min(before ?? Number.POSITIVE_INFINITY, until + 1),
+    limit,
     isGrouped: !query.has("single"),
   });
   return { ...page, next: page.next ?? null, entries: page.entries.map(toHistoryEntryInfo) };
+}
+
+/** Returns the changes that `listEntries` lists, the earliest first, as CSV with a byte order mark, so that Excel reads it as UTF-8. */
+async function downloadEntries(call: ActionContext): Promise<FileContent> {
+  const { query, engine, request } = call;
+  const site = await call.site();
+  const filter = filterIn(query);
+  const entries = selectEntries(readEntries(engine, site.ID, await rangeIn(call, site.ID)), filter);
+  const texts = toHistoryCsv(entries, await listKeyLabels(engine, site.ID));
+  const parts = await collectFile(texts, request, "the history");
+  const byteOrderMark = Buffer.from("\ufeff");
+  return toFile([byteOrderMark, ...parts], `${mediaTypes.csv}; charset=utf-8`, `${site.Name}-history.csv`);
+}
+
+const kinds: readonly JournalEntry["operation"][] = ["create", "update", "delete"];
+
+/** Reads which changes a query selects, apart from their time. @throws ProblemError `bad-request`, `not-found` for an unknown resource */
+function filterIn(query: URLSearchParams): EntryFilter {
+  const [path, kind] = [parseSingle(query, "resource"), parseSingle(query, "kind")];
+  const operation = kinds.find((one) => one === kind);
+  if (kind !== undefined && !operation)
+    throw new ProblemError("bad-request", `\`kind\` must be one of ${kinds.join(", ")}`);
+  return {
+    resource: path === undefined ? undefined : resourceNamed(path).name,
+    id: parseNumber(query, "id", { min: 1, byDefault: undefined }),
+    operation,
+    actor: parseSingle(query, "actor"),
+    run: parseSingle(query, "run"),
+  };
+}
+
+/**
+ * Returns the revisions of the changes from the time `from` until before the time `to`: after `since`, up to and including `until`.
+ * @throws ProblemError `bad-request`
+ */
+async function rangeIn({ query, engine }: ActionContext, site: number): Promise<{ since?: number; until?: number }> {
+  const [from, to] = [timeIn(query, "from"), timeIn(query, "to")];
+  return {
+    ...(from === undefined ? {} : { since: await resolveRevision(engine, site, { at: from }) }),
+    ...(to === undefined ? {} : { until: await resolveRevision(engine, site, { at: to }) }),
+  };
+}
+
+function timeIn(query: URLSearchParams, name: string): number | undefined {
+  const text = parseSingle(query, name);
+  if (text === undefined) return undefined;
+  const at = parseTime(text);
+  if (Number.isSafeInteger(at)) return at;
+  throw new ProblemError("bad-request", `\`${name}\` must be a time such as 2026-01-31T12:00:00Z`);
 }
 
 /** The range of a revision in a body. 0 is the state before the first change. */

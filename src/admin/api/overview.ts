@@ -1,5 +1,7 @@
 // The overview of a site, which operators see first: whether all is well. And the traffic of the server.
 
+import { parseSingle } from "../../http/common/parameters.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { isEndingSoon, listKeys } from "../../operator/sites/keys.ts";
 import { summarizeSite } from "../../operator/sites/sites.ts";
 import { listWebhooks } from "../../operator/webhooks/webhook-list.ts";
@@ -9,13 +11,17 @@ import type { OverviewResponse, TrafficResponse } from "./types.ts";
 
 export function overviewActions(traffic: TrafficHistory): readonly Action[] {
   return [
-    ["GET", "/operator/traffic", async () => showTraffic(traffic), "operators of all sites"],
+    ["GET", "/operator/traffic", async (call) => showTraffic(traffic, call), "operators of all sites"],
     ["GET", "/operator/sites/{site}/overview", overview],
   ];
 }
 
-function showTraffic({ points }: TrafficHistory): TrafficResponse {
-  return { points: points.map((point) => ({ ...point, at: toTime(point.at) })) };
+/** Shows the traffic of the last hour in points of 20 seconds, or with `?span=day` that of the last day in points of 5 minutes. */
+function showTraffic({ points, dayPoints }: TrafficHistory, { query }: ActionContext): TrafficResponse {
+  const span = parseSingle(query, "span") ?? "hour";
+  if (span !== "hour" && span !== "day") throw new ProblemError("bad-request", "`span` must be hour or day");
+  const shown = span === "hour" ? points : dayPoints;
+  return { points: shown.map((point) => ({ ...point, at: toTime(point.at) })) };
 }
 
 /** Returns the overview of a site: its records, the keys that expire soon, the webhooks, and the time of the last backup. */

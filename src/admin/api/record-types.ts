@@ -129,6 +129,8 @@ export interface HistoryEntryInfo {
   readonly first: number;
   readonly last: number;
   readonly counts: Partial<Record<"create" | "update" | "delete", number>>;
+  /** The number of further changes of the run, from `first` to `last`, that the filter does not select. */
+  readonly others: number;
   /** Paths of the resources of the changed records. */
   readonly resources: readonly string[];
   /** The last change of the entry. */

@@ -110,6 +110,7 @@ function merged(later: HistoryEntryInfo, earlier: HistoryEntryInfo): HistoryEntr
     ...later,
     first: earlier.first,
     counts,
+    others: later.others + earlier.others,
     resources: [...new Set([...later.resources, ...earlier.resources])],
   };
 }

@@ -81,17 +81,36 @@ export interface EntryFilter {
   /** The name of a resource. */
   readonly resource?: string | undefined;
   readonly id?: number | undefined;
+  readonly operation?: JournalEntry["operation"] | undefined;
+  /** An actor, or the name of a person: `anna` selects `console:anna` and `operator:anna`. */
   readonly actor?: string | undefined;
   readonly run?: string | undefined;
 }
 
-export function isSelected(entry: JournalEntry, { resource, id, actor, run }: EntryFilter): boolean {
+export function isSelected(entry: JournalEntry, { resource, id, operation, actor, run }: EntryFilter): boolean {
   return (
     (resource === undefined || entry.resource === resource) &&
     (id === undefined || entry.id === id) &&
-    (actor === undefined || entry.actor === actor) &&
+    (operation === undefined || entry.operation === operation) &&
+    (actor === undefined || isMadeBy(entry, actor)) &&
     (run === undefined || entry.run === run)
   );
+}
+
+/** Yields the selected entries. Yields to the event loop, because few of many entries may be selected. */
+export async function* selectEntries(
+  entries: AsyncIterable<JournalEntry>,
+  filter: EntryFilter,
+): AsyncGenerator<JournalEntry> {
+  const yieldIfDue = createYielder();
+  for await (const entry of entries) {
+    if (isSelected(entry, filter)) yield entry;
+    else await yieldIfDue();
+  }
+}
+
+function isMadeBy({ actor }: JournalEntry, name: string): boolean {
+  return actor === name || actor === `console:${name}` || actor === `operator:${name}`;
 }
 
 /** Creates the error for a site that was restored, renewed or removed while a command worked on it. @param done what the command had done before */

@@ -115,6 +115,12 @@ export async function listKeys(engine: Engine, site?: SiteRecord): Promise<Liste
     });
 }
 
+/** Returns the labels of the keys of a site, by the prefix of the key. @param site ID */
+export async function listKeyLabels(engine: Engine, site: number): Promise<ReadonlyMap<string, string>> {
+  const { keys } = await readSystemRecords(engine);
+  return new Map(keys.flatMap((key) => (Number(key.Site) === site ? [[key.Prefix, key.Label ?? ""]] : [])));
+}
+
 /**
  * Changes a key. Running servers apply the change to the next request.
  * @param changes undefined members stay as they are; `null` for `expiresAt` or `rate` removes the expiry or the rate

@@ -105,6 +105,80 @@ describe.each(engines)("the history in the console on $name", (kind) => {
       expect([query, (await anna.call("GET", history + query)).status]).toEqual([query, status]);
   });
 
+  test("is filtered by time, kind and the name of a person; an entry counts the changes of its run that the filter hides", async () => {
+    const commit = (operation: "create" | "update" | "delete", id: number | undefined, at: number, run: string) =>
+      withActor(server.engine, "operator:anna", run).commit([
+        {
+          site: server.site.ID,
+          resource: "brand",
+          operation,
+          ...(id === undefined ? {} : { id }),
+          valuesJson: JSON.stringify({ Name: `${run} ${at}` }),
+          actor: "operator",
+          at,
+        },
+      ]);
+    const second = (n: number) => Date.parse("2026-03-01T10:00:00Z") + n * 1000;
+    for (const n of [0, 1, 2]) await commit("create", undefined, second(n), "spring");
+    for (const id of [1, 2]) await commit("update", id, second(2), "spring");
+    await commit("delete", 3, second(4), "spring");
+    await commit("create", undefined, second(5), "summer");
+    const revisionsOf = async (query: string) =>
+      (await pageOf(query)).entries.map(({ first, last }: { first: number; last: number }) => [first, last]);
+    expect(await revisionsOf("?from=2026-03-01T10:00:02Z&to=2026-03-01T10:00:04Z")).toEqual([[3, 5]]);
+    expect(await revisionsOf("?from=2026-03-01T10:00:04Z")).toEqual([
+      [7, 7],
+      [6, 6],
+    ]);
+    expect(await revisionsOf("?to=2026-03-01T10:00:00Z")).toEqual([]);
+    expect(await revisionsOf("?to=2026-03-01T10:00:01Z")).toEqual([[1, 1]]);
+    expect(await revisionsOf("?from=2026-03-01T11:00:00Z")).toEqual([]);
+    expect((await pageOf("?from=2026-03-01T11:00:00Z")).next).toBeNull();
+    // A page that ends within the range continues at the place where it ended.
+    const page = await pageOf("?from=2026-03-01T10:00:01Z&limit=1&single=1");
+    expect(page).toMatchObject({ entries: [{ first: 7 }], next: 7 });
+    expect(await revisionsOf(`?from=2026-03-01T10:00:01Z&limit=9&single=1&before=${page.next}`)).toHaveLength(5);
+    expect((await pageOf("?kind=delete")).entries).toMatchObject([
+      { first: 6, last: 6, counts: { delete: 1 }, others: 0 },
+    ]);
+    expect((await pageOf("?resource=brands&id=1")).entries).toMatchObject([
+      { first: 1, last: 4, counts: { create: 1, update: 1 }, others: 2 },
+    ]);
+    expect(await revisionsOf("?actor=anna&kind=update")).toEqual([[4, 5]]);
+    expect(await revisionsOf("?actor=ann")).toEqual([]);
+    for (const query of ["?kind=restore", "?from=yesterday", "?to=2026-02-30", "?from=2026-03-01&from=2026-03-02"])
+      for (const path of [history, `${history}/export`])
+        expect([query, (await anna.call("GET", path + query)).status]).toEqual([query, 400]);
+  });
+
+  test("is downloaded as CSV, one row for each changed field, without formulas", async () => {
+    const key = (await anna.call("POST", "/sites/shop/keys", { label: "till", scope: "write" })).json;
+    await anna.call("POST", brands, { Name: "=2+3", AccountNumber: 'a,"b' });
+    await anna.call("PATCH", `${brands}/1`, { Name: "Acme", Address: { Town: "+44" } });
+    await createMany("spring", 1, key.prefix);
+    await anna.call("DELETE", brands, { ids: [1] });
+    const { status, headers, text } = await anna.call("GET", `${history}/export?to=2999-01-01`);
+    expect([status, headers.get("Content-Type")]).toEqual([200, "text/csv; charset=utf-8"]);
+    expect(headers.get("Content-Disposition")).toBe('attachment; filename="shop-history.csv"');
+    const [header, ...rows] = text.trimEnd().split("\r\n");
+    expect(header).toBe("time,person,actor,run,change,resource,ID,name,field,before,after,revision");
+    const shown = rows.map((row) => row.replace(/^[^,]+Z,/, "").replace(/,console:anna,\w{8},/, ",console:anna,…,"));
+    expect(shown).toEqual([
+      "anna,console:anna,…,create,brands,1,'=2+3,Name,,'=2+3,1",
+      `anna,console:anna,…,create,brands,1,'=2+3,AccountNumber,,"a,""b",1`,
+      "anna,console:anna,…,update,brands,1,Acme,Name,'=2+3,Acme,2",
+      "anna,console:anna,…,update,brands,1,Acme,Address.Town,,'+44,2",
+      `till,${key.prefix},spring,create,brands,2,spring 0,Name,,spring 0,3`,
+      "anna,console:anna,…,delete,brands,1,Acme,Name,Acme,,4",
+      `anna,console:anna,…,delete,brands,1,Acme,AccountNumber,"a,""b",,4`,
+      "anna,console:anna,…,delete,brands,1,Acme,Address.Town,'+44,,4",
+    ]);
+    expect(rows.every((row) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,/.test(row))).toBe(true);
+    const deleted = await anna.call("GET", `${history}/export?kind=delete&resource=brands&id=1`);
+    expect(deleted.text.trimEnd().split("\r\n")).toHaveLength(4);
+    expect((await anna.call("GET", `${history}/export?actor=nobody`)).text.trimEnd()).toContain("time,person");
+  });
+
   test("begins with the first change that was not pruned", async () => {
     for (const Name of ["a", "b", "c"]) await anna.call("POST", brands, { Name });
     await pruneJournals(server.engine, [server.site.ID], { revision: 3 });

@@ -47,6 +47,16 @@ describe("the overview of a site", () => {
     expect(json.endingKeys.map(({ label }: { label: string }) => label)).toEqual(["soon"]);
     expect(json.endingKeys[0]).toMatchObject({ prefix: expect.stringMatching(/^sfk_/) });
   });
+
+  test("comes with the traffic of the last hour or day", async () => {
+    for (const [query, status] of [
+      ["", 200],
+      ["?span=hour", 200],
+      ["?span=day", 200],
+      ["?span=week", 400],
+    ] as const)
+      expect([query, (await anna.call("GET", `/traffic${query}`)).status]).toEqual([query, status]);
+  });
 });
 
 describe("the traffic of the server", () => {
@@ -75,8 +85,10 @@ describe("the traffic of the server", () => {
     ];
   }
 
-  /** Returns the points of the history for these samples, each 20 seconds after the previous sample. */
-  async function pointsOf(samples: readonly (readonly MetricsSample[])[]) {
+  const pointsOf = async (samples: readonly (readonly MetricsSample[])[]) => (await historyOf(samples)).points;
+
+  /** Returns the history of these samples, each 20 seconds after the previous sample. */
+  async function historyOf(samples: readonly (readonly MetricsSample[])[]) {
     let at = 0;
     let next: readonly MetricsSample[] = samples[0] as readonly MetricsSample[];
     const history = new TrafficHistory(
@@ -89,7 +101,7 @@ describe("the traffic of the server", () => {
       [at, next] = [at + 20_000, sample];
       await history.addPoint();
     }
-    return history.points;
+    return history;
   }
 
   test("is the difference of the counts of all processes together", async () => {
@@ -130,5 +142,21 @@ describe("the traffic of the server", () => {
     const samples = Array.from({ length: 200 }, (_, count) => [sampleOf({ "GET 200": count }, [count, count, count])]);
     const points = await pointsOf(samples);
     expect([points.length, points[0]?.at]).toEqual([180, 20 * 20_000]);
+  });
+
+  test("has a point for every 5 minutes of the last day", async () => {
+    const samples = Array.from({ length: 15 * 300 + 1 }, (_, count) => [
+      sampleOf({ "GET 200": count * 2, "GET 500": count }, [0, count, count]),
+    ]);
+    const { dayPoints } = await historyOf(samples);
+    expect(dayPoints).toHaveLength(288);
+    expect(dayPoints[0]).toMatchObject({ at: 13 * 300_000, seconds: 300, requests: 45, errors: 15 });
+    expect(dayPoints.at(-1)?.at).toBe(300 * 300_000);
+    // 16 samples are 5 minutes. A process loses its counts in the second of them.
+    const lost = [...samples.slice(0, 16), ...samples.slice(0, 17)];
+    expect((await historyOf(lost)).dayPoints).toMatchObject([
+      { at: 300_000, requests: 45 },
+      { at: 31 * 20_000, requests: 45 },
+    ]);
   });
 });

@@ -15,6 +15,7 @@ function entry(first: number, last: number, run: string | null, resource = "bran
     first,
     last,
     counts: { create: last - first + 1 },
+    others: 0,
     resources: [resource],
     change,
   };
