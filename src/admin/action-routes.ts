@@ -8,7 +8,8 @@ import type { IpNetwork } from "../lib/networks.ts";
 import { randomText } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { canManage, managedSites } from "../operator/operators.ts";
+import type { Right } from "../model/operator-role.ts";
+import { canManage, hasRight, managedSites } from "../operator/operators.ts";
 import { getSite, listSites, UnknownSiteError } from "../operator/sites/sites.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withActor } from "../system/with-actor.ts";
@@ -35,6 +36,8 @@ export interface ActionContext extends ActionDependencies, AdminRequestContext {
   /** The run ID, which all changes of this request share. */
   readonly run: string;
   readonly session: Session;
+  /** The right that the action needs. */
+  readonly needs: Right;
   /** Returns the site that `{site}` in the path names. @throws ProblemError `not-found`, also if the operator may not manage the site */
   site(): Promise<SiteRecord>;
   /** Lists the sites that the operator may manage. */
@@ -51,10 +54,14 @@ export interface FileContent extends AdminContent {
   readonly isFile: true;
 }
 
-/** An action. Only operators of all sites may use an action that concerns the whole server. */
+/**
+ * An action. Nobody may use an action without the right that it `needs`. Only operators of all sites may use an action that concerns the whole
+ * server.
+ */
 export type Action = readonly [
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
   path: string,
+  needs: Right,
   run: ActionHandler,
   onlyFor?: "operators of all sites",
 ];
@@ -81,13 +88,13 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
 
 /** Checks the operator, waits for the body, and runs the action. A repeated request gets its first response. @throws ProblemError */
 async function respondToAction(
-  [method, , run, onlyFor]: Action,
+  [method, , needs, run, onlyFor]: Action,
   context: AdminRequestContext,
   { dependencies, responses, bodies }: SharedByActions,
 ): Promise<AdminContent> {
   const isRead = method === "GET";
-  if (!isRead) await requireBody(context.request, bodies, dependencies);
-  const call = await createActionContext(context, dependencies);
+  if (!isRead) await requireBody(context.request, needs, bodies, dependencies);
+  const call = await createActionContext(context, needs, dependencies);
   if (onlyFor === "operators of all sites") requireOperatorOfAllSites(call.session);
   const key = isRead ? null : context.request.headers.get("idempotency-key");
   try {
@@ -103,18 +110,33 @@ export function requireOperatorOfAllSites({ operator }: Session): void {
   throw new ProblemError("forbidden", "only operators of all sites may do this");
 }
 
+const whatRightsAllow: Readonly<Record<Right, string>> = {
+  read: "see this",
+  "read-settings": "see keys, webhooks and people",
+  records: "change records",
+  settings: "change keys, webhooks, shops and people",
+};
+
+/** Returns the error for an operator without a right. */
+function missingRightError(right: Right): ProblemError {
+  const hint = "an operator with all rights can change your role";
+  return new ProblemError("forbidden", `your role does not let you ${whatRightsAllow[right]}; ${hint}`);
+}
+
 /**
  * Waits for the body of a signed-in operator's request. The body may take long to arrive. So the operator is checked before the wait, and
  * `createActionContext` checks again after it.
- * @throws ProblemError `unauthorized`, `conflict`, `bad-request` or `too-many-requests`
+ * @throws ProblemError `unauthorized`, `forbidden`, `conflict`, `bad-request` or `too-many-requests`
  */
 async function requireBody(
   request: WireRequest,
+  needs: Right,
   bodies: OperatorBodies,
   dependencies: ActionDependencies,
 ): Promise<void> {
   const { operator } = await requireSession(request, dependencies);
   requireOwnPage(request, operator);
+  if (!hasRight(operator, needs)) throw missingRightError(needs);
   await bodies.waitForBody(operator.ID, request);
 }
 
@@ -157,14 +179,16 @@ async function requestFingerprint(request: WireRequest): Promise<string> {
   return JSON.stringify([method, target, headers.get("content-type"), headers.get("if-match"), body]);
 }
 
-/** Creates the context of an action. @throws ProblemError `unauthorized`, or `conflict` or `bad-request` if the page belongs to another operator */
+/** Creates the context of an action. @throws ProblemError `unauthorized`, `forbidden`, or `conflict` or `bad-request` if the page belongs to another operator */
 async function createActionContext(
   context: AdminRequestContext,
+  needs: Right,
   dependencies: ActionDependencies,
 ): Promise<ActionContext> {
   const { engine } = dependencies;
   const session = await requireSession(context.request, dependencies);
   requireOwnPage(context.request, session.operator);
+  if (!hasRight(session.operator, needs)) throw missingRightError(needs);
   const run = randomText(8);
   const acting = withActor(engine, `console:${session.operator.Name}`, run);
   return {
@@ -173,6 +197,7 @@ async function createActionContext(
     engine: acting,
     run,
     session,
+    needs,
     site: () => siteOf(engine, session, context.parameters.site ?? ""),
     sites: async () => managedSites(session.operator, await listSites(engine)),
     input: () => readJsonObject(context.request),

@@ -3,7 +3,7 @@
 
 import type { Engine, EngineCommits } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { canManage, findOperator, type ListedOperator } from "../operator/operators.ts";
+import { canManage, findOperator, hasRight, type ListedOperator } from "../operator/operators.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readSitesAndOperators, requireSession } from "./session.ts";
@@ -15,8 +15,8 @@ interface Started {
 }
 
 /**
- * Wraps the engine of `call` for an import, undo or copy. Before each transaction, requires that the operator still exists, may manage the site, and
- * is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
+ * Wraps the engine of `call` for an import, undo or copy. Before each transaction, requires that the operator still exists, may manage the site, has
+ * the right that the action needs, and is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
  */
 export function withReauthorization(
   call: ActionContext,
@@ -48,8 +48,12 @@ async function reauthorizeOperator(
   // Read `outlivesSession` only after the session: signing out sets it before it ends the session.
   const operator =
     (await operatorOfSession(call)) ?? (started.outlivesSession ? await currentOperator(call) : undefined);
-  if (operator && canManage(operator, site)) return;
-  const reason = operator ? "may no longer manage this shop" : "was signed out or removed";
+  if (operator && canManage(operator, site) && hasRight(operator, call.needs)) return;
+  const reason = !operator
+    ? "was signed out or removed"
+    : canManage(operator, site)
+      ? "has another role now"
+      : "may no longer manage this shop";
   throw new ProblemError("forbidden", `the ${what} was stopped, because ${call.session.operator.Name} ${reason}`);
 }
 

@@ -4,6 +4,7 @@
 import { type Limit, TokenBuckets } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
+import { rightsOf } from "../model/operator-role.ts";
 import { systemSite } from "../model/system-site.ts";
 import type { ListedOperator } from "../operator/operators.ts";
 import {
@@ -194,6 +195,8 @@ function toSessionContent(session: Omit<Session, "systemEpoch"> | undefined): Ad
         id: session.operator.ID,
         operator: session.operator.Name,
         sites: session.operator.siteNames ?? null,
+        role: session.operator.role,
+        rights: rightsOf(session.operator.role),
         expires: new Date(session.expiresAt).toISOString(),
       }
     : { operator: null };

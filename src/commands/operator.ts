@@ -1,14 +1,15 @@
 // The command `operator`: the people who may use the console.
 
-import { Command } from "commander";
+import { Argument, Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
+import { roles } from "../model/operator-role.ts";
 import {
   createOperator,
   LastOperatorError,
   type ListedOperator,
   listOperators,
   removeOperator,
-  setOperatorSites,
+  setOperator,
 } from "../operator/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../operator/sessions.ts";
 import { consoleUrl, isListening, signInLink } from "./shared/console-address.ts";
@@ -18,29 +19,37 @@ import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts
 import { commandLine } from "./shared/shell-words.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
-interface AddOptions extends CommonOptions {
+type GivenRole = (typeof roles)[number];
+
+interface SiteOptions extends CommonOptions {
   readonly site?: string[];
 }
 
-interface SetOptions extends AddOptions {
-  readonly allSites?: true;
+interface AddOptions extends SiteOptions {
+  readonly role: GivenRole;
+}
+
+/** `yes` lets a command remove or limit even the last operator of all sites who has all rights. */
+interface ConfirmedOptions extends CommonOptions {
   readonly yes?: true;
 }
 
-interface RemoveOptions extends CommonOptions {
-  readonly yes?: true;
+interface SetOptions extends SiteOptions, ConfirmedOptions {
+  readonly allSites?: true;
 }
 
 interface LinkOptions extends CommonOptions {
   readonly url?: string;
 }
 
-const header = ["ID", "NAME", "SITES", "CREATED (UTC)"];
+const header = ["ID", "NAME", "SITES", "ROLE", "CREATED (UTC)"];
+
+const rolesHelp = "all: everything; records: everything except keys, webhooks, sites and operators; read: only look";
 
 export function operatorCommand(): Command {
   const operator = new Command("operator").description("manage the people who may use the console");
-  for (const command of [addCommand(), listCommand(), setCommand(), removeCommand(), linkCommand(), signOutCommand()])
-    operator.addCommand(command);
+  const commands = [addCommand(), listCommand(), setCommand(), roleCommand(), removeCommand(), linkCommand()];
+  for (const command of [...commands, signOutCommand()]) operator.addCommand(command);
   return operator;
 }
 
@@ -53,9 +62,10 @@ function addCommand(): Command {
       "site that the operator may manage; may be given several times (default: all)",
       collectValue,
     )
+    .addOption(new Option("--role <role>", rolesHelp).choices(roles).default("all"))
     .action(async (name: string, options: AddOptions) => {
       const added = await withNewEngine(options, (engine) =>
-        createOperator(engine, name, options.site ?? [], Date.now()),
+        createOperator(engine, name, options.site ?? [], Date.now(), options.role),
       );
       printResult(options, toOperatorJson(added), [String(added.ID)]);
       const link = commandLine(["operator", "link", added.Name], options.database);
@@ -86,14 +96,37 @@ function setCommand(): Command {
     .action(async (name: string, options: SetOptions) => {
       const { site: sites = [], allSites, yes: mayBeLast = false } = options;
       if (sites.length > 0 === (allSites === true)) throw new UsageError("give either --site or --all-sites");
-      const changed = await withEngine(options, (engine) =>
-        setOperatorSites(engine, name, sites, Date.now(), { mayBeLast }).catch((error) => {
-          throw mayBeLast ? error : withAdvice(error, "limit");
-        }),
-      );
-      printResult(options, toOperatorJson(changed), []);
+      const changed = await changeOperator(name, { sites }, mayBeLast, options);
       printMessage(`the operator ${changed.Name} may manage ${changed.siteNames?.join(", ") ?? "all sites"}`);
     });
+}
+
+function roleCommand(): Command {
+  return withCommonOptions(new Command("role"))
+    .description("change what an operator may do; present sessions apply the change at the next request")
+    .argument("<name>", "name of the operator, see `operator list`")
+    .addArgument(new Argument("<role>", rolesHelp).choices(roles))
+    .option("--yes", "limit also the last operator of all sites")
+    .action(async (name: string, role: GivenRole, options: ConfirmedOptions) => {
+      const changed = await changeOperator(name, { role }, options.yes ?? false, options);
+      printMessage(`the operator ${changed.Name} has the role ${changed.role}`);
+    });
+}
+
+/** Changes an operator, and prints the operator. */
+async function changeOperator(
+  name: string,
+  settings: Parameters<typeof setOperator>[2],
+  mayBeLast: boolean,
+  options: CommonOptions,
+): Promise<ListedOperator> {
+  const changed = await withEngine(options, (engine) =>
+    setOperator(engine, name, settings, Date.now(), { mayBeLast }).catch((error) => {
+      throw mayBeLast ? error : withAdvice(error, "limit");
+    }),
+  );
+  printResult(options, toOperatorJson(changed), []);
+  return changed;
 }
 
 function removeCommand(): Command {
@@ -101,7 +134,7 @@ function removeCommand(): Command {
     .description("remove an operator and end their sessions")
     .argument("<name>", "name of the operator, see `operator list`")
     .option("--yes", "remove also the last operator of all sites")
-    .action(async (name: string, options: RemoveOptions) => {
+    .action(async (name: string, options: ConfirmedOptions) => {
       const mayBeLast = options.yes ?? false;
       const removed = await withEngine(options, (engine) =>
         removeOperator(engine, name, Date.now(), { mayBeLast }).catch((error) => {
@@ -149,10 +182,10 @@ function signOutCommand(): Command {
     });
 }
 
-function toOperatorJson({ siteNames, Sites: _, ...operator }: ListedOperator) {
-  return { ...operator, Sites: siteNames ?? null };
+function toOperatorJson({ siteNames, Sites: _, role: Role, ...operator }: ListedOperator) {
+  return { ...operator, Sites: siteNames ?? null, Role };
 }
 
-function toRow({ ID, Name, siteNames, Created }: ListedOperator): string[] {
-  return [String(ID), Name, siteNames ? siteNames.join(", ") : "all", toMinute(Created)];
+function toRow({ ID, Name, siteNames, role, Created }: ListedOperator): string[] {
+  return [String(ID), Name, siteNames ? siteNames.join(", ") : "all", role, toMinute(Created)];
 }

@@ -1,7 +1,8 @@
-// The operators of the console, and the sites that each may manage (contract section 13).
+// The operators of the console, with their roles and the sites that each may manage (contract section 13).
 
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
+import { fromRole, type Right, type Role, rightsOf, type roles, toRole } from "../model/operator-role.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { readSystemRecords } from "../system/read-system-records.ts";
@@ -23,6 +24,17 @@ const maxOperators = 1000;
 export interface ListedOperator extends OperatorRecord {
   /** Names of the live sites that the operator may manage, without removed ones; undefined for all. */
   readonly siteNames: readonly string[] | undefined;
+  readonly role: Role;
+}
+
+/** A role that can be given to an operator. */
+type GivenRole = (typeof roles)[number];
+
+/** The settings of an operator to change. Undefined means no change. */
+interface OperatorSettings {
+  /** Names of the sites that the operator may manage; empty for all. */
+  readonly sites?: readonly string[] | undefined;
+  readonly role?: GivenRole | undefined;
 }
 
 /** Lists all operators. */
@@ -41,6 +53,7 @@ export async function createOperator(
   name: string,
   sites: readonly string[],
   now: number,
+  role: GivenRole = "all",
 ): Promise<ListedOperator> {
   let listed: ListedOperator | undefined;
   const [body] = await commitSystemChanges(engine, (system) => {
@@ -49,7 +62,7 @@ export async function createOperator(
       throw new ProblemError("conflict", `the operator \`${name}\` exists already`);
     if (present.length >= maxOperators)
       throw new ProblemError("conflict", `there are ${maxOperators} operators already`);
-    const values = { Name: name, Sites: toSiteIds(sites, system), Created: toInstant(now) };
+    const values = { Name: name, Sites: toSiteIds(sites, system), Role: fromRole(role), Created: toInstant(now) };
     const intent = toCreateIntent(operatorResource, values, now);
     listed = toListed({ ...JSON.parse(intent.valuesJson), ID: 0 }, system);
     return [intent];
@@ -59,8 +72,8 @@ export async function createOperator(
 
 /**
  * Removes an operator and ends the operator's sessions.
- * @param mayBeLast whether to remove even the last operator of all sites. After that, only commands can add sites and operators.
- * @throws ProblemError `not-found`, or `conflict` for the last operator of all sites
+ * @param mayBeLast whether to remove even the last operator of all sites who has all rights. After that, only commands can add sites and operators.
+ * @throws ProblemError `not-found`, or LastOperatorError
  */
 export async function removeOperator(
   engine: Engine,
@@ -93,7 +106,7 @@ function toSiteIds(names: readonly string[], { sites }: SystemRecords): string {
   return [...new Set(names.map(idOf))].join(" ");
 }
 
-/** The error for a removal or limit after which no operator of all sites is left. */
+/** The error for a removal or limit after which no operator of all sites with all rights is left. */
 export class LastOperatorError extends ProblemError {
   constructor(name: string) {
     super(
@@ -103,11 +116,16 @@ export class LastOperatorError extends ProblemError {
   }
 }
 
-/** @throws LastOperatorError if this is the only operator of all sites */
-function requireOtherOperatorOfAllSites(system: SystemRecords, { ID, Name, siteNames }: ListedOperator): void {
-  const others = system.operators.filter((other) => other.ID !== ID);
-  if (siteNames || others.some(({ Sites }) => Sites === "")) return;
-  throw new LastOperatorError(Name);
+/** @throws LastOperatorError if this is the only operator of all sites with all rights */
+function requireOtherOperatorOfAllSites(system: SystemRecords, operator: ListedOperator): void {
+  const others = system.operators.filter(({ ID }) => ID !== operator.ID);
+  if (!hasAllRights(operator) || others.some(hasAllRights)) return;
+  throw new LastOperatorError(operator.Name);
+}
+
+/** Whether an operator may do everything in all sites. */
+function hasAllRights({ Sites, Role }: OperatorRecord): boolean {
+  return Sites === "" && toRole(Role) === "all";
 }
 
 /** Finds the operator with this ID. @param system the records of the system site, up to date */
@@ -130,13 +148,18 @@ export function requireOperator(system: SystemRecords, name: string): ListedOper
 }
 
 function toListed(operator: OperatorRecord, system: Pick<SystemRecords, "sites" | "operators">): ListedOperator {
-  const ids = managedSiteIds(operator);
-  if (!ids) return { ...operator, siteNames: undefined };
+  const [ids, role] = [managedSiteIds(operator), toRole(operator.Role)];
+  if (!ids) return { ...operator, role, siteNames: undefined };
   const sites = system.sites.filter(({ ID }) => ids.has(ID));
-  return { ...operator, siteNames: sites.map(({ Name }) => Name) };
+  return { ...operator, role, siteNames: sites.map(({ Name }) => Name) };
 }
 
-// Which sites an operator may manage.
+// The rights of an operator, and the sites in which they apply.
+
+/** Whether the role of an operator includes a right. */
+export function hasRight({ Role }: Pick<OperatorRecord, "Role">, right: Right): boolean {
+  return rightsOf(toRole(Role)).includes(right);
+}
 
 /** Whether an operator may manage a site. An operator of a live site may also manage its sandbox. */
 export function canManage(
@@ -156,26 +179,27 @@ export function managedSites(
 }
 
 /**
- * Changes the sites that an operator may manage. Sessions of the operator apply the change from the next request on.
- * @param sites their names; empty for all
- * @param mayBeLast whether to limit even the last operator of all sites. After that, only commands can add sites and operators.
- * @throws ProblemError `not-found` for an unknown operator or site, `conflict` for the last operator of all sites, `invalid-record` for too many
- * sites
+ * Changes the sites that an operator may manage, or the role. Sessions of the operator apply the change from the next request on.
+ * @param mayBeLast whether to limit even the last operator of all sites who has all rights. After that, only commands can add sites and operators.
+ * @throws ProblemError `not-found` for an unknown operator or site, LastOperatorError, `invalid-record` for too many sites
  */
-export async function setOperatorSites(
+export async function setOperator(
   engine: Engine,
   name: string,
-  sites: readonly string[],
+  { sites, role }: OperatorSettings,
   now: number,
   { mayBeLast = false }: { readonly mayBeLast?: boolean } = {},
 ): Promise<ListedOperator> {
   let changed: ListedOperator | undefined;
   await commitSystemChanges(engine, (system) => {
     const before = requireOperator(system, name);
-    const Sites = toSiteIds(sites, system);
-    if (Sites !== "" && !mayBeLast) requireOtherOperatorOfAllSites(system, before);
-    changed = toListed({ ...before, Sites }, system);
-    return [toUpdateIntent(operatorResource, before.ID, { Sites }, now)];
+    const values = {
+      ...(sites && { Sites: toSiteIds(sites, system) }),
+      ...(role && { Role: fromRole(role) }),
+    };
+    changed = toListed({ ...before, ...values }, system);
+    if (!hasAllRights(changed) && !mayBeLast) requireOtherOperatorOfAllSites(system, before);
+    return [toUpdateIntent(operatorResource, before.ID, values, now)];
   });
   return changed as ListedOperator;
 }

@@ -22,6 +22,12 @@ export const operator = defineResource({
       description: "IDs of the sites that the operator may manage, separated by spaces. Empty for all sites.",
       example: "1 4",
     }),
+    // Any word, because a restore keeps a role that another program version has stored.
+    Role: matching("^[a-z-]*$", "must be the name of a role", {
+      max: 32,
+      description: "Role, which says what the operator may do in these sites. Empty for everything.",
+      example: "read",
+    }),
     Created: instant({ description: "Time of creation.", example: "2026-01-31T12:00:00.000Z" }),
   },
 });

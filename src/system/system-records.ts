@@ -57,6 +57,8 @@ export interface OperatorRecord {
   readonly Name: string;
   /** IDs of the sites that the operator may manage, separated by spaces; empty for all. */
   readonly Sites: string;
+  /** The role (model/operator-role.ts); empty for `all`. Another program version can have stored another word. */
+  readonly Role: string;
   readonly Created: string;
 }
 

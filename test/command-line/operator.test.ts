@@ -25,9 +25,9 @@ describe("storefront operator", () => {
       Sites: ["garden", "toys"],
     });
     const list = await workspace.mustRun(["operator", "list"]);
-    expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +CREATED \(UTC\)$/);
-    expect(list).toMatch(/^1 +anna +all /m);
-    expect(list).toMatch(/^2 +ben +garden, toys /m);
+    expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +ROLE +CREATED \(UTC\)$/);
+    expect(list).toMatch(/^1 +anna +all +all /m);
+    expect(list).toMatch(/^2 +ben +garden, toys +all /m);
     await workspace.mustRun(["site", "remove", "toys", "--yes"]);
     const operators = await json("operator", "list");
     expect(operators.map(({ Name, Sites }: { Name: string; Sites: unknown }) => [Name, Sites])).toEqual([
@@ -57,6 +57,21 @@ describe("storefront operator", () => {
     expect(journal.match(/\tupdate\toperator\t/g)).toHaveLength(4);
     const { stdout, stderr: said } = await run("operator", "set", "anna", "--all-sites");
     expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna may manage all sites")]);
+  });
+
+  test("adds an operator with a role, and changes roles; for the last operator with all rights it needs --yes", async () => {
+    await workspace.mustRun(["operator", "add", "anna"]);
+    expect(await json("operator", "add", "ben", "--role", "read")).toMatchObject({ Sites: null, Role: "read" });
+    expect(await json("operator", "role", "ben", "records")).toMatchObject({ Name: "ben", Role: "records" });
+    expect(await workspace.mustRun(["operator", "list"])).toMatch(/^2 +ben +all +records /m);
+    const { code, stderr } = await run("operator", "role", "anna", "read");
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/`anna` is the last operator of all sites.*--yes/)]);
+    const limited = await run("operator", "role", "anna", "read", "--yes");
+    expect([limited.stdout, limited.stderr]).toEqual(["", "the operator anna has the role read\n"]);
+    expect(await json("operator", "role", "anna", "all")).toMatchObject({ Role: "all" });
+    const operators = await json("operator", "list");
+    expect(operators.map(({ Role }: { Role: string }) => Role)).toEqual(["all", "records"]);
+    expect((await workspace.mustRun(["journal", "--system"])).match(/\tupdate\toperator\t/g)).toHaveLength(3);
   });
 
   test("needs --yes to remove the last operator of all sites", async () => {
@@ -136,6 +151,9 @@ describe("storefront operator", () => {
       2,
       /either --site or --all-sites/,
     ],
+    ["a change to an unknown role", ["role", "anna", "auditor"], 2, /Allowed choices are all, records, read/],
+    ["a role of an unknown operator", ["role", "nobody", "read"], 1, /unknown operator `nobody`/],
+    ["a new operator with an unknown role", ["add", "ben", "--role", "owner"], 2, /Allowed choices/],
     ["a change of an unknown operator", ["set", "nobody", "--all-sites"], 1, /unknown operator `nobody`/],
     ["a change to an unknown site", ["set", "anna", "--site", "nowhere"], 1, /unknown site `nowhere`/],
     ["a sign-out of an unknown operator", ["sign-out", "nobody"], 1, /unknown operator `nobody`/],

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
-import { createOperator, listOperators, removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
+import { createOperator, listOperators, removeOperator, setOperator } from "../../src/operator/operators.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
@@ -18,7 +18,9 @@ import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
 import { pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
+import { operator as operatorResource } from "../../src/resources/operator.ts";
 import { openEngine } from "../../src/store/open.ts";
+import { commitSystemChanges, toUpdateIntent } from "../../src/system/system-changes.ts";
 import { engines } from "../support/engine/engines.ts";
 
 const day = 24 * 60 * 60_000;
@@ -75,6 +77,7 @@ describe.each(engines)("on $name", (kind) => {
       Rate,
     }));
   const operators = async () => (await listOperators(engine)).map(({ Name, siteNames }) => [Name, siteNames ?? "all"]);
+  const rolesOf = async () => (await listOperators(engine)).map(({ Name, role }) => [Name, role]);
   const webhooks = async () => (await listWebhooks(engine)).map(({ URL: to, status }) => [to, status]);
 
   test("keys that were revoked, narrowed or rotated stay so, and their replacements are valid", async () => {
@@ -142,10 +145,10 @@ describe.each(engines)("on $name", (kind) => {
     await backUpNow();
     await createSite(engine, "later", {}, next());
     await removeOperator(engine, "removed", next());
-    await setOperatorSites(engine, "fewer", ["toys", "later"], next());
-    await setOperatorSites(engine, "some", ["garden"], next());
-    await setOperatorSites(engine, "more", [], next());
-    await setOperatorSites(engine, "moved", ["later"], next());
+    await setOperator(engine, "fewer", { sites: ["toys", "later"] }, next());
+    await setOperator(engine, "some", { sites: ["garden"] }, next());
+    await setOperator(engine, "more", { sites: [] }, next());
+    await setOperator(engine, "moved", { sites: ["later"] }, next());
     await removeOperator(engine, "again", next());
     await createOperator(engine, "again", ["garden"], next());
     const { stays } = await restoreIt();
@@ -167,6 +170,29 @@ describe.each(engines)("on $name", (kind) => {
     await restoreIt();
     expect(await operators()).toEqual(after);
     expect(await engine.findInconsistencies()).toEqual([]);
+  });
+
+  test("operators whose role was limited keep it, also a role that this program does not know", async () => {
+    for (const name of ["reader", "temp", "future", "back"]) await createOperator(engine, name, [], next());
+    await setOperator(engine, "temp", { role: "records" }, next());
+    await setOperator(engine, "back", { role: "read" }, next());
+    await backUpNow();
+    await setOperator(engine, "reader", { role: "read", sites: ["garden"] }, next());
+    await setOperator(engine, "temp", { role: "read" }, next());
+    await setOperator(engine, "back", { role: "all" }, next());
+    const { ID = 0 } = (await listOperators(engine)).find(({ Name }) => Name === "future") ?? {};
+    await commitSystemChanges(engine, () => [toUpdateIntent(operatorResource, ID, { Role: "of-tomorrow" }, next())]);
+    const { stays } = await restoreIt();
+    expect(stays.map(({ name, change }) => [name, change])).toEqual([
+      ["reader", "narrowed"],
+      ["temp", "narrowed"],
+      ["future", "narrowed"],
+    ]);
+    const after = { reader: "read", temp: "read", future: "unknown", back: "read" };
+    expect(await rolesOf()).toEqual(Object.entries(after));
+    expect((await operators())[0]).toEqual(["reader", ["garden"]]);
+    expect((await restoreIt({ isAsOfBackup: true })).revived).toHaveLength(3);
+    expect(await rolesOf()).toEqual(Object.entries({ reader: "all", temp: "records", future: "all", back: "read" }));
   });
 
   test("webhooks that were removed or paused stay so, their new secrets are valid, and suspended sites stay suspended", async () => {

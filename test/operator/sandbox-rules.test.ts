@@ -4,13 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
-import {
-  canManage,
-  createOperator,
-  listOperators,
-  managedSites,
-  setOperatorSites,
-} from "../../src/operator/operators.ts";
+import { canManage, createOperator, listOperators, managedSites, setOperator } from "../../src/operator/operators.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/sites/keys.ts";
 import {
@@ -171,7 +165,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     ]);
     const refused = ["conflict", "an operator of `garden` may also manage its sandbox: name `garden`"];
     expect(await problemOf(createOperator(engine, "cleo", ["garden-sandbox"], now))).toEqual(refused);
-    expect(await problemOf(setOperatorSites(engine, "ben", ["toys", "garden-sandbox"], now))).toEqual(refused);
+    expect(await problemOf(setOperator(engine, "ben", { sites: ["toys", "garden-sandbox"] }, now))).toEqual(refused);
     expect((await listOperators(engine)).map(({ siteNames }) => siteNames)).toEqual([["garden"], ["toys"], undefined]);
   });
 

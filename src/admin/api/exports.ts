@@ -7,7 +7,9 @@ import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { collectFile, mediaTypes, toFile } from "./downloads.ts";
 import { resourceOf } from "./parameters.ts";
 
-export const exportActions: readonly Action[] = [["GET", "/operator/sites/{site}/records/{resource}/export", download]];
+export const exportActions: readonly Action[] = [
+  ["GET", "/operator/sites/{site}/records/{resource}/export", "read", download],
+];
 
 /** Returns the file that `storefront export` writes. The query is `?format=csv`. */
 async function download(call: ActionContext): Promise<FileContent> {

@@ -8,7 +8,7 @@ import type { Action, ActionContext } from "../action-routes.ts";
 import { maxSearchLength } from "./parameters.ts";
 import type { FindResponse } from "./record-types.ts";
 
-export const findActions: readonly Action[] = [["GET", "/operator/find", find]];
+export const findActions: readonly Action[] = [["GET", "/operator/find", "read", find]];
 
 /** Milliseconds after which a search reads no further site. Its response then says where to continue. */
 const maxSearchMs = 3000;

@@ -31,10 +31,10 @@ import type {
 
 export function historyActions(imports: OpenImports): readonly Action[] {
   return [
-    ["GET", "/operator/sites/{site}/history", listEntries],
-    ["GET", "/operator/sites/{site}/history/export", downloadEntries],
-    ["POST", "/operator/sites/{site}/undo", (call) => undoChanges(call, imports)],
-    ["POST", "/operator/sites/{site}/records/{resource}/{id}/restore", restore],
+    ["GET", "/operator/sites/{site}/history", "read", listEntries],
+    ["GET", "/operator/sites/{site}/history/export", "read", downloadEntries],
+    ["POST", "/operator/sites/{site}/undo", "records", (call) => undoChanges(call, imports)],
+    ["POST", "/operator/sites/{site}/records/{resource}/{id}/restore", "records", restore],
   ];
 }
 

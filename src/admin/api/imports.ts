@@ -37,17 +37,17 @@ export function importActions(imports: OpenImports): readonly Action[] {
     (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
       act(call, imports.get(await ownerOf(call), call.parameters.id ?? ""));
   return [
-    ["GET", list, (call) => listOwn(call, imports)],
-    ["POST", list, (call) => open(call, imports)],
-    ["GET", one, withImport((_, found) => toImportInfo(found))],
-    ["DELETE", one, withImport((_, found) => imports.remove(found).then(() => ({})))],
-    ["PUT", `${one}/parts/{part}`, withImport((call, found) => addPart(call, found, imports))],
-    ["POST", `${one}/preview`, withImport(previewFile)],
-    ["POST", `${one}/check`, withImport((call, found) => check(call, found, imports))],
-    ["GET", `${one}/rows`, withImport(listRows)],
-    ["POST", `${one}/run`, withImport((call, found) => run(call, found, imports))],
-    ["POST", `${one}/stop`, withImport(stop)],
-    ["GET", `${one}/rejected`, withImport((_, found) => rejectedRows(found))],
+    ["GET", list, "read", (call) => listOwn(call, imports)],
+    ["POST", list, "records", (call) => open(call, imports)],
+    ["GET", one, "read", withImport((_, found) => toImportInfo(found))],
+    ["DELETE", one, "records", withImport((_, found) => imports.remove(found).then(() => ({})))],
+    ["PUT", `${one}/parts/{part}`, "records", withImport((call, found) => addPart(call, found, imports))],
+    ["POST", `${one}/preview`, "records", withImport(previewFile)],
+    ["POST", `${one}/check`, "records", withImport((call, found) => check(call, found, imports))],
+    ["GET", `${one}/rows`, "read", withImport(listRows)],
+    ["POST", `${one}/run`, "records", withImport((call, found) => run(call, found, imports))],
+    ["POST", `${one}/stop`, "records", withImport(stop)],
+    ["GET", `${one}/rejected`, "read", withImport((_, found) => rejectedRows(found))],
   ];
 }
 

@@ -32,11 +32,11 @@ const list = "/operator/sites/{site}/keys";
 const one = `${list}/{id}`;
 
 export const keyActions: readonly Action[] = [
-  ["GET", list, listAll],
-  ["POST", list, create],
-  ["PATCH", one, change],
-  ["POST", `${one}/revoke`, revoke],
-  ["POST", `${one}/rotate`, rotate],
+  ["GET", list, "read-settings", listAll],
+  ["POST", list, "settings", create],
+  ["PATCH", one, "settings", change],
+  ["POST", `${one}/revoke`, "settings", revoke],
+  ["POST", `${one}/rotate`, "settings", rotate],
 ];
 
 /** Maximum overlap of a rotation, in hours: a year. */

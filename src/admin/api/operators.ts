@@ -1,26 +1,28 @@
 // Manages the operators: the people who may use the console. Only operators of all sites may use these actions.
 
 import { ProblemError } from "../../model/errors.ts";
+import { roles } from "../../model/operator-role.ts";
 import {
   createOperator,
   type ListedOperator,
   listOperators,
   removeOperator,
-  setOperatorSites,
+  setOperator,
 } from "../../operator/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../../operator/sessions.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { parseBoolean, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
+import { parseBoolean, parseChoice, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
 import type { OpenImports } from "../open-imports.ts";
 import { idOf } from "./parameters.ts";
 import type {
   LinkResponse,
   NewOperatorBody,
+  OperatorBody,
   OperatorInfo,
   OperatorRemovalBody,
   OperatorResponse,
-  OperatorSitesBody,
   OperatorsResponse,
+  RoleInfo,
 } from "./types.ts";
 
 const list = "/operator/operators";
@@ -28,12 +30,12 @@ const one = `${list}/{id}`;
 
 export function operatorActions(imports: OpenImports): readonly Action[] {
   return [
-    ["GET", list, listAll, "operators of all sites"],
-    ["POST", list, add, "operators of all sites"],
-    ["PATCH", one, change, "operators of all sites"],
-    ["DELETE", one, (call) => remove(call, imports), "operators of all sites"],
-    ["POST", `${one}/link`, link, "operators of all sites"],
-    ["POST", `${one}/sign-out`, (call) => signOut(call, imports), "operators of all sites"],
+    ["GET", list, "read-settings", listAll, "operators of all sites"],
+    ["POST", list, "settings", add, "operators of all sites"],
+    ["PATCH", one, "settings", change, "operators of all sites"],
+    ["DELETE", one, "settings", (call) => remove(call, imports), "operators of all sites"],
+    ["POST", `${one}/link`, "settings", link, "operators of all sites"],
+    ["POST", `${one}/sign-out`, "settings", (call) => signOut(call, imports), "operators of all sites"],
   ];
 }
 
@@ -43,16 +45,19 @@ async function listAll({ engine }: ActionContext): Promise<OperatorsResponse> {
 
 async function add(call: ActionContext): Promise<OperatorResponse> {
   const input = await call.input<NewOperatorBody>();
-  const added = await createOperator(call.engine, parseText(input, "name"), sitesIn(input), call.now());
+  const [name, sites] = [parseText(input, "name"), sitesIn(input)];
+  const added = await createOperator(call.engine, name, sites, call.now(), roleIn(input) ?? "all");
   return { operator: toOperatorInfo(added), run: call.run };
 }
 
-/** Changes the sites of an operator. */
+/** Changes the sites or the role of an operator. */
 async function change(call: ActionContext): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
-  const input = await call.input<OperatorSitesBody>();
+  const input = await call.input<OperatorBody>();
   const mayBeLast = parseBoolean(input, "isLast") ?? false;
-  const changed = await setOperatorSites(call.engine, Name, sitesIn(input), call.now(), { mayBeLast });
+  const role = roleIn(input);
+  const sites = input.sites === undefined && role ? undefined : sitesIn(input);
+  const changed = await setOperator(call.engine, Name, { sites, role }, call.now(), { mayBeLast });
   return { operator: toOperatorInfo(changed), run: call.run };
 }
 
@@ -63,6 +68,11 @@ function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly str
   // Reject an empty list. Otherwise it would mean all sites.
   if (sites && sites.length > 0) return sites;
   throw new ProblemError("bad-request", "`sites` must have a name of a site, or be null for all sites");
+}
+
+/** @throws ProblemError `bad-request` */
+function roleIn(input: ReceivedBody<{ readonly role?: RoleInfo }>): RoleInfo | undefined {
+  return input.role === undefined ? undefined : parseChoice(input, "role", roles);
 }
 
 async function remove(call: ActionContext, imports: OpenImports): Promise<OperatorResponse> {
@@ -94,6 +104,6 @@ async function operatorIn(call: ActionContext): Promise<ListedOperator> {
   throw new ProblemError("not-found", "there is no such operator: it may have been removed");
 }
 
-function toOperatorInfo({ ID, Name, siteNames, Created }: ListedOperator): OperatorInfo {
-  return { id: ID, name: Name, sites: siteNames ?? null, created: Created };
+function toOperatorInfo({ ID, Name, siteNames, role, Created }: ListedOperator): OperatorInfo {
+  return { id: ID, name: Name, sites: siteNames ?? null, role, created: Created };
 }

@@ -11,8 +11,8 @@ import type { OverviewResponse, TrafficResponse } from "./types.ts";
 
 export function overviewActions(traffic: TrafficHistory): readonly Action[] {
   return [
-    ["GET", "/operator/traffic", async (call) => showTraffic(traffic, call), "operators of all sites"],
-    ["GET", "/operator/sites/{site}/overview", overview],
+    ["GET", "/operator/traffic", "read", async (call) => showTraffic(traffic, call), "operators of all sites"],
+    ["GET", "/operator/sites/{site}/overview", "read", overview],
   ];
 }
 

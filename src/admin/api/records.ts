@@ -20,11 +20,11 @@ const list = "/operator/sites/{site}/records/{resource}";
 const one = `${list}/{id}`;
 
 export const recordActions: readonly Action[] = [
-  ["GET", list, listPage],
-  ["POST", list, create],
-  ["DELETE", list, remove],
-  ["GET", one, show],
-  ["PATCH", one, update],
+  ["GET", list, "read", listPage],
+  ["POST", list, "records", create],
+  ["DELETE", list, "records", remove],
+  ["GET", one, "read", show],
+  ["PATCH", one, "records", update],
 ];
 
 /** Maximum number of records in a page. */

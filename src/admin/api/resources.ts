@@ -7,7 +7,12 @@ import { maxSearchLength } from "./parameters.ts";
 import type { ResourcesResponse } from "./types.ts";
 
 export const resourceActions: readonly Action[] = [
-  ["GET", "/operator/resources", async (): Promise<ResourcesResponse> => ({ resources: declared, maxSearchLength })],
+  [
+    "GET",
+    "/operator/resources",
+    "read",
+    async (): Promise<ResourcesResponse> => ({ resources: declared, maxSearchLength }),
+  ],
 ];
 
 const declared = publicResources(allResources).map(({ name, path, singular, plural, textFields }) => ({

@@ -29,12 +29,12 @@ const one = `${list}/{site}`;
 /** @param stopping aborted when the admin listener stops */
 export function siteActions(stopping: AbortSignal): readonly Action[] {
   return [
-    ["GET", list, listOwnSites],
-    ["POST", list, add, "operators of all sites"],
-    ["GET", one, show],
-    ["PATCH", one, change],
-    ["DELETE", one, remove, "operators of all sites"],
-    ["POST", `${one}/sandbox`, (call) => renewSandbox(call, stopping)],
+    ["GET", list, "read", listOwnSites],
+    ["POST", list, "settings", add, "operators of all sites"],
+    ["GET", one, "read", show],
+    ["PATCH", one, "settings", change],
+    ["DELETE", one, "settings", remove, "operators of all sites"],
+    ["POST", `${one}/sandbox`, "settings", (call) => renewSandbox(call, stopping)],
   ];
 }
 

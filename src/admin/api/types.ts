@@ -4,11 +4,14 @@
 // A name ends in `Response` for a whole response, in `Body` for a request, and in `Info` for a thing within a response. Times are texts in ISO 8601.
 // A body is read as `ReceivedBody` (json-body.ts): its members are known, and their values are not trusted.
 
+/** A right of an operator in the shops that the operator may manage, which an action needs (model/operator-role.ts). */
+export type RightInfo = "read" | "read-settings" | "records" | "settings";
+
 /** The session of the signed-in operator. */
-export interface SessionInfo {
+export interface SessionInfo extends Pick<OperatorInfo, "sites" | "role"> {
   readonly id: number;
   readonly operator: string;
-  readonly sites: OperatorInfo["sites"];
+  readonly rights: readonly RightInfo[];
   readonly expires: string;
 }
 
@@ -174,17 +177,26 @@ export interface OperatorInfo {
   readonly name: string;
   /** Names of the sites that the operator may manage; null for all sites. */
   readonly sites: readonly string[] | null;
+  /** `unknown` if another program version has stored a role that this one does not know. */
+  readonly role: RoleInfo | "unknown";
   readonly created: string;
 }
 
+/** A role that an operator can have: everything, everything except settings, or only reading. */
+export type RoleInfo = "all" | "records" | "read";
+
 export type OperatorsResponse = { readonly operators: readonly OperatorInfo[] };
 export type OperatorResponse = { readonly operator: OperatorInfo; readonly run: string };
-export type NewOperatorBody = Pick<OperatorInfo, "name" | "sites">;
+/** Without `role`, a new operator may do everything. */
+export type NewOperatorBody = Pick<OperatorInfo, "name" | "sites"> & { readonly role?: RoleInfo };
 
-/** `isLast` is a permission: if true, even the last operator of all sites is removed or limited. */
+/** `isLast` is a permission: if true, even the last operator of all sites who has all rights is removed or limited. */
 export type OperatorRemovalBody = { readonly isLast?: boolean };
 
-export interface OperatorSitesBody extends OperatorRemovalBody, Pick<OperatorInfo, "sites"> {}
+/** The members to change: the sites, the role, or both. */
+export interface OperatorBody extends OperatorRemovalBody, Partial<Pick<OperatorInfo, "sites">> {
+  readonly role?: RoleInfo;
+}
 
 /** The secret of a sign-in link. The page makes the URL, because it knows its own address. */
 export type LinkResponse = { readonly secret: string };

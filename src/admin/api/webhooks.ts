@@ -36,19 +36,20 @@ const list = "/operator/sites/{site}/webhooks";
 const one = `${list}/{id}`;
 
 export const webhookActions: readonly Action[] = [
-  ["GET", list, listAll],
-  ["POST", list, add],
-  ["DELETE", one, remove],
-  ["GET", `${one}/deliveries`, listDeliveries],
-  ["POST", `${one}/test`, sendTest],
+  ["GET", list, "read-settings", listAll],
+  ["POST", list, "settings", add],
+  ["DELETE", one, "settings", remove],
+  ["GET", `${one}/deliveries`, "read-settings", listDeliveries],
+  ["POST", `${one}/test`, "settings", sendTest],
   [
     "POST",
     `${one}/pause`,
+    "settings",
     async (call) => toWebhookInfo(await pauseWebhook(call.engine, await idIn(call), call.now())),
   ],
-  ["POST", `${one}/resume`, resume],
-  ["POST", `${one}/rotate`, rotate],
-  ["POST", `${one}/rewind`, rewind],
+  ["POST", `${one}/resume`, "settings", resume],
+  ["POST", `${one}/rotate`, "settings", rotate],
+  ["POST", `${one}/rewind`, "settings", rewind],
 ];
 
 async function listAll(call: ActionContext): Promise<WebhooksResponse> {

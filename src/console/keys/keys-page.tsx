@@ -9,7 +9,7 @@ import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { findLive } from "../shell/sandboxes.ts";
-import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import { useDeclared, useMay, useSiteInfo } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { translate } from "../text/translate.ts";
 import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
@@ -28,7 +28,7 @@ export function KeysPage() {
   const [open, setOpen] = useState<OpenKey>();
   const isNarrow = useIsNarrow("md");
   const KeyList = isNarrow ? KeyCards : KeyTable;
-  const make = (
+  const make = useMay("settings") && (
     <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
       {translate("keys.make")}
     </Button>

@@ -4,8 +4,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type {
   LinkResponse,
   NewOperatorBody,
+  OperatorBody,
   OperatorRemovalBody,
-  OperatorSitesBody,
   OperatorsResponse,
 } from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
@@ -28,7 +28,7 @@ export function useOperatorActions() {
   return {
     add: (operator: NewOperatorBody) => done(callApi("POST", "/operators", operator)),
     /** Changes the sites of an operator. */
-    change: (id: number, change: OperatorSitesBody) => done(callApi("PATCH", `/operators/${id}`, change)),
+    change: (id: number, change: OperatorBody) => done(callApi("PATCH", `/operators/${id}`, change)),
     /** Removes an operator. */
     remove: (id: number, confirmation: OperatorRemovalBody) =>
       done(callApi("DELETE", `/operators/${id}`, confirmation)),

@@ -1,7 +1,7 @@
 // Passes the site, the declarations and the session to the components of a page.
 
 import { createContext, useContext } from "react";
-import type { SessionInfo, SiteInfo } from "../../admin/api/types.ts";
+import type { RightInfo, SessionInfo, SiteInfo } from "../../admin/api/types.ts";
 import type { Declared } from "../api/declarations.ts";
 
 interface SiteContextValue {
@@ -22,6 +22,14 @@ export function useDeclared(): Declared {
 /** Returns the session of the signed-in operator. */
 export function useSession(): SessionInfo {
   return useSiteContext().session;
+}
+
+/**
+ * Whether the operator may do something: look at keys, webhooks and operators (`read-settings`), change records (`records`), or change keys, webhooks
+ * and shops (`settings`). The server decides; pages use this to hide or to disable what it would reject.
+ */
+export function useMay(right: RightInfo): boolean {
+  return useSession().rights.includes(right);
 }
 
 /** Returns a function that reads the sites again. Call it after a site was added, changed or removed. */

@@ -6,13 +6,14 @@
 import type { Amend, Amendment, KeyChange, Swap } from "../../model/amend.ts";
 import type { Intent } from "../../model/change.ts";
 import type { Head } from "../../model/head.ts";
+import { rightsOf, toRole } from "../../model/operator-role.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { operator as operatorResource } from "../../resources/operator.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { toDeleteIntent, toUpdateIntent } from "../../system/system-changes.ts";
-import type { WebhookRecord } from "../../system/system-records.ts";
+import { type OperatorRecord, splitWords, type WebhookRecord } from "../../system/system-records.ts";
 import { webhookRefOf } from "../webhooks/webhook-list.ts";
 import { narrowedKey, rotatedKeys } from "./key-restrictions.ts";
 import { KnownSystem, latestBy, present } from "./known-system.ts";
@@ -112,7 +113,8 @@ function restrictedKeys(
 function restrictedOperators(replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, now: number): Found[] {
   const known = latestBy(replaced.operators, ({ Name }) => Name);
   const sites = new Set(present(restored.sites).map(({ ID }) => String(ID)));
-  return present(restored.operators).flatMap(({ ID, Name: name, Sites }): Found[] => {
+  return present(restored.operators).flatMap((record): Found[] => {
+    const { ID, Name: name } = record;
     const found = known.get(name);
     const remove: Found = {
       kind: "operator",
@@ -122,16 +124,39 @@ function restrictedOperators(replaced: KnownSystem, restored: KnownSystem, isSam
     };
     if (!found) return isSameEpoch ? [remove] : [];
     if (found.deleted) return [remove];
-    const allowed = found.record.Sites === "" ? undefined : found.record.Sites.split(" ");
-    const before = Sites === "" ? [...sites] : Sites.split(" ");
-    const stillAllowed = allowed && before.filter((site) => allowed.includes(site));
-    if (!stillAllowed || (Sites !== "" && stillAllowed.length === before.length)) return [];
-    // Without any site, the operator could manage all sites. With the ID of a missing site, the operator could manage a later site with this ID.
-    const existing = stillAllowed.filter((site) => sites.has(site));
-    if (existing.length === 0) return [remove];
-    const intents = [toUpdateIntent(operatorResource, ID, { Sites: existing.join(" ") }, now)];
-    return [{ kind: "operator", name, change: "narrowed", intents }];
+    const Sites = narrowedSites(record, found.record, sites);
+    // Without any site, the operator could manage all sites.
+    if (Sites === "") return [remove];
+    const Role = narrowedRole(record, found.record);
+    if (Sites === undefined && Role === undefined) return [];
+    const values = { ...(Sites !== undefined && { Sites }), ...(Role !== undefined && { Role }) };
+    return [
+      { kind: "operator", name, change: "narrowed", intents: [toUpdateIntent(operatorResource, ID, values, now)] },
+    ];
   });
+}
+
+/**
+ * Returns the sites that a restored operator may still manage; empty for none, undefined if the operator may manage all that were restored.
+ * @param existing IDs of the restored sites. With the ID of a missing site, the operator could manage a later site with this ID
+ */
+function narrowedSites(
+  { Sites }: OperatorRecord,
+  replaced: OperatorRecord,
+  existing: ReadonlySet<string>,
+): string | undefined {
+  if (replaced.Sites === "") return undefined;
+  const allowed = splitWords(replaced.Sites);
+  const before = Sites === "" ? [...existing] : splitWords(Sites);
+  const stillAllowed = before.filter((site) => allowed.includes(site));
+  if (Sites !== "" && stillAllowed.length === before.length) return undefined;
+  return stillAllowed.filter((site) => existing.has(site)).join(" ");
+}
+
+/** Returns the role that the operator had before the restore, if the restored role has a right that it did not have; otherwise undefined. */
+function narrowedRole({ Role }: OperatorRecord, replaced: OperatorRecord): string | undefined {
+  const allowed = rightsOf(toRole(replaced.Role));
+  return rightsOf(toRole(Role)).every((right) => allowed.includes(right)) ? undefined : replaced.Role;
 }
 
 function restrictedWebhooks(replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, now: number): Found[] {

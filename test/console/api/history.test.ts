@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { pruneJournals } from "../../../src/operator/journal/prune-journals.ts";
-import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
 import { signOutEverywhere } from "../../../src/operator/sessions.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { withActor } from "../../../src/system/with-actor.ts";
@@ -245,8 +245,9 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     [
       "loses the shop",
       "may no longer manage this shop",
-      () => setOperatorSites(server.engine, "ben", ["toys"], Date.now()),
+      () => setOperator(server.engine, "ben", { sites: ["toys"] }, Date.now()),
     ],
+    ["may only read", "has another role now", () => setOperator(server.engine, "ben", { role: "read" }, Date.now())],
   ];
   test.each(ends)("stops an undo when its operator %s", async (_, reason, end) => {
     await createSite(server.engine, "toys", {}, Date.now());

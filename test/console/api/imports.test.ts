@@ -5,7 +5,7 @@ import { readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportRecords } from "../../../src/operator/export-records.ts";
-import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
 import { signOutEverywhere } from "../../../src/operator/sessions.ts";
 import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
 import { brand } from "../../../src/resources/brand.ts";
@@ -201,7 +201,8 @@ describe.each(engines)("imports on $name", (kind) => {
   ];
   const ends: typeof endsOnBoth = [
     ["ends all sessions in the console", (ben) => ben.call("DELETE", "/sessions")],
-    ["may no longer manage the site", () => setOperatorSites(server.engine, "ben", ["shop"], Date.now())],
+    ["may no longer manage the site", () => setOperator(server.engine, "ben", { sites: ["shop"] }, Date.now())],
+    ["may only read", () => setOperator(server.engine, "ben", { role: "read" }, Date.now())],
   ];
   test.each(isFirst ? [...endsOnBoth, ...ends] : endsOnBoth)("an import stops when its operator %s", async (_, end) => {
     const { ben, stored } = await startLongImport();

@@ -37,6 +37,8 @@ describe.each(engines)("operators in the console on $name", (kind) => {
     ["no sites", { name: "ben" }, 400],
     ["an unknown site", { name: "ben", sites: ["nowhere"] }, 404],
     ["a name that is taken", { name: "anna", sites: null }, 409],
+    ["an unknown role", { name: "ben", sites: null, role: "auditor" }, 400],
+    ["a role that is no text", { name: "ben", sites: null, role: null }, 400],
     ["a name with a line break", { name: "b\nen", sites: null }, 400],
     ["a name that is too long", { name: "b".repeat(65), sites: null }, 400],
   ];
@@ -75,6 +77,8 @@ describe.each(engines)("operators in the console on $name", (kind) => {
   const badChanges: [string, unknown, number][] = [
     ["an empty list of sites", { sites: [] }, 400],
     ["no sites", {}, 400],
+    ["an unknown role", { role: "auditor" }, 400],
+    ["an empty list of sites with a role", { sites: [], role: "read" }, 400],
     ["an unknown site", { sites: ["nowhere"] }, 404],
     ["some sites for the last operator of all", { sites: ["shop"] }, 409],
   ];
@@ -97,6 +101,51 @@ describe.each(engines)("operators in the console on $name", (kind) => {
     expect((await limit(last, own)).status).toBe(409);
     expect((await limit(last, own, { isLast: true })).status).toBe(200);
     expect((await last.call("GET", "/operators")).status).toBe(403);
+  });
+
+  test("gives and changes roles, with effect on the next request of present sessions and an entry in the journal", async () => {
+    const { json } = await anna.call("POST", "/operators", { name: "ben", sites: null, role: "read" });
+    expect(json.operator).toMatchObject({ name: "ben", sites: null, role: "read" });
+    const ben = await server.signIn("ben");
+    const create = async () => (await ben.call("POST", "/sites/shop/records/brands", { Name: "Acme" })).status;
+    const statuses = [await create(), (await ben.call("GET", "/operators")).status];
+    const path = `/operators/${json.operator.id}`;
+    for (const role of ["records", "all", "read"]) {
+      expect((await anna.call("PATCH", path, { role })).json.operator).toMatchObject({ sites: null, role });
+      expect((await ben.call("GET", "/session")).json.role).toBe(role);
+      statuses.push(await create(), (await ben.call("GET", "/operators")).status);
+    }
+    expect(statuses).toEqual([403, 200, 200, 403, 200, 200, 403, 200]);
+    expect((await ben.call("PATCH", path, { role: "all" })).status).toBe(403);
+    expect((await anna.call("PATCH", path, { role: "records", sites: ["shop"] })).json.operator).toMatchObject({
+      sites: ["shop"],
+      role: "records",
+    });
+    const last = (await server.engine.readJournalPage(systemSite, 0, 100)).entries.at(-1);
+    expect([last?.actor, last?.operation, JSON.parse(last?.body ?? "").Role]).toEqual([
+      "console:anna",
+      "update",
+      "records",
+    ]);
+  });
+
+  test("an operator whom an older program has stored, without a role, may do everything", async () => {
+    const valuesJson = JSON.stringify({ Name: "olga", Sites: "", Created: new Date(1).toISOString() });
+    const record = { site: systemSite, resource: "operator", operation: "create", id: undefined } as const;
+    await server.engine.commit([{ ...record, valuesJson, actor: "operator", at: 1 }]);
+    const olga = await server.signIn("olga");
+    expect((await olga.call("GET", "/session")).json).toMatchObject({ operator: "olga", role: "all" });
+    expect((await olga.call("POST", "/sites/shop/keys", { scope: "read" })).status).toBe(200);
+  });
+
+  test("limits the role of the last operator with all rights only with isLast", async () => {
+    await server.signIn("ben", [], "read");
+    const limit = (body = {}) => anna.call("PATCH", "/operators/1", { role: "records", ...body });
+    const { status, json } = await limit();
+    expect([status, json.detail]).toEqual([409, expect.stringContaining("last operator of all sites")]);
+    expect((await anna.call("DELETE", "/operators/1", {})).status).toBe(409);
+    expect((await limit({ isLast: true })).status).toBe(200);
+    expect((await anna.call("GET", "/operators")).status).toBe(403);
   });
 
   test("removes the last operator of all sites only with isLast", async () => {

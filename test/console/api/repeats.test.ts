@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { IdempotentResponses } from "../../../src/admin/idempotent-responses.ts";
-import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 
@@ -66,14 +66,17 @@ test("an operator who had to sign in again gets the first response", async () =>
   expect(await numberOf(brands, "records")).toBe(before + 1);
 });
 
-test("an operator who may no longer manage the site gets no response", async () => {
+test("an operator who may no longer manage or change the site gets no response", async () => {
   await createSite(server.engine, "toys", {}, now);
   const emil = await server.signIn("emil", ["shop"]);
   const send = () => emil.call("POST", "/sites/shop/keys", { label: "till", scope: "read" }, keyed("f"));
   expect((await send()).status).toBe(200);
-  await setOperatorSites(server.engine, "emil", ["toys"], now);
+  await setOperator(server.engine, "emil", { sites: ["toys"] }, now);
   const again = await send();
   expect([again.status, again.text.includes("sfk_")]).toEqual([404, false]);
+  await setOperator(server.engine, "emil", { sites: ["shop"], role: "records" }, now);
+  const limited = await send();
+  expect([limited.status, limited.text.includes("sfk_")]).toEqual([403, false]);
 });
 
 test("a request that renames or removes a site can be repeated", async () => {

@@ -4,15 +4,21 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { allActions } from "../../../src/admin/api/all.ts";
 import { OpenImports } from "../../../src/admin/open-imports.ts";
 import { TrafficHistory } from "../../../src/admin/traffic.ts";
+import { type Right, rightsOf, roles } from "../../../src/model/operator-role.ts";
+import { systemSite } from "../../../src/model/system-site.ts";
+import { listOperators, setOperator } from "../../../src/operator/operators.ts";
 import { createSite, listSites, setSite } from "../../../src/operator/sites/sites.ts";
+import { operator as operatorResource } from "../../../src/resources/operator.ts";
+import { commitSystemChanges, toUpdateIntent } from "../../../src/system/system-changes.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { exchangeOnce } from "../../support/wire/client.ts";
 
 const traffic = new TrafficHistory(async () => [], Date.now);
 traffic.stop();
 const imports = new OpenImports(Date.now, () => {});
-const actions = allActions(traffic, imports, new AbortController().signal).map(([method, path, , onlyFor]) => ({
+const actions = allActions(traffic, imports, new AbortController().signal).map(([method, path, needs, , onlyFor]) => ({
   method,
+  needs,
   onlyFor,
   hasSite: path.includes("{site}"),
   name: `${method} ${path}`,
@@ -94,6 +100,54 @@ describe("an operator of one site", () => {
       expect(json.records.map(({ record }: { record: { Name: string } }) => record.Name)).toEqual(["Acme"]);
     }
   });
+});
+
+/** Returns the right that an action should need, by its name. Every change concerns settings or records. */
+function neededBy(name: string): Right {
+  const isSetting = /\/(?:keys|webhooks|operators)(?:\/|$)/.test(name);
+  if (name.startsWith("GET ")) return isSetting ? "read-settings" : "read";
+  return isSetting || /\/sites(?:\/\{site\}(?:\/sandbox)?)?$/.test(name) ? "settings" : "records";
+}
+
+describe("a role", () => {
+  const futureRole = "of-the-future";
+  const rights: Readonly<Record<string, readonly Right[]>> = {
+    records: ["read", "records"],
+    read: ["read", "read-settings"],
+    [futureRole]: ["read"],
+  };
+
+  test("is needed by every action, and only all has every right", () => {
+    expect(actions.map(({ name, needs }) => [name, needs])).toEqual(actions.map(({ name }) => [name, neededBy(name)]));
+    expect(actions.filter(({ needs }) => !rightsOf("all").includes(needs))).toEqual([]);
+  });
+
+  test.each(Object.keys(rights))("%s may do what it is for in all sites, and nothing else", async (role) => {
+    const allowed = rights[role] ?? [];
+    const client = await server.signIn(`the-${role}`);
+    await setStoredRole(`the-${role}`, role);
+    const session = (await client.call("GET", "/session")).json;
+    expect([session.role, session.rights]).toEqual([role === futureRole ? "unknown" : role, allowed]);
+    const before = await server.engine.readHeads([systemSite, 1, 2]);
+    for (const { method, path, name, needs } of actions) {
+      // These would change something.
+      if (needs === "records" && allowed.includes(needs)) continue;
+      const { status, json } = await client.call(method, path + (actionsWithoutSite[name] ?? ""), bodyOf(method));
+      const isRefused = status === 403 && json.detail.startsWith("your role does not let you");
+      expect([name, isRefused]).toEqual([name, !allowed.includes(needs)]);
+    }
+    expect(await server.engine.readHeads([systemSite, 1, 2])).toEqual(before);
+    const created = await client.call("POST", "/sites/toys/records/brands", { Name: "Bloom" });
+    expect(created.status).toBe(allowed.includes("records") ? 200 : 403);
+  });
+
+  /** Stores a role as another program version could. */
+  async function setStoredRole(name: string, role: string): Promise<void> {
+    const known = roles.find((one) => one === role);
+    if (known) return void (await setOperator(server.engine, name, { role: known }, Date.now()));
+    const { ID } = (await listOperators(server.engine)).find(({ Name }) => Name === name) as { ID: number };
+    await commitSystemChanges(server.engine, () => [toUpdateIntent(operatorResource, ID, { Role: role }, Date.now())]);
+  }
 });
 
 test("a method that is named like a member of every object is rejected like any unknown method", async () => {

@@ -1,7 +1,7 @@
 // Sandboxes in the API of the console: operators of a site make, renew and use its sandbox, and only operators of all sites remove it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { setOperatorSites } from "../../../src/operator/operators.ts";
+import { setOperator } from "../../../src/operator/operators.ts";
 import { createSite, listSites } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { engines } from "../../support/engine/engines.ts";
@@ -140,11 +140,14 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     expect([(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)]).toEqual(before);
   });
 
-  test("is as before if its operator may no longer manage the site while the records are copied", async () => {
+  test("is as before if its operator may no longer manage or change the site while the records are copied", async () => {
     const before = [(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)];
-    beforeCopy(async () => void (await setOperatorSites(server.engine, "ben", ["toys"], Date.now())));
+    beforeCopy(async () => void (await setOperator(server.engine, "ben", { sites: ["toys"] }, Date.now())));
     const { status, json } = await make(ben);
     expect([status, json.detail]).toEqual([403, "the copy was stopped, because ben may no longer manage this shop"]);
+    await setOperator(server.engine, "ben", { sites: ["shop"] }, Date.now());
+    beforeCopy(async () => void (await setOperator(server.engine, "ben", { role: "records" }, Date.now())));
+    expect((await make(ben)).json.detail).toBe("the copy was stopped, because ben has another role now");
     expect([(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)]).toEqual(before);
   });
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Credential } from "../../../src/model/credentials.ts";
 import { ProblemError } from "../../../src/model/errors.ts";
-import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
 import { signIn, signOutEverywhere } from "../../../src/operator/sessions.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
@@ -33,7 +33,14 @@ describe("signing in", () => {
     const link = secretIn(await server.link("anna"));
     const first = await post("/session", { link });
     expect(first.status).toBe(200);
-    expect(await first.json()).toEqual({ id: 1, operator: "anna", sites: null, expires: expect.any(String) });
+    expect(await first.json()).toEqual({
+      id: 1,
+      operator: "anna",
+      sites: null,
+      role: "all",
+      rights: ["read", "read-settings", "records", "settings"],
+      expires: expect.any(String),
+    });
     expect(first.headers.get("Set-Cookie")).toMatch(
       /^storefront_\d+=[0-9A-Za-z]{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
@@ -236,7 +243,8 @@ describe("a session", () => {
   const ends: [string, () => Promise<unknown>, number][] = [
     ["was removed", () => removeOperator(server.engine, "ben", time), 401],
     ["was signed out", () => signOutEverywhere(server.engine, "ben"), 401],
-    ["may no longer manage the site", () => setOperatorSites(server.engine, "ben", ["toys"], time), 404],
+    ["may no longer manage the site", () => setOperator(server.engine, "ben", { sites: ["toys"] }, time), 404],
+    ["may only read", () => setOperator(server.engine, "ben", { role: "read" }, time), 403],
   ];
   test.each(ends)("does not make a change whose body arrives after the operator %s", async (_, end, status) => {
     await createSite(server.engine, "toys", {}, time);

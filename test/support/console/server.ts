@@ -27,15 +27,17 @@ export interface ConsoleClient {
 
 export interface TestConsole extends TestServer {
   readonly adminUrl: string;
-  /** Adds an operator. @param sites names of the sites that it may manage; none for all */
-  addOperator(name: string, sites?: readonly string[]): Promise<void>;
+  /** Adds an operator. @param sites names of the sites that it may manage; none for all. @param role by default `all` */
+  addOperator(name: string, sites?: readonly string[], role?: GivenRole): Promise<void>;
   /** Stops the admin listener alone. The function that is returned starts it again on the same address. */
   stopAdmin(): Promise<() => Promise<void>>;
   /** A link to sign in with. */
   link(name: string): Promise<string>;
   /** Signs an operator in. Adds the operator if the name does not exist. */
-  signIn(name?: string, sites?: readonly string[]): Promise<ConsoleClient>;
+  signIn(name?: string, sites?: readonly string[], role?: GivenRole): Promise<ConsoleClient>;
 }
+
+type GivenRole = Parameters<typeof createOperator>[4];
 
 interface TestConsoleOptions extends TestServerOptions {
   /** Whether the server makes the script of the console itself, and not once for all files of the run. */
@@ -59,8 +61,8 @@ export async function startTestConsole(options: TestConsoleOptions = {}): Promis
     });
   let admin = await open(0);
   const secretOf = async (name: string) => createSignInLink(engine, name, now());
-  const add = async (name: string, sites: readonly string[] = []) =>
-    void (await createOperator(engine, name, sites, now()));
+  const add = async (name: string, sites: readonly string[] = [], role?: GivenRole) =>
+    void (await createOperator(engine, name, sites, now(), role));
   return {
     ...server,
     adminUrl: admin.url,
@@ -72,8 +74,8 @@ export async function startTestConsole(options: TestConsoleOptions = {}): Promis
       };
     },
     link: async (name) => `${admin.url}/#sign-in=${await secretOf(name)}`,
-    async signIn(name = "anna", sites = []) {
-      await add(name, sites).catch(() => {});
+    async signIn(name = "anna", sites = [], role) {
+      await add(name, sites, role).catch(() => {});
       const response = await send(admin.url, "POST", "/session", { link: await secretOf(name) });
       const cookie = response.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
       const own = { Cookie: cookie, "X-Operator": String(response.json.id) };
