@@ -6,6 +6,7 @@ import pino, { type Logger } from "pino";
 import type { ConsoleScript } from "./admin/console.ts";
 import { readBuild } from "./build.ts";
 import type { AdminAddress, Config } from "./config.ts";
+import type { ActivityAnswer, ActivityQuestion } from "./http/common/activity.ts";
 import { type HttpServer, serveHttp } from "./http/server.ts";
 import { once } from "./lib/concurrency.ts";
 import { toLoggedError } from "./lib/errors-for-log.ts";
@@ -38,6 +39,8 @@ export interface Running {
   readonly port: number;
   readonly engine: Engine;
   readonly siteViews: SiteViews;
+  /** Answers a question about the activity of a site, as far as this process knows. */
+  readonly answer: HttpServer["answer"];
   /** Number of live sites that the server served when it started; undefined if the database could not be read. */
   readonly sites: number | undefined;
   /** Returns the metrics of this process. @param checksReadiness whether to check now that this process is ready, by default true */
@@ -85,11 +88,9 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const retention = startRetention(engine, { days: config.journalDays, log, now });
   const background = [startResponseExpiry(engine, { log, now }), retention];
   return {
-    url: http.url,
-    port: http.port,
-    engine,
-    siteViews,
+    ...{ url: http.url, port: http.port, engine, siteViews },
     sites: await countServed(siteViews, parts.systemSiteIndex),
+    answer: http.answer,
     sample: async (checks) => [await http.sample(checks), await webhooks.families(), retention.families()].flat(),
     replaceCertificate: http.replaceCertificate,
     drain: () => http.drain(config.drain),
@@ -163,9 +164,11 @@ async function countServed(siteViews: SiteViews, index: SystemSiteIndex): Promis
 }
 
 /** The parts of the server that the admin listener uses. */
-interface AdminParts extends Pick<Running, "engine" | "siteViews"> {
+export interface AdminParts extends Pick<Running, "engine" | "siteViews"> {
   /** Returns the metrics of all processes that serve the public port. */
   samples(): Promise<readonly MetricsSample[]>;
+  /** Asks all these processes about the activity of a site. The answer of a process is undefined if it does not respond. */
+  askActivity(question: ActivityQuestion): Promise<readonly ActivityAnswer[]>;
   /** The URL of the public listener. */
   readonly publicUrl: string;
   /** Milliseconds since 1970. */

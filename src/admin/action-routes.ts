@@ -3,6 +3,7 @@
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import type { ActivityAnswer, ActivityQuestion } from "../http/common/activity.ts";
 import { preferredCoding } from "../http/common/content-negotiation.ts";
 import type { IpNetwork } from "../lib/networks.ts";
 import { randomText } from "../lib/text.ts";
@@ -25,6 +26,8 @@ import { requireSession, type Session, type SessionDependencies } from "./sessio
 export interface ActionDependencies extends SessionDependencies {
   /** The URL of the public listener. */
   readonly publicUrl: string;
+  /** Asks all processes that serve the public port about the activity of a site. The answer of a process is undefined if it does not respond. */
+  askActivity(question: ActivityQuestion): Promise<readonly ActivityAnswer[]>;
   /** Networks that webhooks may reach although they are not public. */
   readonly webhookAllow: readonly IpNetwork[];
 }

@@ -58,6 +58,7 @@ export function createDocumentation(
     },
     problemPage(context, error) {
       if (!(error instanceof ProblemError) || !wantsPage(context, error)) return undefined;
+      context.problem = error;
       return code().then(({ toProblemPage }) => toProblemPage(context, error));
     },
   };

@@ -17,7 +17,9 @@ import type { WireResponse } from "../wire/response.ts";
 import type { ResolvedInMemory } from "./authorization/authorizer.ts";
 import { toProblemError } from "./common/error-response.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import type { KeyTraffic } from "./key-traffic.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
+import type { RecentRequests } from "./recent-requests.ts";
 import type { RequestContext } from "./request-context.ts";
 import { RequestId, requestIdIn, traceIn } from "./request-ids.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -27,6 +29,8 @@ import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
 
 interface HandlerDependencies extends RouteDependencies {
   readonly requestLog: RequestLog;
+  readonly keyTraffic: KeyTraffic;
+  readonly recentRequests: RecentRequests;
 }
 
 export class HttpHandler implements Handler {
@@ -120,14 +124,14 @@ export class HttpHandler implements Handler {
   /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */
   #respondToError(context: RequestContext, error: unknown): MaybePromise<WireResponse> {
     const { authorizer, documentation } = this.#dependencies;
-    authorizer.identifySandbox(context);
+    authorizer.identifyKey(context);
     const page = documentation.problemPage(context, error);
     return page?.catch(() => this.#toErrorResponse(context, error)) ?? this.#toErrorResponse(context, error);
   }
 
   #toErrorResponse(context: RequestContext, error: unknown): WireResponse {
     const { log, authorizer } = this.#dependencies;
-    authorizer.identifySandbox(context);
+    authorizer.identifyKey(context);
     return toProblemResponse(context, logAndConvertError(error, context, { log, logLimit: this.#logLimit }));
   }
 
@@ -140,9 +144,12 @@ export class HttpHandler implements Handler {
   }
 
   #countAndLog(context: RequestContext, started: number, response: WireResponse): WireResponse {
-    const { metrics, requestLog } = this.#dependencies;
-    const milliseconds = performance.now() - started;
+    const { metrics, requestLog, keyTraffic, recentRequests } = this.#dependencies;
+    const ended = performance.now();
+    const milliseconds = ended - started;
     metrics.countResponse(context, response.status, milliseconds);
+    if (context.key) keyTraffic.count(context.key.id, response.status, ended);
+    recentRequests.record(context, response, milliseconds, ended);
     requestLog.logResponse(context, response, milliseconds);
     return response;
   }
@@ -178,6 +185,7 @@ function createContext(
     sandbox: undefined,
     keyRejection: undefined,
     batch: undefined,
+    problem: undefined,
     heads: undefined,
   };
 }

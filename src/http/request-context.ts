@@ -1,5 +1,6 @@
 // The context of a request on its way to its response, and the view of its site after authorization.
 
+import type { ProblemError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
 import type { HeadQueryResult } from "../store/reads/head-queries.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
@@ -75,6 +76,8 @@ export interface RequestContext {
   keyRejection: KeyRejection | undefined;
   /** The summary of a batch request or an undo; undefined for other requests. Its route sets it. */
   batch: BatchSummary | undefined;
+  /** The error of the response; undefined for a response without an error. */
+  problem: ProblemError | undefined;
   /** The heads that authorizer.ts read to resolve the site, until it has viewed the site; undefined if it read none. */
   heads: HeadQueryResult | undefined;
 }

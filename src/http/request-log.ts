@@ -2,11 +2,11 @@
 
 import type { Logger } from "pino";
 import { createLogRateLimiter, type LineWriter, type LogRateLimiter } from "../lib/logging.ts";
-import { isKey, redactKeys, visiblePrefix } from "../model/api-key.ts";
+import { redactKeys } from "../model/api-key.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { bodyLength } from "../wire/response-body.ts";
 import { clientAddress } from "./authorization/client-network.ts";
-import { sentKey } from "./authorization/sent-key.ts";
+import { sentPrefix } from "./authorization/sent-key.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { RequestContext } from "./request-context.ts";
 import { traceIn } from "./request-ids.ts";
@@ -57,7 +57,7 @@ export class RequestLog {
       ...traceIn(request.headers),
       site: site?.name,
       sandbox,
-      key: prefixOf(context),
+      key: sentPrefix(context),
       refused: keyRejection,
       client: clientAddress(request, this.#options.trustProxy),
       method: redactKeys(request.method).slice(0, maxMethodLength),
@@ -86,11 +86,4 @@ const maxPathLength = 500;
 
 function shortened(path: string): string {
   return path.length > maxPathLength ? `${path.slice(0, maxPathLength)}...` : path;
-}
-
-/** Returns the visible prefix of the request's key; undefined if the header does not contain a key, because it may be another secret. */
-function prefixOf(context: RequestContext): string | undefined {
-  if (context.key) return context.key.prefix;
-  const sent = sentKey(context);
-  return sent !== null && isKey(sent) ? visiblePrefix(sent) : undefined;
 }

@@ -108,6 +108,7 @@ function responseHeaderStart(type: string | undefined): string {
 
 /** Makes a response with a problem document (RFC 9457), in XML if the path ends in `.xml`, otherwise in JSON. */
 export function toProblemResponse(context: RequestContext, problemError: ProblemError): WireResponse {
+  context.problem = problemError;
   const format = formats.find(({ name }) => context.target.path.endsWith(`.${name}`)) ?? json;
   const content = { type: format.problemType, body: format.problem(toProblemDocument(context, problemError)) };
   return toResponse(context, statusOf(problemError.code), content, problemHeaders(problemError));

@@ -5,12 +5,15 @@ import { certificateExpiry } from "../lib/certificate-expiry.ts";
 import type { MetricsSample } from "../lib/metrics.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { type AuthorizerOptions, RequestAuthorizer } from "./authorization/authorizer.ts";
+import type { ActivityAnswer, ActivityQuestion } from "./common/activity.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { createDocumentation } from "./documentation.ts";
 import { LongPolls } from "./feed/long-poll.ts";
 import { HttpHandler } from "./handler.ts";
 import { Readiness } from "./health.ts";
+import { KeyTraffic } from "./key-traffic.ts";
 import type { McpOptions } from "./mcp/mcp-route.ts";
+import { RecentRequests } from "./recent-requests.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { createMetrics } from "./request-metrics.ts";
 import { serverFamilies } from "./server-metrics.ts";
@@ -19,6 +22,8 @@ import { serverFamilies } from "./server-metrics.ts";
 export interface HttpServer extends Listener {
   /** Returns the metrics of this process. @param checksReadiness whether to check if the server is ready, which commits a write without effect */
   sample(checksReadiness?: boolean): Promise<MetricsSample>;
+  /** Answers a question about the activity of a site, as far as this process knows. */
+  answer(question: ActivityQuestion): ActivityAnswer;
   /** Makes `/readyz` fail, and resolves after `seconds` seconds, in which the server still serves. Call it before `stop`. */
   drain(seconds: number): Promise<void>;
 }
@@ -48,11 +53,8 @@ const unsentLimits = { small: 64 * 1024, large: 1024 * 1024, places: 128 };
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
   let expiry = options.tls && certificateExpiry(options.tls.cert);
   const usage = () => ({ listener: listener.usage(), certificateExpiry: expiry });
-  const { handler, authorizer, metrics, documentation, longPolls, readiness } = createHttpParts(
-    options,
-    dependencies,
-    usage,
-  );
+  const parts = createHttpParts(options, dependencies, usage);
+  const { handler, authorizer, metrics, documentation, longPolls, readiness } = parts;
   const listener = listen({ ...options, maxBodyBytes: maxPublicBodyBytes, receiveBufferBytes, unsentLimits }, handler);
 
   const loading = loadSoon([documentation.load, metrics.load, async () => dependencies.build()], dependencies.log);
@@ -60,6 +62,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   return {
     ...listener,
     sample: metrics.collectSample,
+    answer: (question) => answerQuestion(question, parts),
     async replaceCertificate(certificate) {
       await listener.replaceCertificate(certificate);
       expiry = certificateExpiry(certificate.cert);
@@ -94,8 +97,19 @@ export function createHttpParts(
   });
   const documentation = createDocumentation(options, dependencies);
   const requestLog = new RequestLog(options, dependencies);
-  const own = { authorizer, metrics, documentation, requestLog, longPolls, readiness };
+  const keyTraffic = new KeyTraffic(dependencies.now);
+  const recentRequests = new RecentRequests(dependencies.resources, dependencies.now);
+  const own = { authorizer, metrics, documentation, requestLog, longPolls, readiness, keyTraffic, recentRequests };
   return { ...own, handler: new HttpHandler({ ...dependencies, ...own, mcp: options }) };
+}
+
+/** Answers a question about the activity of a site. The question may come from another program version. */
+function answerQuestion(
+  question: ActivityQuestion,
+  { keyTraffic, recentRequests }: Pick<ReturnType<typeof createHttpParts>, "keyTraffic" | "recentRequests">,
+): ActivityAnswer {
+  if (question.kind === "key-traffic") return keyTraffic.answer(question.keys);
+  return question.kind === "requests" ? recentRequests.answer(question.site, question) : undefined;
 }
 
 /**

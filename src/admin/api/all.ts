@@ -11,6 +11,7 @@ import { keyActions } from "./keys.ts";
 import { operatorActions } from "./operators.ts";
 import { overviewActions } from "./overview.ts";
 import { recordActions } from "./records.ts";
+import { requestActions } from "./requests.ts";
 import { resourceActions } from "./resources.ts";
 import { siteActions } from "./sites.ts";
 import { webhookActions } from "./webhooks.ts";
@@ -25,6 +26,7 @@ export function allActions(traffic: TrafficHistory, imports: OpenImports, stoppi
     ...importActions(imports),
     ...keyActions,
     ...historyActions(imports),
+    ...requestActions,
     ...webhookActions,
     ...operatorActions(imports),
     ...findActions,

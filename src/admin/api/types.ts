@@ -130,6 +130,61 @@ export interface OverviewResponse extends Pick<SiteSummaryResponse, "records" | 
   readonly lastBackup: string | null;
 }
 
+/** The requests of a key in the last 24 hours, as far as the server counts. */
+export interface KeyTrafficInfo extends Pick<KeyInfo, "id" | "prefix" | "label"> {
+  readonly requests: number;
+  /** Number of responses with a status of 400 or more. */
+  readonly errors: number;
+  /** The requests in each hour of `hours`. */
+  readonly requestsByHour: readonly number[];
+  readonly errorsByHour: readonly number[];
+}
+
+export interface KeyTrafficResponse {
+  /** Since when requests are counted: the counts begin with the start of the server. */
+  readonly since: string;
+  /** The beginnings of the last 24 hours, the oldest first. The last one is the present hour. */
+  readonly hours: readonly string[];
+  /** The 100 keys with most requests, the busiest first. Keys without requests are left out. */
+  readonly keys: readonly KeyTrafficInfo[];
+}
+
+// Requests
+
+/** A request of the log. It has no key, no body, and only those values of its query that the interface declares. */
+export interface LoggedRequestInfo {
+  /** Unique in the log. */
+  readonly id: string;
+  readonly at: string;
+  readonly method: string;
+  /** The path with the query. */
+  readonly path: string;
+  readonly status: number;
+  readonly milliseconds: number;
+  /** Length of the response body. */
+  readonly bytes: number;
+  /** The request ID, `X-Request-Id`. */
+  readonly request: string;
+  /** The key; null if the request had none, or something else in its place. The label is null if the site has no such key. */
+  readonly key: { readonly prefix: string; readonly label: string | null } | null;
+  readonly problem: {
+    readonly code: string;
+    readonly title: string;
+    readonly detail: string;
+    /** The first errors of the record. */
+    readonly errors: readonly { readonly field: string; readonly detail: string }[];
+  } | null;
+  /** The number of requests before it that are not in the log, because there were too many in one second. */
+  readonly leftOut: number;
+}
+
+export interface RequestsResponse {
+  /** The last 200 requests that pass the filter, the latest first. */
+  readonly requests: readonly LoggedRequestInfo[];
+  /** Whether all processes of the server have answered. */
+  readonly isComplete: boolean;
+}
+
 // Keys
 
 export interface KeyInfo {

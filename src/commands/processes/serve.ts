@@ -2,7 +2,7 @@
 
 import { type AdminAddress, type Config, type ConfigSources, toEnvironment } from "../../config.ts";
 import { withoutPassword } from "../../lib/text.ts";
-import { createLog, startAdmin } from "../../start.ts";
+import { type AdminParts, createLog, startAdmin } from "../../start.ts";
 import type { Certificate } from "../../wire/listen.ts";
 import type { CommonOptions } from "../shared/options.ts";
 import { formatCount, printMessage, printResult } from "../shared/output.ts";
@@ -121,8 +121,9 @@ async function serveAlone(
   const { engine, siteViews, url, port, sites } = server;
   const own = { responding: 1, expected: 1, restarts: 0 };
   const samples = async () => [await server.sample(), processFamilies(own)];
+  const askActivity: AdminParts["askActivity"] = async (question) => [server.answer(question)];
   const openAdmin = (at: AdminAddress) =>
-    startAdmin(config, at, certificate, { engine, siteViews, samples, publicUrl: url });
+    startAdmin(config, at, certificate, { engine, siteViews, samples, askActivity, publicUrl: url });
   const opening = address && withListenErrors(address, () => openAdmin(address));
   const admin = await opening?.catch(async (error) => {
     await server.stop();

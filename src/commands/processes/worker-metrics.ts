@@ -1,5 +1,6 @@
 // The metrics of a server of several processes: samples of its workers, and what only the main process knows.
 
+import type { ActivityAnswer, ActivityQuestion } from "../../http/common/activity.ts";
 import { readyFamily } from "../../http/server-metrics.ts";
 import { addCounts, counter, gauge, type MetricFamily, type MetricsSample } from "../../lib/metrics.ts";
 import type { Child } from "./child.ts";
@@ -27,6 +28,11 @@ export class WorkerMetrics {
       this.#workers.delete(worker);
       this.#ended = addCounts(this.#ended, worker.lastSample);
     });
+  }
+
+  /** Asks all workers about the activity of a site. The answer of a worker that does not respond within a second is undefined. */
+  ask(question: ActivityQuestion): Promise<readonly ActivityAnswer[]> {
+    return Promise.all([...this.#workers].map((worker) => worker.ask(question)));
   }
 
   /**

@@ -2,6 +2,7 @@
 // their parent has exited.
 
 import type { AdminAddress, Config } from "../../config.ts";
+import type { ActivityAnswer, ActivityQuestion } from "../../http/common/activity.ts";
 import type { MetricsSample } from "../../lib/metrics.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { allResources } from "../../resources/all.ts";
@@ -32,6 +33,8 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
   };
   const retired = onMessages((message) => {
     if (message.kind === "sample") void sendSample(message.id, message.isChecked);
+    else if (message.kind === "ask")
+      void sendToParent({ kind: "answer", id: message.id, answer: server.answer(message.question) });
   });
   const { url, port, sites, engine } = server;
   await sendToParent({ kind: "listening", url, port, sites, isNew: engine.isNew });
@@ -45,19 +48,23 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
 export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Promise<void>): Promise<void> {
   const orphaned = endOfParent();
   const pending = new PendingRequests<readonly MetricsSample[]>();
+  const questions = new PendingRequests<readonly ActivityAnswer[]>();
   const retired = onMessages((message) => {
     if (message.kind === "samples") pending.respond(message.id, message.samples);
+    else if (message.kind === "answers") questions.respond(message.id, message.answers);
   });
   const samples = async () => {
     const response = await pending.request((id) => void sendToParent({ kind: "samples", id }), samplesTimeoutMs);
     if (!response) throw new ProblemError("unavailable", "the main process did not send the metrics in time");
     return response;
   };
+  const askActivity = async (question: ActivityQuestion) =>
+    (await questions.request((id) => void sendToParent({ kind: "ask", id, question }), samplesTimeoutMs)) ?? [];
   const certificate = await certificateOfParent();
   const store = await openStore(config, allResources, createLog(config));
   const samplesOfAll = async () => [...(await samples()), store.verification.families()];
   const { engine, siteViews } = store;
-  const parts = { engine, siteViews, samples: samplesOfAll, publicUrl: toPublicUrl(config) };
+  const parts = { engine, siteViews, samples: samplesOfAll, askActivity, publicUrl: toPublicUrl(config) };
   const listener = await withListenErrors(admin, () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
   // Keep serving while the workers drain, because the metrics of the workers are served here.

@@ -117,6 +117,7 @@ class Processes {
 
   #startChild(name: string, env: Record<string, string>): Child {
     const options = { env: { ...this.#env, ...env }, certificate: this.#certificate };
-    return startChild({ name, ...options, samples: () => this.#metrics.collect(true) });
+    const samples = () => this.#metrics.collect(true);
+    return startChild({ name, ...options, samples, ask: (question) => this.#metrics.ask(question) });
   }
 }

@@ -46,6 +46,14 @@ export function findSandboxKey(context: RequestContext, index: SystemSiteIndex):
     : undefined;
 }
 
+/** Returns the key of a request; undefined for an unknown key. Checks nothing else: the key may be invalid here. */
+export function findSentKey(context: RequestContext, index: SystemSiteIndex): ApiKey | undefined {
+  const sent = sentKey(context);
+  return sent !== null && isKey(sent)
+    ? index.findKeyByDigest(cachedKeyDigest(context.request.headers, sent))
+    : undefined;
+}
+
 /**
  * The last key of each header section, and its digest. Most clients repeat their header section; the wire parses it once and passes the same object
  * again. Computing a digest takes as long as the rest of the authorization. Only the digest is cached: the key is looked up for each request. A header

@@ -6,7 +6,7 @@
 //   reauthorize            key and site again, up to date             after a wait: slow body, long poll, list
 //   reauthorizeInMemory    key and site again, without a query        after a read that also returned the head of the system site; when a long poll ends
 //   repeatIfOutdated       all of it again, with the work             when the epoch, the key or the site changed meanwhile
-//   identifySandbox        the sandbox of the key, for `X-Sandbox`    before an error that may have come before the check of the key
+//   identifyKey            the key and its sandbox, for `X-Sandbox`   before an error that may have come before the check of the key
 //
 // The order of checks is that of contract section 1: method, host (421, 403 if the site is suspended), route (404, 405), key (401, 403, 429), and only
 // then the site that host and key select. handler.ts checks the route between `resolveSite` and `authorize`.
@@ -31,7 +31,7 @@ import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { WireRequest } from "../../wire/request.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import { authenticate, findSandboxKey } from "./authenticate.ts";
+import { authenticate, findSandboxKey, findSentKey } from "./authenticate.ts";
 import { clientNetwork } from "./client-network.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
 import { rateLimitHeaders, tooManyRequestsError } from "./rate-limits.ts";
@@ -177,13 +177,14 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Sets in the request context the sandbox that host and key select, if an error was thrown before the key was checked, so that the response to the
-   * error says it too. Looks in memory only, does not throw, and counts nothing.
+   * Sets in the request context the key, and the sandbox that host and key select, if an error was thrown before the key was checked, so that the
+   * response to the error says the sandbox too, and operators see the key. Looks in memory only, does not throw, and counts nothing.
    */
-  identifySandbox(context: RequestContext): void {
+  identifyKey(context: RequestContext): void {
     const { endpoint, sandbox } = context;
     // An endpoint without `readOperation` needs no key, so it belongs to no site.
     if (sandbox !== undefined || (endpoint && endpoint.readOperation === undefined)) return;
+    context.key ??= findSentKey(context, this.#index);
     const hostSite = this.#findHostSite(context);
     if (hostSite) context.sandbox = this.#findSandbox(context, hostSite)?.name;
   }

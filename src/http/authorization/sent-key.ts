@@ -1,5 +1,6 @@
 // The API key that a request has sent: in `X-API-AUTH`; at an endpoint for agents also as a bearer token, because most agents can send only that.
 
+import { isKey, visiblePrefix } from "../../model/api-key.ts";
 import type { RequestContext } from "../request-context.ts";
 
 const bearer = /^bearer +(\S+)$/i;
@@ -17,4 +18,11 @@ export function sentKey({
   const token = bearer.exec(headers.get("authorization") ?? "")?.[1] ?? null;
   if (key === null || token === null) return key ?? token;
   return key === token ? key : "";
+}
+
+/** Returns the visible prefix of the request's key; undefined if the header does not contain a key, because it may be another secret. */
+export function sentPrefix(context: RequestContext): string | undefined {
+  if (context.key) return context.key.prefix;
+  const sent = sentKey(context);
+  return sent !== null && isKey(sent) ? visiblePrefix(sent) : undefined;
 }

@@ -8,6 +8,8 @@ import { createDocumentation } from "../../../src/http/documentation.ts";
 import { LongPolls } from "../../../src/http/feed/long-poll.ts";
 import { HttpHandler } from "../../../src/http/handler.ts";
 import { Readiness } from "../../../src/http/health.ts";
+import { KeyTraffic } from "../../../src/http/key-traffic.ts";
+import { RecentRequests } from "../../../src/http/recent-requests.ts";
 import { RequestLog } from "../../../src/http/request-log.ts";
 import { createMetrics } from "../../../src/http/request-metrics.ts";
 import type { MaybePromise } from "../../../src/lib/maybe-promise.ts";
@@ -117,6 +119,8 @@ async function openHandler(kind: EngineKind) {
     ...dependencies,
     authorizer,
     metrics: createMetrics(async () => []),
+    keyTraffic: new KeyTraffic(() => now),
+    recentRequests: new RecentRequests(allResources, () => now),
     documentation: createDocumentation(options, dependencies),
     requestLog: new RequestLog(options, dependencies),
     mcp: options,

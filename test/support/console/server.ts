@@ -55,6 +55,7 @@ export async function startTestConsole(options: TestConsoleOptions = {}): Promis
       engine,
       siteViews,
       samples: async () => [],
+      askActivity: async (question) => [server.answer(question)],
       now,
       publicUrl: server.url,
       loadScript: options.makesScript ? undefined : sharedScript,

@@ -10,7 +10,7 @@ import type { Resource } from "../../../src/model/resource.ts";
 import { createKey, type KeySettings } from "../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
-import { type StartOptions, start } from "../../../src/start.ts";
+import { type Running, type StartOptions, start } from "../../../src/start.ts";
 import type { SiteViews } from "../../../src/store/reads/site-views.ts";
 import type { SiteRecord } from "../../../src/system/system-records.ts";
 import { waitUntil } from "../time.ts";
@@ -38,6 +38,8 @@ export interface TestServer {
   readonly port: number;
   readonly engine: Engine;
   readonly siteViews: SiteViews;
+  /** Answers a question about the activity of a site. */
+  readonly answer: Running["answer"];
   /** Returns the text of the admin listener at /metrics. */
   metrics(): Promise<string>;
   /** The address of the database. */
@@ -71,6 +73,7 @@ export async function startTestServer({ settings, ...options }: TestServerOption
     port: running.port,
     engine: running.engine,
     siteViews: running.siteViews,
+    answer: running.answer,
     metrics: async () => toMetricsText([await running.sample()]),
     database,
     site,

@@ -1,0 +1,98 @@
+// The requests of programs: the last ones of a site, and how many each key sent in the last day.
+
+import {
+  countedHours,
+  joinKeyTraffic,
+  joinRequests,
+  type KeyTrafficAnswer,
+  type LoggedRequest,
+  type RequestFilter,
+  type RequestsAnswer,
+} from "../../http/common/activity.ts";
+import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
+import { parseTime } from "../../lib/text.ts";
+import { type ErrorCode, ProblemError, problemTitles } from "../../model/errors.ts";
+import { type ListedKey, listKeys } from "../../operator/sites/keys.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
+import type { KeyTrafficInfo, KeyTrafficResponse, LoggedRequestInfo, RequestsResponse } from "./types.ts";
+
+export const requestActions: readonly Action[] = [
+  ["GET", "/operator/sites/{site}/key-traffic", showKeyTraffic],
+  ["GET", "/operator/sites/{site}/requests", showRequests],
+];
+
+const hourMs = 3_600_000;
+/** Maximum number of keys in a response. */
+const maxKeys = 100;
+
+async function showKeyTraffic(call: ActionContext): Promise<KeyTrafficResponse> {
+  const keys = await listKeys(call.engine, await call.site());
+  const answers = await call.askActivity({ kind: "key-traffic", keys: keys.map(({ ID }) => ID) });
+  const known = answers.filter((answer): answer is KeyTrafficAnswer => answer?.kind === "key-traffic");
+  if (known.length === 0) throw noAnswerError();
+  const { since, hour, keys: counted } = joinKeyTraffic(known);
+  const byId = new Map(keys.map((key) => [key.ID, key]));
+  const infos = counted.flatMap(({ id, requests, errors }): KeyTrafficInfo[] => {
+    const { Prefix: prefix, Label: label } = byId.get(id) as ListedKey;
+    const byHour = { requestsByHour: requests, errorsByHour: errors };
+    return [{ id, prefix, label, requests: sumOf(requests), errors: sumOf(errors), ...byHour }];
+  });
+  return {
+    since: toTime(since),
+    hours: Array.from({ length: countedHours }, (_, index) => toTime((hour - countedHours + 1 + index) * hourMs)),
+    keys: infos.sort((one, other) => other.requests - one.requests).slice(0, maxKeys),
+  };
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+async function showRequests(call: ActionContext): Promise<RequestsResponse> {
+  const site = await call.site();
+  const filter = filterIn(call);
+  const answers = await call.askActivity({ kind: "requests", site: site.ID, ...filter });
+  const known = answers.filter((answer): answer is RequestsAnswer => answer?.kind === "requests");
+  if (known.length === 0) throw noAnswerError();
+  const keys = await listKeys(call.engine, site);
+  const labels = new Map(keys.map(({ Prefix, Label }) => [Prefix, Label]));
+  return {
+    requests: joinRequests(known).requests.map((request) => toInfo(request, labels)),
+    isComplete: known.length === answers.length,
+  };
+}
+
+/** Parses the filter of the requests. @throws ProblemError `bad-request` */
+function filterIn({ query }: ActionContext): RequestFilter {
+  const after = parseSingle(query, "after");
+  const at = after === undefined ? undefined : parseTime(after);
+  if (Number.isNaN(at)) throw new ProblemError("bad-request", "`after` must be a time such as 2026-01-31T12:00:00Z");
+  return {
+    after: at,
+    statusClass: parseNumber(query, "status", { min: 1, max: 5, byDefault: undefined }),
+    key: parseSingle(query, "key"),
+    problem: parseSingle(query, "problem"),
+  };
+}
+
+function toInfo(
+  { at, key, problem, leftOut = 0, ...logged }: LoggedRequest,
+  labels: ReadonlyMap<string, string>,
+): LoggedRequestInfo {
+  return {
+    ...logged,
+    at: toTime(at),
+    key: key === undefined ? null : { prefix: key, label: labels.get(key) ?? null },
+    problem: problem === undefined ? null : { ...problem, title: problemTitles[problem.code as ErrorCode] ?? "" },
+    leftOut,
+  };
+}
+
+function noAnswerError(): ProblemError {
+  const detail = "no process that serves programs has answered; try again";
+  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
+}
+
+function toTime(at: number): string {
+  return new Date(at).toISOString();
+}
