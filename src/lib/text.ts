@@ -97,7 +97,7 @@ function lastOf(path: string): string {
 }
 
 /** Returns the number of letters to insert, delete, replace or swap with their neighbour to turn `a` into `b` (optimal string alignment). */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, i) => i);
   const at = (row: readonly number[], index: number) => row[index] ?? 0;

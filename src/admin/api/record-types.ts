@@ -227,7 +227,10 @@ export type NewImportBody = { readonly resource: string; readonly name: string }
 export type DialectBody = { readonly encoding?: string | undefined; readonly delimiter?: string | undefined };
 export type ColumnInfo = {
   readonly name: string;
+  /** The field that the column probably has. */
   readonly field?: string | undefined;
+  /** Whether the name of the column is not the name of the field. */
+  readonly isGuessed: boolean;
   readonly samples: readonly string[];
 };
 

@@ -249,8 +249,8 @@ describe.each(engines)("imports on $name", (kind) => {
     const detected = (await anna.call("POST", `${path}/preview`, {})).json;
     expect(detected).toMatchObject({ format: "csv", ...dialect });
     expect(detected.columns).toEqual([
-      { name: "Brand name", samples: ["Müller"] },
-      { name: "Other", samples: ["x"] },
+      { name: "Brand name", field: "Name", isGuessed: true, samples: ["Müller"] },
+      { name: "Other", isGuessed: false, samples: ["x"] },
     ]);
     const { encoding, delimiter } = detected;
     const options = { format: "csv", encoding, delimiter, mapping: { fields: { Name: "Brand name" } }, match: "Name" };

@@ -1,10 +1,11 @@
 // The preview of an uploaded file before it is imported: its format, encoding, columns and first rows.
 
-import { fieldNames, readCsvRows } from "../../../formats/csv.ts";
+import { readCsvRows } from "../../../formats/csv.ts";
 import { decodeText } from "../../../formats/text-encoding.ts";
 import { ProblemError } from "../../../model/errors.ts";
 import type { Resource } from "../../../model/resource.ts";
 import type { FileFormat } from "../file-rows.ts";
+import { guessFields } from "./column-guess.ts";
 import type { Upload } from "./upload.ts";
 
 interface UploadPreview {
@@ -17,8 +18,10 @@ interface UploadPreview {
 
 interface FileColumn {
   readonly name: string;
-  /** The field with the same name, ignoring case and punctuation; undefined if no field has it. */
+  /** The field that the column probably has (column-guess.ts); undefined if no field is likely. */
   readonly field: string | undefined;
+  /** Whether the name of the column is not the name of the field. */
+  readonly isGuessed: boolean;
   /** The cells of the column in the first rows. */
   readonly samples: readonly string[];
 }
@@ -50,10 +53,11 @@ export async function previewUpload(
   if (header.length > maxColumns) throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns`);
   const columns = header.map((name, index) => ({
     name,
-    field: fieldNamed(resource, name),
     samples: others.map((cells) => (cells[index] ?? "").slice(0, maxSampleLength)),
   }));
-  return { format, encoding, delimiter, columns: clearDuplicateFields(columns) };
+  const fields = guessFields(resource, columns);
+  const withFields = columns.map((column, index) => ({ ...column, ...(fields[index] as (typeof fields)[number]) }));
+  return { format, encoding, delimiter, columns: withFields };
 }
 
 async function firstBytes(upload: Upload): Promise<Buffer> {
@@ -89,29 +93,4 @@ async function firstRows(upload: Upload, encoding: string, givenDelimiter: strin
     if (rows.length > sampledRows) break;
   }
   return { rows, delimiter };
-}
-
-/** Finds the field that a column names: by its path, or by the last part of the path if only one field has it. Ignores case and punctuation. */
-function fieldNamed(resource: Resource, column: string): string | undefined {
-  const name = normal(column);
-  if (name === "" || column.startsWith("#")) return undefined;
-  const paths = fieldNames(resource);
-  const exact = paths.find((path) => path === column) ?? paths.find((path) => normal(path) === name);
-  if (exact) return exact;
-  const ends = paths.filter((path) => normal(path.slice(path.lastIndexOf(".") + 1)) === name);
-  return ends.length === 1 ? ends[0] : undefined;
-}
-
-function normal(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-}
-
-/** Clears the field of a column whose name is not unique, and of all columns for the same field but the first. */
-function clearDuplicateFields(columns: readonly FileColumn[]): FileColumn[] {
-  const names = columns.map(({ name }) => name);
-  const fields = columns.map(({ field }) => field);
-  return columns.map((column, index) => {
-    const isRepeated = names.indexOf(column.name) !== names.lastIndexOf(column.name);
-    return isRepeated || fields.indexOf(column.field) < index ? { ...column, field: undefined } : column;
-  });
 }
