@@ -46,7 +46,7 @@ export function guessFields(resource: Resource, columns: readonly NamedColumn[])
   const candidates = columns.flatMap(({ name, samples }, column): Candidate[] => {
     if (names.indexOf(name) !== names.lastIndexOf(name)) return [];
     const found = vocabulary.find(name);
-    return found && looksLike(found, samples) ? [{ ...found, column }] : [];
+    return found && canHaveValues(found, samples) ? [{ ...found, column }] : [];
   });
   const chosen = new Map<string, Candidate>();
   for (const one of candidates) if ((chosen.get(one.field)?.sureness ?? 0) < one.sureness) chosen.set(one.field, one);
@@ -219,7 +219,7 @@ const withDigits = new Set(["AccountNumber", "Postcode", "Daytime", "Evening", "
 const withLetters = new Set(["Name", "Town", "County", "Country", "Firstname", "Surname", "Manager", "AddressLine1"]);
 
 /** Whether the first cells of a column can be values of its field. A column that has the path of the field as its name always is. */
-function looksLike({ field, sureness: sure }: Omit<Candidate, "column">, samples: readonly string[]): boolean {
+function canHaveValues({ field, sureness: sure }: Omit<Candidate, "column">, samples: readonly string[]): boolean {
   const texts = samples.map((sample) => sample.trim()).filter((sample) => sample !== "");
   if (texts.length === 0 || sure === sureness.path) return true;
   const last = lastOf(field);
