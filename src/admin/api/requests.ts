@@ -17,8 +17,8 @@ import type { Action, ActionContext } from "../action-routes.ts";
 import type { KeyTrafficInfo, KeyTrafficResponse, LoggedRequestInfo, RequestsResponse } from "./types.ts";
 
 export const requestActions: readonly Action[] = [
-  ["GET", "/operator/sites/{site}/key-traffic", showKeyTraffic],
-  ["GET", "/operator/sites/{site}/requests", showRequests],
+  ["GET", "/operator/sites/{site}/key-traffic", "read", showKeyTraffic],
+  ["GET", "/operator/sites/{site}/requests", "read", showRequests],
 ];
 
 const hourMs = 3_600_000;
