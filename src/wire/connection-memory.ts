@@ -4,13 +4,16 @@
 // for the longest time.
 
 import { LinkedQueue, QueueEntry } from "../lib/linked-queue.ts";
+import type { BodyPart } from "./response-body.ts";
 
 /** The memory budget that the connections of a listener share. */
 export class ConnectionMemoryBudget {
   readonly #limit: number;
   readonly #onCutOff: () => void;
-  /** The number of uses of each buffer. The same list may be sent to many clients; its buffer counts once. */
-  readonly #referenceCounts = new Map<ArrayBufferLike, number>();
+  /** The number of uses of each buffer. Different lists may share buffers; each buffer counts once. */
+  readonly #buffers = new UseCounts<ArrayBufferLike>();
+  /** The number of uses of each list of parts. A list may be sent to many clients; its buffers are counted for the first of them only. */
+  readonly #lists = new UseCounts<readonly BodyPart[]>();
   /** The connections that use memory, the one without progress for longest first. */
   readonly #shares = new LinkedQueue<MemoryShare>();
   #bytes = 0;
@@ -31,16 +34,22 @@ export class ConnectionMemoryBudget {
 
   /** Counts one more use of `buffer`. */
   add(buffer: ArrayBufferLike): void {
-    const uses = this.#referenceCounts.get(buffer) ?? 0;
-    this.#referenceCounts.set(buffer, uses + 1);
-    if (uses === 0) this.#bytes += buffer.byteLength;
+    if (this.#buffers.add(buffer)) this.#bytes += buffer.byteLength;
   }
 
   /** Counts one use of `buffer` less. */
   remove(buffer: ArrayBufferLike): void {
-    const uses = this.#referenceCounts.get(buffer) ?? 0;
-    if (uses > 1) this.#referenceCounts.set(buffer, uses - 1);
-    else if (this.#referenceCounts.delete(buffer)) this.#bytes -= buffer.byteLength;
+    if (this.#buffers.remove(buffer)) this.#bytes -= buffer.byteLength;
+  }
+
+  /** Counts one more use of the list `parts`. */
+  addParts(parts: readonly BodyPart[]): void {
+    if (this.#lists.add(parts)) for (const part of parts) this.add(bufferOf(part));
+  }
+
+  /** Counts one use of the list `parts` less. */
+  removeParts(parts: readonly BodyPart[]): void {
+    if (this.#lists.remove(parts)) for (const part of parts) this.remove(bufferOf(part));
   }
 
   /** Puts a share at the end of the order, because its connection has made progress. */
@@ -64,13 +73,37 @@ export class ConnectionMemoryBudget {
   }
 }
 
+/** Counts the uses of objects. */
+class UseCounts<T> {
+  readonly #counts = new Map<T, number>();
+
+  /** Counts one more use. Returns whether it is the first one. */
+  add(used: T): boolean {
+    const uses = this.#counts.get(used) ?? 0;
+    this.#counts.set(used, uses + 1);
+    return uses === 0;
+  }
+
+  /** Counts one use less. Returns whether it was the last one. */
+  remove(used: T): boolean {
+    const uses = this.#counts.get(used) ?? 0;
+    if (uses <= 1) return this.#counts.delete(used);
+    this.#counts.set(used, uses - 1);
+    return false;
+  }
+}
+
+function bufferOf(part: BodyPart): ArrayBufferLike {
+  return part instanceof Uint8Array ? part.buffer : part.source.buffer;
+}
+
 /** The memory that one connection uses of the budget. */
 export class MemoryShare {
   /** Ends the connection, which then releases all its buffers. */
   readonly end: () => void;
   readonly #memory: ConnectionMemoryBudget;
   readonly #entry = new QueueEntry<MemoryShare>(this);
-  /** Number of buffers that this connection counts. */
+  /** Number of buffers and of lists of parts that this connection counts. */
   #count = 0;
 
   constructor(memory: ConnectionMemoryBudget, end: () => void) {
@@ -80,17 +113,26 @@ export class MemoryShare {
 
   /** Counts the buffer of `bytes`, and then ends other connections if the limit is exceeded. */
   retain(bytes: Uint8Array): void {
-    this.#count++;
     this.#memory.add(bytes.buffer);
-    this.#memory.moveToEnd(this.#entry);
-    this.#memory.endConnectionsOverLimit();
+    this.#addUse();
   }
 
   /** Stops counting a buffer that `retain` counted. */
   release(bytes: Uint8Array): void {
-    this.#count--;
     this.#memory.remove(bytes.buffer);
-    if (this.#count === 0) this.#memory.removeShare(this.#entry);
+    this.#removeUse();
+  }
+
+  /** Counts the buffers of `parts` like `retain`, in a time that does not depend on their number if another connection counts the same list. */
+  retainParts(parts: readonly BodyPart[]): void {
+    this.#memory.addParts(parts);
+    this.#addUse();
+  }
+
+  /** Stops counting a list that `retainParts` counted. */
+  releaseParts(parts: readonly BodyPart[]): void {
+    this.#memory.removeParts(parts);
+    this.#removeUse();
   }
 
   /**
@@ -108,6 +150,17 @@ export class MemoryShare {
   /** Records that the connection has just made progress, so that other connections are ended before it. */
   markProgress(): void {
     if (this.#count > 0) this.#memory.moveToEnd(this.#entry);
+  }
+
+  #addUse(): void {
+    this.#count++;
+    this.#memory.moveToEnd(this.#entry);
+    this.#memory.endConnectionsOverLimit();
+  }
+
+  #removeUse(): void {
+    this.#count--;
+    if (this.#count === 0) this.#memory.removeShare(this.#entry);
   }
 }
 

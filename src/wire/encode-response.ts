@@ -6,7 +6,7 @@
 
 import type { BufferWithHeadroom } from "../lib/bytes.ts";
 import type { ResponseFraming, WireResponse } from "./response.ts";
-import { type BodyPart, copyPart, partLength, partsFrom, partsLength } from "./response-body.ts";
+import { type BodyPart, copyPart, partLength, partsLength, type UnsentBody, unsentAfter } from "./response-body.ts";
 import { maxByteLength, writeEndingAt } from "./response-header.ts";
 
 const buffer = Buffer.allocUnsafe(256 * 1024);
@@ -17,16 +17,17 @@ const maxCopiedBytes = 64 * 1024;
 const copiedStart = 16 * 1024;
 const encoder = new TextEncoder();
 const bodySpace = buffer.subarray(bodyAt);
-const nothing: readonly Uint8Array[] = [];
 
 /** The bytes to send: `bytes` from `start` up to `end`, and then `rest`. */
 export interface EncodedResponse {
+  /** The number of bytes to send. */
+  readonly length: number;
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
   /** The index from which on `bytes` never change. Bytes before it are valid only until the next response is encoded. */
   readonly stableFrom: number;
-  readonly rest: readonly Uint8Array[];
+  readonly rest: UnsentBody | undefined;
 }
 
 /** Encodes a response. Send or copy the result before the next call (`stableFrom`). */
@@ -42,7 +43,7 @@ function encodeText(response: WireResponse, framing: ResponseFraming, text: stri
   // A UTF-16 unit takes at most three bytes in UTF-8.
   if (text.length * 3 > bodySpace.length) return encodeParts(response, framing, [Buffer.from(text)]);
   const { written } = encoder.encodeInto(text, bodySpace);
-  return withHeader(response, framing, written, written, nothing);
+  return withHeader(response, framing, written, written, undefined);
 }
 
 /** Encodes a body in parts: copies a small body, or the start of a large one, behind the header section. The rest is sent without a copy. */
@@ -51,11 +52,12 @@ function encodeParts(response: WireResponse, framing: ResponseFraming, parts: re
   const limit = length <= maxCopiedBytes ? maxCopiedBytes : copiedStart;
   let copied = 0;
   for (const part of parts) {
+    if (copied === limit) break;
     const count = Math.min(partLength(part), limit - copied);
-    if (count > 0) copyPart(part, count, buffer, bodyAt + copied);
+    copyPart(part, count, buffer, bodyAt + copied);
     copied += count;
   }
-  return withHeader(response, framing, length, copied, copied < length ? partsFrom(parts, copied) : nothing);
+  return withHeader(response, framing, length, copied, copied < length ? unsentAfter(parts, copied) : undefined);
 }
 
 /** Encodes a body with free space before it, by writing the header section into that space. */
@@ -66,7 +68,14 @@ function encodeWithHeadroom(
 ): EncodedResponse {
   const headerAt = framing.omitsBody ? undefined : writeHeader(response, framing, memory.length - start, memory, start);
   if (headerAt === undefined) return encodeParts(response, framing, [memory.subarray(start)]);
-  return { bytes: memory, start: headerAt, end: memory.length, stableFrom: start, rest: nothing };
+  return {
+    length: memory.length - headerAt,
+    bytes: memory,
+    start: headerAt,
+    end: memory.length,
+    stableFrom: start,
+    rest: undefined,
+  };
 }
 
 /**
@@ -79,16 +88,19 @@ function withHeader(
   framing: ResponseFraming,
   length: number,
   copied: number,
-  rest: readonly Uint8Array[],
+  rest: UnsentBody | undefined,
 ): EncodedResponse {
   const end = bodyAt + (framing.omitsBody ? 0 : copied);
-  const unsent = framing.omitsBody ? nothing : rest;
+  const unsent = framing.omitsBody ? undefined : rest;
+  const unsentBytes = unsent ? length - copied : 0;
   const start = writeHeader(response, framing, length, buffer, bodyAt);
-  if (start !== undefined) return { bytes: buffer, start, end, stableFrom: end, rest: unsent };
+  if (start !== undefined) {
+    return { length: end - start + unsentBytes, bytes: buffer, start, end, stableFrom: end, rest: unsent };
+  }
   const header = Buffer.allocUnsafe(maxByteLength(response.headers) + maxOwnBytes);
   const headerAt = writeHeader(response, framing, length, header, header.length) as number;
   const bytes = Buffer.concat([header.subarray(headerAt), buffer.subarray(bodyAt, end)]);
-  return { bytes, start: 0, end: bytes.length, stableFrom: 0, rest: unsent };
+  return { length: bytes.length + unsentBytes, bytes, start: 0, end: bytes.length, stableFrom: 0, rest: unsent };
 }
 
 /** Upper bound for the bytes of the status line and of the header fields that this file adds. */

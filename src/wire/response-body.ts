@@ -1,4 +1,4 @@
-// The bodies of responses, and their parts.
+// The bodies of responses, their parts, and how far a body is sent.
 
 import type { BufferWithHeadroom, ByteRange } from "../lib/bytes.ts";
 
@@ -34,19 +34,28 @@ export function copyPart(part: BodyPart, count: number, target: Buffer, at: numb
   else target.set(count === part.length ? part : part.subarray(0, count), at);
 }
 
-/** Returns the bytes of `parts` without the first `count` bytes, in parts that are not copied. */
-export function partsFrom(parts: readonly BodyPart[], count: number): Uint8Array[] {
-  const rest: Uint8Array[] = [];
-  let skipped = 0;
-  for (const part of parts) {
-    const skip = Math.min(partLength(part), count - skipped);
-    if (skip < partLength(part)) rest.push(partFrom(part, skip));
-    skipped += skip;
-  }
-  return rest;
+/** Returns the bytes of `part`, which are not copied. */
+export function partBytes(part: BodyPart): Uint8Array {
+  return part instanceof Uint8Array ? part : part.source.subarray(part.start, part.end);
 }
 
-function partFrom(part: BodyPart, count: number): Uint8Array {
-  if (part instanceof Uint8Array) return count === 0 ? part : part.subarray(count);
-  return part.source.subarray(part.start + count, part.end);
+/** A body that is sent in several writes, up to its end. All responses with the same body share `parts`, so a response costs the same for any number of parts. */
+export interface UnsentBody {
+  readonly parts: readonly BodyPart[];
+  /** The index of the first part that is not completely sent; the number of parts at the end. */
+  index: number;
+  /** How many bytes of that part are sent. */
+  sent: number;
+}
+
+/** Returns `parts` of which the first `count` bytes are sent. */
+export function unsentAfter(parts: readonly BodyPart[], count: number): UnsentBody {
+  let index = 0;
+  let sent = count;
+  for (; index < parts.length; index++) {
+    const length = partLength(parts[index] as BodyPart);
+    if (sent < length) break;
+    sent -= length;
+  }
+  return { parts, index, sent };
 }

@@ -7,7 +7,7 @@ import type { Socket } from "bun";
 import { QueueEntry } from "../lib/linked-queue.ts";
 import type { MemoryShare } from "./connection-memory.ts";
 import type { EncodedResponse } from "./encode-response.ts";
-import { partsLength } from "./response-body.ts";
+import type { BodyPart, UnsentBody } from "./response-body.ts";
 import { takeWriteAllowance } from "./round-robin.ts";
 import type { UnsentBudget } from "./unsent-budget.ts";
 
@@ -64,11 +64,12 @@ export class Input {
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 /** Asks a client to send the body that it has held back (RFC 9110 section 15.2.1). */
 export const continueResponse: EncodedResponse = {
+  length: interim.length,
   bytes: interim,
   start: 0,
   end: interim.length,
   stableFrom: 0,
-  rest: [],
+  rest: undefined,
 };
 
 /** Maximum bytes that `flush` writes in one step of a connection. */
@@ -78,9 +79,7 @@ const maxFlushBytes = 2 * 1024 * 1024;
 export class Output {
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
-  #unsent: Uint8Array[] = [];
-  /** How many bytes of the first unsent buffer are sent. */
-  #sent = 0;
+  readonly #unsent: UnsentBody[] = [];
   #isDiscarding = false;
   /** Whether the kernel's send buffer was full at the last write. */
   #isBlocked = false;
@@ -132,20 +131,13 @@ export class Output {
    */
   send(outgoing: EncodedResponse): void {
     if (this.#isDiscarding) return;
-    const { bytes, start, end, rest } = outgoing;
-    const limit = this.isEmpty ? takeWriteAllowance(end - start + partsLength(rest)) : 0;
+    const { length, bytes, start, end, rest } = outgoing;
+    const limit = this.isEmpty ? takeWriteAllowance(length) : 0;
     const sent = this.#write(bytes, start, end, limit);
     if (start + sent < end) this.#enqueueFrom(outgoing, start + sent);
-    if (rest.length > 0) this.#sendAll(rest, limit - sent);
-  }
-
-  #sendAll(pieces: readonly Uint8Array[], limit: number): void {
-    let remainingBytes = limit;
-    for (const piece of pieces) {
-      const sent = this.isEmpty ? this.#write(piece, 0, piece.length, remainingBytes) : 0;
-      remainingBytes -= sent;
-      if (sent < piece.length) this.#enqueue(piece, sent);
-    }
+    if (!rest) return;
+    if (this.isEmpty) this.#writeBody(rest, limit - sent);
+    if (!isSent(rest)) this.#enqueue(rest);
   }
 
   /** Writes as many unsent bytes as the kernel accepts, at most 2 MiB. Returns the number of bytes written. */
@@ -154,16 +146,12 @@ export class Output {
     let done = 0;
     this.#isBlocked = false;
     this.#isOfferedAgain = false;
-    for (const bytes of this.#unsent) {
-      if (remainingBytes === 0 || this.#isBlocked) break;
-      const written = this.#write(bytes, this.#sent, bytes.length, remainingBytes);
-      remainingBytes -= written;
-      this.#sent += written;
-      if (this.#sent < bytes.length) break;
-      this.#sent = 0;
+    for (const body of this.#unsent) {
+      remainingBytes -= this.#writeBody(body, remainingBytes);
+      if (!isSent(body)) break;
       done++;
     }
-    for (const bytes of this.#unsent.splice(0, done)) this.#share.release(bytes);
+    for (const { parts } of this.#unsent.splice(0, done)) this.#share.releaseParts(parts);
     return maxFlushBytes - remainingBytes;
   }
 
@@ -171,7 +159,7 @@ export class Output {
   discardAll(): void {
     this.#isDiscarding = true;
     if (this.#place) this.#unsentBudget?.release(this.#place);
-    for (const bytes of this.#unsent.splice(0)) this.#share.release(bytes);
+    for (const { parts } of this.#unsent.splice(0)) this.#share.releaseParts(parts);
   }
 
   /**
@@ -180,14 +168,29 @@ export class Output {
    */
   #enqueueFrom({ bytes, end, stableFrom }: EncodedResponse, start: number): void {
     const stable = Math.min(Math.max(start, stableFrom), end);
-    if (start < stable) this.#enqueue(Buffer.from(bytes.subarray(start, stable)), 0);
-    if (stable < end) this.#enqueue(bytes.subarray(stable, end), 0);
+    if (start < stable) this.#enqueue(toUnsent(Buffer.from(bytes.subarray(start, stable))));
+    if (stable < end) this.#enqueue(toUnsent(bytes.subarray(stable, end)));
   }
 
-  #enqueue(bytes: Uint8Array, sent: number): void {
-    if (this.isEmpty) this.#sent = sent;
-    this.#unsent.push(bytes);
-    this.#share.retain(bytes);
+  #enqueue(body: UnsentBody): void {
+    // The connection may have closed during the write.
+    if (this.#isDiscarding) return;
+    this.#unsent.push(body);
+    this.#share.retainParts(body.parts);
+  }
+
+  /** Writes the next bytes of `body`, at most `limit`. Returns the number of bytes that the kernel accepted. */
+  #writeBody(body: UnsentBody, limit: number): number {
+    let remainingBytes = limit;
+    for (; !isSent(body); body.index++, body.sent = 0) {
+      const part = body.parts[body.index] as BodyPart;
+      const { source, start, end } = part instanceof Uint8Array ? { source: part, start: 0, end: part.length } : part;
+      const written = this.#write(source, start + body.sent, end, remainingBytes);
+      remainingBytes -= written;
+      body.sent += written;
+      if (start + body.sent < end) break;
+    }
+    return limit - remainingBytes;
   }
 
   /** Writes at most `limit` bytes. Returns the number of bytes that the kernel accepted; 0 if the connection is closed. */
@@ -199,4 +202,12 @@ export class Output {
     this.#accepted += written;
     return written;
   }
+}
+
+function toUnsent(bytes: Uint8Array): UnsentBody {
+  return { parts: [bytes], index: 0, sent: 0 };
+}
+
+function isSent({ parts, index }: UnsentBody): boolean {
+  return index === parts.length;
 }

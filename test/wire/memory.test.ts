@@ -5,18 +5,21 @@ import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-m
 import type { Listener } from "../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
+import { waitUntil } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 import { echo, startListener } from "../support/wire/listener.ts";
 
 const large = 12 * 2 ** 20;
 const shared = Buffer.alloc(large, "s");
+/** Two versions of a list, which share their first part. Both are in two buffers. */
+const lists = { older: [shared, Buffer.alloc(large, "o")], newer: [shared, Buffer.alloc(large, "n")] };
 let listener: Listener;
 let clients: WireClient[];
 let incidents: Incident[];
 let releases: (() => void)[];
 
 /**
- * Responds to `/own` and `/longer` with new bytes, and to `/shared` always with the same bytes. `/waiting` waits until a function in `releases` is called.
+ * Responds to `/own` and `/longer` with new bytes, and to `/shared` and to the lists always with the same bytes. `/waiting` waits until a function in `releases` is called.
  * The body of `/unread` is not read.
  */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
@@ -24,6 +27,8 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/longer") return { status: 200, headers: [], body: Buffer.alloc(3 * large, "l") };
   if (request.target === "/unread") return { status: 200, headers: [], body: null };
   if (request.target === "/shared") return { status: 200, headers: [], body: shared };
+  if (request.target === "/list/older") return { status: 200, headers: [], body: lists.older };
+  if (request.target === "/list/newer") return { status: 200, headers: [], body: lists.newer };
   if (request.target !== "/waiting") return echo(request);
   return new Promise<void>((resolve) => releases.push(resolve)).then(() => echo(request));
 }
@@ -144,6 +149,24 @@ describe("above the limit of memory", () => {
     for (let count = 0; count < 6; count++) await openSilent(get("/shared"));
     expect(incidents).toEqual([]);
     expect(await areWhole()).toEqual(new Array(6).fill(true));
+  });
+
+  test("lists that share buffers count each buffer once, until the last client of the buffer disconnects", async () => {
+    await listener.stop(0);
+    start(10 * large);
+    const older = await openSilent(get("/list/older"));
+    const same = await openSilent(get("/list/older"));
+    expect(listener.usage().bytes).toBe(2 * large);
+    const newer = await openSilent(get("/list/newer"));
+    expect(listener.usage().bytes).toBe(3 * large);
+    const counted: number[] = [];
+    for (const { socket } of [older, same, newer]) {
+      const open = listener.usage().connections;
+      socket.resetAndDestroy();
+      await waitUntil(() => listener.usage().connections < open, "the end of the connection");
+      counted.push(listener.usage().bytes / large);
+    }
+    expect(counted).toEqual([3, 2, 0]);
   });
 
   test("pipelined requests that wait count, and a client with one request is served", async () => {

@@ -3,7 +3,7 @@
 import type { WireRequest } from "../../wire/request.ts";
 import { emptyBody } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
-import { partsFrom, type ResponseBody } from "../../wire/response-body.ts";
+import { partBytes, type ResponseBody } from "../../wire/response-body.ts";
 import { joinParts } from "../../wire/response-header.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import type { RouteMatch } from "../route.ts";
@@ -65,5 +65,5 @@ function toText(body: ResponseBody): string {
   if (typeof body === "string") return body;
   if (body === null) return "";
   if ("memory" in body) return body.memory.toString("utf8", body.start);
-  return Buffer.concat(body instanceof Uint8Array ? [body] : partsFrom(body, 0)).toString();
+  return Buffer.concat(body instanceof Uint8Array ? [body] : body.map(partBytes)).toString();
 }

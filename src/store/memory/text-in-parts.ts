@@ -40,6 +40,8 @@ export class TextInParts {
   /** Bytes of all parts together. */
   readonly length: number;
   readonly #compressed = new Map<string, MaybePromise<Uint8Array>>();
+  /** The bytes of the parts, one array for all requests: the wire counts its buffers once. */
+  #bytes: readonly Uint8Array[] | undefined;
   #requests = 0;
   #joined: BufferWithHeadroom | undefined;
 
@@ -50,9 +52,9 @@ export class TextInParts {
 
   /** Counts a request. Returns the bytes to send: in parts for the first request and for a long text, otherwise joined, so that one write sends them. */
   bytesForNextRequest(): readonly Uint8Array[] | BufferWithHeadroom {
-    const parts = this.parts.map(({ bytes }) => bytes);
-    if (++this.#requests === 1 || this.length > maxJoinedBytes) return parts;
-    this.#joined ??= joinWithHeadroom(parts);
+    this.#bytes ??= this.parts.map(({ bytes }) => bytes);
+    if (++this.#requests === 1 || this.length > maxJoinedBytes) return this.#bytes;
+    this.#joined ??= joinWithHeadroom(this.#bytes);
     return this.#joined;
   }
 
