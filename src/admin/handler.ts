@@ -10,6 +10,7 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { hostnameOf } from "../model/hostname.ts";
+import { WriteRefusedError } from "../operator/conflicts.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
@@ -115,7 +116,9 @@ export class AdminHandler implements Handler {
     const headers = problemHeaders(problemError);
     if (asPage) return toAdminResponse(id, withHeaders(problemAsPage({ status, detail: message, id }), headers));
     const problem = { status, detail: message, instance: id, code };
-    const body = JSON.stringify(fieldErrors.length > 0 ? { ...problem, errors: fieldErrors } : problem);
+    const errors = fieldErrors.length > 0 ? { errors: fieldErrors } : {};
+    const members = problemError instanceof WriteRefusedError ? problemError.members : {};
+    const body = JSON.stringify({ ...problem, ...errors, ...members });
     return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...headers } });
   }
 }

@@ -1,4 +1,4 @@
-// Authorizes the operator of an import, an undo or the copy for a sandbox again before each transaction, because they can run for minutes after the
+// Authorizes the operator of an import, an undo, a change of many records or the copy for a sandbox again before each transaction, because they can run for minutes after the
 // request that started them.
 
 import type { Engine, EngineCommits } from "../model/engine.ts";
@@ -8,19 +8,19 @@ import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readSitesAndOperators, requireSession } from "./session.ts";
 
-/** An import, undo or copy that an operator has started. `outlivesSession` can change while it runs, and is read before each transaction. */
+/** An import, undo, change or copy that an operator has started. `outlivesSession` can change while it runs, and is read before each transaction. */
 interface Started {
   /** Whether it continues after the end of the session that has started it. */
   readonly outlivesSession: boolean;
 }
 
 /**
- * Wraps the engine of `call` for an import, undo or copy. Before each transaction, requires that the operator still exists, may manage the site, has
- * the right that the action needs, and is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
+ * Wraps the engine of `call` for an import, undo, change or copy. Before each transaction, requires that the operator still exists, may manage the
+ * site, has the right that the action needs, and is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
  */
 export function withReauthorization(
   call: ActionContext,
-  what: "import" | "undo" | "copy",
+  what: "import" | "undo" | "change" | "copy",
   site: SiteRecord,
   started: Started,
 ): Engine {

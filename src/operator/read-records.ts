@@ -3,6 +3,7 @@
 import { versionOf } from "../model/change.ts";
 import type { StorefrontRecord } from "../model/record.ts";
 import type { Resource, TextFieldPath } from "../model/resource.ts";
+import type { Collection } from "../store/memory/collection.ts";
 import type { CollectionVersion } from "../store/memory/collection-version.ts";
 import { anyField } from "../store/memory/order.ts";
 import type { Selections } from "../store/memory/selections.ts";
@@ -36,7 +37,7 @@ interface RecordPage {
   readonly isKnown?: boolean;
 }
 
-/** Maximum words of a search. Further words are ignored. */
+/** Maximum words of a search. */
 const maxWords = 8;
 /** Number of records from which the first search is prepared: with 100,000 records, the first search takes 0.4 s, and each further search 0.03 s. */
 const minPreparedRecords = 10_000;
@@ -53,14 +54,14 @@ export async function readRecordPage(
   { search, sort, limit, offset, known }: RecordQuery,
   isWanted: () => boolean,
 ): Promise<RecordPage> {
-  const snapshot = await getSnapshot(siteViews, site);
-  const collection = snapshot.collection(resource);
-  const version = await collection.version();
-  const { selections } = collection;
-  const words = search.split(/\s+/).filter(Boolean).slice(0, maxWords);
-  const filters = words.map((word) => ({ textField: anyField, operator: "contains", values: formsOf(word) }) as const);
-  const ids = await selections.select(version, filters, [sort], isWanted);
-  if (words.length === 0 && ids.length >= minPreparedRecords) void prepareSearch(selections, version);
+  const { snapshot, collection, version, ids } = await selectRecords(
+    siteViews,
+    site,
+    resource,
+    { search, sort },
+    isWanted,
+  );
+  if (search.trim() === "" && ids.length >= minPreparedRecords) void prepareSearch(collection.selections, version);
   const found = { total: ids.length, version: versionOf(snapshot.epoch, version.revision) };
   if (found.version === known) return { ...found, isKnown: true, records: [] };
   const records = ids.slice(offset, offset + limit).flatMap((id) => {
@@ -68,6 +69,37 @@ export async function readRecordPage(
     return one ? [{ record: JSON.parse(one.json), version: versionOf(snapshot.epoch, one.revision) }] : [];
   });
   return { ...found, records };
+}
+
+/** The records that a search finds, as of one moment. */
+interface SelectedRecords {
+  readonly snapshot: Snapshot;
+  readonly collection: Collection;
+  readonly version: CollectionVersion;
+  /** In the order of the query. */
+  readonly ids: readonly number[];
+}
+
+/** Selects the records of a site that a search finds: all of them, whatever their number. @throws as `readRecordPage` */
+export async function selectRecords(
+  siteViews: SiteViews,
+  site: number,
+  resource: Resource,
+  { search, sort }: Pick<RecordQuery, "search" | "sort">,
+  isWanted: () => boolean,
+): Promise<SelectedRecords> {
+  const snapshot = await getSnapshot(siteViews, site);
+  const collection = snapshot.collection(resource);
+  const version = await collection.version();
+  const filters = wordsOf(search).map(
+    (word) => ({ textField: anyField, operator: "contains", values: formsOf(word) }) as const,
+  );
+  return { snapshot, collection, version, ids: await collection.selections.select(version, filters, [sort], isWanted) };
+}
+
+/** Returns the words of a search, at most eight. Further words are ignored. */
+function wordsOf(search: string): string[] {
+  return search.split(/\s+/).filter(Boolean).slice(0, maxWords);
 }
 
 /** Returns the forms that a word can have in a record: `é` is one character or two, with the same look (Unicode Standard Annex 15). */

@@ -6,6 +6,7 @@ import { ProblemError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
 import { parseNewRecord, parseRecordChanges, toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
+import { findConflicts, WriteRefusedError } from "./conflicts.ts";
 import { epochChangedError, type RevisionRange, revisionsOf } from "./journal/journal-entries.ts";
 import type { VersionedRecord } from "./read-records.ts";
 
@@ -41,7 +42,7 @@ export function createRecord(
  * Updates the fields that are present in `input`.
  * @param ifVersion the version that the operator has seen; undefined to update any version
  * @throws ProblemError `invalid-record` with all field errors, `not-found`, `precondition-failed` if the record has another version now, or
- *   `conflict` if the site was removed at the same time
+ *   `conflict` if the site was removed at the same time. With `precondition-failed`, a WriteRefusedError with the stored record
  */
 export function updateRecord(
   engine: Engine,
@@ -71,8 +72,11 @@ async function commitIntent(engine: Engine, resource: Resource, intent: Intent):
   }
   if (outcome.rejectionReason === "other-epoch") throw epochChangedError();
   const name = `the ${resource.singular} ${intent.id}`;
-  if (outcome.rejectionReason === "precondition-failed")
-    throw new ProblemError("precondition-failed", `${name} was changed by someone else meanwhile`);
+  if (outcome.rejectionReason === "precondition-failed") {
+    const expected = { id: intent.id as number, ifVersion: intent.ifVersion?.[0] };
+    const conflicts = await findConflicts(engine, intent.site, resource, [expected]);
+    throw new WriteRefusedError("precondition-failed", `${name} was changed by someone else meanwhile`, conflicts);
+  }
   throw new ProblemError("not-found", `${name} does not exist any more`);
 }
 

@@ -13,6 +13,7 @@ import { overviewActions } from "./overview.ts";
 import { recordActions } from "./records.ts";
 import { requestActions } from "./requests.ts";
 import { resourceActions } from "./resources.ts";
+import { severalRecordActions } from "./several-records.ts";
 import { siteActions } from "./sites.ts";
 import { webhookActions } from "./webhooks.ts";
 
@@ -22,6 +23,7 @@ export function allActions(traffic: TrafficHistory, imports: OpenImports, stoppi
     ...resourceActions,
     ...siteActions(stopping),
     ...recordActions,
+    ...severalRecordActions,
     ...exportActions,
     ...importActions(imports),
     ...keyActions,

@@ -1,0 +1,111 @@
+// Changes of several records in one request: staged edits, and the same value for a field of many records.
+
+import { Semaphore } from "../../lib/concurrency.ts";
+import { findNearestPath, formatHint } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { isJsonObject } from "../../model/field.ts";
+import type { Head } from "../../model/head.ts";
+import { isId } from "../../model/record.ts";
+import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
+import { type FieldPlan, type FieldSetting, maxSetRecords, planField, storeField } from "../../operator/set-field.ts";
+import { changeRecords, type RecordChanges } from "../../operator/several-records.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
+import {
+  parseBoolean,
+  parseOptionalText,
+  parseOptionalWholeNumber,
+  parseText,
+  type ReceivedBody,
+} from "../json-body.ts";
+import { withReauthorization } from "../reauthorized-engine.ts";
+import { maxSearchLength, resourceOf } from "./parameters.ts";
+import type { ChangesBody, ChangesResponse, SetFieldBody, SetFieldResponse } from "./record-types.ts";
+
+const list = "/operator/sites/{site}/records/{resource}";
+
+export const severalRecordActions: readonly Action[] = [
+  ["POST", `${list}/changes`, change],
+  ["POST", `${list}/set-field`, setField],
+];
+
+/** Maximum changes of one request. */
+const maxChanges = 5000;
+
+/** Limits the writes of many records that run at once to two, because each can have 50,000 intents in memory. The others wait. */
+const semaphore = new Semaphore(2);
+
+/** Changes records, all of them or none. */
+async function change(call: ActionContext): Promise<ChangesResponse> {
+  const [site, resource] = [await call.site(), resourceOf(call)];
+  const changes = parseChanges((await call.input<ChangesBody>()).changes);
+  const engine = withReauthorization(call, "change", site, { outlivesSession: false });
+  const result = await semaphore.run(() => changeRecords(engine, site.ID, resource, changes, call.now()));
+  return { ...result, run: call.run };
+}
+
+function parseChanges(changes: unknown): readonly RecordChanges[] {
+  if (!Array.isArray(changes) || changes.length === 0 || changes.length > maxChanges)
+    throw new ProblemError("bad-request", `\`changes\` must be a list of 1 to ${maxChanges} changes`);
+  const ids = new Set<number>();
+  return changes.map((one: unknown) => {
+    if (!isJsonObject(one) || !isId(one.id))
+      throw new ProblemError("bad-request", "each change must be an object with the `id` of a record");
+    const { id, values } = one;
+    if (ids.has(id)) throw new ProblemError("bad-request", `the record ${id} occurs twice in \`changes\``);
+    ids.add(id);
+    if (!isJsonObject(values)) throw new ProblemError("bad-request", "the `values` of a change must be an object");
+    return { id, ifVersion: parseOptionalText(one, "version"), values };
+  });
+}
+
+/** Gives a field the same value in many records, or says what that would change. */
+async function setField(call: ActionContext): Promise<SetFieldResponse> {
+  const [site, resource] = [await call.site(), resourceOf(call)];
+  const input = await call.input<SetFieldBody>();
+  const setting = parseSetting(resource, input);
+  const isDry = parseBoolean(input, "dryRun") ?? false;
+  const expected = parseOptionalWholeNumber(input, "expected", { min: 0, max: maxSetRecords });
+  const engine = withReauthorization(call, "change", site, { outlivesSession: false });
+  return semaphore.run(async () => {
+    const [head] = (await engine.readHeads([site.ID])) as [Head];
+    const plan = await planField(call.siteViews, site.ID, resource, setting, () => !call.request.isAbandoned);
+    const { unchanged, missing, names, faults } = plan;
+    const planned = { changed: plan.ids.length, unchanged, missing, names, faults, run: call.run };
+    if (isDry) return planned;
+    requireExpected(resource, plan, expected);
+    const stored = await storeField(engine, site.ID, resource, setting, plan, { head, at: call.now() });
+    return { ...planned, ...stored };
+  });
+}
+
+function parseSetting(resource: Resource, input: ReceivedBody<SetFieldBody>): FieldSetting {
+  const [field, value] = [fieldNamed(resource, parseText(input, "field")), parseText(input, "value")];
+  const ids = parseIds(input.ids);
+  const search = parseOptionalText(input, "search");
+  if ((ids === undefined) === (search === undefined))
+    throw new ProblemError("bad-request", "send either `ids` or `search`");
+  if (search && search.length > maxSearchLength)
+    throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearchLength} characters`);
+  return { field, value, ids, search: search ?? "" };
+}
+
+function fieldNamed(resource: Resource, path: string): TextFieldPath {
+  const found = findTextField(resource, path);
+  if (found) return found;
+  const paths = resource.textFields.map((field) => field.path);
+  const hint = formatHint(findNearestPath(path, paths), `there is ${paths.join(", ")}`);
+  throw new ProblemError("bad-request", `there is no text field \`${path.slice(0, 100)}\`; ${hint}`);
+}
+
+function parseIds(ids: unknown): readonly number[] | undefined {
+  if (ids === undefined) return undefined;
+  if (Array.isArray(ids) && ids.length > 0 && ids.length <= maxSetRecords && ids.every(isId)) return ids;
+  throw new ProblemError("bad-request", `\`ids\` must be a list of 1 to ${maxSetRecords} IDs`);
+}
+
+/** Requires that the plan changes as many records as the operator has confirmed. @throws ProblemError `precondition-failed` */
+function requireExpected({ plural }: Resource, { ids }: FieldPlan, expected: number | undefined): void {
+  if (expected === undefined || ids.length === expected) return;
+  const detail = `by now, ${ids.length} ${plural} would be changed, not ${expected}; nothing was changed`;
+  throw new ProblemError("precondition-failed", detail);
+}

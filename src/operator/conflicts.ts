@@ -1,0 +1,131 @@
+// Why a write of records was refused: the faults of its values, and the records that someone else has changed meanwhile, with who did it and when.
+
+import { yieldBetween } from "../lib/yielding.ts";
+import { versionOf } from "../model/change.ts";
+import type { Engine, RecordRow } from "../model/engine.ts";
+import { type ErrorCode, type FieldError, ProblemError } from "../model/errors.ts";
+import { type StorefrontRecord, toDeclaredJson } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import { readSystemRecords } from "../system/read-system-records.ts";
+
+/** A record to write, and the version that the operator has seen; undefined to overwrite any version. */
+export interface ExpectedRecord {
+  readonly id: number;
+  readonly ifVersion: string | undefined;
+}
+
+/** The last change of a record. */
+interface LastChange {
+  /** As in the journal. */
+  readonly actor: string;
+  /** The name of the operator, or the label of the key; undefined if none is known. */
+  readonly name: string | undefined;
+  /** As an ISO 8601 time. */
+  readonly at: string;
+}
+
+/** A record that has another version now. */
+interface Conflict {
+  readonly id: number;
+  /** The stored record; null if it was deleted. */
+  readonly record: StorefrontRecord | null;
+  readonly version: string | null;
+  /** Null if the journal does not have this change. */
+  readonly changed: LastChange | null;
+}
+
+/** An error in the values for the record `id`. */
+export type RecordFault = Pick<FieldError, "field" | "detail"> & { readonly id: number };
+
+/** The additional members of the problem of a refused write. */
+export interface RefusalMembers {
+  /** The first faults, and the number of records with one. */
+  readonly faults?: readonly RecordFault[];
+  readonly faultyCount?: number;
+  /** The first conflicts, and the number of all. */
+  readonly conflicts?: readonly Conflict[];
+  readonly conflictCount?: number;
+}
+
+/** The error of a write of records of which nothing was stored. */
+export class WriteRefusedError extends ProblemError {
+  readonly members: RefusalMembers;
+
+  constructor(code: ErrorCode, detail: string, members: RefusalMembers) {
+    super(code, detail);
+    this.members = members;
+  }
+}
+
+/** Maximum conflicts that are described. */
+const maxDescribed = 100;
+/** Maximum keys per read. */
+const maxKeys = 500;
+
+/**
+ * Returns the records of `expected` that do not exist (any more), or that have another version now: the number of all, and the first 100 with
+ * their last changes. Yields to the event loop in between.
+ */
+export async function findConflicts(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  expected: readonly ExpectedRecord[],
+): Promise<{ readonly conflicts: readonly Conflict[]; readonly conflictCount: number }> {
+  const conflicts: Conflict[] = [];
+  let conflictCount = 0;
+  const starts = Array.from({ length: Math.ceil(expected.length / maxKeys) }, (_, index) => index * maxKeys);
+  for await (const start of yieldBetween(starts)) {
+    const chunk = expected.slice(start, start + maxKeys);
+    const { head, rows } = await engine.readRows(
+      site,
+      chunk.map(({ id }) => ({ resource: resource.name, id })),
+    );
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    for (const one of chunk) {
+      const row = byId.get(one.id);
+      if (row && !isChanged(row, head.epoch, one)) continue;
+      if (++conflictCount > maxDescribed) continue;
+      conflicts.push(await describeConflict(engine, site, resource, one.id, row, head.epoch));
+    }
+  }
+  return { conflicts, conflictCount };
+}
+
+function isChanged({ body, revision }: RecordRow, epoch: string, { ifVersion }: ExpectedRecord): boolean {
+  return body === null || (ifVersion !== undefined && versionOf(epoch, revision) !== ifVersion);
+}
+
+async function describeConflict(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  id: number,
+  row: RecordRow | undefined,
+  epoch: string,
+): Promise<Conflict> {
+  const exists = row !== undefined && row.body !== null;
+  return {
+    id,
+    record: exists ? JSON.parse(toDeclaredJson(resource, row.body as string)) : null,
+    version: exists ? versionOf(epoch, row.revision) : null,
+    changed: row ? await readChangeAt(engine, site, row.revision) : null,
+  };
+}
+
+/** Reads who made the change `revision` of a site, and when; null if the journal does not have it (any more). */
+async function readChangeAt(engine: Engine, site: number, revision: number): Promise<LastChange | null> {
+  const [entry] = (await engine.readJournalPage(site, revision - 1, 1)).entries;
+  if (entry?.revision !== revision) return null;
+  const { actor, at } = entry;
+  return { actor, name: await nameOfActor(engine, actor), at: new Date(at).toISOString() };
+}
+
+/** Returns the name of an operator, or the label of a key; undefined if the actor has no name. */
+async function nameOfActor(engine: Engine, actor: string): Promise<string | undefined> {
+  const [, operator] = /^(?:console|operator):(.+)$/s.exec(actor) ?? [];
+  if (operator !== undefined) return operator;
+  const { keys } = await readSystemRecords(engine);
+  const key = keys.find(({ Prefix, Former }) => Prefix === actor || Former.split(" ").includes(actor));
+  return key?.Label || undefined;
+}

@@ -1,0 +1,143 @@
+// Changes several records for an operator, all of them or none, as one run: so one undo takes all changes back.
+
+import { chunksOf, yieldBetween } from "../lib/yielding.ts";
+import { type Intent, type Outcome, operatorActor, type RejectedOutcome } from "../model/change.ts";
+import type { Engine } from "../model/engine.ts";
+import { ProblemError, RetryableError } from "../model/errors.ts";
+import type { Head } from "../model/head.ts";
+import { parseRecordChanges } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import {
+  type ExpectedRecord,
+  findConflicts,
+  type RecordFault,
+  type RefusalMembers,
+  WriteRefusedError,
+} from "./conflicts.ts";
+import { epochChangedError, type RevisionRange, revisionsOf } from "./journal/journal-entries.ts";
+import { requireSameMachine } from "./same-machine.ts";
+
+/** The change of a record that is not validated yet. */
+export interface RecordChanges extends ExpectedRecord {
+  /** The fields to change. */
+  readonly values: unknown;
+}
+
+/** The result of a write of several records. */
+export interface ChangedRecords {
+  readonly changed: number;
+  /** Records that had these values already. */
+  readonly unchanged: number;
+  /** The revisions of the changes; undefined if nothing changed. */
+  readonly revisions: RevisionRange | undefined;
+}
+
+/** Maximum faults that are reported. */
+const maxFaults = 500;
+/** Intents per batch of a transaction. */
+const batchSize = 500;
+
+/**
+ * Changes records in one transaction.
+ * @param changes of one record each
+ * @throws WriteRefusedError with the faults and conflicts of all records: `invalid-record`, or `precondition-failed` if only conflicts prevent it
+ * @throws ProblemError `conflict` if the site was restored or removed at the same time; `unavailable`
+ */
+export async function changeRecords(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  changes: readonly RecordChanges[],
+  at: number,
+): Promise<ChangedRecords> {
+  const [head] = (await engine.readHeads([site])) as [Head];
+  const { intents, faults, faultyCount } = await toIntents(resource, changes, { site, at, head });
+  if (faultyCount > 0) {
+    const conflicts = await findConflicts(engine, site, resource, changes);
+    throw refusedError(resource, { faults, faultyCount, ...conflicts });
+  }
+  const result = await commitTogether(engine, head, intents);
+  if (!("rejected" in result)) return result;
+  if (result.rejected.rejectionReason === "other-epoch") throw epochChangedError();
+  const conflicts = await findConflicts(engine, site, resource, changes);
+  if (conflicts.conflictCount === 0) throw new RetryableError("other writers keep changing these records");
+  throw refusedError(resource, conflicts);
+}
+
+interface IntentContext {
+  readonly site: number;
+  readonly at: number;
+  readonly head: Head;
+}
+
+/** Validates all changes. Yields to the event loop in between. Returns the intents of those without a fault. */
+async function toIntents(resource: Resource, changes: readonly RecordChanges[], { site, at, head }: IntentContext) {
+  const intents: Intent[] = [];
+  const faults: RecordFault[] = [];
+  let faultyCount = 0;
+  const common = { site, resource: resource.name, operation: "update", actor: operatorActor, at } as const;
+  for await (const { id, ifVersion, values } of yieldBetween(changes)) {
+    try {
+      const valuesJson = JSON.stringify(parseChanges(resource, values));
+      const condition = { ifVersion: ifVersion === undefined ? undefined : [ifVersion], ifEpoch: epochOf(head) };
+      intents.push({ ...common, ...condition, id, valuesJson });
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
+      faultyCount++;
+      const left = Math.max(0, maxFaults - faults.length);
+      faults.push(...error.fieldErrors.slice(0, left).map(({ field, detail }) => ({ id, field, detail })));
+    }
+  }
+  return { intents, faults, faultyCount };
+}
+
+/** Validates fields to change. The record is named beside them. @throws ProblemError `invalid-record` */
+function parseChanges(resource: Resource, values: unknown) {
+  const parsed = parseRecordChanges(resource, values);
+  if (parsed.id === undefined) return parsed.values;
+  return parseRecordChanges(resource, values, [{ field: "ID", detail: "cannot be changed" }]).values;
+}
+
+/** Returns the epoch that the site must keep. A site without changes may not have an epoch yet. */
+export function epochOf(head: Head): string | undefined {
+  return head.revision === 0 ? undefined : head.epoch;
+}
+
+/**
+ * Commits the intents of one site in one transaction. Returns the result; or, if an intent was rejected and so nothing was stored, its
+ * outcome. An intent with `isOptional` that is rejected counts neither as changed nor as unchanged.
+ * @throws ProblemError `conflict` if another machine has taken over the database since `head`; `unavailable`
+ */
+export async function commitTogether(
+  engine: Engine,
+  head: Head,
+  intents: readonly Intent[],
+): Promise<ChangedRecords | { readonly rejected: RejectedOutcome }> {
+  let [changed, unchanged] = [0, 0];
+  let revisions: RevisionRange | undefined;
+  let rejected: RejectedOutcome | undefined;
+  const onOutcomes = (outcomes: readonly Outcome[]) => {
+    for (const outcome of outcomes) {
+      if (outcome.kind === "done") changed++;
+      else if (outcome.kind === "rejected") rejected = outcome;
+      else unchanged++;
+    }
+    revisions = revisionsOf(outcomes, revisions);
+  };
+  await requireSameMachine(engine, head);
+  const result = await engine.commitAtomically(chunksOf(intents, batchSize), onOutcomes);
+  if (result.kind !== "committed") return { rejected: rejected as unknown as RejectedOutcome };
+  return { changed, unchanged, revisions };
+}
+
+/** Returns the error of a write with faults or conflicts. */
+function refusedError({ singular, plural }: Resource, members: RefusalMembers): WriteRefusedError {
+  const { faultyCount = 0, conflictCount = 0 } = members;
+  const name = (count: number) => `${count} ${count === 1 ? singular : plural}`;
+  const parts = [
+    ...(faultyCount > 0 ? [`the values of ${name(faultyCount)} are not acceptable`] : []),
+    ...(conflictCount > 0 ? [`someone else has changed ${name(conflictCount)}`] : []),
+  ];
+  const code = faultyCount > 0 ? "invalid-record" : "precondition-failed";
+  return new WriteRefusedError(code, `${parts.join(", and ")}; nothing was saved`, members);
+}
