@@ -24,8 +24,8 @@ import type { ChangesBody, ChangesResponse, SetFieldBody, SetFieldResponse } fro
 const list = "/operator/sites/{site}/records/{resource}";
 
 export const severalRecordActions: readonly Action[] = [
-  ["POST", `${list}/changes`, change],
-  ["POST", `${list}/set-field`, setField],
+  ["POST", `${list}/changes`, "records", change],
+  ["POST", `${list}/set-field`, "records", setField],
 ];
 
 /** Maximum changes of one request. */

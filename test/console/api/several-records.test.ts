@@ -13,7 +13,7 @@ import type {
   WriteProblem,
 } from "../../../src/admin/api/record-types.ts";
 import type { Engine } from "../../../src/model/engine.ts";
-import { removeOperator, setOperatorSites } from "../../../src/operator/operators.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
 import { removeSite } from "../../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
@@ -201,7 +201,13 @@ describe.each(engines)("several records in the console on $name", (kind) => {
       "operator loses the shop",
       403,
       stopped("may no longer manage this shop"),
-      () => setOperatorSites(server.engine, "ben", ["toys"], 1),
+      () => setOperator(server.engine, "ben", { sites: ["toys"] }, 1),
+    ],
+    [
+      "operator gets another role",
+      403,
+      stopped("has another role now"),
+      () => setOperator(server.engine, "ben", { role: "read" }, 1),
     ],
     ["shop is removed", 409, removed, () => removeSite(server.engine, "shop", 1)],
   ];
