@@ -1,13 +1,14 @@
 // The command `import`.
 
 import { statSync } from "node:fs";
-import { Command } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { type FileFormat, formatOf, type NumberedRow, readRowsOfCompleteFile } from "../operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../operator/import/import-records.ts";
 import type { ImportSummary } from "../operator/import/import-summary.ts";
 import { getMatchField } from "../operator/import/matcher.ts";
+import type { MissingSummary } from "../operator/import/missing-records.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
 import { getSite } from "../operator/sites/sites.ts";
 import { type CsvFlags, formatOption, readCsvFlags, withCsvOptions } from "./shared/csv-options.ts";
@@ -18,13 +19,15 @@ import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from
 import { formatCount, printMessage } from "./shared/output.ts";
 import { type Progress, withByteProgress, withProgress } from "./shared/progress.ts";
 import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./shared/undo-line.ts";
-import { asUsageError } from "./shared/usage-error.ts";
+import { asUsageError, UsageError } from "./shared/usage-error.ts";
 
 interface ImportFlags extends SiteOptions, CsvFlags {
   readonly format?: FileFormat;
   readonly match?: string;
   readonly dryRun?: true;
   readonly atomic?: true;
+  readonly removeMissing?: true;
+  readonly allowRemovals?: number;
 }
 
 export function importCommand(): Command {
@@ -36,6 +39,13 @@ export function importCommand(): Command {
     .option("--match <field>", "find the record to update by this field, such as Name (default: ID)")
     .option("--dry-run", "report what would change, and change nothing")
     .option("--atomic", "store nothing if any row is rejected (default: store the other rows)")
+    .option("--remove-missing", "afterwards remove the records that the file lacks; try it with --dry-run first")
+    .addOption(
+      new Option(
+        "--allow-removals <number>",
+        "remove at most so many records (default: half of those that the site has)",
+      ).argParser(parseCount),
+    )
     .addHelpText(
       "after",
       `
@@ -46,7 +56,15 @@ without an ID creates a record. With --match, the ID is ignored. Fields that a r
     .action(runImport);
 }
 
+/** Parses a number of records. @throws InvalidArgumentError */
+function parseCount(text: string): number {
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("must be a whole number");
+}
+
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
+  if (options.allowRemovals !== undefined && !options.removeMissing)
+    throw new UsageError("--allow-removals needs --remove-missing");
   const input = await prepareInput(resource, file, options);
   const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
   const summary = await importRows(resource, input, options, rejects?.add).catch(async (error) => {
@@ -55,7 +73,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   });
   const [closed] = await Promise.allSettled([rejects?.close()]);
   const isWritten = closed.status === "fulfilled";
-  report(options, { ...summary, skipped: input.skipped }, isWritten ? options.rejects : undefined);
+  report(resource, options, { ...summary, skipped: input.skipped }, isWritten ? options.rejects : undefined);
   if (!isWritten) throw closed.reason;
 }
 
@@ -86,22 +104,33 @@ async function prepareInput(resource: Resource, file: string, options: ImportFla
 
 // The import.
 
+/** Maximum records that the report names. */
+const maxNamed = 5;
+
+/** The result of an import, with the names of the first records that the file lacks. */
+type ImportResult = ImportSummary & UndoOf & { readonly missingNames: readonly string[] };
+
 /** Imports the rows. If this ends without a summary, prints how to undo what may have been stored. */
 async function importRows(
   resource: Resource,
   input: ImportInput,
   options: ImportFlags,
   onRejected: ImportOptions["onRejected"],
-): Promise<ImportSummary & UndoOf> {
+): Promise<ImportResult> {
   let undo: string | undefined;
+  const missingNames: string[] = [];
+  const onMissing = (id: number, body: string) => {
+    if (missingNames.length < maxNamed) missingNames.push(`${id} ${JSON.stringify(JSON.parse(body).Name)}`);
+  };
   const work = async (engine: Engine, run: string, signal: AbortSignal, progress: Progress) => {
     const site = await getSite(engine, options.site);
     const onBeforeCommit = (revision: number) => {
       undo = undoLine(options, revision, run);
     };
-    const how = { ...options, signal, onBeforeCommit, onRejected, now: Date.now };
+    const removeMissing = options.removeMissing && { maxRemovals: options.allowRemovals, onMissing };
+    const how = { ...options, removeMissing, signal, onBeforeCommit, onRejected, now: Date.now };
     const summary = await importRecords(engine, site.ID, resource, input.readRows(progress, signal), how);
-    return { ...summary, ...undoOf(options, summary.revisions, run) };
+    return { ...summary, ...undoOf(options, summary.revisions, run), missingNames };
   };
   const printPossibleUndo = () => {
     const stored = options.atomic
@@ -125,18 +154,25 @@ async function importRows(
 // The report.
 
 /** @param rejects the file with the rejected rows, if it was written */
-function report(options: ImportFlags, summary: ImportSummary & UndoOf & { skipped: number }, rejects?: string): void {
+function report(
+  resource: Resource,
+  options: ImportFlags,
+  { missingNames, missing, ...summary }: ImportResult & { skipped: number },
+  rejects?: string,
+): void {
   const { rows, created, updated, unchanged, rejected, skipped, interrupted, faults } = summary;
   for (const { row, field, detail } of faults) printMessage(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
   const would = options.dryRun ? "would be " : "";
   const line = `${formatCount(rows, "row")}: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
   const omitted = skipped > 0 ? `; ${skipped} more skipped by the mapping` : "";
-  printUndoable(options, summary, [line + omitted]);
+  const removals = missing ? [removalLine(resource, missing, would, missingNames)] : [];
+  printUndoable(options, { ...summary, ...toMissingJson(missing) }, [line + omitted, ...removals]);
   if (rejected > 0 && rejects !== undefined) {
     const hint = options.dryRun || options.atomic ? "" : ": correct them, and import that file with the same options";
     printMessage(`the rejected rows are in ${rejects}${hint}`);
   }
   printUndo(summary);
+  if (missing) printKept(resource, missing, options.dryRun === true);
   if (rejected === 0 && !interrupted) return;
   process.exitCode = 1;
   if (interrupted)
@@ -144,4 +180,32 @@ function report(options: ImportFlags, summary: ImportSummary & UndoOf & { skippe
       `interrupted: ${options.atomic ? "nothing was stored" : "the rows not counted above were not stored"}`,
     );
   else if (options.atomic) printMessage("nothing was stored, because a row was rejected (--atomic)");
+}
+
+/** Returns the line about the records that the file lacks. @param would "would be " for a dry run */
+function removalLine(
+  { singular, plural }: Resource,
+  { count, total, removed }: MissingSummary,
+  would: string,
+  names: readonly string[],
+): string {
+  const number = would ? count : removed;
+  const some = names.length === 0 ? "" : `: ${names.join(", ")}${number > names.length ? ", ..." : ""}`;
+  return `${number} of ${formatCount(total, singular, plural)} ${would}removed, because the file lacks them${some}`;
+}
+
+/** Prints which records are kept although the file lacks them. Without a dry run, an obstacle is a failure. */
+function printKept({ singular, plural }: Resource, { changed, obstacle }: MissingSummary, isDryRun: boolean): void {
+  if (changed > 0)
+    printMessage(`${formatCount(changed, singular, plural)} kept, because others created or changed them meanwhile`);
+  if (obstacle === undefined) return;
+  printMessage(`nothing ${isDryRun ? "would be" : "was"} removed: ${obstacle}`);
+  process.exitCode = 1;
+}
+
+/** Returns the numbers of the records that the file lacks, as `--json` prints them. */
+function toMissingJson(missing: MissingSummary | undefined) {
+  if (!missing) return {};
+  const { asOf: _, ...numbers } = missing;
+  return { missing: numbers };
 }

@@ -9,7 +9,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
 import { previewUpload } from "../../operator/import/job/file-preview.ts";
 import type { JobOptions } from "../../operator/import/job/import-job.ts";
-import { type RowKind, rowKinds } from "../../operator/import/job/import-report.ts";
+import { type EntryKind, entryKinds, rowKinds } from "../../operator/import/job/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { parseChoice, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
@@ -24,6 +24,7 @@ import type {
   ImportInfo,
   ImportRowsResponse,
   ImportsResponse,
+  MissingInfo,
   NewImportBody,
   RunBody,
 } from "./record-types.ts";
@@ -99,17 +100,19 @@ async function check(call: ActionContext, found: OpenImport, imports: OpenImport
 
 /** Starts the import. */
 async function run(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {
-  const { without = [], withoutKinds = [] } = await call.input<RunBody>();
+  const { without = [], withoutKinds = [], removals } = await call.input<RunBody>();
   if (!Array.isArray(without) || !without.every((row) => Number.isSafeInteger(row)))
     throw new ProblemError("bad-request", "`without` must be a list of row numbers");
   if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
     throw new ProblemError("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
+  if (removals !== undefined && !(Number.isSafeInteger(removals) && (removals as number) >= 0))
+    throw new ProblemError("bad-request", "`removals` must be the number of records to remove");
   const site = await call.site();
   if (!found.job.isBusy) imports.requireFreeCapacity(found);
   found.job.run(
     withReauthorization(call, "import", site, found),
     found.site,
-    { rows: without, kinds: withoutKinds },
+    { rows: without, kinds: withoutKinds, removals: removals as number | undefined },
     call.now,
   );
   found.run = call.run;
@@ -123,8 +126,9 @@ function stop(_: ActionContext, found: OpenImport): ImportInfo {
 
 /** Returns a page of the report: rows of one kind. The query is `?kind=updated&offset=0&limit=50`. */
 async function listRows({ query }: ActionContext, { job }: OpenImport): Promise<ImportRowsResponse> {
-  const kind = query.get("kind") as RowKind;
-  if (!rowKinds.includes(kind)) throw new ProblemError("bad-request", `\`kind\` must be one of ${rowKinds.join(", ")}`);
+  const kind = query.get("kind") as EntryKind;
+  if (!entryKinds.includes(kind))
+    throw new ProblemError("bad-request", `\`kind\` must be one of ${entryKinds.join(", ")}`);
   const offset = parseNumber(query, "offset", { min: 0, byDefault: 0 });
   return job.page(kind, offset, parseNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
 }
@@ -137,14 +141,16 @@ async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
 }
 
 function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
-  const { mapping } = input;
+  const { mapping, findMissing = false } = input;
+  if (typeof findMissing !== "boolean") throw new ProblemError("bad-request", "`findMissing` must be true or false");
   const format = parseChoice(input, "format", fileFormats);
   const match = parseOptionalText(input, "match");
   getMatchField(resource, match);
-  if (format !== "csv") return { format, match };
+  if (format !== "csv") return { format, match, findMissing };
   return {
     format,
     match,
+    findMissing,
     ...parseDialect(input),
     mapping: mapping === undefined ? undefined : parseMapping(resource, JSON.stringify(mapping)),
   };
@@ -160,7 +166,8 @@ function parseDialect(input: ReceivedBody<DialectBody>): Pick<JobOptions, "delim
 }
 
 function toImportInfo({ id, name, run, undone, job }: OpenImport): ImportInfo {
-  const { error, counts, revisions, ...progress } = job.progress;
+  const { error, counts, revisions, missing, ...progress } = job.progress;
+  const { asOf: _, ...numbers } = missing ?? {};
   return {
     id,
     name,
@@ -168,6 +175,7 @@ function toImportInfo({ id, name, run, undone, job }: OpenImport): ImportInfo {
     parts: job.upload.parts,
     ...progress,
     counts: counts ?? null,
+    missing: missing ? (numbers as MissingInfo) : null,
     error: error ? { detail: error.message, faults: error.fieldErrors } : null,
     revisions: revisions ?? null,
     run: run ?? null,

@@ -196,6 +196,8 @@ export interface ImportInfo {
   readonly rows: number;
   readonly counts: Readonly<Record<ImportKind, number>> | null;
   readonly skipped: number;
+  /** The records that the file lacks; null if nobody has asked for them. */
+  readonly missing: MissingInfo | null;
   readonly isInterrupted: boolean;
   readonly error: { readonly detail: string; readonly faults: readonly FieldErrorInfo[] } | null;
   readonly revisions: RevisionsInfo | null;
@@ -205,12 +207,26 @@ export interface ImportInfo {
   readonly hasRejects: boolean;
 }
 
+/** Numbers of records that a file lacks: to remove, of how many, removed, and kept because others have created or changed them since the check. */
+export interface MissingInfo {
+  readonly count: number;
+  readonly total: number;
+  readonly removed: number;
+  readonly changed: number;
+  /** Why none can be removed. */
+  readonly obstacle?: string | undefined;
+}
+
 type FieldErrorInfo = { readonly field: string; readonly detail: string };
 
-/** A row in the report of a dry run or import. */
+/** The kinds of entries in the report of a dry run or import: those of rows, and a record that the file lacks. */
+export type ImportEntryKind = ImportKind | "missing";
+
+/** An entry in the report of a dry run or import. */
 export interface ImportRowInfo {
+  /** 0 for a record that the file lacks. */
   readonly row: number;
-  readonly kind: ImportKind;
+  readonly kind: ImportEntryKind;
   readonly id: number | null;
   readonly before: RecordValues | null;
   readonly after: RecordValues | null;
@@ -248,7 +264,14 @@ export interface CheckBody extends DialectBody {
   readonly format: ImportFormat;
   readonly mapping?: ImportMapping | undefined;
   readonly match?: string | undefined;
+  /** Whether to find the records that the file lacks. */
+  readonly findMissing?: boolean | undefined;
 }
 
 /** The rows that the operator excludes from an import: by number (`without`), and by kind. */
-export type RunBody = { readonly without?: readonly number[]; readonly withoutKinds?: readonly ImportKind[] };
+export interface RunBody {
+  readonly without?: readonly number[];
+  readonly withoutKinds?: readonly ImportKind[];
+  /** The number of records to remove, as the check has found it. By default, none is removed. */
+  readonly removals?: number | undefined;
+}

@@ -25,6 +25,8 @@ export interface NumberedRow {
   readonly decoded: Decoded;
   /** The text of the row in the file. */
   readonly source: RowSource;
+  /** Whether the row is not imported. It names its record all the same, so that the record is not removed (missing-records.ts). */
+  readonly isExcluded?: boolean | undefined;
 }
 
 /** A row as it is in the file, for the file of rejected rows. */

@@ -11,6 +11,8 @@
 // the row: now no brand is named "Acme". The row becomes a create, is validated as a new brand, and is committed alone. If others change its match each
 // time, the fifth attempt rejects the row (store/writes/matched-writes.ts).
 //
+// With `removeMissing`, the records that the file lacks are deleted after its rows (missing-records.ts), as part of the same run.
+//
 // Without `atomic`, batches are committed while the file is read. With it, the rows are spooled to a temporary file until all are known to be valid, and
 // then committed together; if a match has changed by then, all rows are rematched. A dry run does the same, and stores nothing (`DryRunEngine`).
 //
@@ -23,7 +25,8 @@
 // - An import by ID keeps the IDs of its rows in memory. Otherwise, the memory does not grow with the number of rows, because spooled rows and match values
 //   are in temporary files. The caller supplies the rows. For JSON and XML, the command line first reads the whole file (`readRowsOfCompleteFile` in file-rows.ts).
 
-import { createYielder } from "../../lib/yielding.ts";
+import { createYielder, yieldBetween } from "../../lib/yielding.ts";
+import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -35,7 +38,8 @@ import { PendingBatch } from "../pending-batch.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import { type ImportSummary, withImported } from "./import-summary.ts";
 import { ImportTarget } from "./import-target.ts";
-import { type Matcher, readMatcher } from "./matcher.ts";
+import { getMatchField, type Matcher, readMatcher } from "./matcher.ts";
+import { type MissingOptions, MissingRecords, obstacleError } from "./missing-records.ts";
 import { type PendingRow, parseInput, RowChanges } from "./row-change.ts";
 import { repeatedValueError } from "./row-errors.ts";
 import { type RowResultOptions, RowResults } from "./row-results.ts";
@@ -46,6 +50,8 @@ export interface ImportOptions extends RowResultOptions {
   readonly match?: string | undefined;
   /** Store all rows or none. */
   readonly atomic?: boolean | undefined;
+  /** Remove the records that the file lacks. */
+  readonly removeMissing?: MissingOptions | undefined;
   /** Stops the import after the rows that are being stored. `rows` must throw the reason of this signal, too. */
   readonly signal?: AbortSignal | undefined;
   /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
@@ -91,8 +97,12 @@ async function importRows(
   const { head, matcher } = await readMatcher(engine, site, resource, options.match);
   use(matcher);
   const target = use(new ImportTarget(engine, site, { ...options, systemHead, startRevision: head.revision }));
-  const changes = new RowChanges(matcher, { site, resource, systemEpoch: systemHead.epoch, now: options.now });
-  await use(new RowImporter({ matcher, changes, target, results, options })).importAll(rows);
+  const { now, removeMissing } = options;
+  const changes = new RowChanges(matcher, { site, resource, systemEpoch: systemHead.epoch, now });
+  const textField = getMatchField(resource, options.match);
+  const common = { engine, site, resource, textField, head, systemEpoch: systemHead.epoch, now };
+  const missing = removeMissing && use(new MissingRecords({ ...common, options: removeMissing }));
+  await use(new RowImporter({ matcher, changes, target, results, options, missing })).importAll(rows);
 }
 
 interface ImporterParts {
@@ -101,7 +111,12 @@ interface ImporterParts {
   readonly target: ImportTarget;
   readonly results: RowResults;
   readonly options: ImportOptions;
+  /** Finds and removes the records that the file lacks; undefined if they are kept. */
+  readonly missing: MissingRecords | undefined;
 }
+
+/** A write of the one transaction: a row, or the removal of a record that the file lacks. */
+type AtomicWrite = PendingRow | { readonly intent: Intent; readonly rematch?: undefined };
 
 /** Maximum characters of the file in a batch: a row can have 1 MiB, and several copies of it are in memory. */
 const maxLength = 4 << 20;
@@ -121,19 +136,24 @@ class RowImporter {
   }
 
   async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
-    const { options, results } = this.#parts;
+    const { options, results, missing } = this.#parts;
     const yieldIfDue = createYielder();
     for await (const row of rows) {
       options.signal?.throwIfAborted();
-      results.counter.countRead();
       // Rows in memory never yield to the event loop, but signals and the requests of others arrive only between two ticks.
       await yieldIfDue();
+      missing?.addRow(row);
+      if (row.isExcluded) continue;
+      results.counter.countRead();
       await results.runOrReject(row, () => this.#addRow(row));
       if (this.#pending.isFull) await (options.atomic ? this.#spoolPending() : this.#commitPending());
     }
-    if (!options.atomic) await this.#commitPending();
-    else if (results.counter.summary.rejected === 0) {
+    if (!options.atomic) {
+      await this.#commitPending();
+      await this.#removeMissing();
+    } else if (results.counter.summary.rejected === 0) {
       this.#spoolPending();
+      await this.#findMissing();
       await this.#commitSpooled();
     }
   }
@@ -176,25 +196,61 @@ class RowImporter {
   }
 
   async #commitSpooled(): Promise<void> {
-    const { matcher, target, results, options } = this.#parts;
-    await commitAllMatched(target.commitAtomically, () => this.#spooledRows(), {
+    const { matcher, target, results, options, missing } = this.#parts;
+    await commitAllMatched<AtomicWrite, unknown>(target.commitAtomically, () => this.#spooledWrites(), {
       catchUp: async () => (options.dryRun ? undefined : matcher.catchUp()),
-      onAttempt: () => results.counter.resetStored(),
-      onResult: (row, result) => this.#onResult(row, result),
+      onAttempt: () => {
+        results.counter.resetStored();
+        missing?.resetOutcomes();
+      },
+      onResult: (write, result) => ("row" in write ? this.#onResult(write, result) : this.#onRemoval(result)),
     });
   }
 
-  *#spooledRows(): Generator<readonly PendingRow[]> {
-    const { changes, options } = this.#parts;
+  *#spooledWrites(): Generator<readonly AtomicWrite[]> {
+    const { changes, options, missing } = this.#parts;
     for (const batch of this.#spooled.batches()) {
       options.signal?.throwIfAborted();
       yield batch.map((row) => changes.withRematch(row));
     }
+    if (options.dryRun || !missing?.mayRemove) return;
+    for (const batch of missing.batches()) yield batch.map((intent) => ({ intent }));
+  }
+
+  /** Finds the records that the file lacks. A dry run reports them. @throws ProblemError `conflict` if they cannot be removed in the same transaction */
+  async #findMissing(): Promise<void> {
+    const { missing, results, options } = this.#parts;
+    if (!missing) return;
+    await missing.find();
+    const { summary } = missing;
+    results.counter.setMissing(summary);
+    if (options.dryRun) await missing.reportAll();
+    else if (options.atomic && summary.obstacle !== undefined) throw obstacleError(summary.obstacle);
+  }
+
+  /** Removes the records that the file lacks, unless there is an obstacle. */
+  async #removeMissing(): Promise<void> {
+    const { missing, target, options } = this.#parts;
+    await this.#findMissing();
+    if (!missing?.mayRemove || options.dryRun) return;
+    for await (const batch of yieldBetween(missing.batches())) {
+      options.signal?.throwIfAborted();
+      for (const outcome of await target.commit(batch)) await this.#onRemoval(outcome);
+    }
+  }
+
+  async #onRemoval(result: WriteResult): Promise<void> {
+    const { missing, results } = this.#parts;
+    // A removal has no match value, so it is never rejected because of one.
+    await missing?.addOutcome(result as Outcome);
+    results.counter.addRevisions([result as Outcome]);
+    if (missing) results.counter.setMissing(missing.summary);
   }
 
   async #onResult(row: PendingRow, result: WriteResult): Promise<void> {
-    const { matcher, target, results, options } = this.#parts;
+    const { matcher, target, results, options, missing } = this.#parts;
     await results.add(row, result);
+    if ("id" in result && !options.dryRun) missing?.addStored(result.id);
     if (row.input && "kind" in result && result.kind === "done") matcher.trackRow(row.input, result.id);
     // All rows are valid now. Before this point, an error leaves nothing stored.
     if (options.atomic && results.counter.areAllStored) target.notifyBeforeCommit();

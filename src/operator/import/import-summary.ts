@@ -4,6 +4,7 @@ import { InternedTexts } from "../../lib/bytes.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
 import { type RevisionRange, revisionsOf } from "../journal/journal-entries.ts";
+import type { MissingSummary } from "./missing-records.ts";
 
 /** A field error, and the number of its row. */
 interface RowFieldError {
@@ -26,6 +27,8 @@ export interface ImportSummary {
   readonly revisions: RevisionRange | undefined;
   /** The field errors of rejected rows. The name is part of the output of `--json`. */
   readonly faults: readonly RowFieldError[];
+  /** The records that the file lacks; undefined if they were not searched. */
+  readonly missing?: MissingSummary | undefined;
 }
 
 /** Counts the rows of one import. Only this class changes the summary. */
@@ -79,6 +82,10 @@ export class RowCounter {
     this.#summary.revisions = revisionsOf(outcomes, this.#summary.revisions);
   }
 
+  setMissing(missing: MissingSummary): void {
+    this.#summary.missing = missing;
+  }
+
   markInterrupted(): void {
     this.#summary.interrupted = true;
   }
@@ -96,8 +103,9 @@ export class RowCounter {
 }
 
 /** Adds to the error of a failed import how many records were stored before. */
-export function withImported(error: unknown, { created, updated }: ImportSummary): unknown {
-  if (!(error instanceof ProblemError) || created + updated === 0) return error;
-  const stored = `${created} records were created and ${updated} updated before`;
+export function withImported(error: unknown, { created, updated, missing }: ImportSummary): unknown {
+  const removed = missing?.removed ?? 0;
+  if (!(error instanceof ProblemError) || created + updated + removed === 0) return error;
+  const stored = `${created} records were created and ${updated} updated before${removed > 0 ? `, and ${removed} removed` : ""}`;
   return new ProblemError(error.code, `${error.message}; ${stored}`, { fieldErrors: error.fieldErrors, cause: error });
 }

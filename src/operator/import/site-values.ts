@@ -116,14 +116,15 @@ export async function readBodies(
   engine: Pick<Engine, "readSite">,
   site: number,
   resource: Resource,
-  start: () => (id: number, body: string) => void,
+  start: () => (id: number, body: string, revision: number) => void,
 ): Promise<Head> {
   return engine.readSite(site, async ({ head, rowChunks }) => {
     const onRecord = start();
     const yieldIfDue = createYielder();
     for await (const rows of rowChunks) {
       await yieldIfDue();
-      for (const { resource: name, id, body } of rows) if (name === resource.name && body !== null) onRecord(id, body);
+      for (const { resource: name, id, body, revision } of rows)
+        if (name === resource.name && body !== null) onRecord(id, body, revision);
     }
     return head;
   });

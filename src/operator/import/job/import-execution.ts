@@ -7,6 +7,8 @@ import type { Resource } from "../../../model/resource.ts";
 import type { RevisionRange } from "../../journal/journal-entries.ts";
 import type { NumberedRow } from "../file-rows.ts";
 import { importRecords } from "../import-records.ts";
+import type { ImportSummary } from "../import-summary.ts";
+import type { MissingOptions } from "../missing-records.ts";
 import { openRejectedRowsFile } from "../rejected-rows.ts";
 import { type ImportReport, toReportRow } from "./import-report.ts";
 
@@ -14,9 +16,11 @@ interface ExecuteImportOptions {
   readonly engine: Engine;
   readonly site: number;
   readonly resource: Resource;
-  /** The rows of the file that are not excluded. */
+  /** The rows of the file. */
   readonly rows: AsyncIterable<NumberedRow>;
   readonly match: string | undefined;
+  /** Remove the records that the file lacks. */
+  readonly removeMissing: Omit<MissingOptions, "onMissing"> | undefined;
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly now: () => number;
@@ -28,8 +32,10 @@ interface ExecuteImportOptions {
   readonly onRevisions: (range: RevisionRange | undefined) => void;
 }
 
-/** Returns whether the import was stopped. @throws ProblemError */
-export async function executeImport(options: ExecuteImportOptions): Promise<boolean> {
+/** Returns whether the import was stopped, and the records that the file lacks. @throws ProblemError */
+export async function executeImport(
+  options: ExecuteImportOptions,
+): Promise<Pick<ImportSummary, "interrupted" | "missing">> {
   const { engine, site, resource, rows, report, dryRun, signal, match, now, onRevisions } = options;
   const rejects = openRejectedRowsFile(options.rejectsPath);
   const onRejected = async (row: NumberedRow, fieldErrors: readonly FieldError[]) => {
@@ -37,19 +43,25 @@ export async function executeImport(options: ExecuteImportOptions): Promise<bool
     await rejects.add(row, fieldErrors);
   };
   const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => report.add(toReportRow(row, outcome, dryRun));
+  const onMissing = async (id: number, body: string) => {
+    const before = dryRun ? JSON.parse(body) : null;
+    await report.add({ row: 0, kind: "missing", id, before, after: null, faults: [] });
+  };
+  const removeMissing = options.removeMissing && { ...options.removeMissing, onMissing };
   let start: number | undefined;
   const onBeforeCommit = (revision: number) => {
     start = revision;
   };
   let isStored = false;
   try {
-    const importOptions = { match, dryRun, signal, onAccepted, onRejected, onBeforeCommit, maxFieldErrors: 0, now };
-    const { revisions, interrupted } = await importRecords(engine, site, resource, rows, importOptions);
+    const reports = { onAccepted, onRejected, onBeforeCommit, maxFieldErrors: 0 };
+    const importOptions = { match, dryRun, removeMissing, signal, now, ...reports };
+    const { revisions, interrupted, missing } = await importRecords(engine, site, resource, rows, importOptions);
     isStored = true;
     onRevisions(revisions);
     await report.flush();
     await rejects.close();
-    return interrupted;
+    return { interrupted, missing };
   } catch (error) {
     if (start !== undefined && !isStored) onRevisions(await revisionsSince(engine, site, start));
     await rejects.closeAfterFailure();

@@ -4,25 +4,31 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Engine } from "../../../model/engine.ts";
 import { ProblemError } from "../../../model/errors.ts";
+import type { Head } from "../../../model/head.ts";
 import type { Resource } from "../../../model/resource.ts";
 import type { RevisionRange } from "../../journal/journal-entries.ts";
 import type { FileFormat } from "../file-rows.ts";
+import type { MissingSummary } from "../missing-records.ts";
 import { executeImport } from "./import-execution.ts";
-import { ImportReport, type RowKind } from "./import-report.ts";
+import { type EntryKind, ImportReport, type RowKind } from "./import-report.ts";
 import { type RowsOptions, readSelectedRows } from "./selected-rows.ts";
 import { Upload } from "./upload.ts";
 
-/** The rows of the dry run that the operator has excluded. */
-interface RowExclusions {
+/** What the operator has chosen after the dry run. */
+interface RunChoice {
   /** The numbers of excluded rows. */
   readonly rows: readonly number[];
   /** Kinds of rows that are excluded. */
   readonly kinds: readonly RowKind[];
+  /** The number of records to remove that the operator has confirmed; undefined if no record is to be removed. */
+  readonly removals: number | undefined;
 }
 
 /** How the rows of the file are read, and the field by which they are matched. */
 export interface JobOptions extends RowsOptions {
   readonly match?: string | undefined;
+  /** Also find the records that the file lacks. */
+  readonly findMissing?: boolean | undefined;
 }
 
 /** The state of a job. `failed`: the dry run or the import ended with an error; rows may have been stored before. */
@@ -45,6 +51,8 @@ export class ImportJob {
   #error: ProblemError | undefined;
   #revisions: RevisionRange | undefined;
   #isInterrupted = false;
+  /** The records that the file lacks, as of the last dry run or import that has looked for them. */
+  #missing: MissingSummary | undefined;
   readonly #onRead = (bytes: number) => {
     this.#read += bytes;
   };
@@ -78,6 +86,7 @@ export class ImportJob {
       counts: this.#report?.counts,
       skipped: this.#skipped,
       isInterrupted: this.#isInterrupted,
+      missing: this.#missing,
       error: this.#error,
       revisions: this.#revisions,
       /** Whether rows were rejected. They are then available as a file (`rejects`). */
@@ -89,16 +98,34 @@ export class ImportJob {
   check(engine: Engine, site: number, options: JobOptions, now: () => number): void {
     if (this.isBusy || this.#state === "done" || this.#revisions) throw wrongStateError(this.#state);
     this.#options = options;
-    this.#start("checking", (signal) => this.#import(engine, site, { options, now, signal, excludedRows: undefined }));
+    this.#missing = undefined;
+    // The dry run counts the records, however many they are. The operator then confirms their number.
+    const removeMissing = options.findMissing ? { maxRemovals: Number.POSITIVE_INFINITY } : undefined;
+    const execution = { options, now, excludedRows: undefined, removeMissing };
+    this.#start("checking", (signal) => this.#import(engine, site, { ...execution, signal }));
   }
 
-  /** Starts to store the rows of the dry run. @param choice the excluded rows @throws ProblemError `conflict` unless a dry run is complete */
-  run(engine: Engine, site: number, choice: RowExclusions, now: () => number): void {
+  /**
+   * Starts to store the rows of the dry run, and to remove the records that it has found to be missing in the file.
+   * @throws ProblemError `conflict` unless a dry run is complete, and if it has found another number of missing records than `choice.removals`
+   */
+  run(engine: Engine, site: number, choice: RunChoice, now: () => number): void {
     const options = this.#options;
     if (this.#state !== "checked" || !options) throw wrongStateError(this.#state);
+    const removeMissing = choice.removals === undefined ? undefined : this.#toRemovals(choice.removals);
     const excludedRows = new Set(choice.rows);
     for (const number of this.#report?.numbers(choice.kinds) ?? []) excludedRows.add(number);
-    this.#start("running", (signal) => this.#import(engine, site, { options, now, signal, excludedRows }));
+    this.#missing = undefined;
+    const execution = { options, now, excludedRows, removeMissing };
+    this.#start("running", (signal) => this.#import(engine, site, { ...execution, signal }));
+  }
+
+  #toRemovals(removals: number): JobExecution["removeMissing"] {
+    const { count, asOf, obstacle } = this.#missing ?? {};
+    if (obstacle !== undefined) throw new ProblemError("conflict", `nothing can be removed: ${obstacle}`);
+    if (count !== removals || !asOf)
+      throw new ProblemError("conflict", `the check has found ${count ?? 0} records to remove, not ${removals}`);
+    return { maxRemovals: count, asOf };
   }
 
   /** Stops the dry run or the import in progress. Rows that are being committed are still stored. */
@@ -107,9 +134,9 @@ export class ImportJob {
   }
 
   /** Returns rows of the last dry run, or of the import. @throws ProblemError `conflict` while it is in progress */
-  async page(kind: RowKind, offset: number, limit: number) {
+  async page(kind: EntryKind, offset: number, limit: number) {
     if (!this.#report || this.isBusy) throw wrongStateError(this.#state);
-    return { rows: await this.#report.page(kind, offset, limit), total: this.#report.counts[kind] };
+    return { rows: await this.#report.page(kind, offset, limit), total: this.#report.count(kind) };
   }
 
   /** The file of the rejected rows, and its format. @throws ProblemError `not-found` */
@@ -146,9 +173,10 @@ export class ImportJob {
     );
   }
 
-  async #import(engine: Engine, site: number, { options, now, signal, excludedRows }: JobExecution): Promise<void> {
+  async #import(engine: Engine, site: number, execution: JobExecution): Promise<void> {
+    const { options, now, signal, excludedRows, removeMissing } = execution;
     const dryRun = excludedRows === undefined;
-    this.#isInterrupted = await executeImport({
+    const { interrupted, missing } = await executeImport({
       engine,
       site,
       resource: this.resource,
@@ -158,6 +186,7 @@ export class ImportJob {
         onSkipped: this.#onSkipped,
       }),
       match: options.match,
+      removeMissing,
       dryRun,
       signal,
       now,
@@ -167,6 +196,8 @@ export class ImportJob {
         this.#revisions = range;
       },
     });
+    this.#isInterrupted = interrupted;
+    this.#missing = missing;
     if (!dryRun) this.upload.remove();
   }
 
@@ -191,6 +222,7 @@ interface JobExecution {
   readonly signal: AbortSignal;
   /** The numbers of excluded rows; undefined for a dry run. */
   readonly excludedRows: ReadonlySet<number> | undefined;
+  readonly removeMissing: { readonly maxRemovals: number; readonly asOf?: Head } | undefined;
 }
 
 function wrongStateError(state: JobState): ProblemError {

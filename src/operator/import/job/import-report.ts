@@ -1,4 +1,4 @@
-// The report of an import or dry run: one entry per row. It is stored in a file to save memory.
+// The report of an import or dry run: one entry per row, and one per record that the file lacks. It is stored in a file to save memory.
 
 import { type FileHandle, open } from "node:fs/promises";
 import type { AcceptedOutcome } from "../../../model/change.ts";
@@ -9,10 +9,14 @@ import type { NumberedRow } from "../file-rows.ts";
 export const rowKinds = ["created", "updated", "unchanged", "rejected"] as const;
 export type RowKind = (typeof rowKinds)[number];
 
-interface ReportRow {
-  /** The number of the row, as in `NumberedRow`. */
+/** The kinds of entries in a report: those of rows, and a record that the file lacks. */
+export const entryKinds = [...rowKinds, "missing"] as const;
+export type EntryKind = (typeof entryKinds)[number];
+
+interface ReportEntry {
+  /** The number of the row, as in `NumberedRow`; 0 for a record that the file lacks. */
   readonly row: number;
-  readonly kind: RowKind;
+  readonly kind: EntryKind;
   readonly id: number | null;
   /** The record before and after the import; null if it did not exist or is not included. */
   readonly before: StorefrontRecord | null;
@@ -31,7 +35,13 @@ export class ImportReport {
   /** The end of each row in the file, in bytes. */
   readonly #ends: number[] = [];
   /** The indexes of the rows, by kind. */
-  readonly #byKind: Record<RowKind, number[]> = { created: [], updated: [], unchanged: [], rejected: [] };
+  readonly #byKind: Record<EntryKind, number[]> = {
+    created: [],
+    updated: [],
+    unchanged: [],
+    rejected: [],
+    missing: [],
+  };
   #pending = "";
   #end = 0;
 
@@ -55,13 +65,13 @@ export class ImportReport {
     };
   }
 
-  /** The number of rows that were added. */
+  /** The number of rows that were added, without the records that the file lacks. */
   get length(): number {
-    return this.#numbers.length;
+    return this.#numbers.length - this.#byKind.missing.length;
   }
 
   /** @throws ProblemError `unavailable` */
-  async add(row: ReportRow): Promise<void> {
+  async add(row: ReportEntry): Promise<void> {
     const line = JSON.stringify(row);
     this.#byKind[row.kind].push(this.#numbers.length);
     this.#numbers.push(row.row);
@@ -79,8 +89,8 @@ export class ImportReport {
   }
 
   /** Reads rows of a kind, in their order. Call `flush` first. */
-  async page(kind: RowKind, offset: number, limit: number): Promise<ReportRow[]> {
-    const rows: ReportRow[] = [];
+  async page(kind: EntryKind, offset: number, limit: number): Promise<ReportEntry[]> {
+    const rows: ReportEntry[] = [];
     for (const index of this.#byKind[kind].slice(offset, offset + limit)) {
       const start = this.#ends[index - 1] ?? 0;
       const bytes = Buffer.alloc((this.#ends[index] as number) - start);
@@ -89,6 +99,11 @@ export class ImportReport {
       rows.push(JSON.parse(bytes.toString()));
     }
     return rows;
+  }
+
+  /** The number of entries of a kind. */
+  count(kind: EntryKind): number {
+    return this.#byKind[kind].length;
   }
 
   /** Returns the numbers of the rows of these kinds. */
@@ -102,7 +117,7 @@ export class ImportReport {
 }
 
 /** Returns the entry for a row that was not rejected. @param hasContents whether to include the record: only a dry run needs it */
-export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, hasContents: boolean): ReportRow {
+export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, hasContents: boolean): ReportEntry {
   const { operation, id, body } = outcome;
   const kind: RowKind = outcome.kind === "unchanged" ? "unchanged" : operation === "create" ? "created" : "updated";
   const change = outcome.kind === "done" ? outcome.change : undefined;

@@ -1,4 +1,4 @@
-// Reads the rows of an uploaded file that the operator has not excluded.
+// Reads the rows of an uploaded file, and marks those that the operator has excluded.
 
 import { ProblemError } from "../../../model/errors.ts";
 import type { Resource } from "../../../model/resource.ts";
@@ -18,7 +18,7 @@ interface SelectedRowsOptions extends RowsOptions {
   readonly onSkipped: () => void;
 }
 
-/** Reads the rows of a file that are not excluded. @throws ProblemError */
+/** Reads the rows of a file. Those that are excluded are marked. @throws ProblemError */
 export async function* readSelectedRows(
   bytes: AsyncIterable<Uint8Array>,
   resource: Resource,
@@ -27,7 +27,8 @@ export async function* readSelectedRows(
   let rows = 0;
   for await (const row of readRows(resource, bytes, format, options)) {
     if (++rows > maxRows) throw new ProblemError("too-large", `the file has more than ${maxRows} rows`);
-    if (excludedRows?.has(row.number)) options.onSkipped();
-    else yield row;
+    const isExcluded = excludedRows?.has(row.number);
+    if (isExcluded) options.onSkipped();
+    yield isExcluded ? { ...row, isExcluded } : row;
   }
 }
