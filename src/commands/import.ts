@@ -185,13 +185,14 @@ function report(
 /** Returns the line about the records that the file lacks. @param would "would be " for a dry run */
 function removalLine(
   { singular, plural }: Resource,
-  { count, total, removed }: MissingSummary,
+  { count, total, removed, obstacle }: MissingSummary,
   would: string,
   names: readonly string[],
 ): string {
-  const number = would ? count : removed;
-  const some = names.length === 0 ? "" : `: ${names.join(", ")}${number > names.length ? ", ..." : ""}`;
-  return `${number} of ${formatCount(total, singular, plural)} ${would}removed, because the file lacks them${some}`;
+  const some = names.length === 0 ? "" : `: ${names.join(", ")}${count > names.length ? ", ..." : ""}`;
+  const all = formatCount(total, singular, plural);
+  if (obstacle !== undefined) return `the file lacks ${count} of ${all}${some}`;
+  return `${would ? count : removed} of ${all} ${would}removed, because the file lacks them${some}`;
 }
 
 /** Prints which records are kept although the file lacks them. Without a dry run, an obstacle is a failure. */

@@ -199,6 +199,41 @@ describe("a row with an ID", () => {
   });
 });
 
+describe("--remove-missing", () => {
+  const remove = (site: string, content: string, ...more: string[]) =>
+    workspace.run(["import", "--site", site, "brands", "-", "--match", "Name", "--remove-missing", ...more], {
+      stdin: content,
+    });
+
+  test("counts the records that the file lacks in a dry run, removes them, and prints the undo command of both", async () => {
+    const site = newSite();
+    await load(site, "Name\nAcme\nBest\nCube\n");
+    const dry = await remove(site, "Name\nAcme\nCube\nNew\n", "--dry-run");
+    expect([dry.code, dry.stdout]).toEqual([
+      0,
+      '3 rows: 1 would be created, 0 would be updated, 2 unchanged, 0 rejected\n1 of 3 brands would be removed, because the file lacks them: 2 "Best"\n',
+    ]);
+    const real = await remove(site, "Name\nAcme\nCube\nNew\n", "--json");
+    const { undo, ...summary } = JSON.parse(real.stdout);
+    expect(summary).toMatchObject({ created: 1, missing: { count: 1, total: 3, removed: 1, changed: 0 } });
+    expect(await names(site)).toEqual(["1 Acme", "3 Cube", "4 New"]);
+    await workspace.mustRun(undo.slice(undo.indexOf("undo")).split(" "));
+    expect(await names(site)).toEqual(["1 Acme", "2 Best", "3 Cube"]);
+  });
+
+  test("removes more than half of the records only with a number of removals that is allowed", async () => {
+    const site = newSite();
+    await load(site, "Name\nAcme\nBest\nCube\n");
+    const { code, stderr } = await remove(site, "Name\nAcme\n");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("nothing was removed: the file lacks 2 of 3 brands")]);
+    expect(await names(site)).toEqual(["1 Acme", "2 Best", "3 Cube"]);
+    expect((await remove(site, "Name\nAcme\n", "--allow-removals", "2")).code).toBe(0);
+    expect(await names(site)).toEqual(["1 Acme"]);
+    expect((await load(site, "Name\nX\n", "--allow-removals", "2")).code).toBe(2);
+    expect((await remove(site, "Name\nX\n", "--allow-removals", "half")).code).toBe(2);
+  });
+});
+
 describe("--match", () => {
   test("updates the record with the same value, also for a second row with that value", async () => {
     const site = newSite();

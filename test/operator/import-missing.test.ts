@@ -204,7 +204,7 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
     ).toHaveLength(1);
   });
 
-  test("are none at a site without records", async () => {
+  test("do not exist at a site without records", async () => {
     site++;
     expect(await load("Name", ["Acme"])).toMatchObject({
       created: 1,

@@ -220,7 +220,7 @@ export interface MissingInfo {
 type FieldErrorInfo = { readonly field: string; readonly detail: string };
 
 /** The kinds of entries in the report of a dry run or import: those of rows, and a record that the file lacks. */
-export type ImportEntryKind = ImportKind | "missing";
+type ImportEntryKind = ImportKind | "missing";
 
 /** An entry in the report of a dry run or import. */
 export interface ImportRowInfo {

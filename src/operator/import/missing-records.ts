@@ -24,11 +24,11 @@ import { readBodies } from "./site-values.ts";
 
 /** How many records may be removed, and as of when. */
 export interface MissingOptions {
-  /** Maximum records to remove; by default half of those that the site has. */
+  /** Maximum records to remove; by default half of the records of the site. */
   readonly maxRemovals?: number | undefined;
   /** Records that changed after this head are kept; by default the head at the beginning of the import. */
   readonly asOf?: Head | undefined;
-  /** Called for each record to remove, as JSON text: in a dry run for all, otherwise for those that were removed. The import waits for it. */
+  /** Called for each record to remove, as JSON text: in a dry run for all of them, otherwise for each removed record. The import waits for it. */
   readonly onMissing?: ((id: number, body: string) => void | Promise<void>) | undefined;
 }
 

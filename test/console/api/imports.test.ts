@@ -133,6 +133,45 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(await names()).toEqual(["Acme", "Zeta"]);
   });
 
+  test("the records that a file lacks are counted by the check, removed only with their number, and restored by the undo of the import", async () => {
+    await newSite(["Acme", "Best", "Cube", "Dune"]);
+    const path = await upload(bytes("Name,Address.Country\nAcme,\nBest,Germany\nNew,\nCube,\n"));
+    const options = { format: "csv", match: "Name", findMissing: true };
+    const missing = { count: 1, total: 4, removed: 0, changed: 0 };
+    expect(await act(path, "check", options)).toMatchObject({ missing, rows: 4, counts: { rejected: 1 } });
+    expect(await rowsOf(path, "missing")).toMatchObject({
+      total: 1,
+      rows: [{ row: 0, kind: "missing", id: 4, before: { Name: "Dune" }, after: null }],
+    });
+    for (const [removals, status] of [
+      [2, 409],
+      ["1", 400],
+      [-1, 400],
+    ] as const)
+      expect((await anna.call("POST", `${path}/run`, { removals })).status).toBe(status);
+    // The record of an excluded row is kept, too.
+    const done = await act(path, "run", { removals: 1, without: [5] });
+    expect(done).toMatchObject({ missing: { ...missing, removed: 1 }, counts: { created: 1 } });
+    expect(await names()).toEqual(["Acme", "Best", "Cube", "New"]);
+    const { first } = done.revisions;
+    await anna.call("POST", `/sites/${site}/undo`, { since: first - 1, run: done.run });
+    expect(await names()).toEqual(["Acme", "Best", "Cube", "Dune"]);
+  });
+
+  test("a record that the file lacks is kept if it changes after the check, and all are kept without their number", async () => {
+    await newSite(["Acme", "Best", "Cube"]);
+    const file = bytes("Name\nAcme\n");
+    const first = await upload(file);
+    await act(first, "check", { format: "csv", match: "Name", findMissing: true });
+    expect(await act(first, "run", {})).toMatchObject({ missing: null });
+    const second = await upload(file);
+    await act(second, "check", { format: "csv", match: "Name", findMissing: true });
+    await anna.call("PATCH", `/sites/${site}/records/brands/2`, { AccountNumber: "A" });
+    const { missing } = await act(second, "run", { removals: 2 });
+    expect(missing).toEqual({ count: 1, total: 2, removed: 1, changed: 1 });
+    expect(await names()).toEqual(["Acme", "Best"]);
+  });
+
   test("a row whose ID was given to an earlier row without an ID is rejected by the check and by the import", async () => {
     await newSite();
     const path = await upload(
@@ -441,6 +480,7 @@ describe("the files of imports", () => {
     ["a mapping of an unknown field", "POST", "/check", { format: "csv", mapping: { fields: { Nam: "x" } } }, 400],
     ["rejected rows before a check", "GET", "/rejected", undefined, 404],
     ["an empty file", "POST", "/preview", {}, 400],
+    ["missing records with a text", "POST", "/check", { format: "csv", findMissing: "yes" }, 400],
     ["excluded rows that are not numbers", "POST", "/run", { without: ["x"] }, 400],
   ];
   test.each(wrong)("a request for %s is rejected", async (_, method, path, body, status) => {

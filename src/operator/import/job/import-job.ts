@@ -14,7 +14,7 @@ import { type EntryKind, ImportReport, type RowKind } from "./import-report.ts";
 import { type RowsOptions, readSelectedRows } from "./selected-rows.ts";
 import { Upload } from "./upload.ts";
 
-/** What the operator has chosen after the dry run. */
+/** The choices of the operator after the dry run. */
 interface RunChoice {
   /** The numbers of excluded rows. */
   readonly rows: readonly number[];

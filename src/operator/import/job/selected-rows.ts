@@ -1,4 +1,4 @@
-// Reads the rows of an uploaded file, and marks those that the operator has excluded.
+// Reads the rows of an uploaded file, and marks the rows that the operator has excluded.
 
 import { ProblemError } from "../../../model/errors.ts";
 import type { Resource } from "../../../model/resource.ts";
@@ -18,7 +18,7 @@ interface SelectedRowsOptions extends RowsOptions {
   readonly onSkipped: () => void;
 }
 
-/** Reads the rows of a file. Those that are excluded are marked. @throws ProblemError */
+/** Reads the rows of a file, and marks the excluded rows. @throws ProblemError */
 export async function* readSelectedRows(
   bytes: AsyncIterable<Uint8Array>,
   resource: Resource,
