@@ -1,10 +1,11 @@
 // Reads records for an operator: pages with a search and an order, and single records with their versions.
 
 import { versionOf } from "../model/change.ts";
-import type { StorefrontRecord } from "../model/record.ts";
-import type { Resource, TextFieldPath } from "../model/resource.ts";
+import { type StorefrontRecord, valueAt } from "../model/record.ts";
+import { findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
 import type { Collection } from "../store/memory/collection.ts";
 import type { CollectionVersion } from "../store/memory/collection-version.ts";
+import { findNearestNames } from "../store/memory/nearest-names.ts";
 import { anyField } from "../store/memory/order.ts";
 import type { Selections } from "../store/memory/selections.ts";
 import { Snapshot } from "../store/memory/snapshot.ts";
@@ -33,6 +34,8 @@ interface RecordPage {
   readonly total: number;
   /** The version of the whole list. */
   readonly version: string;
+  /** The names that are nearest to the search, if it finds nothing. */
+  readonly suggestions?: readonly string[];
   /** Whether the operator has this version already; `records` is then empty. */
   readonly isKnown?: boolean;
 }
@@ -63,6 +66,10 @@ export async function readRecordPage(
   );
   if (search.trim() === "" && ids.length >= minPreparedRecords) void prepareSearch(collection.selections, version);
   const found = { total: ids.length, version: versionOf(snapshot.epoch, version.revision) };
+  if (ids.length === 0 && version.size > 0) {
+    const suggestions = await suggestNames(collection, version, search, isWanted);
+    return { ...found, suggestions, records: [] };
+  }
   if (found.version === known) return { ...found, isKnown: true, records: [] };
   const records = ids.slice(offset, offset + limit).flatMap((id) => {
     const one = version.find(id);
@@ -105,6 +112,36 @@ function wordsOf(search: string): string[] {
 /** Returns the forms that a word can have in a record: `é` is one character or two, with the same look (Unicode Standard Annex 15). */
 function formsOf(word: string): string[] {
   return [...new Set([word, word.normalize("NFC"), word.normalize("NFD")])];
+}
+
+/** Maximum names that are suggested for a search. */
+const maxSuggestions = 5;
+/** Maximum searches of a version whose suggestions are cached. */
+const maxCachedSuggestions = 32;
+
+/** The suggestions for the last searches of each version, by the words of the search. */
+const cachedSuggestions = new WeakMap<CollectionVersion, Map<string, readonly string[]>>();
+
+/** Returns the names of the records that are nearest to a search. The same search of the same records is done once. */
+async function suggestNames(
+  { resource, limiter }: Collection,
+  version: CollectionVersion,
+  search: string,
+  isWanted: () => boolean,
+): Promise<readonly string[]> {
+  const words = wordsOf(search);
+  const name = JSON.stringify(words);
+  const cached = cachedSuggestions.get(version) ?? new Map<string, readonly string[]>();
+  cachedSuggestions.set(version, cached);
+  const known = cached.get(name);
+  if (known) return known;
+  const nameField = findTextField(resource, "Name") as TextFieldPath;
+  const find = () => findNearestNames(version.blocks, resource.textFields, nameField, words, maxSuggestions);
+  const ids = await limiter.run(`names ${version.number} ${name}`, find, isWanted);
+  const names = ids.map((id) => valueAt(JSON.parse(version.find(id)?.json ?? "{}"), nameField));
+  if (cached.size >= maxCachedSuggestions) cached.clear();
+  cached.set(name, names);
+  return names;
 }
 
 /** Prepares the first search, because a long list is often searched next: the first search creates the texts that all searches read. */

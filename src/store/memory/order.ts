@@ -22,6 +22,9 @@ function toTextSource(textField: TextFieldPath | typeof anyField | undefined, fo
   return folded ? { name: `${name}~`, of: (record) => foldCase(of(record)) } : { name, of };
 }
 
+/** The texts of all fields and the ID together, without upper case: a search reads them, so they are usually cached. */
+export const allTextsSource = toTextSource(anyField, true);
+
 export interface SortField {
   /** Undefined for the ID. */
   readonly textField: TextFieldPath | undefined;
