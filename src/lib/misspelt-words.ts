@@ -1,5 +1,5 @@
 // Compares a misspelt word with the words of texts. Errors are letters that are missing, superfluous, wrong or swapped with their neighbour. Case, accents,
-// apostrophes, and the gaps between words do not count, so `mcdonnalds` is in `Mc Donald's` with one error.
+// apostrophes, and the gaps between words do not count, so "mcdonnalds" is in "Mc Donald's" with one error.
 //
 // The texts are encoded once, as one byte for each letter. The errors are counted with the bits of one number for all letters of the word at once (Hyyrö,
 // "A bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003). So 100,000 names take some milliseconds.

@@ -1,9 +1,10 @@
 // Finds the names that are most similar to a misspelt search: each of its words begins a word of the name, with few errors (lib/misspelt-words.ts). The
-// words may be in another order. The search may also be one word that was split, as in `Mc Donnalds`.
+// words may be in another order. The search may also be one word that was split, as in "Mc Donnalds".
 
 import { EncodedTexts, MisspeltWord, withoutAccents } from "../../lib/misspelt-words.ts";
 import type { Steps } from "../../lib/slices.ts";
-import { editDistance } from "../../lib/text.ts";
+import { editDistance, foldCase } from "../../lib/text.ts";
+import { valueAt } from "../../model/record.ts";
 import type { TextFieldPath } from "../../model/resource.ts";
 import type { Block } from "./block.ts";
 import { allTextsSource } from "./order.ts";
@@ -35,15 +36,14 @@ export function* findNearestNames(
   words: readonly string[],
   limit: number,
 ): Steps<readonly number[]> {
-  // The texts of a record have one line for the ID, and one for each field.
-  const line = 1 + textFields.indexOf(nameField);
+  const source = { nameField, fieldsBefore: textFields.indexOf(nameField), fields: textFields.length };
   for (const mostErrors of errorsOfPasses) {
     const search = new MisspeltSearch(words, mostErrors);
     if (!search.isLongEnough) return [];
     const near = new NearNames(withoutAccents(words.join(" ")).slice(0, maxNameLength));
     for (const block of blocks) {
       yield;
-      addNear(block, line, search, near);
+      addNear(block, source, search, near);
     }
     if (near.size > 0) return near.nearest(limit);
   }
@@ -53,37 +53,41 @@ export function* findNearestNames(
 /** Maximum errors in a word: in a first pass over the names, and in a second pass, if the first one finds nothing. Most misspelt words have one error. */
 const errorsOfPasses = [1, 2];
 
-/** Adds the names of a block that are near to the search. @param line the line of the name in the texts of a record */
-function addNear(block: Block, line: number, search: MisspeltSearch, near: NearNames): void {
-  const names = namesOf(block, line);
+/** Adds the names of a block that are near to the search. */
+function addNear(block: Block, source: NameSource, search: MisspeltSearch, near: NearNames): void {
+  const names = namesOf(block, source);
   for (let index = 0; index < block.size; index++) {
     const errors = search.errorsIn(names, index);
-    if (errors <= near.maxErrors) near.add(block, index, line, errors);
+    if (errors <= near.maxErrors) near.add(block.ids[index] as number, nameAt(block, index, source), errors);
   }
 }
 
 /** The encoded names of each block. They are kept, because a longer search often follows. */
 const encodedNames = new WeakMap<Block, EncodedTexts>();
 
-function namesOf(block: Block, line: number): EncodedTexts {
+function namesOf(block: Block, source: NameSource): EncodedTexts {
   let names = encodedNames.get(block);
   if (!names) {
-    names = new EncodedTexts(textsOf(block).map((text) => lineOf(text, line)));
+    names = new EncodedTexts(block.ids.map((_, index) => nameAt(block, index, source)));
     encodedNames.set(block, names);
   }
   return names;
 }
 
-function textsOf(block: Block): readonly string[] {
-  return block.columns([allTextsSource])[0] as readonly string[];
+/** The place of the name in the texts of a record. */
+interface NameSource {
+  readonly nameField: TextFieldPath;
+  readonly fieldsBefore: number;
+  readonly fields: number;
 }
 
-/** Returns the line `number` of `text`, counted from 0. */
-function lineOf(text: string, number: number): string {
-  let start = 0;
-  for (let line = 0; line < number; line++) start = text.indexOf("\n", start) + 1;
-  const end = text.indexOf("\n", start);
-  return text.slice(start, end === -1 ? text.length : end);
+/** Returns the name of a record, from the texts that a search has read before. They have one line for the ID, and one for each field. */
+function nameAt(block: Block, index: number, { nameField, fieldsBefore, fields }: NameSource): string {
+  const text = block.columns([allTextsSource])[0]?.[index] as string;
+  const lines = text.split("\n");
+  // A field with several lines hides where the others begin.
+  if (lines.length !== 1 + fields) return foldCase(valueAt(JSON.parse(block.json(index)), nameField));
+  return lines[1 + fieldsBefore] as string;
 }
 
 /** A search whose words may be misspelt. */
@@ -133,11 +137,11 @@ class NearNames {
     return this.#candidates.length;
   }
 
-  add(block: Block, index: number, line: number, errors: number): void {
-    const name = lineOf(textsOf(block)[index] as string, line).slice(0, maxNameLength);
+  add(id: number, fullName: string, errors: number): void {
+    const name = fullName.slice(0, maxNameLength);
     if (this.#names.has(name)) return;
     this.#names.add(name);
-    this.#candidates.push({ id: block.ids[index] as number, name, errors });
+    this.#candidates.push({ id, name, errors });
     // Sort seldom, because thousands of names can be near.
     if (this.#candidates.length < 8 * maxCandidates) return;
     this.#keepNearest();
@@ -153,7 +157,7 @@ class NearNames {
       .map(({ id }) => id);
   }
 
-  /** Keeps the names with the fewest errors; with equal errors, those that are about as long as the search. */
+  /** Keeps the names with the fewest errors, and of equally many, the names that are about as long as the search. */
   #keepNearest(): void {
     const { length } = this.#search;
     const off = ({ name }: Candidate) => Math.abs(name.length - length);

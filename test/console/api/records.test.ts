@@ -50,6 +50,33 @@ describe.each(engines)("records in the console on $name", (kind) => {
       ]);
   });
 
+  test("are suggested by name if a search finds nothing, the nearest names first, and a search for such a name finds its record", async () => {
+    const names = ["Alder Beach", "Alder & Beech Ltd", "Émile's", "Harbour Shop", "Old Mill", "Old Mill", "two\nlines"];
+    await add(locations, ...names.map((Name, index) => ({ Name, Code: `C${index}\nx`, Address: { Town: "York" } })));
+    const suggested: [string, string[] | undefined][] = [
+      ["alder beech", undefined],
+      ["Aldr Beech", ["Alder & Beech Ltd", "Alder Beach"]],
+      ["beech adler", ["Alder & Beech Ltd", "Alder Beach"]],
+      ["emile", ["Émile's"]],
+      ["harbuor", ["Harbour Shop"]],
+      ["ha rbuor", ["Harbour Shop"]],
+      ["odl mill", ["Old Mill"]],
+      ["wto", ["two\nlines"]],
+      ["xy", []],
+      ["quite another name", []],
+      ["*", []],
+      ["a".repeat(255), []],
+    ];
+    for (const [search, suggestions] of suggested) {
+      const found = (await anna.call("GET", `${locations}?search=${encodeURIComponent(search)}`)).json;
+      expect([search, found.suggestions]).toEqual([search, suggestions]);
+      for (const name of suggestions ?? [])
+        expect((await namesIn(`${locations}?search=${encodeURIComponent(name)}`)).includes(name)).toBe(true);
+    }
+    await anna.call("PATCH", `${locations}/4`, { Name: "Quay" });
+    expect((await anna.call("GET", `${locations}?search=harbuor`)).json.suggestions).toEqual([]);
+  });
+
   test("are sorted by any field in either direction, page by page", async () => {
     await add(brands, { Name: "b" }, { Name: "ä" }, { Name: "C" }, { Name: "a" });
     expect(await namesIn(`${brands}?sort=Name`)).toEqual(["a", "ä", "b", "C"]);
