@@ -18,6 +18,6 @@ export const tickBudgetMs = {
   yielding: 2,
   /** The short tasks of all fair queues, at most 8 of each queue. */
   short: 2,
-  /** The further steps of the connections of one listener. */
+  /** The further steps of the connections of one listener; and as much for the check of their timeouts, once a second. */
   connections: 1,
 } as const;

@@ -1,13 +1,17 @@
 // Fairness between connections: limits the time and the bytes that all connections together use in one tick of the event loop.
 //
 // Steps: a connection that needs more than one step waits in a queue. In each tick, the connections at its front run one step each, for 1 ms in
-// all (`RoundRobin`). So a client that sends many requests at once does not block the others.
+// all (`RoundRobin`). So a client that sends many requests at once does not block the others. The first request of a new connection waits in the
+// queue too, after 16 such requests in a tick: thousands of clients can connect at once.
 //
 // First writes: the first part of a new response is written at once, without waiting in that queue. A thousand requests can arrive in one tick,
 // so `takeWriteAllowance` limits the bytes of these writes.
 
 import { LinkedQueue, type QueueEntry } from "../lib/linked-queue.ts";
 import { tickBudgetMs } from "../lib/tick-budgets.ts";
+
+/** Maximum number of first requests that run at once in a tick. A request takes about 50 µs if its response is long. */
+const maxFirstRequests = 16;
 
 /** A task that runs in steps. */
 export interface StepTask {
@@ -22,6 +26,10 @@ export interface StepTask {
 export class RoundRobin {
   readonly #waiting = new LinkedQueue<StepTask>();
   #isScheduled = false;
+  /** When the steps of this tick end, in milliseconds of `performance.now`. */
+  #end = 0;
+  /** The number of first requests that have run at once in this tick. */
+  #firstRequests = 0;
 
   has(entry: QueueEntry<StepTask>): boolean {
     return this.#waiting.has(entry);
@@ -36,6 +44,19 @@ export class RoundRobin {
     this.#waiting.delete(entry);
   }
 
+  /** Returns whether the first request of a connection may run at once. If not, it must wait in the queue. */
+  takeFirstRequest(): boolean {
+    if (!this.#waiting.isEmpty || this.#firstRequests === maxFirstRequests) return false;
+    if (this.#firstRequests === 0) setImmediate(() => (this.#firstRequests = 0));
+    this.#firstRequests++;
+    return true;
+  }
+
+  /** Counts work that the step causes, but that runs after it, as `milliseconds` of the steps of this tick. */
+  charge(milliseconds: number): void {
+    this.#end -= milliseconds;
+  }
+
   #schedule(): void {
     if (this.#isScheduled || this.#waiting.isEmpty) return;
     this.#isScheduled = true;
@@ -44,11 +65,11 @@ export class RoundRobin {
 
   #run(): void {
     this.#isScheduled = false;
-    const end = performance.now() + tickBudgetMs.connections;
+    this.#end = performance.now() + tickBudgetMs.connections;
     for (let entry = this.#waiting.first; entry; entry = this.#waiting.first) {
       this.#waiting.delete(entry);
       if (entry.member.runStep()) this.#waiting.add(entry);
-      if (performance.now() >= end) break;
+      if (performance.now() >= this.#end) break;
     }
     this.#schedule();
   }

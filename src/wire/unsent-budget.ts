@@ -1,8 +1,8 @@
 // Limits what the kernel holds of responses that it has not sent yet, for all connections of a listener together, on Linux.
 //
-// Each connection begins with a small limit, so that thousands of clients that do not read take little memory. A long response in such small
-// steps costs CPU time. So a connection whose client has read gets one of a few places with a large limit, and keeps it until it closes or another
-// connection needs the place. If no place is free, a connection keeps the small limit.
+// Each connection begins with a small limit, and with a smaller one if there are many connections, so that thousands of clients that do not read take
+// little memory. A long response in such small steps costs CPU time. So a connection whose client has read gets one of a few places with a large
+// limit, and keeps it until it closes or another connection needs the place. If no place is free, a connection keeps its limit.
 //
 // Invariants:
 // - At most `places` connections have the large limit.
@@ -16,6 +16,9 @@ import { countUnacknowledgedBytes, limitUnsentBytes } from "./socket-options.ts"
 export interface UnsentLimits {
   /** Maximum unsent bytes of a connection that has no place. */
   readonly small: number;
+  /** The same for a connection that is opened while there are more than `many` connections. */
+  readonly smaller: number;
+  readonly many: number;
   /** Maximum unsent bytes of a connection that has a place. */
   readonly large: number;
   /** Maximum number of connections with the large limit. */
@@ -38,6 +41,13 @@ export class UnsentBudget {
   /** The number of connections that have a place. */
   get size(): number {
     return this.#holders.size;
+  }
+
+  /** Limits a connection that was just opened and has the small limit of its listening socket. @param connections number of open connections */
+  limitOpened(socket: Socket<unknown>, connections: number): void {
+    if (connections <= this.#limits.many) return;
+    const fd = descriptorOf(socket);
+    if (fd !== undefined) limitUnsentBytes(fd, this.#limits.smaller);
   }
 
   /**

@@ -10,7 +10,9 @@ import { startListener } from "../support/wire/listener.ts";
 /** Maximum bytes that a client can send before the server reads them. It is twice the requested buffer, because the kernel counts its own data too. */
 const maxUnreadBytes = 2 * 64 * 1024;
 
-const [small, large] = [128 * 1024, 1024 * 1024];
+const [smaller, small, large] = [16 * 1024, 128 * 1024, 1024 * 1024];
+/** Connections above which new ones have the smaller limit. */
+const many = 6;
 /** A write that begins below a limit may exceed it by a packet. */
 const packetBytes = 64 * 1024;
 const body = Buffer.alloc(16 * 1024 * 1024, "b");
@@ -48,7 +50,7 @@ function queues(client: WireClient): { readonly unsent: number; readonly unread:
 const unsentBytes = (client: WireClient) => waitUntilSettled(() => queues(client).unsent || undefined, "full buffers");
 
 function startWithLimits(places: number): void {
-  const unsentLimits = { small, large, places };
+  const unsentLimits = { small, smaller, many, large, places };
   listener = startListener(() => ({ status: 200, headers: [], body }), { unsentLimits });
 }
 
@@ -93,6 +95,16 @@ describe.if(process.platform === "linux")("of a response, the kernel accepts", (
     client.socket.pause();
     client.send(toRequest("GET /a HTTP/1.1"));
     expect(await unsentBytes(client)).toBeLessThanOrEqual(small + packetBytes);
+    expect(await readOn(client)).toBe(body.length);
+  });
+
+  test("less if there are many connections, and the client gets all of it later", async () => {
+    startWithLimits(8);
+    for (let count = 0; count < many; count++) await open();
+    const client = await open();
+    client.socket.pause();
+    client.send(toRequest("GET /a HTTP/1.1"));
+    expect(await unsentBytes(client)).toBeLessThanOrEqual(smaller + packetBytes);
     expect(await readOn(client)).toBe(body.length);
   });
 
