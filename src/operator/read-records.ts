@@ -1,5 +1,6 @@
 // Reads records for an operator: pages with a search and an order, and single records with their versions.
 
+import { yieldBetween } from "../lib/yielding.ts";
 import { versionOf } from "../model/change.ts";
 import { type StorefrontRecord, valueAt } from "../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
@@ -71,10 +72,11 @@ export async function readRecordPage(
     return { ...found, suggestions, records: [] };
   }
   if (found.version === known) return { ...found, isKnown: true, records: [] };
-  const records = ids.slice(offset, offset + limit).flatMap((id) => {
+  const records: VersionedRecord[] = [];
+  for await (const id of yieldBetween(ids.slice(offset, offset + limit))) {
     const one = version.find(id);
-    return one ? [{ record: JSON.parse(one.json), version: versionOf(snapshot.epoch, one.revision) }] : [];
-  });
+    if (one) records.push({ record: JSON.parse(one.json), version: versionOf(snapshot.epoch, one.revision) });
+  }
   return { ...found, records };
 }
 
