@@ -16,7 +16,7 @@ import {
   rotateKey,
   setKey,
 } from "../../operator/sites/keys.ts";
-import type { KeyRecord } from "../../system/system-records.ts";
+import { type KeyRecord, splitWords } from "../../system/system-records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import {
   parseChoice,
@@ -110,6 +110,7 @@ function toListedKeyInfo(key: ListedKey, now: number): ListedKeyInfo {
   return {
     ...toKeyInfo(key),
     lastUsed: key.lastUsed?.toISOString() ?? null,
+    former: splitWords(key.Former),
     state: keyStateOf(key, now),
     endsSoon: isEndingSoon(key, now),
   };

@@ -201,6 +201,8 @@ export interface KeyInfo {
 
 export interface ListedKeyInfo extends KeyInfo {
   readonly lastUsed: string | null;
+  /** Prefixes of the keys that it has replaced by rotation, the latest first; at most 20. */
+  readonly former: readonly string[];
   readonly state: "valid" | "expired" | "revoked";
   /** Whether a valid key expires within 30 days. */
   readonly endsSoon: boolean;

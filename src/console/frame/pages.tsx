@@ -7,13 +7,15 @@ import KeyIcon from "@mui/icons-material/Key";
 import PeopleIcon from "@mui/icons-material/People";
 import StorefrontIcon from "@mui/icons-material/Storefront";
 import WebhookIcon from "@mui/icons-material/Webhook";
-import type { ComponentType } from "react";
-import type { SessionInfo } from "../../admin/api/types.ts";
+import type { ComponentType, ReactElement } from "react";
+import type { RightInfo, SessionInfo } from "../../admin/api/types.ts";
 import { HistoryPage } from "../history/history-page.tsx";
 import { ImportPage } from "../import/import-page.tsx";
 import { KeysPage } from "../keys/keys-page.tsx";
 import { OperatorsPage } from "../operators/operators-page.tsx";
+import { ClosedPage } from "../shell/role-notice.tsx";
 import { SitesPage } from "../sites/sites-page.tsx";
+import { translate } from "../text/translate.ts";
 import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 
 interface SitePage {
@@ -23,6 +25,8 @@ interface SitePage {
   /** The key that opens the page after `g`. */
   readonly key: string;
   readonly Page: ComponentType;
+  /** The right without which nobody may open the page. */
+  readonly needs?: RightInfo;
   /** Whether only operators of all sites may open the page. */
   readonly isForAllSites?: true;
 }
@@ -34,16 +38,31 @@ const groups: readonly (readonly SitePage[])[] = [
     { name: "history", Icon: HistoryIcon, key: "h", Page: HistoryPage },
   ],
   [
-    { name: "keys", Icon: KeyIcon, key: "k", Page: KeysPage },
-    { name: "webhooks", Icon: WebhookIcon, key: "w", Page: WebhooksPage },
+    { name: "keys", Icon: KeyIcon, key: "k", Page: KeysPage, needs: "read-settings" },
+    { name: "webhooks", Icon: WebhookIcon, key: "w", Page: WebhooksPage, needs: "read-settings" },
   ],
   [
     { name: "sites", Icon: StorefrontIcon, key: "s", Page: SitesPage },
-    { name: "operators", Icon: PeopleIcon, key: "p", Page: OperatorsPage, isForAllSites: true },
+    { name: "operators", Icon: PeopleIcon, key: "p", Page: OperatorsPage, needs: "read-settings", isForAllSites: true },
   ],
 ];
 
+type Access = Pick<SessionInfo, "sites" | "rights">;
+
+function mayOpen({ needs = "read", isForAllSites }: SitePage, { sites, rights }: Access): boolean {
+  return rights.includes(needs) && (!isForAllSites || sites === null);
+}
+
 /** Returns the pages that an operator may open, in the groups of the menu. */
-export function pagesOf({ sites }: Pick<SessionInfo, "sites">): readonly (readonly SitePage[])[] {
-  return groups.map((pages) => pages.filter(({ isForAllSites }) => !isForAllSites || sites === null));
+export function pagesOf(session: Access): readonly (readonly SitePage[])[] {
+  return groups.map((pages) => pages.filter((page) => mayOpen(page, session))).filter(({ length }) => length > 0);
+}
+
+/** Lists all pages. The content of a page that the operator may not open says who may. */
+export function listPages(session: Access): readonly (readonly [name: SitePage["name"], content: ReactElement])[] {
+  return groups.flat().map((page) => {
+    const { name, Page } = page;
+    const title = translate(`${name}.title`);
+    return [name, mayOpen(page, session) ? <Page key={name} /> : <ClosedPage key={name} title={title} />];
+  });
 }

@@ -19,7 +19,7 @@ import { FirstSite } from "../sites/first-site.tsx";
 import { capitalized } from "../text/locale.ts";
 import { i18nProvider, translate } from "../text/translate.ts";
 import { AdminNotices, ConsoleLayout } from "./layout.tsx";
-import { pagesOf } from "./pages.tsx";
+import { listPages } from "./pages.tsx";
 import { createSiteStore } from "./site-store.ts";
 import { UnknownPage, UnknownSite } from "./unknown-page.tsx";
 
@@ -94,11 +94,9 @@ function SiteFrame({ session, declared, reload }: FrameProps) {
           />
         ))}
         <CustomRoutes>
-          {pagesOf(session)
-            .flat()
-            .map(({ name, Page }) => (
-              <Route key={name} path={`/${name}`} element={<Page />} />
-            ))}
+          {listPages(session).map(([name, content]) => (
+            <Route key={name} path={`/${name}`} element={content} />
+          ))}
         </CustomRoutes>
       </Admin>
     </SiteContext>

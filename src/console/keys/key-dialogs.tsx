@@ -5,6 +5,7 @@ import { useState } from "react";
 import type { KeyBody, ListedKeyInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useEdited } from "../shell/unsaved.ts";
+import { toNumber } from "../text/locale.ts";
 import { toMoment } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
 import { formatKeyName } from "./keys.ts";
@@ -128,16 +129,20 @@ export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
 
 interface RevokeProps {
   readonly apiKey: ListedKeyInfo;
+  /** The number of its requests in the last day; undefined if it is not known. */
+  readonly requests: number | undefined;
   readonly onRevoke: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-/** The dialog that asks before a key is revoked: it says what stops working, and when the key was last used. */
-export function RevokeKey({ apiKey, onRevoke, onClose }: RevokeProps) {
+/** The dialog that asks before a key is revoked: it says what stops working, how much the key is used, and when it was last used. */
+export function RevokeKey({ apiKey, requests = 0, onRevoke, onClose }: RevokeProps) {
   const name = formatKeyName(apiKey);
   const use = apiKey.lastUsed
     ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) })
     : translate("keys.revoke_unused");
+  const inLastDay =
+    requests > 0 && translate("keys.revoke_requests", { smart_count: requests, count: toNumber(requests) });
   return (
     <ActionDialog
       title={translate("keys.revoke_title", { key: name })}
@@ -147,7 +152,7 @@ export function RevokeKey({ apiKey, onRevoke, onClose }: RevokeProps) {
       onClose={onClose}
     >
       <Typography>{translate("keys.revoke_explain")}</Typography>
-      <Typography>{use}</Typography>
+      <Typography>{[inLastDay, use].filter(Boolean).join(" ")}</Typography>
     </ActionDialog>
   );
 }

@@ -1,20 +1,25 @@
 // The page of the API keys of a site: their list, and the dialog that is open over it.
 
 import KeyIcon from "@mui/icons-material/Key";
-import { Button } from "@mui/material";
-import { useState } from "react";
+import { Button, Chip } from "@mui/material";
+import { useMemo, useState } from "react";
 import type { ListedKeyInfo, SiteInfo } from "../../admin/api/types.ts";
+import { ActionMenu } from "../shell/action-menu.tsx";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { EmptyList } from "../shell/empty-list.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
+import { LookOnly } from "../shell/role-notice.tsx";
 import { findLive } from "../shell/sandboxes.ts";
 import { useDeclared, useMay, useSiteInfo } from "../shell/site-context.ts";
-import { useIsNarrow } from "../shell/theme.ts";
+import { toNumber } from "../text/locale.ts";
+import { showInvisible } from "../text/show-invisible.ts";
+import { toDay } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
+import { When } from "../text/when.tsx";
 import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
-import { KeyCards, KeyTable } from "./key-list.tsx";
-import { type KeyTask, useKeyActions, useKeys } from "./keys.ts";
+import { formatKeyName, type KeyTask, type RequestCounts, useKeyActions, useKeys, useRequestCounts } from "./keys.ts";
 
 /** The dialog that is open over the list. */
 type OpenKey =
@@ -26,48 +31,138 @@ type OpenKey =
 export function KeysPage() {
   const query = useKeys();
   const [open, setOpen] = useState<OpenKey>();
-  const isNarrow = useIsNarrow("md");
-  const KeyList = isNarrow ? KeyCards : KeyTable;
-  const make = useMay("settings") && (
-    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
+  const mayChange = useMay("settings");
+  const make = mayChange && (
+    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })}>
       {translate("keys.make")}
     </Button>
   );
   return (
     <Page title={translate("keys.title")} explain={translate("keys.explain")} actions={make}>
+      <LookOnly right="settings" />
       <QueryResult query={query}>
-        {(keys) =>
-          keys.length === 0 ? (
-            <EmptyList icon={KeyIcon} title={translate("keys.none")} explain={translate("keys.none_explain")} />
-          ) : (
-            <KeyList keys={keys} onTask={(kind, apiKey) => setOpen({ kind, apiKey })} />
-          )
-        }
+        {(keys) => <KeyList keys={keys} onTask={(kind, apiKey) => setOpen({ kind, apiKey })} />}
       </QueryResult>
-      <OpenDialog open={open} onOpen={setOpen} />
+      {open && <OpenDialog open={open} onOpen={setOpen} />}
     </Page>
   );
 }
 
-function OpenDialog({
-  open,
-  onOpen,
-}: {
-  readonly open: OpenKey | undefined;
+interface KeyListProps {
+  readonly keys: readonly ListedKeyInfo[];
+  readonly onTask: (task: KeyTask, apiKey: ListedKeyInfo) => void;
+}
+
+const tasks: readonly KeyTask[] = ["edit", "rotate", "revoke"];
+
+function KeyList({ keys, onTask }: KeyListProps) {
+  const mayChange = useMay("settings");
+  const counts = useRequestCounts();
+  const columns = useMemo(() => columnsOf(keys, counts), [keys, counts]);
+  const menuOf = (apiKey: ListedKeyInfo) =>
+    apiKey.state === "valid" && (
+      <ActionMenu
+        label={translate("general.actions_for", { name: formatKeyName(apiKey) })}
+        actions={tasks.map((task) => ({
+          name: task,
+          text: translate(`keys.${task}`),
+          isDangerous: task === "revoke",
+          onChoose: () => onTask(task, apiKey),
+        }))}
+      />
+    );
+  return (
+    <DataList
+      label={translate("keys.title")}
+      rows={keys}
+      columns={columns}
+      rowKey={({ id }) => id}
+      nameOf={({ label, prefix }) => label || prefix}
+      isPale={({ state }) => state !== "valid"}
+      actions={mayChange ? menuOf : undefined}
+      empty={<EmptyList icon={KeyIcon} title={translate("keys.none")} explain={translate("keys.none_explain")} />}
+    />
+  );
+}
+
+/** @param counts the requests of the last day; undefined until they are read, or if they cannot be read */
+function columnsOf(keys: readonly ListedKeyInfo[], counts: RequestCounts | undefined): DataColumn<ListedKeyInfo>[] {
+  const named = (name: "label" | "scope" | "expires" | "last_used" | "requests" | "state") => ({
+    name,
+    label: translate(`keys.${name}`),
+  });
+  return [
+    { ...named("label"), isPrimary: true, render: (apiKey) => <KeyName apiKey={apiKey} keys={keys} /> },
+    { ...named("scope"), render: (apiKey) => <KeyScope apiKey={apiKey} /> },
+    { ...named("requests"), align: "right", render: ({ id }) => counts && toNumber(counts.requestsOf(id)) },
+    {
+      ...named("last_used"),
+      render: ({ lastUsed }) => (lastUsed ? <When at={lastUsed} /> : translate("keys.not_yet")),
+    },
+    {
+      ...named("expires"),
+      render: ({ expires }) => <span className="whole">{expires ? toDay(expires) : translate("keys.never")}</span>,
+    },
+    { ...named("state"), render: (apiKey) => <KeyState apiKey={apiKey} /> },
+  ];
+}
+
+interface KeyNameProps {
+  readonly apiKey: ListedKeyInfo;
+  readonly keys: readonly ListedKeyInfo[];
+}
+
+/** The purpose of a key, below it the beginning of the key, and which key it replaces or which key replaces it. */
+function KeyName({ apiKey, keys }: KeyNameProps) {
+  const { label, prefix, former } = apiKey;
+  const successor = keys.find((one) => one.former.includes(prefix));
+  const [replaced] = former;
+  return (
+    <span className="lines">
+      {label && <strong>{showInvisible(label)}</strong>}
+      <code>{prefix}…</code>
+      {replaced && <small>{translate("keys.replaces", { key: replaced })}</small>}
+      {successor && <small>{translate("keys.replaced_by", { key: successor.prefix })}</small>}
+    </span>
+  );
+}
+
+function KeyScope({ apiKey: { scope, rate } }: Pick<KeyNameProps, "apiKey">) {
+  return (
+    <span className="lines">
+      {translate(`keys.${scope}`)}
+      {rate && <small>{translate("keys.limit", { count: rate })}</small>}
+    </span>
+  );
+}
+
+const colors = { valid: "success", expired: "default", revoked: "default" } as const;
+
+function KeyState({ apiKey }: Pick<KeyNameProps, "apiKey">) {
+  const isEnding = apiKey.endsSoon;
+  const color = isEnding ? "warning" : colors[apiKey.state];
+  const label = translate(isEnding ? "keys.ending" : `keys.${apiKey.state}`);
+  return <Chip size="small" variant="outlined" color={color} label={label} />;
+}
+
+interface OpenDialogProps {
+  readonly open: OpenKey;
   readonly onOpen: (open: OpenKey | undefined) => void;
-}) {
+}
+
+function OpenDialog({ open, onOpen }: OpenDialogProps) {
   const site = useSiteInfo();
   const { publicUrl, sites } = useDeclared();
   // A key of a sandbox opens it at the hostnames of its live site.
   const liveSite = findLive(sites, site) ?? site;
   const actions = useKeyActions();
+  const counts = useRequestCounts();
   const close = () => onOpen(undefined);
   const show = async (issued: Promise<{ readonly key: string }>) => {
     const { key: secret } = await issued;
     // In a timeout, so that the dialog that asked for the secret closes first.
     setTimeout(() => onOpen({ kind: "secret", secret }));
   };
-  if (!open) return null;
   if (open.kind === "new") return <KeyForm onSubmit={(settings) => show(actions.create(settings))} onClose={close} />;
   if (open.kind === "secret") {
     const secrets = {
@@ -88,7 +183,8 @@ function OpenDialog({
     return <KeyForm apiKey={apiKey} onSubmit={(settings) => actions.change(apiKey.id, settings)} onClose={close} />;
   if (open.kind === "rotate")
     return <RotateKey apiKey={apiKey} onRotate={(hours) => show(actions.rotate(apiKey.id, hours))} onClose={close} />;
-  return <RevokeKey apiKey={apiKey} onRevoke={() => actions.revoke(apiKey.id)} onClose={close} />;
+  const revoke = () => actions.revoke(apiKey.id);
+  return <RevokeKey apiKey={apiKey} requests={counts?.requestsOf(apiKey.id)} onRevoke={revoke} onClose={close} />;
 }
 
 /** Returns a curl command with the key, which works on the machine of the server. */

@@ -1,7 +1,14 @@
 // Reads and changes the API keys of a site.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { KeyBody, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "../../admin/api/types.ts";
+import type {
+  KeyBody,
+  KeysResponse,
+  KeyTrafficResponse,
+  ListedKeyInfo,
+  NewKeyResponse,
+  RotationBody,
+} from "../../admin/api/types.ts";
 import { callApi } from "../api/call-api.ts";
 import { sitePath } from "../api/site-path.ts";
 import { useSiteName } from "../shell/site-context.ts";
@@ -28,6 +35,28 @@ export function useKeys() {
     queryKey: ["keys", siteName],
     queryFn: async () => inOrder((await callApi<KeysResponse>("GET", keysPath(siteName))).keys),
   });
+}
+
+/** The requests of each key in the last day. */
+export interface RequestCounts {
+  /** @param id the ID of a key */
+  requestsOf(id: number): number;
+}
+
+/** Reads how many requests each key sent in the last day; undefined until they are read, or if they cannot be read. */
+export function useRequestCounts(): RequestCounts | undefined {
+  const siteName = useSiteName();
+  const { data } = useQuery({
+    queryKey: ["key-traffic", siteName],
+    queryFn: () => callApi<KeyTrafficResponse>("GET", sitePath(siteName, "/key-traffic")),
+    select: toCounts,
+  });
+  return data;
+}
+
+function toCounts({ keys }: KeyTrafficResponse): RequestCounts {
+  const byId = new Map(keys.map(({ id, requests }) => [id, requests]));
+  return { requestsOf: (id) => byId.get(id) ?? 0 };
 }
 
 /** Returns the functions that change keys. After each, the list is read again. */

@@ -1,8 +1,19 @@
-// The dialogs of the page of operators: adding an operator, changing the sites of an operator, and removing an operator.
+// The dialogs of the page of operators: adding an operator, changing what an operator may do and where, and removing an operator.
 
-import { Alert, Autocomplete, FormControlLabel, Radio, RadioGroup, TextField, Typography } from "@mui/material";
+import {
+  Alert,
+  Autocomplete,
+  Box,
+  FormControl,
+  FormControlLabel,
+  FormLabel,
+  Radio,
+  RadioGroup,
+  TextField,
+  Typography,
+} from "@mui/material";
 import { useState } from "react";
-import type { NewOperatorBody, OperatorInfo } from "../../admin/api/types.ts";
+import type { NewOperatorBody, OperatorBody, OperatorInfo, RoleInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useDeclared, useSession } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
@@ -15,15 +26,15 @@ interface AddOperatorProps {
 
 export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
   const [name, setName] = useState("");
-  const [managed, setManaged] = useState<ManagedSites>({ isForAll: false, sites: [] });
-  const sites = sitesOf(managed);
+  const [access, setAccess] = useState<Access>({ role: "all", isForAll: false, sites: [] });
+  const sites = sitesOf(access);
   return (
     <ActionDialog
       title={translate("operators.add")}
       action={translate("general.create")}
-      isEdited={useEdited([name, managed])}
+      isEdited={useEdited([name, access])}
       isDisabled={sites?.length === 0}
-      onConfirm={() => onSubmit({ name: name.trim(), sites })}
+      onConfirm={() => onSubmit({ name: name.trim(), sites, role: access.role as RoleInfo })}
       onClose={onClose}
     >
       <TextField
@@ -35,40 +46,45 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
         onChange={({ target }) => setName(target.value)}
         slotProps={{ htmlInput: { maxLength: 64, autoComplete: "off" } }}
       />
-      <SitesChoice value={managed} onChange={setManaged} />
+      <AccessChoice value={access} onChange={setAccess} />
     </ActionDialog>
   );
 }
 
-interface ChangeSitesProps {
+interface ChangeOperatorProps {
   readonly operator: OperatorInfo;
-  /** Whether no other operator manages all sites. */
+  /** Whether nobody else may do everything in all sites. */
   readonly isLast: boolean;
-  readonly onSubmit: (sites: readonly string[] | null) => Promise<unknown>;
+  readonly onSubmit: (access: Pick<OperatorBody, "sites" | "role">) => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-export function ChangeSites({ operator, isLast, onSubmit, onClose }: ChangeSitesProps) {
+/** The dialog that changes what an operator may do, and in which sites. */
+export function ChangeOperator({ operator, isLast, onSubmit, onClose }: ChangeOperatorProps) {
   const { operator: own } = useSession();
-  const [managed, setManaged] = useState<ManagedSites>({
+  const { name, role: before } = operator;
+  const [access, setAccess] = useState<Access>({
+    role: before,
     isForAll: operator.sites === null,
     sites: operator.sites ?? [],
   });
-  const sites = sitesOf(managed);
-  const isLimited = operator.sites === null && sites !== null;
-  const { name } = operator;
+  const sites = sitesOf(access);
+  const { role } = access;
+  const isLimited = (operator.sites === null && sites !== null) || (before === "all" && role !== "all");
   return (
     <ActionDialog
-      title={translate("operators.sites_title", { name })}
+      title={translate("operators.edit_title", { name })}
       action={translate(isLimited && isLast ? "operators.limit_last_confirm" : "general.save")}
       isDangerous={isLimited}
-      isEdited={useEdited(managed)}
+      isEdited={useEdited(access)}
       isDisabled={sites?.length === 0}
-      onConfirm={() => onSubmit(sites)}
+      onConfirm={() => onSubmit({ sites, ...(role !== before && role !== "unknown" && { role }) })}
       onClose={onClose}
     >
-      <Typography>{translate("operators.sites_explain")}</Typography>
-      <SitesChoice value={managed} onChange={setManaged} />
+      <AccessChoice value={access} onChange={setAccess} />
+      <Typography color="textSecondary" variant="body2">
+        {translate("operators.edit_explain", { name })}
+      </Typography>
       {isLimited && name === own && <Alert severity="warning">{translate("operators.limit_self")}</Alert>}
       {isLimited && isLast && <Alert severity="error">{translate("operators.remove_last", { name })}</Alert>}
     </ActionDialog>
@@ -93,47 +109,68 @@ export function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }
       onConfirm={onRemove}
       onClose={onClose}
     >
-      <Typography>{translate("operators.remove_explain")}</Typography>
+      <Typography>{translate("operators.remove_explain", { name })}</Typography>
       {name === own && <Alert severity="warning">{translate("operators.remove_self")}</Alert>}
       {isLast && <Alert severity="error">{translate("operators.remove_last", { name })}</Alert>}
     </ActionDialog>
   );
 }
 
-/** The sites that an operator may manage. */
-interface ManagedSites {
+/** What an operator may do, and in which sites. */
+interface Access {
+  readonly role: OperatorInfo["role"];
   readonly isForAll: boolean;
   /** Names of the chosen sites. They are kept while `isForAll` is true. */
   readonly sites: readonly string[];
 }
 
 /** Converts the choice to the form of the API: null for all sites. */
-function sitesOf({ isForAll, sites }: ManagedSites): readonly string[] | null {
+function sitesOf({ isForAll, sites }: Access): readonly string[] | null {
   return isForAll ? null : sites;
 }
 
 /** Maximum number of options that the list shows at once. */
 const maxOptions = 50;
 
-interface SitesChoiceProps {
-  readonly value: ManagedSites;
-  readonly onChange: (value: ManagedSites) => void;
+const roles: readonly RoleInfo[] = ["all", "records", "read"];
+
+interface AccessChoiceProps {
+  readonly value: Access;
+  readonly onChange: (value: Access) => void;
 }
 
-/** The choice of live sites. An operator of a live site may also manage its sandbox. */
-function SitesChoice({ value, onChange }: SitesChoiceProps) {
+/** The choice of a role, and of live sites. An operator of a live site may also manage its sandbox. */
+function AccessChoice({ value, onChange }: AccessChoiceProps) {
   const { sites: known } = useDeclared();
-  const { isForAll, sites } = value;
+  const { isForAll, sites, role } = value;
   return (
     <>
-      <RadioGroup
-        aria-label={translate("operators.sites")}
-        value={isForAll ? "all" : "some"}
-        onChange={({ target }) => onChange({ ...value, isForAll: target.value === "all" })}
-      >
-        <FormControlLabel value="some" control={<Radio />} label={translate("operators.some_sites")} />
-        <FormControlLabel value="all" control={<Radio />} label={translate("operators.every_site")} />
-      </RadioGroup>
+      <FormControl component="fieldset">
+        <FormLabel component="legend">{translate("operators.role")}</FormLabel>
+        <RadioGroup
+          value={role}
+          onChange={({ target }) => onChange({ ...value, role: target.value as RoleInfo })}
+          sx={{ gap: 0.5, "& .MuiFormControlLabel-root": { alignItems: "flex-start" } }}
+        >
+          {roles.map((one) => (
+            <FormControlLabel key={one} value={one} control={<Radio size="small" />} label={<RoleLabel role={one} />} />
+          ))}
+        </RadioGroup>
+      </FormControl>
+      <FormControl component="fieldset">
+        <FormLabel component="legend">{translate("operators.where")}</FormLabel>
+        <RadioGroup
+          value={isForAll ? "all" : "some"}
+          onChange={({ target }) => onChange({ ...value, isForAll: target.value === "all" })}
+        >
+          <FormControlLabel value="some" control={<Radio size="small" />} label={translate("operators.some_sites")} />
+          <FormControlLabel
+            value="all"
+            control={<Radio size="small" />}
+            label={translate(`operators.every_site_${role === "all" ? "all" : "other"}`)}
+          />
+        </RadioGroup>
+      </FormControl>
       {!isForAll && (
         <Autocomplete
           multiple
@@ -148,5 +185,17 @@ function SitesChoice({ value, onChange }: SitesChoiceProps) {
         />
       )}
     </>
+  );
+}
+
+/** The name of a role, and what it is for. */
+function RoleLabel({ role }: { readonly role: RoleInfo }) {
+  return (
+    <Box component="span" sx={{ display: "block", pt: "7px" }}>
+      {translate(`roles.${role}`)}
+      <Typography component="span" variant="body2" color="textSecondary" sx={{ display: "block" }}>
+        {translate(`roles.${role}_help`)}
+      </Typography>
+    </Box>
   );
 }

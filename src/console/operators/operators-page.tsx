@@ -1,48 +1,131 @@
 // The page of operators: their list, and the dialog that is open over it.
 
-import { Button, Typography } from "@mui/material";
-import { useState } from "react";
+import { Button, Chip, Typography } from "@mui/material";
+import { useMemo, useState } from "react";
 import type { OperatorInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { ActionMenu } from "../shell/action-menu.tsx";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
+import { useNotify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
+import { LookOnly } from "../shell/role-notice.tsx";
+import { useMay, useSession } from "../shell/site-context.ts";
+import { showInvisible } from "../text/show-invisible.ts";
+import { toDay } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
-import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
-import { OperatorList } from "./operator-list.tsx";
-import { useOperatorActions, useOperators } from "./operators.ts";
+import { AddOperator, ChangeOperator, RemoveOperator } from "./operator-dialogs.tsx";
+import { isLastWithAllRights, useOperatorActions, useOperators } from "./operators.ts";
+
+type OperatorTask = "edit" | "sign_out" | "remove";
 
 /** The dialog that is open over the list. */
-export type OpenOperator =
+type OpenOperator =
   | { readonly kind: "new" }
-  | { readonly kind: "link" | "change_sites" | "sign_out" | "remove"; readonly operator: OperatorInfo }
+  | { readonly kind: OperatorTask; readonly operator: OperatorInfo }
   | { readonly kind: "secret"; readonly operator: OperatorInfo; readonly link: string };
 
 /** The page with the operators: the people who may use the console. */
 export function OperatorsPage() {
   const query = useOperators();
   const [open, setOpen] = useState<OpenOperator>();
-  const { link } = useOperatorActions();
-  async function choose(chosen: OpenOperator) {
-    if (chosen.kind !== "link") return setOpen(chosen);
-    const { operator } = chosen;
-    setOpen({ kind: "secret", operator, link: await link(operator.id) });
-  }
-  const add = (
-    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
+  const mayChange = useMay("settings");
+  const add = mayChange && (
+    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })}>
       {translate("operators.add")}
     </Button>
   );
   return (
     <Page title={translate("operators.title")} explain={translate("operators.explain")} actions={add}>
-      <QueryResult query={query}>{(operators) => <OperatorList operators={operators} onOpen={choose} />}</QueryResult>
-      <OpenDialog open={open} operators={query.data ?? []} onOpen={setOpen} />
+      <LookOnly right="settings" />
+      <QueryResult query={query}>{(operators) => <OperatorList operators={operators} onOpen={setOpen} />}</QueryResult>
+      {open && <OpenDialog open={open} operators={query.data ?? []} onOpen={setOpen} />}
     </Page>
   );
 }
 
+interface OperatorListProps {
+  readonly operators: readonly OperatorInfo[];
+  readonly onOpen: (open: OpenOperator) => void;
+}
+
+function OperatorList({ operators, onOpen }: OperatorListProps) {
+  const { operator: own } = useSession();
+  const mayChange = useMay("settings");
+  const columns = useMemo(() => columnsOf(own), [own]);
+  return (
+    <DataList
+      label={translate("operators.title")}
+      rows={operators}
+      columns={columns}
+      rowKey={({ id }) => id}
+      nameOf={({ name }) => name}
+      actions={mayChange ? (operator) => <OperatorActions operator={operator} onOpen={onOpen} /> : undefined}
+    />
+  );
+}
+
+/** @param own the name of the signed-in operator */
+function columnsOf(own: string): DataColumn<OperatorInfo>[] {
+  const named = (name: "name" | "role" | "sites" | "created") => ({ name, label: translate(`operators.${name}`) });
+  return [
+    {
+      ...named("name"),
+      isPrimary: true,
+      render: ({ name }) => (
+        <>
+          <strong>{showInvisible(name)}</strong>{" "}
+          {name === own && <Chip size="small" variant="outlined" label={translate("operators.you")} />}
+        </>
+      ),
+    },
+    { ...named("role"), render: ({ role }) => translate(`roles.${role}`) },
+    {
+      ...named("sites"),
+      render: ({ sites }) =>
+        sites ? sites.join(", ") || translate("operators.no_sites") : translate("operators.every_site"),
+    },
+    { ...named("created"), render: ({ created }) => toDay(created) },
+  ];
+}
+
+interface OperatorActionsProps extends Pick<OperatorListProps, "onOpen"> {
+  readonly operator: OperatorInfo;
+}
+
+/** The button for the most frequent action, a sign-in link, and the menu of the others. */
+function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
+  const notify = useNotify();
+  const { link } = useOperatorActions();
+  const { id, name } = operator;
+  async function makeLink() {
+    try {
+      onOpen({ kind: "secret", operator, link: await link(id) });
+    } catch (error) {
+      notify((error as Error).message, "error");
+    }
+  }
+  return (
+    <>
+      <Button size="small" onClick={makeLink} aria-label={translate("operators.link_for", { name })}>
+        {translate("operators.link")}
+      </Button>
+      <ActionMenu
+        label={translate("general.actions_for", { name })}
+        actions={(["edit", "sign_out", "remove"] as const).map((kind) => ({
+          name: kind,
+          text: translate(`operators.${kind}`),
+          isDangerous: kind === "remove",
+          onChoose: () => onOpen({ kind, operator }),
+        }))}
+      />
+    </>
+  );
+}
+
 interface OpenDialogProps {
-  readonly open: OpenOperator | undefined;
+  readonly open: OpenOperator;
   readonly operators: readonly OperatorInfo[];
   readonly onOpen: (open: OpenOperator | undefined) => void;
 }
@@ -50,7 +133,6 @@ interface OpenDialogProps {
 function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
   const actions = useOperatorActions();
   const close = () => onOpen(undefined);
-  if (!open) return null;
   if (open.kind === "new") return <AddOperator onSubmit={actions.add} onClose={close} />;
   const { operator } = open;
   const { id, name } = operator;
@@ -63,10 +145,10 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
         onClose={close}
       />
     );
-  const isLast = operator.sites === null && operators.every((one) => one.id === id || one.sites !== null);
-  if (open.kind === "change_sites") {
-    const change = (sites: readonly string[] | null) => actions.change(id, { sites, isLast });
-    return <ChangeSites operator={operator} isLast={isLast} onSubmit={change} onClose={close} />;
+  const isLast = isLastWithAllRights(operator, operators);
+  if (open.kind === "edit") {
+    const change = (access: Parameters<typeof actions.change>[1]) => actions.change(id, { ...access, isLast });
+    return <ChangeOperator operator={operator} isLast={isLast} onSubmit={change} onClose={close} />;
   }
   if (open.kind === "remove") {
     const remove = () => actions.remove(id, { isLast });
@@ -80,7 +162,7 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
       onConfirm={() => actions.signOut(id)}
       onClose={close}
     >
-      <Typography>{translate("operators.sign_out_explain")}</Typography>
+      <Typography>{translate("operators.sign_out_explain", { name })}</Typography>
     </ActionDialog>
   );
 }

@@ -5,6 +5,7 @@ import type {
   LinkResponse,
   NewOperatorBody,
   OperatorBody,
+  OperatorInfo,
   OperatorRemovalBody,
   OperatorsResponse,
 } from "../../admin/api/types.ts";
@@ -17,6 +18,12 @@ export function useOperators() {
   });
 }
 
+/** Whether nobody else than `operator` may do everything in all sites. */
+export function isLastWithAllRights(operator: OperatorInfo, operators: readonly OperatorInfo[]): boolean {
+  const hasAllRights = ({ sites, role }: OperatorInfo) => sites === null && role === "all";
+  return hasAllRights(operator) && operators.every((one) => one.id === operator.id || !hasAllRights(one));
+}
+
 /** Returns the functions that change operators. After each, except `link`, the list is read again. */
 export function useOperatorActions() {
   const queries = useQueryClient();
@@ -27,7 +34,7 @@ export function useOperatorActions() {
   }
   return {
     add: (operator: NewOperatorBody) => done(callApi("POST", "/operators", operator)),
-    /** Changes the sites of an operator. */
+    /** Changes the sites or the role of an operator. */
     change: (id: number, change: OperatorBody) => done(callApi("PATCH", `/operators/${id}`, change)),
     /** Removes an operator. */
     remove: (id: number, confirmation: OperatorRemovalBody) =>

@@ -12,6 +12,10 @@ const sharedStyle = (theme: Theme) => ({
   "& .tick label, & .all label": { display: "flex", alignItems: "center", cursor: "pointer" },
   "& .opener": { color: "inherit", font: "inherit", fontWeight: 500, textAlign: "inherit", textDecoration: "none" },
   "& .opener:hover": { textDecoration: "underline" },
+  "& strong": { fontWeight: 600 },
+  "& .lines": { display: "flex", flexDirection: "column", alignItems: "flex-start" },
+  "& .fact .lines": { alignItems: "flex-end" },
+  "& .lines small, & time, & .whole": { whiteSpace: "nowrap" },
   "& .pale": { color: "text.secondary" },
   "& .ticked": { bgcolor: "action.selected" },
 });
@@ -74,7 +78,8 @@ export const cardsStyle: SxProps<Theme> = [
     "& .tick + .content": { pl: 0.5 },
     "& .primary .opener": { display: "block" },
     "& .fact": { display: "flex", justifyContent: "space-between", gap: 2, color: "text.secondary", mt: 0.25 },
-    "& .fact > span": { minWidth: 0 },
+    "& .fact > span": { minWidth: 0, textAlign: "right" },
+    "& .fact > .label": { flexShrink: 0, textAlign: "left" },
     "& .actions": { flexShrink: 0, pt: 0.5, pr: 0.5 },
   },
 ];

@@ -1,18 +1,20 @@
-// The dialogs of the page of sites: adding, changing, suspending, resuming and removing a site.
+// The dialogs of the page of sites: adding, changing, suspending, resuming and removing a site, and making its sandbox.
 
 import { Box, TextField, Typography } from "@mui/material";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router-dom";
 import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
+import { useNotify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
-import { findSandboxOf } from "../shell/sandboxes.ts";
+import { findLive, findSandboxOf } from "../shell/sandboxes.ts";
+import { useShown } from "../shell/shown.ts";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { markAllSaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { SandboxDialog } from "./sandbox-dialog.tsx";
 import { AddSite, ChangeSite } from "./site-form.tsx";
 import { useSiteActions, useSiteContents } from "./sites.ts";
 
@@ -23,7 +25,7 @@ export type OpenSite =
   | { readonly kind: "secret"; readonly name: string; readonly secret: string };
 
 interface SiteDialogsProps {
-  readonly open: OpenSite | undefined;
+  readonly open: OpenSite;
   readonly onOpen: (open: OpenSite | undefined) => void;
   readonly isForAll: boolean;
 }
@@ -31,7 +33,6 @@ interface SiteDialogsProps {
 export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
   const { add, change, remove } = useActionsWithNavigation();
   const close = () => onOpen(undefined);
-  if (!open) return null;
   if (open.kind === "new") {
     const submit = async (site: NewSiteBody) => {
       const { key } = await add(site);
@@ -56,17 +57,18 @@ export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
     return <ChangeSite site={site} hasDefault={isForAll} onSubmit={(values) => change(site, values)} onClose={close} />;
   if (kind === "sandbox" || kind === "renew") return <SandboxDialog site={site} kind={kind} onClose={close} />;
   if (kind === "remove") return <RemoveSite site={site} onRemove={() => remove(site)} onClose={close} />;
-  return (
-    <ActionDialog
-      title={translate(`sites.${kind}_title`, { name: site.name })}
-      action={translate(`sites.${kind}`)}
-      isDangerous={kind === "suspend"}
-      onConfirm={() => change(site, { isSuspended: kind === "suspend" })}
-      onClose={close}
-    >
-      <Typography>{translate(`sites.${kind}_explain`)}</Typography>
-    </ActionDialog>
-  );
+  if (kind === "resume")
+    return (
+      <ActionDialog
+        title={translate("sites.resume_title", { name: site.name })}
+        action={translate("sites.resume")}
+        onConfirm={() => change(site, { isSuspended: false })}
+        onClose={close}
+      >
+        <Typography>{translate("sites.resume_explain")}</Typography>
+      </ActionDialog>
+    );
+  return <SuspendSite site={site} onSuspend={() => change(site, { isSuspended: true })} onClose={close} />;
 }
 
 /** Returns the functions that change sites. If the shown site is renamed or removed, also with its live site, they change the address to an existing site. */
@@ -96,6 +98,46 @@ function useActionsWithNavigation() {
 /** Whether a site is `site` or its sandbox. */
 function isPartOf({ id, sandboxOf }: SiteInfo, site: SiteInfo): boolean {
   return id === site.id || sandboxOf === site.id;
+}
+
+interface SuspendSiteProps {
+  readonly site: SiteInfo;
+  readonly onSuspend: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** The dialog that says how many keys and webhooks stop while a site is suspended. */
+function SuspendSite({ site: { name }, onSuspend, onClose }: SuspendSiteProps) {
+  const { data: contents } = useSiteContents(name);
+  return (
+    <ActionDialog
+      title={translate("sites.suspend_title", { name })}
+      action={translate("sites.suspend")}
+      isDangerous
+      onConfirm={onSuspend}
+      onClose={onClose}
+    >
+      <Typography>{translate("sites.suspend_explain")}</Typography>
+      {contents && (
+        <Lines
+          lines={[
+            translate("sites.suspend_keys", { smart_count: contents.validKeys }),
+            translate("sites.suspend_webhooks", { smart_count: contents.webhooks }),
+          ]}
+        />
+      )}
+    </ActionDialog>
+  );
+}
+
+function Lines({ lines }: { readonly lines: readonly string[] }) {
+  return (
+    <Box component="ul" sx={{ m: 0 }}>
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </Box>
+  );
 }
 
 interface RemoveSiteProps {
@@ -132,11 +174,7 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
     >
       {error && <ReadFailed error={error} onRetry={refetch} />}
       <Typography>{translate("sites.remove_explain")}</Typography>
-      <Box component="ul" sx={{ m: 0 }}>
-        {lines?.map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-      </Box>
+      {lines && <Lines lines={lines} />}
       <Typography>{translate("sites.remove_final")}</Typography>
       <TextField
         autoFocus
@@ -145,6 +183,56 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
         onChange={({ target }) => setTyped(target.value)}
         slotProps={{ htmlInput: { autoCapitalize: "none", spellCheck: false, autoComplete: "off" } }}
       />
+    </ActionDialog>
+  );
+}
+
+interface SandboxDialogProps {
+  /** The live site; to renew its sandbox, the sandbox. */
+  readonly site: SiteInfo;
+  readonly kind: "sandbox" | "renew";
+  readonly onClose: () => void;
+}
+
+/** Makes or renews a sandbox. The copy of many records takes long, so the dialog can be closed meanwhile: then a notification tells the result. */
+function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
+  const notify = useNotify();
+  const navigate = useNavigate();
+  const isShown = useShown();
+  const queryClient = useQueryClient();
+  const { renewSandbox } = useSiteActions();
+  const { name } = findLive(useDeclared().sites, site) ?? site;
+  // For a new sandbox the records that are copied, otherwise those that the copy replaces.
+  const { data: contents } = useSiteContents(site.name);
+  const count = contents && Object.values(contents.records).reduce((sum, one) => sum + one, 0);
+
+  async function confirm() {
+    try {
+      const made = await renewSandbox(name);
+      // The shown site may be the sandbox: forget its former records.
+      await queryClient.resetQueries();
+      // Show the keys of a new sandbox, because a program needs one.
+      if (made.isNew && isShown()) navigate(`/${made.site.name}/keys`);
+      else notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), "success");
+    } catch (error) {
+      if (isShown()) throw error;
+      notify((error as Error).message, "error");
+    }
+  }
+
+  return (
+    <ActionDialog
+      title={translate(`sites.${kind}_title`, { name })}
+      action={translate(kind === "renew" ? "sites.renew" : "general.create")}
+      isDangerous={kind === "renew"}
+      busyText={translate("sites.copying")}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <Typography>{translate(`sites.${kind}_explain`)}</Typography>
+      {count !== undefined && (
+        <Typography>{translate(`sites.${kind}_records`, { smart_count: count, count: toNumber(count) })}</Typography>
+      )}
     </ActionDialog>
   );
 }

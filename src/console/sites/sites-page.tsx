@@ -1,14 +1,18 @@
 // The page of sites: a search, the list, and its dialogs.
 
-import { Button, TextField, Typography } from "@mui/material";
-import { useState } from "react";
+import StorefrontIcon from "@mui/icons-material/Storefront";
+import { Button, Chip, Stack, TextField } from "@mui/material";
+import { useMemo, useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
+import { ActionMenu } from "../shell/action-menu.tsx";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { EmptyList } from "../shell/empty-list.tsx";
 import { Page } from "../shell/page.tsx";
-import { findLive } from "../shell/sandboxes.ts";
-import { useDeclared, useSession } from "../shell/site-context.ts";
+import { LookOnly } from "../shell/role-notice.tsx";
+import { findLive, findSandboxOf } from "../shell/sandboxes.ts";
+import { useDeclared, useMay, useSession } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
-import { SiteList } from "./site-list.tsx";
 
 /** Number of sites that are shown first, and added with each click on the button for more. */
 const portion = 50;
@@ -17,6 +21,7 @@ const portion = 50;
 export function SitesPage() {
   const { sites } = useDeclared();
   const isForAll = useSession().sites === null;
+  const mayChange = useMay("settings");
   const [open, setOpen] = useState<OpenSite>();
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(portion);
@@ -24,23 +29,14 @@ export function SitesPage() {
   // A sandbox is also found by the hostnames of its live site, which its keys are for.
   const textsOf = (site: SiteInfo) => [site.name, ...(findLive(sites, site) ?? site).hostnames];
   const found = sites.filter((site) => textsOf(site).some((text) => text.includes(wanted)));
+  const add = isForAll && mayChange && (
+    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })}>
+      {translate("sites.add")}
+    </Button>
+  );
   return (
-    <Page
-      title={translate("sites.title")}
-      explain={translate("sites.explain")}
-      actions={
-        isForAll && (
-          <Button
-            variant="contained"
-            data-shortcut="new"
-            onClick={() => setOpen({ kind: "new" })}
-            sx={{ flexShrink: 0 }}
-          >
-            {translate("sites.add")}
-          </Button>
-        )
-      }
-    >
+    <Page title={translate("sites.title")} explain={translate("sites.explain")} actions={add}>
+      <LookOnly right="settings" />
       {sites.length > 5 && (
         <TextField
           type="search"
@@ -51,14 +47,101 @@ export function SitesPage() {
           sx={{ mb: 2, width: { xs: "100%", sm: 300 } }}
         />
       )}
-      {found.length === 0 && <Typography>{translate("sites.none")}</Typography>}
-      {found.length > 0 && <SiteList sites={found.slice(0, limit)} isForAll={isForAll} onOpen={setOpen} />}
+      <SiteList sites={found.slice(0, limit)} onOpen={setOpen} />
       {found.length > limit && (
         <Button onClick={() => setLimit(limit + portion)} sx={{ mt: 1 }}>
           {translate("sites.more", { smart_count: found.length - limit })}
         </Button>
       )}
-      <SiteDialogs open={open} onOpen={setOpen} isForAll={isForAll} />
+      {open && <SiteDialogs open={open} onOpen={setOpen} isForAll={isForAll} />}
     </Page>
+  );
+}
+
+interface SiteListProps {
+  readonly sites: readonly SiteInfo[];
+  readonly onOpen: (open: OpenSite) => void;
+}
+
+function SiteList({ sites, onOpen }: SiteListProps) {
+  const { sites: all } = useDeclared();
+  const isForAll = useSession().sites === null;
+  const mayChange = useMay("settings");
+  const columns = useMemo(() => columnsOf(all), [all]);
+  const menuOf = (site: SiteInfo) => {
+    const actions = actionsOf(site, all, isForAll).map((kind) => ({
+      name: kind,
+      text: translate(`sites.${kind}`),
+      isDangerous: kind === "remove",
+      onChoose: () => onOpen({ kind, site }),
+    }));
+    return (
+      actions.length > 0 && (
+        <ActionMenu label={translate("general.actions_for", { name: site.name })} actions={actions} />
+      )
+    );
+  };
+  return (
+    <DataList
+      label={translate("sites.title")}
+      rows={sites}
+      columns={columns}
+      rowKey={({ id }) => id}
+      nameOf={({ name }) => name}
+      hrefOf={({ name }) => `/${name}`}
+      actions={mayChange ? menuOf : undefined}
+      empty={
+        <EmptyList icon={StorefrontIcon} title={translate("sites.none")} explain={translate("sites.none_explain")} />
+      }
+    />
+  );
+}
+
+/** @param all all sites that the operator may manage, among them the live site of each sandbox */
+function columnsOf(all: readonly SiteInfo[]): DataColumn<SiteInfo>[] {
+  return [
+    { name: "name", label: translate("sites.name"), isPrimary: true, render: ({ name }) => name },
+    {
+      name: "hostnames",
+      label: translate("sites.hostnames"),
+      render: (site) => {
+        const live = findLive(all, site);
+        return live ? translate("sites.sandbox_of", { name: live.name }) : formatHostnames(site);
+      },
+    },
+    { name: "state", label: translate("sites.state"), render: (site) => <SiteState site={site} /> },
+  ];
+}
+
+/** Maximum number of hostnames to show. For further hostnames, only their number is shown. */
+const maxHostnames = 4;
+
+function formatHostnames({ hostnames }: SiteInfo): string {
+  if (hostnames.length === 0) return translate("sites.no_hostnames");
+  const more = hostnames.length - maxHostnames;
+  const shown = hostnames.slice(0, maxHostnames).join(", ");
+  return more > 0 ? `${shown} ${translate("sites.more_hostnames", { count: more })}` : shown;
+}
+
+type SiteAction = Extract<OpenSite, { readonly site: SiteInfo }>["kind"];
+
+/** Returns the actions that a site has. A sandbox has no settings of its own. */
+function actionsOf(site: SiteInfo, all: readonly SiteInfo[], isForAll: boolean): SiteAction[] {
+  const { suspended, importing, sandboxOf } = site;
+  if (importing) return [];
+  const removal: SiteAction[] = isForAll ? ["remove"] : [];
+  if (sandboxOf !== null) return ["renew", ...removal];
+  const making: SiteAction[] = findSandboxOf(all, site) ? [] : ["sandbox"];
+  return ["edit", ...making, suspended ? "resume" : "suspend", ...removal];
+}
+
+function SiteState({ site: { isDefault, suspended, importing } }: { readonly site: SiteInfo }) {
+  const state = importing ? "importing" : suspended ? "suspended" : "served";
+  const color = state === "served" ? "success" : "warning";
+  return (
+    <Stack direction="row" useFlexGap sx={{ gap: 1, flexShrink: 0 }}>
+      <Chip size="small" variant="outlined" color={color} label={translate(`sites.${state}`)} />
+      {isDefault && <Chip size="small" variant="outlined" label={translate("sites.default")} />}
+    </Stack>
   );
 }

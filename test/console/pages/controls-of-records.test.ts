@@ -55,7 +55,7 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
     "Keys",
     "Webhooks",
     "Shops",
-    "Operators",
+    "People",
     "Overview",
   ]) {
     await view.follow(item);

@@ -46,8 +46,8 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   await click("New key");
   await view.field("Purpose").fill("everything");
   await chooseEach("Access");
-  await dialog().getByLabel("Requests per second").fill("7");
-  await dialog().getByLabel("Expires").fill("2099-12-31");
+  await dialog().getByLabel("Requests per second, at most").fill("7");
+  await dialog().getByLabel("Works until").fill("2099-12-31");
   await choose("Create");
   const key = await view.field("Key").inputValue();
   const [created] = (await get("/sites/shop/keys")).keys.filter((one: { label: string }) => one.label === "everything");
@@ -58,20 +58,16 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain(key);
   await choose("Done");
   await closed();
-  const row = page.getByRole("row").filter({ hasText: "everything" });
-  await row.getByRole("button", { name: /^Change/ }).click();
-  expect(await dialog().getByLabel("Expires").inputValue()).toBe("2099-12-31");
+  await view.act(/everything/, "Change");
+  expect(await dialog().getByLabel("Works until").inputValue()).toBe("2099-12-31");
   await view.field("Purpose").fill("everything else");
   await choose("Save");
   await closed();
   const { keys } = await get("/sites/shop/keys");
   expect(keys).toContainEqual({ ...created, label: "everything else" });
   const changed = page.getByRole("row").filter({ hasText: "everything else" });
-  await changed
-    .first()
-    .getByRole("button", { name: /^Replace/ })
-    .click();
-  expect(await chooseEach("Old key works for")).toEqual([
+  await view.act(/everything else/, "Replace");
+  expect(await chooseEach("The old key works for")).toEqual([
     "No time: it stops at once",
     "1 hour",
     "24 hours",
@@ -80,17 +76,15 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   await choose("Replace");
   await choose("Done");
   await closed();
-  await changed
-    .first()
-    .getByRole("button", { name: /^Revoke/ })
-    .click();
+  // The old key and the new one name each other.
+  await changed.getByText(/^In place of sfk_/).waitFor();
+  await changed.getByText(/^Replaced by sfk_/).waitFor();
+  await view.act(/everything else/, "Stop for good");
   await choose("Cancel");
-  await changed
-    .first()
-    .getByRole("button", { name: /^Revoke/ })
-    .click();
-  await choose("Revoke");
-  await changed.getByText("Revoked").first().waitFor();
+  await view.act(/everything else/, "Stop for good");
+  await dialog().getByText("It was never used.").waitFor();
+  await choose("Stop for good");
+  await changed.getByText("Stopped").first().waitFor();
 });
 
 test("a webhook is added, tested, paused, resumed, rewound and removed, shows its deliveries, and gets a new secret", async () => {
@@ -144,33 +138,35 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
   await view.show("shop/sites");
   await click("New shop");
   await view.field(/^Name/).fill("toys");
-  await view.field(/^Hostnames/).fill("toys.example");
+  await view.field(/^Web addresses/).fill("toys.example");
   // Otherwise the browser would mark each hostname as a misspelled word.
-  expect(await view.field(/^Hostnames/).getAttribute("spellcheck")).toBe("false");
-  await dialog().getByLabel("Serve it also for hostnames").check();
-  await dialog().getByLabel("Make a key that may read and write").check();
+  expect(await view.field(/^Web addresses/).getAttribute("spellcheck")).toBe("false");
+  await dialog().getByLabel("Serve it also for addresses").check();
+  await dialog().getByLabel("Make a key that may read and change").check();
   await choose("Create");
   await choose(/^Copy/);
   await choose("Done");
   await closed();
-  await click("Change toys");
-  await view.field(/^Hostnames/).fill("toys.example\nplay.example");
+  await view.act("toys", "Change");
+  await view.field(/^Web addresses/).fill("toys.example\nplay.example");
   await choose("Save");
   await page.getByText("toys.example, play.example").waitFor();
-  await click("Suspend toys");
-  await choose("Suspend");
-  await view.button("Resume toys").waitFor();
+  const row = page.getByRole("row").filter({ hasText: "toys.example" });
+  await view.act("toys", "Pause");
+  await dialog().getByText("1 key stops working").waitFor();
+  await choose("Pause");
+  await row.getByText("Paused").waitFor();
   expect((await of("toys"))?.Suspended).not.toBe("");
-  await click("Resume toys");
+  await view.act("toys", "Resume");
   await choose("Resume");
-  await view.button("Suspend toys").waitFor();
-  await click("Sandbox toys");
+  await row.getByText("Paused").waitFor({ state: "hidden" });
+  await view.act("toys", "Make a sandbox");
   await choose("Create");
   await page.waitForURL(/#\/toys-sandbox\/keys$/);
   await page.getByText("This is the sandbox of “toys”").waitFor();
   // The page stays with a shop, or with its sandbox, when the shop gets another name.
   const rename = async (from: string, to: string) => {
-    await click(`Change ${from}`);
+    await view.act(from, "Change");
     await view.field(/^Name/).fill(to);
     await choose("Save");
   };
@@ -186,35 +182,37 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
     await copying.promise;
     await route.continue();
   });
-  await click("Renew toys-sandbox");
-  await choose("Renew");
+  await view.act("toys-sandbox", "Copy the shop again");
+  await dialog().getByText("0 records of the sandbox are replaced.").waitFor();
+  await choose("Copy the shop again");
   await dialog().getByRole("progressbar", { name: "The records are being copied." }).waitFor();
   await choose("Close");
   await closed();
   copying.resolve();
   await said("The sandbox of “toys” is ready. Copied records: 0");
-  await page.getByRole("link", { name: "Open toys", exact: true }).click();
+  await page.locator("[data-notices]").getByRole("button", { name: "Close" }).first().click();
+  await page.getByRole("link", { name: "toys", exact: true }).click();
   await page.waitForURL(/#\/toys$/);
   await view.show("shop/sites");
-  await click("Remove toys");
+  await view.act("toys", "Remove");
   await choose("Cancel");
-  await click("Remove toys");
-  await dialog().getByText("1 key: requests with it are rejected").waitFor();
+  await view.act("toys", "Remove");
+  await dialog().getByText("1 key: its program is turned away").waitFor();
   await dialog().getByText("its sandbox toys-sandbox, with its records, keys and webhooks").waitFor();
   await view.field("Type toys to confirm").fill("toys");
   await choose("Remove");
   await closed();
-  await view.button("Remove toys").waitFor({ state: "hidden" });
+  await row.waitFor({ state: "hidden" });
   expect([await of("toys"), await of("toys-sandbox")]).toEqual([undefined, undefined]);
 });
 
 test("an operator is added, gets a link and other shops, is signed out, and removed", async () => {
   await view.show("shop/sites");
-  await click("Sandbox outlet");
+  await view.act("outlet", "Make a sandbox");
   await choose("Create");
   await page.waitForURL(/#\/outlet-sandbox\/keys$/);
   await view.show("shop/operators");
-  await click("New operator");
+  await click("New person");
   await view.field(/^Name/).fill("carla");
   await dialog()
     .getByRole("radio", { name: /^All shops/ })
@@ -231,30 +229,41 @@ test("an operator is added, gets a link and other shops, is signed out, and remo
   expect(await page.getByRole("option").allTextContents()).toEqual(["outlet"]);
   await page.getByRole("option", { name: "outlet" }).click();
   await choose("Close");
+  for (const role of [/^Look only/, /^Everything/, /^Records/])
+    await dialog().getByRole("radio", { name: role }).check();
   await choose("Create");
   await closed();
-  await click("Make a link: carla");
+  await click("Sign-in link for carla");
   await dialog().getByRole("button", { name: /^Copy/ }).click();
   expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain("#sign-in=");
   await choose("Done");
   const carla = await server.signIn("carla");
-  await click("Change shops: carla");
+  expect((await carla.call("GET", "/sites/outlet/keys")).status).toBe(403);
+  await view.act("carla", "Change");
   await dialog()
     .getByRole("radio", { name: /^All shops/ })
+    .check();
+  expect(
+    await dialog()
+      .getByRole("radio", { name: /^Records/ })
+      .isChecked(),
+  ).toBe(true);
+  await dialog()
+    .getByRole("radio", { name: /^Everything/ })
     .check();
   await choose("Save");
   await closed();
   expect((await carla.call("GET", "/operators")).status).toBe(200);
-  await click("Sign out: carla");
-  await choose("Sign out");
+  await view.act("carla", "Sign out everywhere");
+  await choose("Sign out everywhere");
   await closed();
   expect((await carla.call("GET", "/operators")).status).toBe(401);
-  await click("Remove: carla");
+  await view.act("carla", "Remove");
   await choose("Cancel");
-  await click("Remove: carla");
+  await view.act("carla", "Remove");
   await choose("Remove");
   await closed();
-  await view.button("Remove: carla").waitFor({ state: "hidden" });
+  await view.button("Actions for carla").waitFor({ state: "hidden" });
 });
 
 test("no other button or choice was shown", async () => {

@@ -137,11 +137,8 @@ test("the console says that a new key was not copied if the browser did not copy
   expect(await page.getByRole("button", { name: "Copy: Key" }).innerText()).toBe("Copy");
   expect(await page.evaluate("getSelection().toString()")).toMatch(/^sfk_/);
   await view.button("Done").click();
-  await view
-    .button(/^Revoke /)
-    .first()
-    .click();
-  const question = page.getByRole("dialog", { name: "Revoke the key “warehouse till”" });
+  await view.act(/warehouse till/, "Stop for good");
+  const question = page.getByRole("dialog", { name: "Stop the key “warehouse till”" });
   await question.waitFor();
   await page.keyboard.press("Escape");
   await question.waitFor({ state: "hidden" });

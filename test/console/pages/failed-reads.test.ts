@@ -117,7 +117,7 @@ describe("a failed read", () => {
       click("Deliveries"),
       () => page.getByText("Nothing was sent yet.").or(page.getByRole("list", { name: "Deliveries" })),
     ],
-    ["the operators", /operators$/, 404, "shop/operators", async () => {}, () => view.button("Remove: anna")],
+    ["the operators", /operators$/, 404, "shop/operators", async () => {}, () => view.button("Actions for anna")],
     [
       "the overview",
       /overview$/,
@@ -147,7 +147,7 @@ describe("a failed read", () => {
       /sites\/outlet$/,
       404,
       "shop/sites",
-      click("Remove outlet"),
+      () => view.act("outlet", "Remove"),
       () => page.getByText("0 webhooks"),
     ],
     [

@@ -30,13 +30,13 @@ test.each([
   const ben = await server.signIn(name, ["shop"]);
   const view = await openConsole(browser, server, size);
   await view.show("shop/operators");
-  await view.button(`Change shops: ${name}`).click();
+  await view.act(name, "Change");
   const dialog = view.page.getByRole("dialog");
   await dialog.getByRole("combobox").fill("toy");
   await view.page.getByRole("option", { name: "toys" }).click();
-  await dialog.getByText(`The shops of ${name}`).click();
+  await dialog.getByText(`What ${name} may do`).click();
   await dialog.getByRole("button", { name: "Save" }).click();
-  const listed = view.page.getByRole(size === phone ? "article" : "row").filter({ hasText: name });
+  const listed = view.page.getByRole(size === phone ? "listitem" : "row").filter({ hasText: name });
   await listed.getByText("shop, toys").waitFor();
   expect((await ben.call("GET", "/sites/toys/records/brands")).status).toBe(200);
   await view.finish();
@@ -45,16 +45,46 @@ test.each([
 test("the last operator of all shops gets a warning before limiting their own shops", async () => {
   const view = await openConsole(browser, server, desktop);
   await view.show("shop/operators");
-  await view.button("Change shops: anna").click();
+  await view.act("anna", "Change");
   const dialog = view.page.getByRole("dialog");
   await dialog.getByRole("radio", { name: "Only these shops" }).check();
   await dialog.getByText("This is you").waitFor();
-  await dialog.getByText("last operator of all shops").waitFor();
+  await dialog.getByText("last person who may do everything in all shops").waitFor();
   await dialog.getByRole("combobox").fill("toy");
   await view.page.getByRole("option", { name: "toys" }).click();
-  await dialog.getByText("The shops of anna").click();
+  await dialog.getByText("What anna may do").click();
   await dialog.getByRole("button", { name: "Limit all the same" }).click();
   await dialog.waitFor({ state: "hidden" });
   expect(await sitesOf("anna")).toEqual(["toys"]);
   await view.finish(/403|404|Forbidden|Not Found/);
+});
+
+test("someone with the role Look only sees all pages and changes nothing; someone with the role Records has no keys and people", async () => {
+  await server.addOperator("rita", [], "read");
+  const view = await openConsole(browser, server, { ...desktop, operator: "rita" });
+  const main = view.page.locator("#main-content");
+  for (const [path, title, changing] of [
+    ["keys", "Keys", /New key|Actions/],
+    ["sites", "Shops", /New shop|Actions/],
+    ["operators", "People", /New person|Actions|Sign-in link/],
+  ] as const) {
+    await view.show(`shop/${path}`);
+    await main.getByRole("heading", { name: title }).waitFor();
+    await main.getByText("You may look, but not change anything here: your role is “Look only”.").waitFor();
+    expect([path, await main.getByRole("button", { name: changing }).count()]).toEqual([path, 0]);
+  }
+  await view.finish();
+  await server.addOperator("tom", [], "records");
+  const other = await openConsole(browser, server, { ...desktop, operator: "tom" });
+  expect(await other.page.getByRole("menuitem", { name: /Keys|Webhooks|People/ }).count()).toBe(0);
+  for (const [path, title] of [
+    ["keys", "Keys"],
+    ["webhooks", "Webhooks"],
+    ["operators", "People"],
+  ]) {
+    await other.show(`shop/${path}`);
+    await other.page.getByRole("heading", { name: title }).waitFor();
+    await other.page.getByText("This page is not for your role").waitFor();
+  }
+  await other.finish();
 });

@@ -79,8 +79,8 @@ describe("shops", () => {
     await open("/shop/sites");
     await button("New shop").click();
     await page.getByRole("textbox", { name: /^Name/ }).fill("toys");
-    await page.getByRole("textbox", { name: /^Hostnames/ }).fill("toys.example");
-    await page.getByLabel("Make a key that may read and write").check();
+    await page.getByRole("textbox", { name: /^Web addresses/ }).fill("toys.example");
+    await page.getByLabel("Make a key that may read and change").check();
     await button("Create").click();
     await page.getByText("The shop toys was added").waitFor();
     expect(await page.getByLabel("Key", { exact: true }).inputValue()).toMatch(/^sfk_/);
@@ -90,8 +90,9 @@ describe("shops", () => {
     await page.getByRole("option", { name: "toys" }).click();
     await page.waitForURL(/#\/toys$/);
     await page.goto(`${server.adminUrl}/#/toys/sites`);
-    await button("Remove toys").click();
-    await page.getByText("1 key: requests with it are rejected").waitFor();
+    await button("Actions for toys").click();
+    await page.getByRole("menuitem", { name: "Remove" }).click();
+    await page.getByText("1 key: its program is turned away").waitFor();
     expect(await button("Remove").isDisabled()).toBe(true);
     await page.getByLabel("Type toys to confirm").fill("toys");
     await button("Remove").click();
@@ -148,7 +149,7 @@ describe("the keyboard", () => {
 test("every page of the menu has a shortcut", async () => {
   await open();
   const menu = page.getByRole("menu").getByRole("menuitem");
-  await menu.filter({ hasText: "Operators" }).waitFor();
+  await menu.filter({ hasText: "People" }).waitFor();
   const titles = await menu.allInnerTexts();
   await page.keyboard.press("?");
   const goals = page.getByRole("dialog").getByText(/^Go to: /);

@@ -55,7 +55,7 @@ describe.each([
   const notice = () => view.page.getByRole("alert");
   /** Returns a row of a table, or a card of a list on a phone. */
   const item = (text: string) =>
-    view.page.getByRole("row").or(view.page.getByRole("article")).filter({ hasText: text });
+    view.page.getByRole("row").or(view.page.getByRole("listitem")).filter({ hasText: text });
 
   test("sees an overview without warnings", async () => {
     await view.page.getByRole("heading", { name: "Latest changes" }).waitFor();
@@ -83,10 +83,10 @@ describe.each([
     expect(await statusOf(line)).toBe("200");
     await view.button("Done").click();
     const key = item(`till at a ${place}`);
-    await key.getByRole("button", { name: /^Revoke/ }).click();
-    await view.page.getByText("Every request with it is rejected").waitFor();
-    await dialog().getByRole("button", { name: "Revoke" }).click();
-    await key.getByText("revoked").waitFor();
+    await view.act(new RegExp(`till at a ${place}`), "Stop for good");
+    await view.page.getByText("can no longer read or change anything").waitFor();
+    await dialog().getByRole("button", { name: "Stop for good" }).click();
+    await key.getByText("Stopped").waitFor();
     expect(await statusOf(line)).toBe("401");
   });
 
@@ -95,14 +95,14 @@ describe.each([
     await view.follow("Shops");
     await view.button("New shop").click();
     await view.field(/^Name/).fill(name);
-    await view.field(/^Hostnames/).fill(`${name}.example`);
-    await view.page.getByLabel("Make a key that may read and write").check();
+    await view.field(/^Web addresses/).fill(`${name}.example`);
+    await view.page.getByLabel("Make a key that may read and change").check();
     await view.button("Create").click();
     const key = await view.field("Key").inputValue();
     const headers = { "X-API-AUTH": key, Host: `${name}.example` };
     expect((await fetch(`${server.url}/restapi/brands.json`, { headers })).status).toBe(200);
     await view.button("Done").click();
-    await view.page.getByRole("link", { name: `Open ${name}` }).click();
+    await view.page.getByRole("link", { name, exact: true }).click();
     await view.page.locator(`[aria-label=Shop][value="${name}"]`).waitFor();
     await view.show("shop");
   });

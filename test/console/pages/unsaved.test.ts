@@ -17,15 +17,15 @@ async function answer(name: string): Promise<void> {
   await question().waitFor({ state: "hidden" });
 }
 
-/** A form: its page, the button that opens it, and a field. */
+/** A form: its page, the button that opens it or the menu of its row, and a field. */
 const forms: [name: string, path: string, opener: string | undefined, field: RegExp][] = [
   ["a record", "shop/brands/3", undefined, /^Name/],
   ["a new record", "shop/locations/create", undefined, /^Name/],
   ["a new key", "shop/keys", "New key", /^Purpose/],
-  ["a key", "shop/keys", "Change", /^Purpose/],
-  ["a new shop", "shop/sites", "New shop", /^Hostnames/],
-  ["a shop", "shop/sites", "Change outlet", /^Hostnames/],
-  ["a new operator", "shop/operators", "New operator", /^Name/],
+  ["a key", "shop/keys", "Actions for", /^Purpose/],
+  ["a new shop", "shop/sites", "New shop", /^Web addresses/],
+  ["a shop", "shop/sites", "Actions for outlet", /^Web addresses/],
+  ["a new operator", "shop/operators", "New person", /^Name/],
   ["a new webhook", "shop/webhooks", "New webhook", /^URL/],
 ];
 
@@ -34,6 +34,7 @@ describe.each(forms)("the form of %s", (_, path, opener, field) => {
     await view.show("shop/history");
     await view.show(path);
     if (opener) await page.getByRole("button", { name: opener }).first().click();
+    if (opener?.startsWith("Actions")) await page.getByRole("menuitem", { name: "Change", exact: true }).click();
     await view.field(field).waitFor();
   };
 

@@ -10,19 +10,20 @@ import { startShop } from "./shop.ts";
 
 /** The names of records, shops and people in the names of controls. */
 const names = [
-  /sfk_\w+/,
+  /sfk_\w+…?/,
   /(anna|ben|carla|outlet|garden|toys)(-sandbox)?/,
   /Zeta \d+|New name|Alder & Co|Barn Owl Books|Copperfield|Dunmore Pottery|Elm Street Linens|Fernhill|Greywether/,
   /Harbour Lane|Ivy House|Juniper Row/,
   /http\S+/,
   /(?<=New )(brand|location|order status)/,
   /Bristol \w+|York \w+|Being packed|Dispatched|Received|Returned/,
-  /(?<=^(Change|Open|Suspend|Sandbox|Remove) )shop$|^shop$/,
+  /(?<=^Actions for )shop$|^shop$/,
+  /“[^”]*”/,
   /Leeds \w+/,
 ];
 
 /** The pages whose controls controls-of-settings.test.ts uses. */
-const settingsPages = /^(?:Keys|Webhooks|Shops|Operators): /;
+const settingsPages = /^(?:Keys|Webhooks|Shops|People): /;
 /** Controls of menus and messages, which are not on a page. */
 const menus = /^Menu: /;
 

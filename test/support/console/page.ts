@@ -21,6 +21,8 @@ export interface ConsolePage extends Watched {
   show(path: string): Promise<void>;
   /** Opens the menu, which is hidden on a phone, and follows this item. */
   follow(item: string): Promise<void>;
+  /** Opens the menu of a row, and chooses an action. @param row its name, as in the name of the menu */
+  act(row: string | RegExp, action: string): Promise<void>;
   button(name: string | RegExp): Locator;
   field(name: string | RegExp): Locator;
   /**
@@ -55,6 +57,11 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
       if (isPhone) await page.getByRole("button", { name: "Open menu" }).click();
       await page.getByRole("menuitem", { name: item, exact: true }).click();
       await settled();
+    },
+    async act(row, action) {
+      const name = typeof row === "string" ? `Actions for ${row}` : new RegExp(`^Actions for .*${row.source}`);
+      await page.getByRole("button", { name, exact: true }).first().click();
+      await page.getByRole("menuitem", { name: action, exact: true }).click();
     },
     button: (name) => page.getByRole("button", { name }),
     field: (name) => page.getByRole("textbox", { name }),

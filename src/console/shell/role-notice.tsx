@@ -1,0 +1,38 @@
+// What a page says to an operator whose role does not allow everything that the page is for.
+
+import LockIcon from "@mui/icons-material/LockOutlined";
+import { Alert } from "@mui/material";
+import { translate } from "../text/translate.ts";
+import { EmptyList } from "./empty-list.tsx";
+import { Page } from "./page.tsx";
+import { useMay, useSession } from "./site-context.ts";
+
+interface LookOnlyProps {
+  /** The right to change what the page shows. */
+  readonly right: "records" | "settings";
+}
+
+/** Says that the operator may look but not change anything. Shows nothing to operators who may. */
+export function LookOnly({ right }: LookOnlyProps) {
+  const { role } = useSession();
+  if (useMay(right)) return null;
+  return (
+    <Alert severity="info" variant="outlined" icon={<LockIcon />} sx={{ mb: 2 }}>
+      {translate("roles.look_only", { role: translate(`roles.${role}`) })}
+    </Alert>
+  );
+}
+
+/** The page for an address that the role does not open. @param title the title of the page that is not shown */
+export function ClosedPage({ title }: { readonly title: string }) {
+  const { role, sites } = useSession();
+  const explain =
+    role === "all" && sites !== null
+      ? translate("roles.closed_all_shops")
+      : translate("roles.closed", { role: translate(`roles.${role}`) });
+  return (
+    <Page title={title}>
+      <EmptyList icon={LockIcon} title={translate("roles.closed_title")} explain={explain} />
+    </Page>
+  );
+}
