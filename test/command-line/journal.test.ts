@@ -96,8 +96,7 @@ describe("journal", () => {
     const ids = async (...args: string[]) => (await journal(...args)).map(({ id, operation }) => `${operation} ${id}`);
     expect(await ids("--resource", "locations")).toEqual(["create 1", "create 2", "update 2"]);
     expect(await ids("--resource", "location", "--id", "2")).toEqual(["create 2", "update 2"]);
-    for (const anna of ["operator:anna", "anna"])
-      expect(await ids("--actor", anna)).toEqual(["create 1", "create 2"]);
+    for (const anna of ["operator:anna", "anna"]) expect(await ids("--actor", anna)).toEqual(["create 1", "create 2"]);
     expect(await ids("--run", run, "--id", "1")).toEqual(["create 1"]);
     const [{ at }] = await journal("--since", String(revisions.first), "--id", "2", "--resource", "locations");
     expect(await ids("--since", at, "--resource", "locations", "--actor", "operator:anna")).toContain("create 2");

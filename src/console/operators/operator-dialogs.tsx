@@ -116,7 +116,7 @@ export function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }
   );
 }
 
-/** What an operator may do, and in which sites. */
+/** The role of an operator, and the sites in which it applies. */
 interface Access {
   readonly role: OperatorInfo["role"];
   readonly isForAll: boolean;

@@ -1,4 +1,4 @@
-// What a page says to an operator whose role does not allow everything that the page is for.
+// The notices of pages to an operator whose role does not allow everything on them.
 
 import LockIcon from "@mui/icons-material/LockOutlined";
 import { Alert } from "@mui/material";

@@ -202,7 +202,7 @@ function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
   const queryClient = useQueryClient();
   const { renewSandbox } = useSiteActions();
   const { name } = findLive(useDeclared().sites, site) ?? site;
-  // For a new sandbox the records that are copied, otherwise those that the copy replaces.
+  // The number of records to copy into a new sandbox, or to replace in the present one.
   const { data: contents } = useSiteContents(site.name);
   const count = contents && Object.values(contents.records).reduce((sum, one) => sum + one, 0);
 

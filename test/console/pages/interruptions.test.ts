@@ -67,7 +67,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
     async () => {
       expect(await view.field("Key").inputValue()).toMatch(/^sfk_/);
       await view.button("Done").click();
-      await page.getByRole("cell", { name: "after the session" }).waitFor();
+      await page.getByRole("cell", { name: "after the session" }).first().waitFor();
     },
   ],
   [

@@ -81,7 +81,7 @@ test("someone with the role Look only sees all pages and changes nothing; someon
     ["keys", "Keys"],
     ["webhooks", "Webhooks"],
     ["operators", "People"],
-  ]) {
+  ] as const) {
     await other.show(`shop/${path}`);
     await other.page.getByRole("heading", { name: title }).waitFor();
     await other.page.getByText("This page is not for your role").waitFor();

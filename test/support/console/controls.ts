@@ -10,6 +10,7 @@ import { startShop } from "./shop.ts";
 
 /** The names of records, shops and people in the names of controls. */
 const names = [
+  /“[^”]*” \(sfk_\w+…\)/,
   /sfk_\w+…?/,
   /(anna|ben|carla|outlet|garden|toys)(-sandbox)?/,
   /Zeta \d+|New name|Alder & Co|Barn Owl Books|Copperfield|Dunmore Pottery|Elm Street Linens|Fernhill|Greywether/,
@@ -18,7 +19,6 @@ const names = [
   /(?<=New )(brand|location|order status)/,
   /Bristol \w+|York \w+|Being packed|Dispatched|Received|Returned/,
   /(?<=^Actions for )shop$|^shop$/,
-  /“[^”]*”/,
   /Leeds \w+/,
 ];
 
