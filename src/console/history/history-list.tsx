@@ -1,51 +1,88 @@
-// A list of entries of the history: of a site, of a record, or of one run. An entry opens to show its changes, and to undo them.
+// A list of entries of the history: of a site, of a record, or of one run. An entry opens to show its changes, and to undo them. Two states of a record
+// can be compared.
 
 import ExpandIcon from "@mui/icons-material/ExpandMore";
-import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
-import { useState } from "react";
+import {
+  Accordion,
+  AccordionDetails,
+  AccordionSummary,
+  Box,
+  Button,
+  Checkbox,
+  Stack,
+  Typography,
+  useTheme,
+} from "@mui/material";
+import { Fragment, useState } from "react";
 import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
 import { useNotify } from "../shell/notices.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { Link } from "../shell/router.tsx";
+import { useSiteName } from "../shell/site-context.ts";
+import { toNumber } from "../text/locale.ts";
+import { serverNow } from "../text/server-time.ts";
+import { toDayHeading, toExactMoment, toHour } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
 import { When } from "../text/when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
+import { CompareBar } from "./compare.tsx";
+import { dayAt } from "./days.ts";
 import { type HistoryFilter, useHistory, useRestore } from "./history.ts";
 import { useActorName, useSummary } from "./summary.ts";
 import { UndoDialog } from "./undo-dialog.tsx";
 
 interface HistoryListProps {
   readonly filter: HistoryFilter;
-  /** Whether the list shows the history of one record. If so, it offers to restore earlier states. */
+  /** Whether the list shows the history of one record. If so, it offers to restore and to compare earlier states. */
   readonly isOfRecord?: boolean;
   /** Maximum number of entries to show; the default is all, page by page. */
   readonly max?: number;
+  /** Whether a heading precedes the entries of each day. If so, an entry shows only the hour. */
+  readonly hasDays?: boolean;
+  /** Removes the filters, if there are any that a person has chosen. */
+  readonly onClear?: (() => void) | undefined;
 }
 
 /** Lists entries of the history, the latest first. */
-export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_INFINITY }: HistoryListProps) {
+export function HistoryList({
+  filter,
+  isOfRecord = false,
+  max = Number.POSITIVE_INFINITY,
+  hasDays = false,
+  onClear,
+}: HistoryListProps) {
   const notify = useNotify();
   const { entries, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error, refetch } = useHistory(
     filter,
     max,
   );
   const [chosen, setChosen] = useState<HistoryEntryInfo>();
+  const [ticked, setTicked] = useState<readonly HistoryEntryInfo[]>([]);
   if (!isSuccess && !error) return <LoadingLines />;
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
+  const shown = entries.slice(0, max);
+  const tick = (entry: HistoryEntryInfo, isTicked: boolean) =>
+    // The third tick replaces the first one.
+    setTicked([...ticked.filter(({ last }) => last !== entry.last), ...(isTicked ? [entry] : [])].slice(-2));
   return (
     <>
-      {isSuccess && entries.length === 0 && !hasNextPage && (
-        <Typography color="textSecondary" sx={{ p: 2 }}>
-          {translate("history.none")}
-        </Typography>
-      )}
-      {entries.slice(0, max).map((entry) => (
-        <Entry
-          key={entry.last}
-          entry={entry}
-          isOfRecord={isOfRecord}
-          isCut={isCut && entry === entries.at(-1) && entry.run !== null}
-          onUndo={() => setChosen(entry)}
-        />
+      {isOfRecord && shown.length > 1 && <CompareBar states={ticked} onClose={() => setTicked([])} />}
+      {isSuccess && entries.length === 0 && !hasNextPage && <NoEntries onClear={onClear} />}
+      {shown.map((entry, index) => (
+        <Fragment key={entry.last}>
+          {hasDays && dayAt(entry.at) !== (shown[index - 1] && dayAt(shown[index - 1]?.at ?? "")) && (
+            <DayHeading day={dayAt(entry.at)} />
+          )}
+          <Entry
+            entry={entry}
+            isOfRecord={isOfRecord}
+            hasDays={hasDays}
+            isCut={isCut && entry === entries.at(-1) && entry.run !== null}
+            onUndo={() => setChosen(entry)}
+            isTicked={ticked.some(({ last }) => last === entry.last)}
+            onTick={isOfRecord && shown.length > 1 ? (isTicked) => tick(entry, isTicked) : undefined}
+          />
+        </Fragment>
       ))}
       {isSearching && <LoadingLines />}
       {hasNextPage && !isSearching && max === Number.POSITIVE_INFINITY && (
@@ -64,65 +101,157 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
   );
 }
 
-interface EntryProps {
-  readonly entry: HistoryEntryInfo;
-  readonly isOfRecord: boolean;
-  /** Whether the entry may have more changes that were not read yet. */
-  readonly isCut: boolean;
-  readonly onUndo: () => void;
-}
-
-function Entry({ entry, isOfRecord, isCut, onUndo }: EntryProps) {
-  const summary = useSummary(entry);
-  const nameOfActor = useActorName();
-  const isSingle = entry.first === entry.last;
+/** Says that there are no changes, or that the filters select none. */
+function NoEntries({ onClear }: Pick<HistoryListProps, "onClear">) {
   return (
-    <Accordion
-      disableGutters
-      elevation={0}
-      sx={{ "&:not(:last-child)": { borderBottom: 1, borderColor: "divider" }, "&::before": { display: "none" } }}
-      slotProps={{ transition: { unmountOnExit: true }, heading: { component: "h2" } }}
-    >
-      <AccordionSummary expandIcon={<ExpandIcon />}>
-        <Stack
-          direction={{ xs: "column", sm: "row" }}
-          spacing={{ xs: 0.25, sm: 2 }}
-          sx={{ width: "100%", pr: 1, alignItems: { sm: "center" } }}
-        >
-          <Typography sx={{ flexGrow: 1, overflowWrap: "anywhere" }}>{summary}</Typography>
-          <Typography
-            variant="body2"
-            color="textSecondary"
-            sx={{ overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}
-          >
-            {nameOfActor(entry.actor)} · <When at={entry.at} />
-          </Typography>
-        </Stack>
-      </AccordionSummary>
-      <AccordionDetails>
-        {isSingle && <ChangedFields before={entry.change.before} after={entry.change.after} />}
-        <Stack direction="row" spacing={1} sx={{ my: 1 }}>
-          <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
-            {translate("general.undo")}
-          </Button>
-          {isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
-        </Stack>
-        {/* Below the buttons, because a batch request or an import can have thousands of changes. */}
-        {!isSingle && <HistoryList filter={{ within: { first: entry.first, last: entry.last, run: entry.run } }} />}
-      </AccordionDetails>
-    </Accordion>
+    <Stack spacing={1} sx={{ p: 2, alignItems: "flex-start" }}>
+      <Typography color="textSecondary">{translate(onClear ? "history.none_selected" : "history.none")}</Typography>
+      {onClear && (
+        <Button size="small" variant="outlined" onClick={onClear}>
+          {translate("history.clear_all")}
+        </Button>
+      )}
+    </Stack>
   );
 }
 
-function RestoreButton({ entry }: { readonly entry: HistoryEntryInfo }) {
+function DayHeading({ day }: { readonly day: string }) {
+  return (
+    <Typography
+      component="h2"
+      variant="body2"
+      sx={{
+        px: 2,
+        py: 0.75,
+        fontWeight: 600,
+        color: "text.secondary",
+        bgcolor: "action.hover",
+        borderBottom: 1,
+        borderColor: "divider",
+      }}
+    >
+      {toDayHeading(day, serverNow())}
+    </Typography>
+  );
+}
+
+interface EntryProps {
+  readonly entry: HistoryEntryInfo;
+  readonly isOfRecord: boolean;
+  readonly hasDays: boolean;
+  /** Whether the entry may have more changes that were not read yet. */
+  readonly isCut: boolean;
+  readonly onUndo: () => void;
+  readonly isTicked: boolean;
+  /** Ticks the entry for a comparison; undefined if it cannot be compared. */
+  readonly onTick: ((isTicked: boolean) => void) | undefined;
+}
+
+function Entry({ entry, isOfRecord, hasDays, isCut, onUndo, isTicked, onTick }: EntryProps) {
+  const summary = useSummary(entry);
+  const isSingle = entry.first === entry.last;
+  return (
+    <Box sx={{ display: "flex", alignItems: "flex-start", borderBottom: 1, borderColor: "divider" }}>
+      {onTick && (
+        <Checkbox
+          size="small"
+          checked={isTicked}
+          onChange={({ target }) => onTick(target.checked)}
+          slotProps={{
+            input: { "aria-label": translate("history.tick", { summary, time: toExactMoment(entry.at) }) },
+          }}
+          sx={{ ml: 0.5, mt: 0.25 }}
+        />
+      )}
+      <Accordion
+        disableGutters
+        elevation={0}
+        square
+        sx={{ flexGrow: 1, minWidth: 0, bgcolor: "transparent", "&::before": { display: "none" } }}
+        slotProps={{ transition: { unmountOnExit: true }, heading: { component: "h3" } }}
+      >
+        <EntryLine entry={entry} summary={summary} hasDays={hasDays} />
+        <AccordionDetails sx={{ pt: 0 }}>
+          {isSingle && <ChangedFields before={entry.change.before} after={entry.change.after} />}
+          {entry.others > 0 && (
+            <Typography variant="body2" color="textSecondary" sx={{ mb: 1 }}>
+              {translate("history.others", { smart_count: entry.others, count: toNumber(entry.others) })}
+            </Typography>
+          )}
+          <Stack direction="row" useFlexGap spacing={1} sx={{ my: 1, flexWrap: "wrap" }}>
+            <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
+              {translate("general.undo")}
+            </Button>
+            {isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
+            {isSingle && !isOfRecord && <RecordLinks entry={entry} />}
+          </Stack>
+          {/* Below the buttons, because a batch request or an import can have thousands of changes. */}
+          {!isSingle && <HistoryList filter={{ within: { first: entry.first, last: entry.last, run: entry.run } }} />}
+        </AccordionDetails>
+      </Accordion>
+    </Box>
+  );
+}
+
+interface EntryLineProps extends Pick<EntryProps, "entry" | "hasDays"> {
+  readonly summary: string;
+}
+
+/** The line of an entry: its hour, what it did, and who did it. */
+function EntryLine({ entry, summary, hasDays }: EntryLineProps) {
+  const nameOfActor = useActorName();
+  const { typography } = useTheme();
+  const time = hasDays ? <HourAt at={entry.at} /> : <When at={entry.at} />;
+  return (
+    <AccordionSummary
+      expandIcon={<ExpandIcon />}
+      sx={{ minHeight: 40, "& .MuiAccordionSummary-content": { my: 0.75 } }}
+    >
+      <Stack
+        direction={{ xs: "column", sm: "row" }}
+        spacing={{ xs: 0.25, sm: 2 }}
+        sx={{ width: "100%", pr: 1, alignItems: { sm: "baseline" }, typography: "body2" }}
+      >
+        <Box sx={{ flexGrow: 1, overflowWrap: "anywhere", fontSize: typography.body1.fontSize }}>{summary}</Box>
+        <Box sx={{ color: "text.secondary", overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}>
+          {nameOfActor(entry.actor)} · {time}
+        </Box>
+      </Stack>
+    </AccordionSummary>
+  );
+}
+
+function HourAt({ at }: { readonly at: string }) {
+  return (
+    <Box component="time" dateTime={at} title={toExactMoment(at)} sx={{ fontVariantNumeric: "tabular-nums" }}>
+      {toHour(Date.parse(at))}
+    </Box>
+  );
+}
+
+/** Links to the record of a change and to its history. */
+function RecordLinks({ entry: { change } }: Pick<EntryProps, "entry">) {
+  const siteName = useSiteName();
+  const { resource, id, after } = change;
+  return (
+    <>
+      {after && (
+        <Button size="small" component={Link} to={`/${siteName}/${resource}/${id}`}>
+          {translate("history.open_record")}
+        </Button>
+      )}
+      <Button size="small" component={Link} to={`/${siteName}/history?resource=${resource}&id=${id}`}>
+        {translate("history.of_record")}
+      </Button>
+    </>
+  );
+}
+
+function RestoreButton({ entry }: Pick<EntryProps, "entry">) {
   const notify = useNotify();
   const restore = useRestore();
   const { resource, id } = entry.change;
-  const run = () =>
-    restore(resource, id, entry.last).then(
-      () => notify(translate("history.restored")),
-      (error) => notify(error.message, "error"),
-    );
+  const run = () => restore(resource, id, entry.last).catch((error: Error) => notify(error.message, "error"));
   return (
     <Button size="small" onClick={run}>
       {translate("history.restore")}

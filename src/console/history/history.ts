@@ -1,18 +1,33 @@
 // Reads the history of a site, undoes changes, and restores records.
 
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { HistoryEntryInfo, HistoryResponse, RestoreBody, UndoResponse } from "../../admin/api/record-types.ts";
-import { callApi } from "../api/call-api.ts";
+import type {
+  HistoryEntryInfo,
+  HistoryResponse,
+  RecordResponse,
+  RecordValues,
+  RestoreBody,
+  UndoResponse,
+  WriteResponse,
+} from "../../admin/api/record-types.ts";
+import { callApi, HttpError } from "../api/call-api.ts";
 import { undoChanges } from "../api/records.ts";
 import { sitePath } from "../api/site-path.ts";
+import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
+import { translate } from "../text/translate.ts";
 
 /** Limits the history to some changes. */
 export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;
+  readonly kind?: "create" | "update" | "delete";
+  /** An actor, or the name of a person. */
   readonly actor?: string;
+  /** Only changes from this time on, and before this time, in ISO 8601. */
+  readonly from?: string;
+  readonly to?: string;
   /** Lists the single changes of this entry, each as an entry of its own. */
   readonly within?: Pick<HistoryEntryInfo, "first" | "last" | "run">;
 }
@@ -65,15 +80,40 @@ export function useUndo() {
   };
 }
 
-/** Returns a function that restores a record as it was at a revision. */
+/** Returns a function that restores a record as it was at a revision, and offers to undo that. */
 export function useRestore() {
   const siteName = useSiteName();
   const queries = useQueryClient();
   return async (resource: string, id: number, revision: number) => {
     const body: RestoreBody = { revision };
-    await callApi("POST", sitePath(siteName, `/records/${resource}/${id}/restore`), body);
+    const path = sitePath(siteName, `/records/${resource}/${id}/restore`);
+    const write = await callApi<WriteResponse>("POST", path, body);
+    reportWrite({ ...write, kind: "saved", count: 1 }, write.revisions && translate("history.restored"));
     await queries.invalidateQueries();
   };
+}
+
+/** Reads the present state of a record; null if it does not exist. */
+export function usePresentRecord(resource: string, id: number) {
+  const siteName = useSiteName();
+  return useQuery({
+    queryKey: ["present record", siteName, resource, id],
+    queryFn: async (): Promise<RecordValues | null> => {
+      try {
+        const { record } = await callApi<RecordResponse>("GET", sitePath(siteName, `/records/${resource}/${id}`));
+        return { ...record };
+      } catch (error) {
+        if (error instanceof HttpError && error.status === 404) return null;
+        throw error;
+      }
+    },
+  });
+}
+
+/** Returns the URL of a CSV file with the changes that a filter selects. */
+export function exportUrl(siteName: string, filter: Omit<HistoryFilter, "within">): string {
+  const query = new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]));
+  return `/operator${sitePath(siteName, `/history/export?${query}`)}`;
 }
 
 function toQuery({ within, ...filter }: HistoryFilter, before: number | null): URLSearchParams {

@@ -25,15 +25,25 @@ export function textAt(record: object, path: string): string {
   return typeof value === "string" ? value : "";
 }
 
+interface FieldValues {
+  /** The dotted path. */
+  readonly path: string;
+  /** The empty text for a missing value. */
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Returns the fields that differ between two states of a record, by their dotted paths. */
-export function differences(
-  before: RecordValues | null,
-  after: RecordValues | null,
-): readonly { path: string; before: string; after: string }[] {
+export function differences(before: RecordValues | null, after: RecordValues | null): readonly FieldValues[] {
+  return fieldsOf(before, after).filter((field) => field.before !== field.after);
+}
+
+/** Returns the fields that two states of a record have, apart from the ID, each with its value in both. */
+export function fieldsOf(before: RecordValues | null, after: RecordValues | null): readonly FieldValues[] {
   const [old, now] = [flat(before ?? {}), flat(after ?? {})];
   return [...new Set([...old.keys(), ...now.keys()])]
-    .filter((path) => path !== "ID" && (old.get(path) ?? "") !== (now.get(path) ?? ""))
-    .map((path) => ({ path, before: old.get(path) ?? "", after: now.get(path) ?? "" }));
+    .map((path) => ({ path, before: old.get(path) ?? "", after: now.get(path) ?? "" }))
+    .filter((field) => field.path !== "ID" && (field.before !== "" || field.after !== ""));
 }
 
 function flat(values: RecordValues, above = ""): Map<string, string> {

@@ -1,6 +1,6 @@
 // Formats times in the reader's time zone and language.
 
-import { locale } from "./locale.ts";
+import { capitalized, locale } from "./locale.ts";
 
 const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
@@ -18,6 +18,22 @@ export function withMoments(text: string): string {
 /** Formats day and time, to the minute. @param instant in ISO 8601 */
 export function toMoment(instant: string): string {
   return moment.format(new Date(instant));
+}
+
+const longDay = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
+
+/**
+ * Formats a day as a heading: `Today`, `Yesterday`, or its date; the first two have it too.
+ * @param day such as `2026-01-31`, in the reader's time zone
+ * @param now in milliseconds since 1970
+ */
+export function toDayHeading(day: string, now: number): string {
+  const noon = new Date(`${day}T12:00`);
+  const today = new Date(now).setHours(12, 0, 0, 0);
+  const distance = Math.round((noon.getTime() - today) / dayMs);
+  const date = longDay.format(noon);
+  if (distance > 0 || distance < -1) return date;
+  return `${capitalized(relative.format(distance, "day"))}, ${date}`;
 }
 
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
