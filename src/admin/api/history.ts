@@ -56,7 +56,9 @@ async function listEntries(call: ActionContext): Promise<HistoryResponse> {
     limit,
     isGrouped: !query.has("single"),
   });
-  return { ...page, next: page.next ?? null, entries: page.entries.map(toHistoryEntryInfo) };
+  const labels = await listKeyLabels(engine, site.ID);
+  const entries = page.entries.map((entry) => toHistoryEntryInfo(entry, labels.get(entry.actor)));
+  return { ...page, next: page.next ?? null, entries };
 }
 
 /** Returns the changes that `listEntries` lists, the earliest first, as CSV with a byte order mark, so that Excel reads it as UTF-8. */
@@ -143,12 +145,16 @@ async function restore(call: ActionContext): Promise<WriteResponse> {
   return { revisions: revisionsOf([outcome]), run: call.run };
 }
 
-function toHistoryEntryInfo({ change, resources, at, ...entry }: HistoryEntry): HistoryEntryInfo {
+function toHistoryEntryInfo(
+  { change, resources, at, ...entry }: HistoryEntry,
+  actorLabel: string | undefined,
+): HistoryEntryInfo {
   const { operation, resource, id, body, before } = change;
   const after = operation === "delete" ? null : JSON.parse(body);
   const previous = operation === "delete" ? JSON.parse(body) : before === null ? null : JSON.parse(before);
   return {
     ...entry,
+    actorLabel: actorLabel || null,
     at: new Date(at).toISOString(),
     resources: resources.map(pathOf),
     change: { operation, resource: pathOf(resource), id, before: previous, after },

@@ -125,6 +125,8 @@ export interface FindResponse {
 export interface HistoryEntryInfo {
   readonly run: string | null;
   readonly actor: string;
+  /** The label of the key that made the change; null for another actor. */
+  readonly actorLabel: string | null;
   readonly at: string;
   readonly first: number;
   readonly last: number;

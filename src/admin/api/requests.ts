@@ -33,9 +33,10 @@ async function showKeyTraffic(call: ActionContext): Promise<KeyTrafficResponse> 
   const { since, hour, keys: counted } = joinKeyTraffic(known);
   const byId = new Map(keys.map((key) => [key.ID, key]));
   const infos = counted.flatMap(({ id, requests, errors }): KeyTrafficInfo[] => {
-    const { Prefix: prefix, Label: label } = byId.get(id) as ListedKey;
+    const { Prefix: prefix, Label: label, lastUsed } = byId.get(id) as ListedKey;
     const byHour = { requestsByHour: requests, errorsByHour: errors };
-    return [{ id, prefix, label, requests: sumOf(requests), errors: sumOf(errors), ...byHour }];
+    const used = lastUsed?.toISOString() ?? null;
+    return [{ id, prefix, label, lastUsed: used, requests: sumOf(requests), errors: sumOf(errors), ...byHour }];
   });
   return {
     since: toTime(since),

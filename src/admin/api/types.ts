@@ -131,7 +131,7 @@ export interface OverviewResponse extends Pick<SiteSummaryResponse, "records" | 
 }
 
 /** The requests of a key in the last 24 hours, as far as the server counts. */
-export interface KeyTrafficInfo extends Pick<KeyInfo, "id" | "prefix" | "label"> {
+export interface KeyTrafficInfo extends Pick<ListedKeyInfo, "id" | "prefix" | "label" | "lastUsed"> {
   readonly requests: number;
   /** Number of responses with a status of 400 or more. */
   readonly errors: number;

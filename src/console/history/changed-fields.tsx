@@ -27,7 +27,7 @@ export function ChangedFields({
         <TableBody>
           {fields.map((field) => (
             <TableRow key={field.path}>
-              <TableCell component="th" scope="row" sx={{ color: "text.secondary", whiteSpace: "nowrap" }}>
+              <TableCell component="th" scope="row" sx={{ color: "text.secondary", width: 180, maxWidth: "45vw" }}>
                 {fullLabelOf(field.path)}
               </TableCell>
               <TableCell>

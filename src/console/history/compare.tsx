@@ -21,13 +21,14 @@ import {
 import { useId, useState } from "react";
 import type { HistoryEntryInfo, RecordValues } from "../../admin/api/record-types.ts";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { useMay } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
-import { fieldsOf, fullLabelOf } from "../text/fields.ts";
+import { differences, fieldsOf, fullLabelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { toExactMoment } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
 import { usePresentRecord, useRestore } from "./history.ts";
-import { useActorName } from "./summary.ts";
+import { nameOfActor } from "./summary.ts";
 
 interface CompareBarProps {
   /** The ticked entries: at most two. */
@@ -78,24 +79,28 @@ interface State {
   readonly title: string;
   readonly explain: string;
   readonly values: RecordValues | null;
-  /** The revision to restore; undefined for the present state, and for one in which the record did not exist. */
+  /** The revision to restore; undefined if the record is like this now, if it did not exist, or if the operator may not change it. */
   readonly revision: number | undefined;
 }
 
 function CompareDialog({ states, onClose }: CompareBarProps) {
-  const nameOfActor = useActorName();
+  const mayChange = useMay("records");
   const titleId = useId();
   const isNarrow = useIsNarrow();
   const [isShort, setShort] = useState(false);
   const { resource, id } = states[0]?.change ?? { resource: "", id: 0 };
   const { data: present, error, refetch } = usePresentRecord(resource, id);
   const inOrder = [...states].sort((one, other) => one.last - other.last);
-  const toState = ({ at, actor, change, last }: HistoryEntryInfo): State => ({
-    title: toExactMoment(at),
-    explain: translate("history.state_by", { actor: nameOfActor(actor) }),
-    values: change.after,
-    revision: change.after ? last : undefined,
-  });
+  const toState = (entry: HistoryEntryInfo): State => {
+    const { at, change, last } = entry;
+    const isPresent = differences(change.after, present ?? null).length === 0;
+    return {
+      title: toExactMoment(at),
+      explain: translate(isPresent ? "history.state_present" : "history.state_by", { actor: nameOfActor(entry) }),
+      values: change.after,
+      revision: change.after && !isPresent && mayChange ? last : undefined,
+    };
+  };
   const now = { title: translate("history.now"), explain: "", values: present ?? null, revision: undefined };
   const [left, right] = [...inOrder.map(toState), now] as [State, State];
   const name = String((right.values ?? left.values)?.Name ?? id);

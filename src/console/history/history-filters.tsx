@@ -2,14 +2,13 @@
 
 import { Autocomplete, Box, Button, Chip, MenuItem, TextField } from "@mui/material";
 import { type ReactNode, useMemo, useState } from "react";
-import { useKeys } from "../keys/keys.ts";
 import { useAddress } from "../shell/address.ts";
 import { useDeclared, useSession } from "../shell/site-context.ts";
 import { serverNow } from "../text/server-time.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 import { dayPresets, daysOf, parseDay, presetOf, toInstants } from "./days.ts";
 import { type HistoryFilter, useHistory } from "./history.ts";
-import { useActorName } from "./summary.ts";
+import { nameOfActor } from "./summary.ts";
 
 const kinds = ["create", "update", "delete"] as const;
 
@@ -81,6 +80,7 @@ export function Filters({ chosen, set, clear }: FiltersProps) {
       </Box>
       <DayField label="history.from" value={from} onChange={(day) => set({ from: day })} />
       <DayField label="history.to" value={to} onChange={(day) => set({ to: day })} />
+      <Box sx={{ flexBasis: "100%", display: { xs: "none", md: "block" } }} />
       <Choice label="history.resource" value={resource} onChange={(path) => set({ resource: path, id: "" })}>
         <MenuItem value="">{translate("history.all")}</MenuItem>
         {resources.map(({ path, plural }) => (
@@ -165,19 +165,14 @@ function Choice({ label, value, onChange, children }: ChoiceProps) {
   );
 }
 
-/** Chooses a person or key: offers the reader, the keys, and those of the latest changes, and accepts any other name. */
+/** Chooses a person or key: offers the reader, and those of the latest changes, and accepts any other name. */
 function PersonChoice({ value, onChange }: Pick<DayFieldProps, "value" | "onChange">) {
-  const nameOf = useActorName();
   const { operator } = useSession();
-  const { data: keys = [] } = useKeys();
   const { entries } = useHistory({}, 0);
-  const actors = [
-    ...new Set([
-      `console:${operator}`,
-      ...entries.map(({ actor }) => actor),
-      ...keys.filter(({ state }) => state === "valid").map(({ prefix }) => prefix),
-    ]),
-  ];
+  const reader = { actor: `console:${operator}`, actorLabel: null };
+  const names = new Map([reader, ...entries].map((entry) => [entry.actor, nameOfActor(entry)]));
+  const nameOf = (actor: string) => names.get(actor) ?? nameOfActor({ actor, actorLabel: null });
+  const actors = [...names.keys()];
   return (
     <Autocomplete
       freeSolo

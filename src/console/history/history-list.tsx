@@ -18,7 +18,7 @@ import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
 import { useNotify } from "../shell/notices.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
-import { useSiteName } from "../shell/site-context.ts";
+import { useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { toDayHeading, toExactMoment, toHour } from "../text/times.ts";
@@ -28,7 +28,7 @@ import { ChangedFields } from "./changed-fields.tsx";
 import { CompareBar } from "./compare.tsx";
 import { dayAt } from "./days.ts";
 import { type HistoryFilter, useHistory, useRestore } from "./history.ts";
-import { useActorName, useSummary } from "./summary.ts";
+import { nameOfActor, useSummary } from "./summary.ts";
 import { UndoDialog } from "./undo-dialog.tsx";
 
 interface HistoryListProps {
@@ -150,6 +150,7 @@ interface EntryProps {
 function Entry({ entry, isOfRecord, hasDays, isCut, onUndo, isTicked, onTick }: EntryProps) {
   const summary = useSummary(entry);
   const isSingle = entry.first === entry.last;
+  const mayChange = useMay("records");
   return (
     <Box sx={{ display: "flex", alignItems: "flex-start", borderBottom: 1, borderColor: "divider" }}>
       {onTick && (
@@ -179,10 +180,12 @@ function Entry({ entry, isOfRecord, hasDays, isCut, onUndo, isTicked, onTick }: 
             </Typography>
           )}
           <Stack direction="row" useFlexGap spacing={1} sx={{ my: 1, flexWrap: "wrap" }}>
-            <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
-              {translate("general.undo")}
-            </Button>
-            {isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
+            {mayChange && (
+              <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
+                {translate("general.undo")}
+              </Button>
+            )}
+            {mayChange && isOfRecord && entry.change.after && <RestoreButton entry={entry} />}
             {isSingle && !isOfRecord && <RecordLinks entry={entry} />}
           </Stack>
           {/* Below the buttons, because a batch request or an import can have thousands of changes. */}
@@ -199,7 +202,6 @@ interface EntryLineProps extends Pick<EntryProps, "entry" | "hasDays"> {
 
 /** The line of an entry: its hour, what it did, and who did it. */
 function EntryLine({ entry, summary, hasDays }: EntryLineProps) {
-  const nameOfActor = useActorName();
   const { typography } = useTheme();
   const time = hasDays ? <HourAt at={entry.at} /> : <When at={entry.at} />;
   return (
@@ -214,7 +216,7 @@ function EntryLine({ entry, summary, hasDays }: EntryLineProps) {
       >
         <Box sx={{ flexGrow: 1, overflowWrap: "anywhere", fontSize: typography.body1.fontSize }}>{summary}</Box>
         <Box sx={{ color: "text.secondary", overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}>
-          {nameOfActor(entry.actor)} · {time}
+          {nameOfActor(entry)} · {time}
         </Box>
       </Stack>
     </AccordionSummary>

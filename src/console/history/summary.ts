@@ -1,7 +1,6 @@
 // Describes an entry of the history, and names its actor.
 
 import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
-import { useKeys } from "../keys/keys.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
@@ -36,17 +35,15 @@ function joined(parts: readonly string[], and: string): string {
   return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${and} ${parts.at(-1)}`;
 }
 
-/** Returns a function that names an actor for people: `anna` for `console:anna`, `root (command line)` for `operator:root`, a key by its label. */
-export function useActorName(): (actor: string) => string {
-  const { data: keys } = useKeys();
-  return (actor) => {
-    const label = keys?.find(({ prefix }) => prefix === actor)?.label;
-    if (label) return translate("history.actor_key", { name: showInvisible(label) });
-    const [kind = "", ...rest] = actor.split(":");
-    const name = rest.join(":");
-    if (name === "") return showInvisible(actor);
-    return kind === "console" || kind === "operator"
-      ? translate(`history.actor_${kind}`, { name: showInvisible(name) })
-      : showInvisible(actor);
-  };
+/**
+ * Names who made a change for people: `anna` for `console:anna`, `root (command line)` for `operator:root`, and a key by its label.
+ * @param actorLabel the label of the key
+ */
+export function nameOfActor({ actor, actorLabel }: Pick<HistoryEntryInfo, "actor" | "actorLabel">): string {
+  if (actorLabel) return translate("history.actor_key", { name: showInvisible(actorLabel) });
+  const [kind = "", ...rest] = actor.split(":");
+  const name = rest.join(":");
+  return name !== "" && (kind === "console" || kind === "operator")
+    ? translate(`history.actor_${kind}`, { name: showInvisible(name) })
+    : showInvisible(actor);
 }

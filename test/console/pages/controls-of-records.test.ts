@@ -110,6 +110,13 @@ test("the numbers of the overview link to their pages, and the page of an empty 
   await click(/^Created the brand/);
   await click("Undo");
   await choose("Cancel");
+  await page.getByRole("link", { name: "Open the record" }).click();
+  await view.field(/^Name/).waitFor();
+  await page.goBack();
+  await click(/^Created the brand/);
+  await page.getByRole("link", { name: "History of this record" }).click();
+  await page.getByRole("button", { name: "Only the brand 70" }).waitFor();
+  await page.goBack();
   await page.getByRole("link", { name: "All changes" }).click();
   await page.waitForURL(/#\/shop\/history$/);
   for (const [name, path] of [
@@ -208,10 +215,27 @@ test("a record is created, changed, shown with its history, restored and deleted
   });
   await view.show("shop/brands/71");
   await page.getByRole("tab", { name: "History" }).click();
-  await click(/^Created the brand/);
-  await click("Restore this state");
+  await page.getByRole("checkbox", { name: /^Compare: Changed the brand/ }).check();
+  await click("Compare with now");
+  await choose("Close");
+  await page.getByRole("checkbox", { name: /^Compare: Created the brand/ }).check();
+  await page.getByRole("checkbox", { name: /^Compare: Changed the brand/ }).check();
+  await click("Compare");
+  await dialog().getByLabel("Only differences").check();
+  await dialog()
+    .getByRole("button", { name: /^Restore the state of/ })
+    .click();
   await said("Restored");
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 100" } });
+  await page.getByRole("checkbox", { name: /^Compare: Created the brand/ }).check();
+  await click("Untick");
+  await click(/^Changed the brand Zeta 101/);
+  await click("Restore this state");
+  await page
+    .getByRole("button", { name: /^Changed the brand Zeta 101/ })
+    .nth(1)
+    .waitFor();
+  expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 101" } });
   await page.locator(".MuiDrawer-root").getByRole("button", { name: "Undo", exact: true }).first().click();
   await choose("Cancel");
   await page.getByRole("tab", { name: "Details" }).click();
@@ -221,18 +245,50 @@ test("a record is created, changed, shown with its history, restored and deleted
   expect((await ben.call("GET", "/sites/shop/records/brands/71")).status).toBe(404);
   await page.getByRole("alert").getByRole("button", { name: "Undo" }).click();
   await said("Undone");
-  expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 100" } });
+  expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 101" } });
+  // A later import matches another brand by this number.
+  await ben.call("PATCH", "/sites/shop/records/brands/71", { AccountNumber: "" });
 });
 
-test("the history is filtered by resource and operator, shows earlier changes, and undoes changes", async () => {
+test("the history is filtered by day, resource, kind and person in its address, shows earlier changes, and undoes changes", async () => {
   await view.show("shop/history");
   expect(await chooseEach("Records")).toEqual(["All records", ...plurals]);
+  expect(await chooseEach("Change")).toEqual(["All changes", "Created", "Changed", "Deleted"]);
+  for (const preset of ["Today", "Yesterday", "Last 7 days", "Last month"]) await click(preset);
+  await page.getByText("No change matches these choices").waitFor();
+  const [, from = "", to = ""] = /from=(\d{4}-\d\d-01)&to=(\d{4}-\d\d-\d\d)$/.exec(page.url()) ?? [];
+  expect([
+    from < to,
+    await page.getByLabel("From").inputValue(),
+    await page.getByLabel("To", { exact: true }).inputValue(),
+  ]).toEqual([true, from, to]);
+  await click("Last month");
+  await page.getByLabel("From").fill("2999-01-01");
+  await page.getByLabel("To", { exact: true }).fill("2999-01-02");
+  await click("Show all changes");
+  await view
+    .button(/^Created the brand/)
+    .first()
+    .waitFor();
+  // The back button returns to the filters.
+  await page.goBack();
+  await page.waitForURL(/from=2999-01-01&to=2999-01-02$/);
+  await click("Clear all");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Download as CSV" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("shop-history.csv");
   await click("Earlier changes");
   await view.settled();
   await page.getByRole("combobox", { name: "By" }).click();
   await page.getByRole("option", { name: "ben" }).click();
   await page.getByText("anna ·").first().waitFor({ state: "hidden" });
   await view.settled();
+  await click(/^Created the brand Zeta 59/);
+  await page.getByRole("link", { name: "Open the record" }).click();
+  await view.field(/^Name/).waitFor();
+  await page.goBack();
   await click(/^Created the brand Zeta 59/);
   await click("Undo");
   await choose("Cancel");
@@ -243,6 +299,52 @@ test("the history is filtered by resource and operator, shows earlier changes, a
   await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
   await page.getByRole("combobox", { name: "By" }).click();
   await click("Clear");
+  await page.keyboard.press("Escape");
+});
+
+test("two moments of a record are compared, also with now, and one of them is restored", async () => {
+  await ben.call("PATCH", "/sites/shop/records/brands/3", { Name: "Copperfield & Son", Address: { Town: "Bath" } });
+  await ben.call("PATCH", "/sites/shop/records/brands/3", { AccountNumber: "C-3" });
+  await view.show("shop/history?resource=brands&kind=update");
+  await click(/^Changed the brand Copperfield/);
+  await page.getByRole("link", { name: "History of this record" }).click();
+  await page.waitForURL(/resource=brands&id=3$/);
+  const moments = page.getByRole("checkbox", { name: /^Compare: / });
+  await moments.last().check();
+  await click("Compare with now");
+  const cells = async () => (await dialog().getByRole("row").allInnerTexts()).slice(1).map((row) => row.split("\t"));
+  await dialog().getByRole("table").waitFor();
+  expect(await cells()).toEqual([
+    ["Name · differs", "Copperfield", "Copperfield & Son"],
+    ["Account number · differs", "(empty)", "C-3"],
+    ["Address: town · differs", "(empty)", "Bath"],
+  ]);
+  await choose("Close");
+  for (const index of [0, 1]) await moments.nth(index).check();
+  await click("Untick");
+  for (const index of [2, 0, 1]) await moments.nth(index).check();
+  // A third tick replaces the first one.
+  expect(await moments.last().isChecked()).toBe(false);
+  await click("Compare");
+  await dialog().getByRole("table").waitFor();
+  expect(await cells()).toHaveLength(3);
+  await dialog().getByLabel("Only differences").check();
+  expect(await cells()).toEqual([["Account number · differs", "(empty)", "C-3"]]);
+  expect(
+    await dialog()
+      .getByRole("button", { name: /^Restore the state of/ })
+      .count(),
+  ).toBe(1);
+  await dialog()
+    .getByRole("button", { name: /^Restore the state of/ })
+    .click();
+  await said("Restored");
+  expect((await ben.call("GET", "/sites/shop/records/brands/3")).json.record).toMatchObject({
+    AccountNumber: "",
+    Address: { Town: "Bath" },
+  });
+  await page.getByRole("button", { name: /^Only the brand 3/ }).press("Delete");
+  await page.waitForURL(/history\?resource=brands$/);
 });
 
 test("an import has choices for its file, mapping and rows, and can be undone; records can be exported", async () => {

@@ -11,6 +11,7 @@ function entry(first: number, last: number, run: string | null, resource = "bran
   return {
     run,
     actor: "console:anna",
+    actorLabel: null,
     at,
     first,
     last,
