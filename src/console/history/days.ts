@@ -1,7 +1,7 @@
 // The days that the history is limited to, such as those of last week, in the reader's time zone. A day is a text such as `2026-01-31`.
 
 /** A range of days, both included. An empty text leaves its end open. */
-export interface Days {
+interface Days {
   readonly from: string;
   readonly to: string;
 }

@@ -101,7 +101,7 @@ export function HistoryList({
   );
 }
 
-/** Says that there are no changes, or that the filters select none. */
+/** Says why a list is empty: nothing was changed yet, or the filters select nothing. */
 function NoEntries({ onClear }: Pick<HistoryListProps, "onClear">) {
   return (
     <Stack spacing={1} sx={{ p: 2, alignItems: "flex-start" }}>

@@ -5,7 +5,7 @@ import { Button, Card } from "@mui/material";
 import { Page } from "../shell/page.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
-import { exportUrl } from "./history.ts";
+import { historyFileUrl } from "./history.ts";
 import { Filters, useFilters } from "./history-filters.tsx";
 import { HistoryList } from "./history-list.tsx";
 
@@ -22,7 +22,7 @@ export function HistoryPage() {
         <Button
           variant="outlined"
           component="a"
-          href={exportUrl(siteName, filter)}
+          href={historyFileUrl(siteName, filter)}
           download
           startIcon={<DownloadIcon />}
           title={translate("history.export_explain")}

@@ -111,7 +111,7 @@ export function usePresentRecord(resource: string, id: number) {
 }
 
 /** Returns the URL of a CSV file with the changes that a filter selects. */
-export function exportUrl(siteName: string, filter: Omit<HistoryFilter, "within">): string {
+export function historyFileUrl(siteName: string, filter: Omit<HistoryFilter, "within">): string {
   const query = new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]));
   return `/operator${sitePath(siteName, `/history/export?${query}`)}`;
 }
