@@ -2,6 +2,7 @@
 
 import { parseSingle } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { hasRight } from "../../operator/operators.ts";
 import { isEndingSoon, listKeys } from "../../operator/sites/keys.ts";
 import { summarizeSite } from "../../operator/sites/sites.ts";
 import { listWebhooks } from "../../operator/webhooks/webhook-list.ts";
@@ -24,14 +25,18 @@ function showTraffic({ points, dayPoints }: TrafficHistory, { query }: ActionCon
   return { points: shown.map((point) => ({ ...point, at: toTime(point.at) })) };
 }
 
-/** Returns the overview of a site: its records, the keys that expire soon, the webhooks, and the time of the last backup. */
+/**
+ * Returns the overview of a site: its records, the keys that expire soon, the webhooks, and the time of the last backup. An operator whose role does
+ * not show keys and webhooks gets none of them, but the number of valid keys.
+ */
 async function overview(call: ActionContext): Promise<OverviewResponse> {
-  const { engine, now } = call;
+  const { engine, now, session } = call;
   const site = await call.site();
+  const seesSettings = hasRight(session.operator, "read-settings");
   const [summary, keys, webhooks, lastBackup] = [
     await summarizeSite(engine, site.Name, now()),
-    await listKeys(engine, site),
-    await listWebhooks(engine, site),
+    seesSettings ? await listKeys(engine, site) : [],
+    seesSettings ? await listWebhooks(engine, site) : [],
     await engine.readLastBackupTime(),
   ];
   const ending = keys.filter((key) => isEndingSoon(key, now()));

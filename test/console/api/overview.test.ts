@@ -10,6 +10,7 @@ import { allResources } from "../../../src/resources/all.ts";
 import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
 import { useConsole } from "../../support/console/use-console.ts";
 import { ticks } from "../../support/time.ts";
+import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 const day = 24 * 3_600_000;
 
@@ -41,11 +42,15 @@ describe("the overview of a site", () => {
     ] as const)
       await createKey(server.engine, server.site, { label, expiresAt }, now);
     await anna.call("POST", "/sites/shop/records/brands", { Name: "Acme" });
-    await anna.call("POST", "/sites/shop/webhooks", { url: "https://203.0.113.9/" });
+    await createTestWebhook(server.engine, server.site.ID, "http://127.0.0.1:9/");
     const { json } = await anna.call("GET", "/sites/shop/overview");
     expect(json).toMatchObject({ records: { brands: 1 }, validKeys: 3, changed: expect.stringMatching(/Z$/) });
     expect(json.endingKeys.map(({ label }: { label: string }) => label)).toEqual(["soon"]);
     expect(json.endingKeys[0]).toMatchObject({ prefix: expect.stringMatching(/^sfk_/) });
+    expect(json.webhooks).toHaveLength(1);
+    const tom = await server.signIn("tom", [], "records");
+    const seen = (await tom.call("GET", "/sites/shop/overview")).json;
+    expect(seen).toEqual({ ...json, endingKeys: [], webhooks: [] });
   });
 
   test("comes with the traffic of the last hour or day", async () => {
