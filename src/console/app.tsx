@@ -2,13 +2,11 @@
 
 import { Button } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
-import { RouterProvider } from "react-router-dom";
 import type { SessionInfo } from "../admin/api/types.ts";
 import { type HttpError, setPageOperator } from "./api/call-api.ts";
 import { type Declared, loadDeclared } from "./api/declarations.ts";
 import { useServerAccess } from "./api/server-access.ts";
-import { openRouter } from "./frame/router.tsx";
-import { FrameContext, SiteRoutes } from "./frame/site-frame.tsx";
+import { SiteFrame } from "./frame/site-frame.tsx";
 import { dropLink, openSession, operatorIn } from "./session/session.ts";
 import { SignIn } from "./session/sign-in.tsx";
 import { PlainPage } from "./shell/plain-page.tsx";
@@ -60,11 +58,7 @@ export function App() {
   if (state.kind === "failed") return <StartFailed error={state.error} onRetry={begin} />;
   if (state.kind === "replace-session") return <ReplaceSessionQuestion {...state} onDone={begin} />;
   if (state.kind === "signed-out") return <SignIn fault={state.fault} onSignedIn={open} />;
-  return (
-    <FrameContext value={{ session: state.session, declared: state.declared, reload }}>
-      <RouterProvider router={openRouter(<SiteRoutes />)} />
-    </FrameContext>
-  );
+  return <SiteFrame session={state.session} declared={state.declared} reload={reload} />;
 }
 
 function toState(error: HttpError): State {

@@ -1,20 +1,8 @@
-// Every text of the console, in English. A second language would be another file like this one. Texts of react-admin itself are in
-// ra-language-english; texts under `ra` override them.
-
-import englishMessages from "ra-language-english";
+// Every text of the console, in English. A second language would be another file like this one.
 
 export const texts = {
   /** The language of dates and numbers, and the region for browsers in another language. */
   locale: { language: "en", region: "en-GB" },
-  ra: {
-    ...englishMessages.ra,
-    notification: {
-      ...englishMessages.ra.notification,
-      http_error: "The server cannot be reached at the moment. Nothing that you have typed is lost: try again.",
-      item_doesnt_exist: "This record does not exist. It may have been deleted.",
-    },
-    sort: { ...englishMessages.ra.sort, sort_by: "Sort by %{field}, %{order}" },
-  },
   /** The texts of buttons and dialogs that several pages have. */
   general: {
     actions_for: "Actions for %{name}",
@@ -58,8 +46,16 @@ export const texts = {
     unknown_page_detail: "The page may have moved, or the address may have been mistyped.",
     to_overview: "Go to the overview",
     not_offered: "The console does not offer this.",
-    light: "Light colours",
-    dark: "Dark colours",
+    broken: "This page has a fault",
+    broken_detail: "Nothing that was saved is lost. If it happens again, tell the people who run the server: %{fault}",
+    reload: "Load the page again",
+    colours_device: "Colours of the device",
+    colours_light: "Light colours",
+    colours_dark: "Dark colours",
+    menu: "Menu",
+    open_menu: "Open menu",
+    close_menu: "Close menu",
+    skip: "Skip to content",
   },
   session: {
     title: "Sign in to Storefront",
@@ -509,6 +505,7 @@ export const texts = {
     none_found: "No %{name} match “%{text}”",
     none_found_explain: "The search looks for the text in every field of this list.",
     clear: "Clear the search",
+    columns: "Columns",
     import: "Import or export",
     id: "ID %{id}",
     new: "New %{name}",

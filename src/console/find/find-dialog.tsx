@@ -16,10 +16,10 @@ import {
   Typography,
 } from "@mui/material";
 import { type KeyboardEvent, useEffect, useState } from "react";
-import { Link, useNavigate } from "react-router-dom";
 import type { FoundRecordInfo } from "../../admin/api/record-types.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { ReadFailed } from "../shell/query-result.tsx";
+import { Link, useNavigate } from "../shell/router.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";

@@ -1,12 +1,16 @@
-// The notices over a page while the server cannot be reached, or until the operator has signed in again.
+// What stands over or instead of a page: the server cannot be reached, the session has ended, changes would be lost, the page has a fault, or nothing
+// is at its address.
 
-import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Typography } from "@mui/material";
-import { useEffect, useState } from "react";
+import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Stack, Typography } from "@mui/material";
+import { type ReactNode, useEffect, useState } from "react";
 import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
 import { reloadWithoutAddress } from "../session/session.ts";
 import { SignInForm } from "../session/sign-in.tsx";
-import { useSession } from "../shell/site-context.ts";
-import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
+import { ActionDialog } from "../shell/action-dialog.tsx";
+import { useDocumentTitle } from "../shell/page-title.tsx";
+import { Link } from "../shell/router.tsx";
+import { useSession, useSiteName } from "../shell/site-context.ts";
+import { askBeforeLoss, discardWaitingAction, markAllSaved, useWaitingAction } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
 /** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
@@ -63,4 +67,65 @@ function SessionEnded() {
 function becomeOther() {
   markAllSaved();
   reloadWithoutAddress();
+}
+
+/** Asks before unsaved changes are lost: when the operator leaves a page, or closes a form. */
+export function UnsavedGuard() {
+  const waiting = useWaitingAction();
+  if (!waiting) return null;
+  return (
+    <ActionDialog
+      title={translate("general.discard_title")}
+      action={translate("general.discard")}
+      isDangerous
+      onConfirm={async () => waiting()}
+      onClose={discardWaitingAction}
+    >
+      <Typography>{translate("general.discard_explain")}</Typography>
+    </ActionDialog>
+  );
+}
+
+/** The page instead of one that has a fault of our own program. */
+export function PageFault({ fault }: { readonly fault: Error }) {
+  return (
+    <Message title={translate("app.broken")} detail={translate("app.broken_detail", { fault: fault.message })}>
+      <Button variant="contained" onClick={() => location.reload()}>
+        {translate("app.reload")}
+      </Button>
+    </Message>
+  );
+}
+
+/** The page for an unknown address in a site. */
+export function UnknownPage() {
+  const siteName = useSiteName();
+  useDocumentTitle(translate("app.unknown_page"));
+  return (
+    <Message title={translate("app.unknown_page")} detail={translate("app.unknown_page_detail")}>
+      <Button component={Link} to={`/${siteName}`} variant="contained">
+        {translate("app.to_overview")}
+      </Button>
+    </Message>
+  );
+}
+
+interface MessageProps {
+  readonly title: string;
+  readonly detail: string;
+  readonly children: ReactNode;
+}
+
+function Message({ title, detail, children }: MessageProps) {
+  return (
+    <Stack spacing={2} sx={{ mt: 8, alignItems: "center", textAlign: "center" }}>
+      <Typography component="h1" variant="h6">
+        {title}
+      </Typography>
+      <Typography color="textSecondary" sx={{ maxWidth: 520, overflowWrap: "anywhere" }}>
+        {detail}
+      </Typography>
+      {children}
+    </Stack>
+  );
 }

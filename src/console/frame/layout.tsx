@@ -1,33 +1,55 @@
 // The layout of every page of a site: the bar, the menu, and the parts that can appear over every page.
 
+import MenuIcon from "@mui/icons-material/Menu";
 import ScienceIcon from "@mui/icons-material/Science";
-import { Alert, Box, Divider, Portal } from "@mui/material";
-import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification } from "react-admin";
+import { Alert, Box, Drawer, IconButton, Portal, type Theme } from "@mui/material";
+import { useIsFetching } from "@tanstack/react-query";
+import { Component, type ReactNode, useEffect, useState } from "react";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
 import { Notices } from "../shell/notices.tsx";
 import { keepAnnounced, TitleAnnouncer } from "../shell/page-title.tsx";
+import { useLocation } from "../shell/router.tsx";
 import { findLive } from "../shell/sandboxes.ts";
-import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
+import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import {
+  barHeight,
+  chooseFrame,
+  narrowMenu,
+  quietColour,
+  useFrameChoices,
+  useIsNarrow,
+  wideMenu,
+} from "../shell/theme.ts";
 import { translate } from "../text/translate.ts";
-import { AccessNotices } from "./access-notices.tsx";
-import { pagesOf } from "./pages.tsx";
+import { AccessNotices, PageFault, UnsavedGuard } from "./access-notices.tsx";
+import { SiteChoice, UserMenu } from "./bar.tsx";
+import { PageMenu } from "./menu.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
-import { SiteChoice } from "./site-choice.tsx";
-import { UnsavedGuard } from "./unsaved-guard.tsx";
-import { ConsoleUserMenu } from "./user-menu.tsx";
 
 /** The frame of every page: the bar with the site, the menu, notices and dialogs that can appear on every page. */
-export function ConsoleLayout({ children, ...rest }: LayoutProps) {
+export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
+  const isDrawer = useIsNarrow("md");
+  const { isMenuNarrow } = useFrameChoices();
+  const [isOpen, setOpen] = useState(false);
+  const toggle = () => (isDrawer ? setOpen(true) : chooseFrame({ isMenuNarrow: !isMenuNarrow }));
   return (
-    // The minimum width of 0 makes a wide table scroll instead of the page.
-    <Layout
-      {...rest}
-      sx={{ minWidth: 0, "& .RaLayout-content": { minWidth: 0, px: { xs: 1.5, sm: 2 } } }}
-      appBar={ConsoleAppBar}
-      menu={ConsoleMenu}
-    >
-      <SandboxNotice />
-      {children}
+    <>
+      <SkipButton />
+      <Bar isMenuShown={!isDrawer && !isMenuNarrow} onMenu={toggle} />
+      <Box sx={{ display: "flex" }}>
+        {isDrawer ? (
+          <MenuDrawer isOpen={isOpen} onClose={() => setOpen(false)} />
+        ) : (
+          <Box sx={(theme) => menuStyle(theme, isMenuNarrow)}>
+            <PageMenu isNarrow={isMenuNarrow} />
+          </Box>
+        )}
+        {/* The minimum width of 0 makes a wide table scroll instead of the page. */}
+        <Box component="main" id="main-content" tabIndex={-1} sx={mainStyle}>
+          <SandboxNotice />
+          <Boundary>{children}</Boundary>
+        </Box>
+      </Box>
       <Portal>
         <div ref={keepAnnounced}>
           <TitleAnnouncer />
@@ -38,7 +60,133 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
       <FindDialog />
       <Shortcuts />
       <UnsavedGuard />
-    </Layout>
+    </>
+  );
+}
+
+const mainStyle = { flexGrow: 1, minWidth: 0, px: { xs: 1.5, sm: 3 }, "&:focus": { outline: "none" } };
+
+const menuStyle = (theme: Theme, isNarrow: boolean) => ({
+  flexShrink: 0,
+  width: isNarrow ? narrowMenu : wideMenu,
+  boxSizing: "border-box",
+  position: "sticky",
+  top: barHeight,
+  height: `calc(100dvh - ${barHeight}px)`,
+  overflowY: "auto",
+  borderRight: `1px solid ${theme.palette.divider}`,
+  backgroundColor: quietColour(theme),
+});
+
+/** A button for people with a keyboard, which is visible while it has the focus. */
+function SkipButton() {
+  return (
+    <Box
+      component="button"
+      type="button"
+      data-skip
+      onClick={() => document.getElementById("main-content")?.focus()}
+      sx={skipStyle}
+    >
+      {translate("app.skip")}
+    </Box>
+  );
+}
+
+const skipStyle = {
+  position: "fixed",
+  top: 8,
+  left: 8,
+  zIndex: "tooltip",
+  px: 1.5,
+  py: 1,
+  border: 1,
+  borderColor: "divider",
+  borderRadius: 1,
+  bgcolor: "background.paper",
+  color: "text.primary",
+  font: "inherit",
+  "&:not(:focus)": { transform: "translateY(-60px)" },
+};
+
+function Bar({ isMenuShown, onMenu }: { readonly isMenuShown: boolean; readonly onMenu: () => void }) {
+  return (
+    <Box component="header" sx={barStyle}>
+      <IconButton
+        size="small"
+        onClick={onMenu}
+        aria-label={translate(isMenuShown ? "app.close_menu" : "app.open_menu")}
+        sx={{ width: 36, height: 36 }}
+      >
+        <MenuIcon fontSize="small" />
+      </IconButton>
+      <SiteChoice />
+      <Box sx={{ flexGrow: 1 }} />
+      <FindButton />
+      <Box sx={{ flexGrow: 1 }} />
+      <UserMenu />
+      <FetchingLine />
+    </Box>
+  );
+}
+
+const barStyle = (theme: Theme) => ({
+  position: "sticky",
+  top: 0,
+  zIndex: "appBar",
+  boxSizing: "border-box",
+  display: "flex",
+  alignItems: "center",
+  gap: 0.5,
+  height: barHeight,
+  overflowX: "clip",
+  px: "10px",
+  borderBottom: `1px solid ${theme.palette.divider}`,
+  backgroundColor: quietColour(theme),
+});
+
+/** Milliseconds after which a read takes so long that the page says so. */
+const momentMs = 400;
+
+/** A thin line below the bar while a read takes longer than a moment. */
+function FetchingLine() {
+  const isFetching = useIsFetching() > 0;
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    if (!isFetching) return;
+    const timer = setTimeout(() => setLong(true), momentMs);
+    return () => {
+      clearTimeout(timer);
+      setLong(false);
+    };
+  }, [isFetching]);
+  return isLong ? <Box role="progressbar" aria-label={translate("general.loading")} sx={fetchingStyle} /> : null;
+}
+
+const fetchingStyle = {
+  position: "absolute",
+  left: 0,
+  bottom: -1,
+  height: 2,
+  width: "30%",
+  bgcolor: "primary.main",
+  animation: "sf-fetching 1.2s ease-in-out infinite",
+  "@keyframes sf-fetching": { from: { transform: "translateX(-100%)" }, to: { transform: "translateX(340%)" } },
+};
+
+/** The menu of a narrow window, over the page. It closes when another page is shown. */
+function MenuDrawer({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when another page is shown
+  useEffect(onClose, [pathname]);
+  return (
+    <Drawer
+      open={isOpen}
+      onClose={onClose}
+      slotProps={{ paper: { sx: { width: 260, pt: 1 }, "aria-label": translate("app.menu") } }}
+    >
+      <PageMenu isNarrow={false} onFollow={onClose} />
+    </Drawer>
   );
 }
 
@@ -53,49 +201,22 @@ function SandboxNotice() {
   );
 }
 
-/**
- * Shows notifications. They are outside the element of the page, because open dialogs hide that from screen readers. They do not cover a record's
- * form.
- */
-export function AdminNotices() {
-  return (
-    <Portal>
-      <Notification anchorOrigin={{ vertical: "bottom", horizontal: "left" }} />
-    </Portal>
-  );
+/** Shows a fault of our own program instead of a white page. Another address begins again. */
+function Boundary({ children }: { readonly children: ReactNode }) {
+  const { pathname } = useLocation();
+  return <FaultBoundary key={pathname.split("/", 3).join("/")}>{children}</FaultBoundary>;
 }
 
-function ConsoleAppBar() {
-  return (
-    <AppBar
-      color="default"
-      elevation={0}
-      toolbar={<LoadingIndicator />}
-      userMenu={<ConsoleUserMenu />}
-      sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}
-    >
-      <Box sx={{ flexGrow: 1 }} />
-      <FindButton />
-      <SiteChoice />
-    </AppBar>
-  );
-}
+/** React needs a class for this. */
+class FaultBoundary extends Component<{ readonly children: ReactNode }, { readonly fault?: Error }> {
+  static getDerivedStateFromError(fault: Error) {
+    return { fault };
+  }
 
-function ConsoleMenu() {
-  const siteName = useSiteName();
-  const { resources } = useDeclared();
-  const [first = [], ...others] = pagesOf(useSession());
-  const toItem = ({ name, Icon }: (typeof first)[number]) => (
-    <Menu.Item key={name} to={`/${siteName}/${name}`} primaryText={translate(`${name}.title`)} leftIcon={<Icon />} />
-  );
-  return (
-    <Menu sx={{ pt: 1 }}>
-      <Menu.DashboardItem primaryText={translate("overview.title")} />
-      {resources.map(({ path }) => (
-        <Menu.ResourceItem key={path} name={path} />
-      ))}
-      {first.map(toItem)}
-      {others.map((pages) => [<Divider key={`before ${pages[0]?.name}`} sx={{ my: 1 }} />, ...pages.map(toItem)])}
-    </Menu>
-  );
+  override state: { readonly fault?: Error } = {};
+
+  override render() {
+    const { fault } = this.state;
+    return fault ? <PageFault fault={fault} /> : this.props.children;
+  }
 }

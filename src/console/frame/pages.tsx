@@ -58,11 +58,9 @@ export function pagesOf(session: Access): readonly (readonly SitePage[])[] {
   return groups.map((pages) => pages.filter((page) => mayOpen(page, session))).filter(({ length }) => length > 0);
 }
 
-/** Lists all pages. The content of a page that the operator may not open says who may. */
-export function listPages(session: Access): readonly (readonly [name: SitePage["name"], content: ReactElement])[] {
-  return groups.flat().map((page) => {
-    const { name, Page } = page;
-    const title = translate(`${name}.title`);
-    return [name, mayOpen(page, session) ? <Page key={name} /> : <ClosedPage key={name} title={title} />];
-  });
+/** Returns the page with this name; undefined if there is none. If the operator may not open it, it says who may. */
+export function pageNamed(wanted: string, session: Access): ReactElement | undefined {
+  const page = groups.flat().find(({ name }) => name === wanted);
+  if (!page) return undefined;
+  return mayOpen(page, session) ? <page.Page key={wanted} /> : <ClosedPage title={translate(`${page.name}.title`)} />;
 }

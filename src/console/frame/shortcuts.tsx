@@ -14,9 +14,9 @@ import {
   Typography,
 } from "@mui/material";
 import { useEffect, useEffectEvent, useMemo } from "react";
-import { useNavigate } from "react-router-dom";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
+import { useNavigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
@@ -90,7 +90,7 @@ function createListener(go: (key: string) => void): (event: KeyboardEvent) => vo
     if (isSecond) return go(key);
     if (key === "g") goUntil = timeStamp + maxSequenceMs;
     if (key === "?") openPanel("shortcuts");
-    if (key === "n") document.querySelector<HTMLElement>('.RaCreateButton-root, [data-shortcut="new"]')?.click();
+    if (key === "n") document.querySelector<HTMLElement>('[data-shortcut="new"]')?.click();
     if (key === "/") {
       event.preventDefault();
       search();

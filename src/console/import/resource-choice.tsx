@@ -1,14 +1,14 @@
 // The choice of the resource to import or export.
 
 import { TextField } from "@mui/material";
-import { useSearchParams } from "react-router-dom";
+import { useAddress } from "../shell/address.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 
 /** Returns the path of the resource to offer first: the resource in the address of the page, otherwise the first. */
 export function useFirstResource(): string {
   const { resources } = useDeclared();
-  const [search] = useSearchParams();
+  const [search] = useAddress();
   const wanted = search.get("resource");
   return (resources.find(({ path }) => path === wanted) ?? resources[0])?.path ?? "";
 }

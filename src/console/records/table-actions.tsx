@@ -76,7 +76,7 @@ function ColumnsMenu({ resource }: { readonly resource: ResourceInfo }) {
         aria-expanded={anchor !== null}
         onClick={({ currentTarget }) => setAnchor(currentTarget)}
       >
-        {translate("ra.action.select_columns")}
+        {translate("record.columns")}
       </Button>
       <Menu open={anchor !== null} anchorEl={anchor} onClose={() => setAnchor(null)}>
         {resource.fields.map(({ path }) => (

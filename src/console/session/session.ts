@@ -1,8 +1,8 @@
-// Signs in with a link, signs out, and reads the present session. Reports the operator to react-admin.
+// Signs in with a link, signs out, and reads the present session.
 
-import type { AuthProvider } from "react-admin";
 import type { SessionInfo, SessionResponse, SignInBody } from "../../admin/api/types.ts";
 import { callApi, type HttpError } from "../api/call-api.ts";
+import { navigate } from "../shell/router.tsx";
 
 const linkInHash = /^#sign-in=([0-9A-Za-z]+)$/;
 
@@ -44,7 +44,7 @@ const unusable = new Set([401, 429]);
 
 /** Removes the link from the address. */
 export function dropLink(): void {
-  history.replaceState(null, "", `${location.pathname}${location.search}`);
+  navigate("/", { replace: true });
 }
 
 /** Loads the page again without the rest of its address, because that may contain searches of the previous operator. */
@@ -87,19 +87,4 @@ async function currentSession(): Promise<SessionInfo | undefined> {
 /** Signs out in this browser, or in all browsers. */
 export function signOut(everywhere: boolean): Promise<void> {
   return callApi("DELETE", everywhere ? "/sessions" : "/session");
-}
-
-/** Creates react-admin's auth provider. It never leaves the page when the session ends, because `callApi` waits until the operator signs in again. */
-export function createAuthProvider({ operator }: SessionInfo): AuthProvider {
-  return {
-    login: async () => {},
-    async logout() {
-      await signOut(false).catch(() => {});
-      reloadWithoutAddress();
-    },
-    checkAuth: async () => {},
-    checkError: async () => {},
-    getIdentity: async () => ({ id: operator, fullName: operator }),
-    getPermissions: async () => undefined,
-  };
 }

@@ -5,9 +5,9 @@
 
 import { Box, Link } from "@mui/material";
 import { type MouseEvent, memo, type ReactNode, type TableHTMLAttributes, type TdHTMLAttributes, useRef } from "react";
-import { Link as RouterLink } from "react-router-dom";
 import { translate } from "../text/translate.ts";
 import { cardsStyle, tableStyle } from "./data-list-style.ts";
+import { Link as RouterLink } from "./router.tsx";
 import { useIsNarrow } from "./theme.ts";
 
 type RowKey = string | number;

@@ -1,19 +1,8 @@
-// A page with a single card. It works without a site and without react-admin's context, for example before the sign-in.
+// A page with a single card. It needs no site, so it works before the sign-in.
 
 import StorefrontIcon from "@mui/icons-material/Storefront";
-import {
-  Button,
-  Card,
-  CardContent,
-  CssBaseline,
-  createTheme,
-  Stack,
-  ThemeProvider,
-  Typography,
-  useMediaQuery,
-} from "@mui/material";
-import { type ReactNode, useMemo } from "react";
-import { darkTheme, lightTheme } from "./theme.ts";
+import { Button, Card, CardContent, Stack, Typography } from "@mui/material";
+import type { ReactNode } from "react";
 
 interface PlainPageProps {
   readonly title: string;
@@ -23,32 +12,27 @@ interface PlainPageProps {
   readonly children?: ReactNode;
 }
 
-/** A page with a single card, outside of react-admin. */
+/** A page with a single card. */
 export function PlainPage({ title, detail, action, onAction, children }: PlainPageProps) {
-  const isDark = useMediaQuery("(prefers-color-scheme: dark)");
-  const theme = useMemo(() => createTheme(isDark ? darkTheme : lightTheme), [isDark]);
   return (
-    <ThemeProvider theme={theme}>
-      <CssBaseline />
-      <Stack component="main" sx={{ minHeight: "100dvh", alignItems: "center", justifyContent: "center", p: 2 }}>
-        <Card sx={{ maxWidth: 480, width: "100%" }}>
-          <CardContent sx={{ p: 3 }}>
-            <Stack spacing={2}>
-              <StorefrontIcon color="primary" fontSize="large" />
-              <Typography component="h1" variant="h6">
-                {title}
-              </Typography>
-              {detail && <Typography>{detail}</Typography>}
-              {children}
-              {action && (
-                <Button variant="contained" onClick={onAction}>
-                  {action}
-                </Button>
-              )}
-            </Stack>
-          </CardContent>
-        </Card>
-      </Stack>
-    </ThemeProvider>
+    <Stack component="main" sx={{ minHeight: "100dvh", alignItems: "center", justifyContent: "center", p: 2 }}>
+      <Card sx={{ maxWidth: 480, width: "100%" }}>
+        <CardContent sx={{ p: 3 }}>
+          <Stack spacing={2}>
+            <StorefrontIcon color="primary" fontSize="large" />
+            <Typography component="h1" variant="h6">
+              {title}
+            </Typography>
+            {detail && <Typography>{detail}</Typography>}
+            {children}
+            {action && (
+              <Button variant="contained" onClick={onAction}>
+                {action}
+              </Button>
+            )}
+          </Stack>
+        </CardContent>
+      </Card>
+    </Stack>
   );
 }

@@ -1,3 +1,143 @@
-// The parts of the router that pages use: links, the address, and going to another page.
+// The address of the page, links, and going to another page. The address is after `#`, such as `#/shop/brands/7?search=oak`, because the server has
+// one page. Nothing here loses changes that were not saved: leaving their page waits until the operator agrees.
 
-export { Link, useLocation, useNavigate } from "react-router-dom";
+import type { AnchorHTMLAttributes, MouseEvent, Ref } from "react";
+import { SharedValue, useSharedValue } from "../api/shared-value.ts";
+import { askBeforeLoss, hasUnsaved, markAllSaved } from "./unsaved.ts";
+
+interface Place {
+  /** Begins with `/`, and is encoded as in the address. */
+  readonly pathname: string;
+  /** The empty text, or a text that begins with `?`. */
+  readonly search: string;
+}
+
+const place = new SharedValue<Place>(placeIn(location.hash));
+
+/** The number of the present entry in the history of the browser. Each entry has one in its state, which tells how far away it is. */
+let index = numberOfEntry() ?? 0;
+
+function placeIn(hash: string): Place {
+  const [pathname = "", ...rest] = hash.replace(/^#/, "").split("?");
+  const search = rest.join("?");
+  return { pathname: pathname.startsWith("/") ? pathname : `/${pathname}`, search: search === "" ? "" : `?${search}` };
+}
+
+function numberOfEntry(): number | undefined {
+  const number = history.state?.index;
+  return typeof number === "number" ? number : undefined;
+}
+
+/** Where to go: a path, with or without a query; or only a query, for the present path. */
+export type Destination = string | { readonly search: string };
+
+interface NavigateOptions {
+  /** Whether the back button skips the present address. */
+  readonly replace?: boolean;
+}
+
+/** Goes to another address. */
+export function navigate(to: Destination, { replace = false }: NavigateOptions = {}): void {
+  const next = typeof to === "string" ? placeIn(to) : { ...place.get(), search: to.search };
+  const go = () => enter(next, replace);
+  if (leavesPage(next)) askToLeave(go);
+  else go();
+}
+
+/** Returns a function that goes to another address: `navigate("/shop/keys")`. It is always the same function. */
+export function useNavigate(): typeof navigate {
+  return navigate;
+}
+
+/** Returns the address, and renders the component again when it changes. */
+export function useLocation(): Place {
+  return useSharedValue(place);
+}
+
+/** Returns the decoded parts of the path: the shop, the page, and what the page shows. */
+export function usePath(): readonly string[] {
+  return useLocation().pathname.split("/").slice(1).map(decoded);
+}
+
+/** Decodes a part of the path. A part that is not encoded correctly stays as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function isSame(one: Place, other: Place): boolean {
+  return one.pathname === other.pathname && one.search === other.search;
+}
+
+function leavesPage({ pathname }: Place): boolean {
+  return hasUnsaved() && pathname !== place.get().pathname;
+}
+
+/** Leaves the page after the operator has agreed to lose the changes. */
+function askToLeave(leave: () => void): void {
+  askBeforeLoss(() => {
+    markAllSaved();
+    leave();
+  });
+}
+
+function enter(next: Place, isReplaced: boolean): void {
+  const href = `#${next.pathname}${next.search}`;
+  if (isReplaced) history.replaceState({ index }, "", href);
+  else history.pushState({ index: ++index }, "", href);
+  show(next);
+}
+
+/** Shows an address. Another page begins at its top. */
+function show(next: Place): void {
+  const pageOf = ({ pathname }: Place) => pathname.split("/", 3).join("/");
+  const isOther = pageOf(next) !== pageOf(place.get());
+  place.set(next);
+  if (isOther) window.scrollTo(0, 0);
+}
+
+/** Whether the next change of the address only takes back one that has to wait for the operator. */
+let isTakingBack = false;
+
+// The back button of the browser, and addresses that a person types or that other links contain. These have no number yet.
+window.addEventListener("popstate", () => {
+  const next = placeIn(location.hash);
+  const known = numberOfEntry();
+  // The browser adds no entry for the same address again.
+  const number = known ?? (isSame(next, place.get()) ? index : index + 1);
+  const distance = number - index;
+  if (known === undefined) history.replaceState({ index: number }, "");
+  index = number;
+  if (isTakingBack) isTakingBack = false;
+  else if (distance !== 0 && leavesPage(next)) takeBack(distance);
+  else if (known === undefined) show(next);
+  else place.set(next);
+});
+
+/** Returns to the entry that was left, and goes to the other one again if the operator agrees. */
+function takeBack(distance: number): void {
+  isTakingBack = true;
+  history.go(-distance);
+  askToLeave(() => history.go(distance));
+}
+
+interface LinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
+  /** The address, without `#`. */
+  readonly to: string;
+  readonly ref?: Ref<HTMLAnchorElement>;
+}
+
+/** A link to another page of the console. The browser follows it itself if it shall open in another tab or window. */
+export function Link({ to, onClick, ...rest }: LinkProps) {
+  function follow(event: MouseEvent<HTMLAnchorElement>) {
+    onClick?.(event);
+    const { button, metaKey, ctrlKey, shiftKey, altKey } = event;
+    if (event.defaultPrevented || button !== 0 || metaKey || ctrlKey || shiftKey || altKey || rest.target) return;
+    event.preventDefault();
+    navigate(to);
+  }
+  return <a {...rest} href={`#${to}`} onClick={follow} />;
+}

@@ -1,87 +1,305 @@
-// The appearance of the console: light and dark colours, the shape of components, and how narrow the window is.
+// The appearance of the console: its colours, the shape of components, and how narrow the window is. `frame.html` of the first response
+// (src/admin/console-page.ts) has the same colours and measures.
 
-import { type Theme, useMediaQuery } from "@mui/material";
-import { defaultDarkTheme, defaultLightTheme, type RaThemeOptions } from "react-admin";
+import { createTheme, type Theme, type ThemeOptions, useMediaQuery } from "@mui/material";
+import { useMemo } from "react";
+import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { translate } from "../text/translate.ts";
 
-const shape = { borderRadius: 8 };
-const typography = {
-  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
-  h6: { fontWeight: 600 },
-  button: { textTransform: "none" as const, fontWeight: 600 },
+/** The colours of the page: those of the device, or light or dark ones. */
+export type Colours = "device" | "light" | "dark";
+
+/** What the browser keeps for the frame of all pages. The server reads it too, so that the first response already looks like that. */
+interface FrameChoices {
+  readonly colours: Colours;
+  /** Whether the menu shows only icons. */
+  readonly isMenuNarrow: boolean;
+}
+
+const choices = new SharedValue<FrameChoices>(readChoices());
+
+/** Reads the choices from the root element, to which the server has written them. */
+function readChoices(): FrameChoices {
+  const { colours, menu } = document.documentElement.dataset;
+  return { colours: colours === "light" || colours === "dark" ? colours : "device", isMenuNarrow: menu === "narrow" };
+}
+
+export function useFrameChoices(): FrameChoices {
+  return useSharedValue(choices);
+}
+
+/** Seconds for which the browser keeps the choices: a year. */
+const choicesAge = 31_536_000;
+
+/** Changes choices. The browser keeps them in a cookie, because the server must know them before the script runs. */
+export function chooseFrame(changed: Partial<FrameChoices>): void {
+  const next = { ...choices.get(), ...changed };
+  const text = `${next.colours}.${next.isMenuNarrow ? "narrow" : "wide"}`;
+  // biome-ignore lint/suspicious/noDocumentCookie: the API that replaces it is missing on pages without TLS
+  document.cookie = `storefront-frame=${text}; path=/; max-age=${choicesAge}; samesite=strict`;
+  choices.set(next);
+}
+
+/** Returns the theme for the chosen colours. */
+export function useChosenTheme(): Theme {
+  const { colours } = useFrameChoices();
+  const isDeviceDark = useMediaQuery("(prefers-color-scheme: dark)", { noSsr: true });
+  const isDark = colours === "device" ? isDeviceDark : colours === "dark";
+  return useMemo(() => createTheme(isDark ? dark : light, { components }), [isDark]);
+}
+
+/** Measures in pixels that the frame of the first response has too. */
+export const barHeight = 48;
+export const [wideMenu, narrowMenu] = [220, 56];
+
+const common: ThemeOptions = {
+  shape: { borderRadius: 8 },
+  typography: {
+    fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
+    body1: { fontSize: 14, lineHeight: 1.5 },
+    body2: { fontSize: 13, lineHeight: 1.5 },
+    subtitle1: { fontSize: 14, fontWeight: 600 },
+    subtitle2: { fontSize: 13, fontWeight: 600 },
+    caption: { fontSize: 12 },
+    h6: { fontSize: 18, fontWeight: 600, lineHeight: 1.4 },
+    button: { fontSize: 14, fontWeight: 500, textTransform: "none" },
+  },
 };
 
-/** Labels for screen readers that MUI lacks: it labels the element around a checkbox instead of the checkbox, and no progress circle. */
-const accessible = {
+const light: ThemeOptions = {
+  ...common,
+  palette: {
+    mode: "light",
+    primary: { main: "#3451c7" },
+    secondary: { main: "#3f3f46" },
+    error: { main: "#c02626" },
+    warning: { main: "#a04a05" },
+    success: { main: "#177245" },
+    info: { main: "#3451c7" },
+    text: { primary: "#18181b", secondary: "#5f5f68" },
+    divider: "#e4e4e7",
+    action: { hover: "#f4f4f5", selected: "#ececf0" },
+    background: { default: "#ffffff", paper: "#ffffff" },
+  },
+};
+
+const dark: ThemeOptions = {
+  ...common,
+  palette: {
+    mode: "dark",
+    primary: { main: "#9db1ff" },
+    secondary: { main: "#d4d4d8" },
+    error: { main: "#ff8f8f" },
+    warning: { main: "#f3b35c" },
+    success: { main: "#5fd39a" },
+    info: { main: "#9db1ff" },
+    text: { primary: "#ededef", secondary: "#a3a3ad" },
+    divider: "#2b2b30",
+    action: { hover: "#1f1f23", selected: "#2a2a2f" },
+    background: { default: "#121214", paper: "#121214" },
+  },
+};
+
+/** Returns the colour of the bar and the menu, which is a little away from that of the page. */
+export function quietColour({ palette }: Theme): string {
+  return palette.mode === "dark" ? "#18181b" : "#f8f8f9";
+}
+
+/** The colour of things that lie over the page. */
+function raised({ palette }: Theme): string {
+  return palette.mode === "dark" ? "#1c1c20" : "#ffffff";
+}
+
+const shadow = "0 8px 24px rgb(0 0 0 / 0.14), 0 2px 6px rgb(0 0 0 / 0.08)";
+
+/** What lies over the page has a border and a soft shadow. */
+const over = ({ theme }: { readonly theme: Theme }) => ({
+  backgroundColor: raised(theme),
+  backgroundImage: "none",
+  border: `1px solid ${theme.palette.divider}`,
+  boxShadow: shadow,
+});
+
+/** Controls that a finger can hit. */
+const onTouch = "@media (pointer: coarse)";
+
+const buttons: ThemeOptions["components"] = {
+  MuiButtonBase: { defaultProps: { disableRipple: true } },
+  MuiButton: {
+    defaultProps: { disableElevation: true },
+    styleOverrides: {
+      root: ({ theme }) => ({
+        minWidth: 0,
+        minHeight: 34,
+        padding: "4px 12px",
+        borderRadius: 6,
+        whiteSpace: "nowrap",
+        [onTouch]: { minHeight: 40 },
+        "& .MuiButton-startIcon": { marginRight: 6, "& > *": { fontSize: 18 } },
+        "&.MuiButton-outlined": { borderColor: strongLine(theme) },
+        "&.MuiButton-colorPrimary:not(.MuiButton-contained)": { color: theme.palette.text.primary },
+        "&.MuiButton-text:hover": { backgroundColor: theme.palette.action.hover },
+      }),
+      sizeSmall: { minHeight: 30, padding: "2px 8px", fontSize: 13 },
+    },
+  },
+  MuiIconButton: {
+    styleOverrides: {
+      root: ({ theme }) => ({ borderRadius: 6, "&:hover": { backgroundColor: theme.palette.action.hover } }),
+    },
+  },
+  MuiToggleButton: { styleOverrides: { root: { padding: "4px 10px", textTransform: "none" } } },
+  MuiTabs: { styleOverrides: { root: { minHeight: 40 } } },
+  MuiTab: { styleOverrides: { root: { minHeight: 40, minWidth: 0, padding: "8px 12px" } } },
+};
+
+/** The border of fields and buttons: with enough contrast to be seen. */
+function strongLine({ palette }: Theme): string {
+  return palette.mode === "dark" ? "#55555e" : "#c5c5cc";
+}
+
+const fields: ThemeOptions["components"] = {
+  MuiTextField: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
+  MuiFormControl: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
+  // A label stands above its field, and not in its border.
+  MuiInputLabel: {
+    defaultProps: { shrink: true },
+    styleOverrides: {
+      root: ({ theme }) => ({
+        position: "static",
+        transform: "none",
+        maxWidth: "none",
+        marginBottom: 4,
+        fontSize: 13,
+        fontWeight: 500,
+        lineHeight: 1.4,
+        whiteSpace: "normal",
+        color: theme.palette.text.primary,
+        "&.Mui-focused": { color: theme.palette.text.primary },
+        "&.Mui-error": { color: theme.palette.error.main },
+      }),
+    },
+  },
+  MuiOutlinedInput: {
+    defaultProps: { notched: false },
+    styleOverrides: {
+      root: ({ theme }) => ({
+        borderRadius: 6,
+        minHeight: 34,
+        "& .MuiOutlinedInput-notchedOutline": {
+          top: 0,
+          borderColor: strongLine(theme),
+          "& legend": { display: "none" },
+        },
+        [onTouch]: { minHeight: 40 },
+      }),
+      input: { padding: "6px 10px" },
+    },
+  },
+  MuiInputBase: {
+    // A phone enlarges the page if the text of a field is smaller than 16 px.
+    styleOverrides: { root: { fontSize: 14, [onTouch]: { fontSize: 16 } } },
+  },
+  MuiFormHelperText: { styleOverrides: { root: { marginLeft: 0, marginRight: 0 } } },
+  MuiInputAdornment: { styleOverrides: { root: { "& .MuiSvgIcon-root": { fontSize: 18 } } } },
+  MuiAutocomplete: {
+    styleOverrides: { inputRoot: { "&.MuiOutlinedInput-root": { paddingTop: 1, paddingBottom: 1 } }, paper: over },
+  },
+  // MUI labels the element around a tick box instead of the tick box.
   MuiCheckbox: {
     defaultProps: {
+      size: "small",
       slotProps: {
         root: { "aria-label": undefined },
         input: (props: object) => ({ "aria-label": (props as { readonly "aria-label"?: string })["aria-label"] }),
       },
     },
   },
-  MuiCircularProgress: { defaultProps: { "aria-label": translate("general.loading") } },
+  MuiRadio: { defaultProps: { size: "small" } },
 };
 
-/** The appearance of components: inputs with a border, a tinted active menu item, and rules for focus, reduced motion and print. */
-const looks: NonNullable<RaThemeOptions["components"]> = {
-  MuiTextField: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
-  MuiFormControl: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
+const surfaces: ThemeOptions["components"] = {
+  MuiPaper: { styleOverrides: { root: { backgroundImage: "none" } } },
   MuiCard: { defaultProps: { variant: "outlined" } },
-  // Small buttons need little padding, because they stand in a row.
-  MuiButton: {
-    defaultProps: { disableElevation: true },
-    styleOverrides: { sizeSmall: { minWidth: 0, padding: "4px 8px" } },
+  MuiPopover: { styleOverrides: { paper: over } },
+  MuiDialog: { styleOverrides: { paper: (props) => ({ ...over(props), borderRadius: 12 }) } },
+  MuiDialogTitle: { styleOverrides: { root: { fontSize: 16, fontWeight: 600, padding: "16px 20px 8px" } } },
+  MuiDialogContent: { styleOverrides: { root: { padding: "8px 20px" } } },
+  MuiDialogActions: { styleOverrides: { root: { padding: "12px 20px 16px" } } },
+  MuiDrawer: {
+    styleOverrides: {
+      paper: ({ theme }) => ({
+        backgroundColor: raised(theme),
+        backgroundImage: "none",
+        border: 0,
+        boxShadow: shadow,
+      }),
+    },
   },
-  MuiDrawer: { styleOverrides: { paper: { backgroundImage: "none" } } },
+  MuiBackdrop: {
+    styleOverrides: { root: { "&:not(.MuiBackdrop-invisible)": { backgroundColor: "rgb(0 0 0 / 0.35)" } } },
+  },
+  MuiMenuItem: { styleOverrides: { root: { minHeight: 34, fontSize: 14, [onTouch]: { minHeight: 44 } } } },
+  MuiListItemIcon: {
+    styleOverrides: { root: { minWidth: 32, color: "inherit", "& .MuiSvgIcon-root": { fontSize: 18 } } },
+  },
+};
+
+const contents: ThemeOptions["components"] = {
   MuiTableCell: {
     styleOverrides: {
-      root: { "&.MuiTableCell-paddingCheckbox": { padding: "0 8px" } },
-      head: ({ theme }: { readonly theme: Theme }) => ({ color: theme.palette.text.secondary, fontWeight: 600 }),
+      root: ({ theme }) => ({
+        padding: "6px 12px",
+        borderColor: theme.palette.divider,
+        fontSize: 14,
+        fontVariantNumeric: "tabular-nums",
+        "&.MuiTableCell-paddingCheckbox": { padding: "0 8px" },
+      }),
+      head: ({ theme }) => ({ color: theme.palette.text.secondary, fontSize: 13, fontWeight: 500 }),
     },
   },
-  // On a phone, notifications appear above the buttons of a form, which are at the bottom of the screen.
-  MuiSnackbar: {
+  MuiChip: {
+    defaultProps: { size: "small" },
+    styleOverrides: { root: { borderRadius: 6, height: 22, fontSize: 12, fontWeight: 500 } },
+  },
+  MuiAlert: {
     styleOverrides: {
-      root: ({ theme }: { readonly theme: Theme }) => ({
-        "&.MuiSnackbar-anchorOriginBottomLeft": { [theme.breakpoints.down("sm")]: { bottom: 80 } },
+      root: { padding: "4px 12px", alignItems: "center" },
+      // Notices are the same calm dark ones in both colours; only their icons differ.
+      filled: ({ theme }) => ({
+        backgroundColor: theme.palette.mode === "dark" ? "#3a3a41" : "#26262b",
+        color: "#ffffff",
+        fontWeight: 400,
+        "&.MuiAlert-filledError": { backgroundColor: "#a51d1d" },
+        "& .MuiAlert-icon": { opacity: 1 },
+        "&.MuiAlert-filledSuccess .MuiAlert-icon": { color: "#6ee7a8" },
+        "&.MuiAlert-filledWarning .MuiAlert-icon": { color: "#fbc26b" },
+        "&.MuiAlert-filledInfo .MuiAlert-icon": { color: "#a9baff" },
       }),
     },
   },
-  RaToolbar: { styleOverrides: { root: { backgroundColor: "transparent" } } },
-  RaMenuItemLink: {
-    styleOverrides: {
-      root: ({ theme }: { readonly theme: Theme }) => ({
-        margin: "1px 8px",
-        borderRadius: 8,
-        paddingLeft: 12,
-        paddingRight: 8,
-        whiteSpace: "normal",
-        "& .MuiListItemIcon-root": { minWidth: 36 },
-        "&.RaMenuItemLink-active": {
-          color: theme.palette.primary.main,
-          backgroundColor: theme.palette.action.selected,
-          fontWeight: 600,
-          "& .MuiListItemIcon-root": { color: theme.palette.primary.main },
-        },
-      }),
-    },
-  },
+  MuiCircularProgress: { defaultProps: { "aria-label": translate("general.loading") } },
+  MuiSkeleton: { defaultProps: { animation: "wave" } },
+};
+
+/** Rules for all elements: focus, keys, reduced motion and print. */
+const baseline: ThemeOptions["components"] = {
   MuiCssBaseline: {
-    styleOverrides: {
+    styleOverrides: ({ palette }) => ({
+      // The scroll bar is always there, so that nothing moves. What is scrolled to is below the bar.
+      html: { overflowY: "scroll", scrollPaddingTop: barHeight + 8, accentColor: palette.primary.main },
       kbd: {
-        padding: "1px 6px",
-        border: "1px solid",
-        borderColor: "color-mix(in srgb, currentColor 35%, transparent)",
+        padding: "0 5px",
+        border: `1px solid ${palette.divider}`,
         borderRadius: 4,
         fontFamily: "inherit",
-        fontSize: "0.8em",
+        fontSize: 12,
+        color: palette.text.secondary,
       },
       // An outline for the element with the focus. Fields show the focus by their border.
-      ":focus-visible:not(input, textarea, [role=combobox], [role=dialog] *[tabindex='-1'])": {
-        outline: "2px solid currentColor",
-        outlineOffset: "-2px",
+      ":focus-visible:not(input:not([type=checkbox]), textarea, [role=combobox], [role=dialog] *[tabindex='-1'])": {
+        outline: `2px solid ${palette.primary.main}`,
+        outlineOffset: "1px",
       },
       "@media (prefers-reduced-motion: reduce)": {
         "*, *::before, *::after": {
@@ -92,45 +310,16 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
           scrollBehavior: "auto !important",
         },
       },
-      "@media print": {
-        ".RaAppBar-appBar, .RaSidebar-root, .MuiButton-root, .MuiPagination-root, .RaList-actions": { display: "none" },
-        "#main-content": { padding: 0 },
-      },
-    },
+      "@media print": { "header, nav, .MuiButton-root": { display: "none" } },
+    }),
   },
 };
 
-export const lightTheme: RaThemeOptions = {
-  ...defaultLightTheme,
-  components: { ...defaultLightTheme.components, ...accessible, ...looks },
-  shape,
-  typography,
-  palette: {
-    mode: "light",
-    primary: { main: "#0b5cad" },
-    secondary: { main: "#1f2937" },
-    warning: { main: "#b45309" },
-    background: { default: "#f6f7f9", paper: "#ffffff" },
-  },
-};
-
-export const darkTheme: RaThemeOptions = {
-  ...defaultDarkTheme,
-  components: { ...defaultDarkTheme.components, ...accessible, ...looks },
-  shape,
-  typography,
-  palette: {
-    mode: "dark",
-    primary: { main: "#7db7f5" },
-    secondary: { main: "#e4e7eb" },
-    error: { main: "#ff8a80" },
-    background: { default: "#15181c", paper: "#1d2126" },
-  },
-};
+const components: ThemeOptions["components"] = { ...buttons, ...fields, ...surfaces, ...contents, ...baseline };
 
 /** Returns whether the window is narrower than a breakpoint of the theme. The default breakpoint is that of phones. */
 export function useIsNarrow(below: "sm" | "md" = "sm"): boolean {
-  return useMediaQuery<Theme>((theme) => theme.breakpoints.down(below));
+  return useMediaQuery<Theme>((theme) => theme.breakpoints.down(below), { noSsr: true });
 }
 
 /** The style of elements that only screen readers read. */

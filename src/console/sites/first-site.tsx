@@ -2,12 +2,11 @@
 
 import { Alert, Button, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
-import { I18nContextProvider } from "react-admin";
 import type { NewSiteResponse, SessionInfo } from "../../admin/api/types.ts";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { PlainPage } from "../shell/plain-page.tsx";
 import { useEdited, useUnsaved } from "../shell/unsaved.ts";
-import { i18nProvider, translate } from "../text/translate.ts";
+import { translate } from "../text/translate.ts";
 import { type NewSiteText, SiteFields, toNewSite } from "./site-form.tsx";
 import { addSite } from "./sites.ts";
 
@@ -22,11 +21,9 @@ export function FirstSite({ session, reload }: FirstSiteProps) {
   if (session.sites !== null)
     return <PlainPage title={translate("app.title")} detail={translate("sites.first_other")} />;
   return (
-    <I18nContextProvider value={i18nProvider}>
-      <PlainPage title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
-        <FirstSiteForm reload={reload} />
-      </PlainPage>
-    </I18nContextProvider>
+    <PlainPage title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
+      <FirstSiteForm reload={reload} />
+    </PlainPage>
   );
 }
 

@@ -3,12 +3,12 @@
 import { Box, TextField, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useNavigate } from "react-router-dom";
 import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { useNotify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
+import { useNavigate } from "../shell/router.tsx";
 import { findLive, findSandboxOf } from "../shell/sandboxes.ts";
 import { useShown } from "../shell/shown.ts";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";

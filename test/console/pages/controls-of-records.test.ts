@@ -65,8 +65,6 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
   await page.keyboard.press("Enter");
   await click("Close menu");
   await click("Open menu");
-  await page.getByRole("button", { name: "Refresh" }).click();
-  await view.settled();
   await click(/Find in all shops/);
   await page.getByLabel("Name, account number, code or ID").fill("Fernhill");
   await page.getByRole("link", { name: /^Fernhill/ }).click();
@@ -85,8 +83,12 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
     await page.getByRole("button", { name: "anna", exact: true }).click();
     await page.getByRole("menuitem", { name: item, exact: true }).click();
   };
-  await menu("Dark colours");
-  await menu("Light colours");
+  for (const colours of ["Dark colours", "Light colours", "Colours of the device"]) {
+    await page.getByRole("button", { name: "anna", exact: true }).click();
+    await page.getByRole("menuitemradio", { name: colours, checked: false }).click();
+    await page.getByRole("menuitemradio", { name: colours, checked: true }).waitFor();
+    await page.keyboard.press("Escape");
+  }
   await menu("Keyboard shortcuts");
   await choose("Close");
   const licences = page.context().waitForEvent("page");

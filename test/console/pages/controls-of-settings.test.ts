@@ -104,6 +104,7 @@ test("a webhook is added, tested, paused, resumed, rewound and removed, shows it
   await press("Deliveries");
   await press("Send a test");
   await said("The receiver responded with 200.");
+  await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
   await press("Pause");
   await card.getByText("Paused", { exact: true }).waitFor();
   expect(await of(local)).toMatchObject({ status: "paused" });

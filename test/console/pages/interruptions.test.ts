@@ -128,13 +128,17 @@ test("every page waits for a server that cannot be reached, and then shows its c
 });
 
 describe("a lost response", () => {
-  /** Lets requests with this method reach the server, and drops their responses. */
-  const lose = (method: string) =>
-    page.route("**/operator/sites/**", async (route) => {
+  /** Lets requests with this method reach the server, and drops their responses. @returns a function that waits for the first lost response */
+  const lose = async (method: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route("**/operator/sites/**", async (route) => {
       if (route.request().method() !== method) return route.fallback();
       await route.fetch();
       await route.abort();
+      resolve();
     });
+    return () => promise;
+  };
   const stopLosing = async () => {
     await page.unroute("**/operator/sites/**");
     await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
@@ -143,8 +147,10 @@ describe("a lost response", () => {
   test("does not create a record twice when it is saved again", async () => {
     await view.show("shop/brands/create");
     await view.field(/^Name/).fill("Lost and found");
-    await lose("POST");
+    const lost = await lose("POST");
     await view.button("Save").click();
+    // The notice alone may belong to an earlier test.
+    await lost();
     await form.notice("cannot be reached").first().waitFor();
     await stopLosing();
     await view.button("Save").click();
@@ -156,8 +162,9 @@ describe("a lost response", () => {
     const id = await form.addBrand("Omega");
     await view.show(`shop/brands/${id}`);
     await view.field(/^Name/).fill("Omega of anna");
-    await lose("PATCH");
+    const lost = await lose("PATCH");
     await view.button("Save").click();
+    await lost();
     await form.notice("cannot be reached").first().waitFor();
     const restart = await server.stopAdmin();
     await restart();

@@ -179,7 +179,7 @@ describe("screen readers", () => {
       ["shop/brands/1", "Alder & Co · shop · Storefront"],
       ["shop/brands/create", "New brand · shop · Storefront"],
       ["shop/keys", "Keys · shop · Storefront"],
-      ["shop/nothing", "Storefront · shop · Storefront"],
+      ["shop/nothing", "There is nothing at this address · shop · Storefront"],
     ];
     for (const [path, title] of titles) {
       await view.show(path);

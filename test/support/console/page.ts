@@ -55,7 +55,7 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
     async follow(item) {
       const isPhone = width < 600;
       if (isPhone) await page.getByRole("button", { name: "Open menu" }).click();
-      await page.getByRole("menuitem", { name: item, exact: true }).click();
+      await page.getByRole("navigation").getByRole("link", { name: item, exact: true }).click();
       await settled();
     },
     async act(row, action) {

@@ -43,7 +43,7 @@ const recorder = `(names) => {
     // Every column of a file can become every field: too many choices.
     if (select && [...select.options].some(({ text }) => text === "not imported")) return "";
     const menu = element.closest("[data-notices], .MuiPopover-root, .MuiPopper-root");
-    const frame = element.closest("header, .skip-nav-button, [class*=RaSidebar], [class*=RaMenu-]");
+    const frame = element.closest("header, nav, [data-skip]");
     // The tables of all resources are alike.
     const title = document.querySelector("#main-content h1")?.innerText.replace(/^(Brands|Order statuses|Locations)$/, "Records");
     if (title) lastTitle = title;

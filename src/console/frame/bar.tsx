@@ -1,0 +1,197 @@
+// The parts of the bar: the choice of the site, and the menu of the operator.
+
+import PersonIcon from "@mui/icons-material/AccountCircleOutlined";
+import CheckIcon from "@mui/icons-material/Check";
+import LicencesIcon from "@mui/icons-material/Description";
+import DevicesIcon from "@mui/icons-material/Devices";
+import KeyboardIcon from "@mui/icons-material/Keyboard";
+import LogoutIcon from "@mui/icons-material/Logout";
+import ScienceIcon from "@mui/icons-material/Science";
+import StorefrontIcon from "@mui/icons-material/Storefront";
+import {
+  Autocomplete,
+  Box,
+  Button,
+  createFilterOptions,
+  Divider,
+  InputAdornment,
+  ListItemIcon,
+  Menu,
+  MenuItem,
+  TextField,
+  Typography,
+} from "@mui/material";
+import { useState } from "react";
+import type { SiteInfo } from "../../admin/api/types.ts";
+import { reloadWithoutAddress, signOut } from "../session/session.ts";
+import { openPanel } from "../shell/panel.ts";
+import { useNavigate } from "../shell/router.tsx";
+import { useDeclared, useSession, useSiteInfo } from "../shell/site-context.ts";
+import { chooseFrame, useFrameChoices } from "../shell/theme.ts";
+import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
+import { translate } from "../text/translate.ts";
+
+/** Maximum number of sites in the list. Typing finds all others. */
+const maxOffered = 50;
+
+const filterSites = createFilterOptions<SiteInfo>({
+  limit: maxOffered,
+  stringify: ({ name, hostnames }) => [name, ...hostnames].join(" "),
+});
+
+/** Chooses the site to show, by name or hostname. */
+export function SiteChoice() {
+  const site = useSiteInfo();
+  const { sites } = useDeclared();
+  const navigate = useNavigate();
+  return (
+    <Autocomplete
+      size="small"
+      disableClearable
+      autoHighlight
+      openOnFocus
+      options={sites.filter(isComplete)}
+      value={site}
+      filterOptions={filterSites}
+      getOptionLabel={({ name }) => name}
+      getOptionKey={({ id }) => id}
+      isOptionEqualToValue={(one, other) => one.id === other.id}
+      noOptionsText={translate("app.no_such_site")}
+      renderOption={({ key, ...properties }, one) => (
+        <li key={key} {...properties}>
+          {one.name}
+          {one.sandboxOf !== null && <ScienceIcon fontSize="small" color="info" sx={{ ml: "auto", pl: 0.5 }} />}
+        </li>
+      )}
+      onChange={(_event, { name }) => navigate(`/${name}`)}
+      sx={siteChoiceStyle}
+      slotProps={{ popper: { placement: "bottom-start", sx: { minWidth: 220 } } }}
+      renderInput={(parameters) => (
+        <TextField
+          {...parameters}
+          margin="none"
+          hiddenLabel
+          slotProps={{
+            ...parameters.slotProps,
+            input: { ...parameters.slotProps?.input, startAdornment: <SiteIcon site={site} /> },
+            htmlInput: { ...parameters.slotProps?.htmlInput, "aria-label": translate("app.site") },
+          }}
+          onFocus={({ target }) => (target as HTMLInputElement).select()}
+        />
+      )}
+    />
+  );
+}
+
+/** A field whose border is seen only while it is used. */
+const siteChoiceStyle = {
+  width: { xs: 190, sm: 220 },
+  flexShrink: 1,
+  "& .MuiInputBase-input": { fontWeight: 600 },
+  "& .MuiOutlinedInput-root:not(.Mui-focused, :hover) .MuiOutlinedInput-notchedOutline": {
+    borderColor: "transparent",
+  },
+};
+
+/** Leaves out the copies that are still being made for a sandbox. */
+function isComplete({ importing, sandboxOf }: SiteInfo): boolean {
+  return importing === null || sandboxOf === null;
+}
+
+/** Another icon for a sandbox, because a phone does not show the end of its name. */
+function SiteIcon({ site: { sandboxOf } }: { readonly site: SiteInfo }) {
+  return (
+    <InputAdornment position="start" sx={{ ml: 0.5, mr: 0 }}>
+      {sandboxOf === null ? <StorefrontIcon /> : <ScienceIcon color="info" />}
+    </InputAdornment>
+  );
+}
+
+/** The menu with the name of the operator: colours, shortcuts, licences, and signing out. */
+export function UserMenu() {
+  const { operator } = useSession();
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const close = () => setAnchor(null);
+  const choose = (act: () => void) => () => {
+    close();
+    act();
+  };
+  return (
+    <>
+      <Button
+        aria-label={operator}
+        aria-haspopup="menu"
+        aria-expanded={anchor !== null}
+        onClick={({ currentTarget }) => setAnchor(currentTarget)}
+        sx={{ px: 0.75, flexShrink: 0 }}
+      >
+        <PersonIcon sx={{ fontSize: 22 }} />
+        <Box component="span" sx={nameStyle}>
+          {operator}
+        </Box>
+      </Button>
+      <Menu open={anchor !== null} anchorEl={anchor} onClose={close}>
+        <Typography component="li" role="presentation" variant="body2" color="textSecondary" sx={{ px: 2, py: 0.75 }}>
+          {translate("session.signed_in_as", { name: operator })}
+        </Typography>
+        <Divider />
+        {colourEntries(useFrameChoices().colours)}
+        <Divider />
+        <MenuItem onClick={choose(() => openPanel("shortcuts"))}>
+          <ListItemIcon>
+            <KeyboardIcon />
+          </ListItemIcon>
+          {translate("shortcuts.title")}
+        </MenuItem>
+        <MenuItem component="a" href="/console.js.LICENSE.txt" target="_blank" rel="noopener" onClick={close}>
+          <ListItemIcon>
+            <LicencesIcon />
+          </ListItemIcon>
+          {translate("session.licences")}
+        </MenuItem>
+        <Divider />
+        <MenuItem onClick={choose(() => askBeforeLoss(() => void signOutAndReload(false)))}>
+          <ListItemIcon>
+            <LogoutIcon />
+          </ListItemIcon>
+          {translate("session.sign_out")}
+        </MenuItem>
+        <MenuItem onClick={choose(() => askBeforeLoss(() => void signOutAndReload(true)))}>
+          <ListItemIcon>
+            <DevicesIcon />
+          </ListItemIcon>
+          {translate("session.sign_out_everywhere")}
+        </MenuItem>
+      </Menu>
+    </>
+  );
+}
+
+const nameStyle = {
+  display: { xs: "none", md: "inline" },
+  ml: 0.75,
+  maxWidth: 160,
+  overflow: "hidden",
+  textOverflow: "ellipsis",
+};
+
+/** The choices of colours, as a list because a menu needs its entries as direct children. The menu stays open, to see the result. */
+function colourEntries(present: string) {
+  return (["device", "light", "dark"] as const).map((colours) => (
+    <MenuItem
+      key={colours}
+      role="menuitemradio"
+      aria-checked={present === colours}
+      onClick={() => chooseFrame({ colours })}
+    >
+      <ListItemIcon>{present === colours && <CheckIcon />}</ListItemIcon>
+      {translate(`app.colours_${colours}`)}
+    </MenuItem>
+  ));
+}
+
+async function signOutAndReload(everywhere: boolean) {
+  markAllSaved();
+  await signOut(everywhere).catch(() => {});
+  reloadWithoutAddress();
+}
