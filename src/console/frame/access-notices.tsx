@@ -1,5 +1,5 @@
-// What stands over or instead of a page: the server cannot be reached, the session has ended, changes would be lost, the page has a fault, or nothing
-// is at its address.
+// The messages over a page or instead of it: the server cannot be reached, the session has ended, changes would be lost, the page has a fault, or
+// there is nothing at its address.
 
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Stack, Typography } from "@mui/material";
 import { type ReactNode, useEffect, useState } from "react";
@@ -86,7 +86,7 @@ export function UnsavedGuard() {
   );
 }
 
-/** The page instead of one that has a fault of our own program. */
+/** The message instead of a page with a fault of our own program. */
 export function PageFault({ fault }: { readonly fault: Error }) {
   return (
     <Message title={translate("app.broken")} detail={translate("app.broken_detail", { fault: fault.message })}>

@@ -29,7 +29,7 @@ function numberOfEntry(): number | undefined {
 }
 
 /** Where to go: a path, with or without a query; or only a query, for the present path. */
-export type Destination = string | { readonly search: string };
+type Destination = string | { readonly search: string };
 
 interface NavigateOptions {
   /** Whether the back button skips the present address. */
@@ -99,7 +99,7 @@ function show(next: Place): void {
   if (isOther) window.scrollTo(0, 0);
 }
 
-/** Whether the next change of the address only takes back one that has to wait for the operator. */
+/** Whether the next change of the address only takes back another one, for which the operator is asked first. */
 let isTakingBack = false;
 
 // The back button of the browser, and addresses that a person types or that other links contain. These have no number yet.

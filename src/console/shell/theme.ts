@@ -1,5 +1,4 @@
-// The appearance of the console: its colours, the shape of components, and how narrow the window is. `frame.html` of the first response
-// (src/admin/console-page.ts) has the same colours and measures.
+// The appearance of the console: its colours, the shape of components, and how narrow the window is.
 
 import { createTheme, type Theme, type ThemeOptions, useMediaQuery } from "@mui/material";
 import { useMemo } from "react";
@@ -7,9 +6,9 @@ import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { translate } from "../text/translate.ts";
 
 /** The colours of the page: those of the device, or light or dark ones. */
-export type Colours = "device" | "light" | "dark";
+type Colours = "device" | "light" | "dark";
 
-/** What the browser keeps for the frame of all pages. The server reads it too, so that the first response already looks like that. */
+/** The choices that the browser keeps for the frame of all pages. The server reads it too, so that the first response already looks like that. */
 interface FrameChoices {
   readonly colours: Colours;
   /** Whether the menu shows only icons. */
@@ -112,7 +111,7 @@ function raised({ palette }: Theme): string {
 
 const shadow = "0 8px 24px rgb(0 0 0 / 0.14), 0 2px 6px rgb(0 0 0 / 0.08)";
 
-/** What lies over the page has a border and a soft shadow. */
+/** Menus and dialogs over the page have a border and a soft shadow. */
 const over = ({ theme }: { readonly theme: Theme }) => ({
   backgroundColor: raised(theme),
   backgroundImage: "none",
@@ -286,7 +285,7 @@ const contents: ThemeOptions["components"] = {
 const baseline: ThemeOptions["components"] = {
   MuiCssBaseline: {
     styleOverrides: ({ palette }) => ({
-      // The scroll bar is always there, so that nothing moves. What is scrolled to is below the bar.
+      // The scroll bar is always there, so that nothing moves. A link scrolls its target below the bar.
       html: { overflowY: "scroll", scrollPaddingTop: barHeight + 8, accentColor: palette.primary.main },
       kbd: {
         padding: "0 5px",

@@ -1,4 +1,4 @@
-// Tracks the forms with changes that were not saved, and the action that waits until the operator agrees to lose them. unsaved-guard.tsx asks.
+// Tracks the forms with changes that were not saved, and the action that waits until the operator agrees to lose them. frame/access-notices.tsx asks.
 
 import { useCallback, useLayoutEffect, useState } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";

@@ -222,6 +222,7 @@ test("an operator who signs out in one tab is asked to sign in in the other tab,
   await other.locator("#main-content").waitFor();
   await other.close();
   await page.evaluate("dispatchEvent(new Event('focus'))");
+  await page.getByText("Your session has ended").waitFor({ state: "hidden" });
   await form.saved("Created");
   expect(await numberOf("In two tabs")).toBe(1);
 });
