@@ -99,7 +99,7 @@ function show(next: Place): void {
   if (isOther) window.scrollTo(0, 0);
 }
 
-/** Whether the next change of the address only takes back another one, for which the operator is asked first. */
+/** Whether the next `popstate` belongs to `takeBack`. */
 let isTakingBack = false;
 
 // The back button of the browser, and addresses that a person types or that other links contain. These have no number yet.
