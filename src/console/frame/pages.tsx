@@ -58,7 +58,7 @@ export function pagesOf(session: Access): readonly (readonly SitePage[])[] {
   return groups.map((pages) => pages.filter((page) => mayOpen(page, session))).filter(({ length }) => length > 0);
 }
 
-/** Returns the page with this name; undefined if there is none. If the operator may not open it, it says who may. */
+/** Returns the page with this name, or undefined. If the operator may not open it, it says who may. */
 export function pageNamed(wanted: string, session: Access): ReactElement | undefined {
   const page = groups.flat().find(({ name }) => name === wanted);
   if (!page) return undefined;
