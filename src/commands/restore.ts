@@ -67,6 +67,7 @@ const maxLines = 100;
 /** How a sentence about a restriction that stays ends: "the key sfk_12345678 stays revoked". */
 const stayingEnds: Record<Restriction["change"], string> = {
   revoked: "stays revoked",
+  changed: "keeps the URL that it was given since the backup",
   narrowed: "keeps the narrower rights that it has had since the backup",
   rotated: "stays rotated: what replaced it since the backup is valid",
   removed: "stays removed",
@@ -77,6 +78,7 @@ const stayingEnds: Record<Restriction["change"], string> = {
 /** How a sentence about a restriction that the restore has ended ends: "the key sfk_12345678 is valid again: it was revoked since the backup". */
 const revivedEnds: Record<Restriction["change"], string> = {
   revoked: "is valid again: it was revoked since the backup",
+  changed: "delivers to this URL again: its URL was changed since the backup",
   narrowed: "has its wider rights again",
   rotated: "is valid again: it was rotated since the backup",
   removed: "is there again: it was removed since the backup",

@@ -2,19 +2,22 @@
 
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
-import type { DeliveryAttempt } from "../model/webhooks.ts";
+import type { DeliveryAttempt, DeliveryExchange, ExchangedMessage, KeptAttempt } from "../model/webhooks.ts";
 import { getSite } from "../operator/sites/sites.ts";
 import { createWebhook } from "../operator/webhooks/webhook-creation.ts";
 import {
+  getDeliveryExchange,
   getWebhook,
   type ListedWebhook,
   listDeliveryAttempts,
   listWebhooks,
 } from "../operator/webhooks/webhook-list.ts";
 import {
+  changeWebhookUrl,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
+  retryWebhook,
   rewindWebhook,
   rotateWebhook,
   testWebhook,
@@ -43,8 +46,9 @@ interface AddOptions extends SiteOptions, AllowOptions {
 
 export function webhookCommand(): Command {
   const webhook = new Command("webhook").description("manage webhooks: URLs to which the changes of a site are sent");
-  const first = [addCommand(), listCommand(), testCommand(), deliveriesCommand(), pauseCommand(), resumeCommand()];
-  for (const command of [...first, rewindCommand(), rotateCommand(), removeCommand()]) webhook.addCommand(command);
+  const first = [addCommand(), changeCommand(), listCommand(), testCommand(), deliveriesCommand(), retryCommand()];
+  const others = [pauseCommand(), resumeCommand(), rewindCommand(), rotateCommand(), removeCommand()];
+  for (const command of [...first, ...others]) webhook.addCommand(command);
   return webhook;
 }
 
@@ -69,6 +73,32 @@ function addCommand(): Command {
       printMessage(`added webhook ${webhook.ID}; save its secret now: it cannot be shown again`);
       printResult(options, { ...toWebhookJson(webhook), secret }, [secret]);
     });
+}
+
+function changeCommand(): Command {
+  return withAllowOption(
+    withWebhook("change", "send the changes to another URL; the webhook keeps its secret and cursor"),
+  )
+    .argument("<url>", "URL of the receiver: https, or http on this machine")
+    .action(async (id: number, url: string, options: AllowOptions) => {
+      const policy = policyOf(options);
+      const { webhook, isResolved } = await withEngine(options, (engine) =>
+        changeWebhookUrl(engine, id, url, policy, Date.now()),
+      );
+      if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
+      printResult(options, toWebhookJson(webhook), []);
+      printMessage(`webhook ${id} delivers to ${webhook.URL}`);
+    });
+}
+
+function retryCommand(): Command {
+  return withWebhook("retry", "deliver to a failing receiver now, and not only at the time of the next attempt").action(
+    async (id: number, options: CommonOptions) => {
+      const webhook = await withEngine(options, (engine) => retryWebhook(engine, id, Date.now()));
+      printResult(options, toWebhookJson(webhook), []);
+      printMessage(`a server delivers webhook ${id} within a few seconds: see \`webhook deliveries ${id}\``);
+    },
+  );
 }
 
 function listCommand(): Command {
@@ -141,14 +171,20 @@ function rewindCommand(): Command {
 }
 
 function deliveriesCommand(): Command {
-  return withWebhook("deliveries", "list the last 100 attempts, the latest first").action(
-    async (id: number, options: CommonOptions) => {
-      const attempts = await withEngine(options, async (engine) =>
-        listDeliveryAttempts(engine, await getWebhook(engine, id)),
-      );
-      printResult(options, attempts.map(toAttemptJson), toAttemptTable(attempts));
-    },
-  );
+  return withWebhook("deliveries", "list the last 100 attempts, the latest first")
+    .option("--attempt <number>", "show the request and the response of one of the last 20 attempts", parseId)
+    .action(async (id: number, options: CommonOptions & { attempt?: number }) => {
+      const { attempt } = options;
+      await withEngine(options, async (engine) => {
+        const webhook = await getWebhook(engine, id);
+        if (attempt !== undefined) {
+          const exchange = await getDeliveryExchange(engine, webhook, attempt);
+          return printResult(options, exchange, toExchangeLines(exchange));
+        }
+        const attempts = await listDeliveryAttempts(engine, webhook);
+        printResult(options, attempts.map(toAttemptJson), toAttemptTable(attempts));
+      });
+    });
 }
 
 function removeCommand(): Command {
@@ -214,9 +250,30 @@ function toAttemptJson({ at, ...attempt }: DeliveryAttempt) {
   return { at: new Date(at).toISOString(), ...attempt };
 }
 
-function toAttemptTable(attempts: readonly DeliveryAttempt[]): string[] {
-  const rows = attempts
-    .map(toAttemptJson)
-    .map(({ at, status, milliseconds, fault }) => [at, `${status ?? "none"}`, `${milliseconds}`, fault ?? ""]);
-  return toTable(["AT (UTC)", "STATUS", "MILLISECONDS", "FAULT"], rows);
+function toAttemptTable(attempts: readonly KeptAttempt[]): string[] {
+  const rows = attempts.map(({ number, at, status, milliseconds, fault }) => [
+    `${number}`,
+    new Date(at).toISOString(),
+    `${status ?? "none"}`,
+    `${milliseconds}`,
+    fault ?? "",
+  ]);
+  return toTable(["ATTEMPT", "AT (UTC)", "STATUS", "MILLISECONDS", "FAULT"], rows);
+}
+
+function toExchangeLines({ url, request, response }: DeliveryExchange): string[] {
+  return [
+    `POST ${url}`,
+    ...toMessageLines(request),
+    "",
+    response ? "The response:" : "There was no response.",
+    ...(response ? toMessageLines(response) : []),
+  ];
+}
+
+/** Returns the lines of a message: its header fields and its body, as far as they are kept. */
+function toMessageLines({ headers, body, isText, bytes }: ExchangedMessage): string[] {
+  const isCut = Buffer.byteLength(body) < bytes;
+  const size = `(${bytes} bytes${isCut ? ", cut" : ""}${isText ? "" : "; they are not text, shown as hexadecimal digits"})`;
+  return [...headers.map(([name, value]) => `${name}: ${value}`), "", ...body.split("\n"), size];
 }

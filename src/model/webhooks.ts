@@ -34,7 +34,7 @@ export interface WebhookState extends WebhookRef {
   readonly holder: string | null;
   /** The time at which the lease ends, on the clock of the database. */
   readonly leaseUntil: number;
-  /** The number of times that an operator resumed the webhook. */
+  /** The number of times that an operator resumed the webhook, or changed its URL. */
   readonly resumes: number;
   /** The cursor after the last event that was delivered; null before the first event, and if an older program version delivered it. */
   readonly since: string | null;
@@ -85,8 +85,35 @@ export interface DeliveryAttempt {
   readonly fault: string | null;
 }
 
-/** Maximum attempts that are kept for each webhook. */
+/** An attempt that is kept. The attempts of a webhook are numbered from 1. */
+export interface KeptAttempt extends DeliveryAttempt {
+  readonly number: number;
+}
+
+/** A request to a receiver, or its response, without secrets. */
+export interface ExchangedMessage {
+  /** Names and values, in order; at most 8 KiB. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The first 8 KiB of the body; if it is not text, its first 512 bytes as hexadecimal digits. */
+  readonly body: string;
+  readonly isText: boolean;
+  /** The length of the whole body in bytes, of a response as far as it was read. */
+  readonly bytes: number;
+}
+
+/** The request of an attempt, and its response. */
+export interface DeliveryExchange {
+  readonly url: string;
+  readonly request: ExchangedMessage;
+  /** Null if there was none. */
+  readonly response: ExchangedMessage | null;
+}
+
+/** Maximum attempts that are kept for each webhook, and maximum attempts of which the exchange is kept. */
 export const maxWebhookAttempts = 100;
+export const maxWebhookExchanges = 20;
+/** Maximum bytes that an exchange has of the header fields, and of the body, of each message. */
+export const maxExchangedBytes = 8192;
 
 /** Part of `Engine`, with the same errors. */
 export interface WebhookStore {
@@ -118,11 +145,14 @@ export interface WebhookStore {
   /** Reads the secrets of a webhook, the present secret first. The older secret may have ended. */
   readWebhookSecrets(key: WebhookRef): Promise<readonly WebhookSecret[]>;
 
-  /** Stores an attempt of a webhook that has a state, and deletes all but the last 100. */
-  addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt): Promise<void>;
+  /** Stores an attempt of a webhook that has a state, and deletes all but the last 100, and all but the last 20 exchanges. */
+  addWebhookAttempt(key: WebhookRef, attempt: DeliveryAttempt, exchange?: DeliveryExchange): Promise<void>;
 
-  /** Reads the attempts that are kept, the latest first. */
-  readWebhookAttempts(key: WebhookRef): Promise<readonly DeliveryAttempt[]>;
+  /** Reads the attempts that are kept, the latest first. @param limit maximum number of attempts; by default, all */
+  readWebhookAttempts(key: WebhookRef, limit?: number): Promise<readonly KeptAttempt[]>;
+
+  /** Reads the exchange of an attempt; undefined if it is not kept. */
+  readWebhookExchange(key: WebhookRef, number: number): Promise<DeliveryExchange | undefined>;
 }
 
 /** The prefix of a secret (Standard Webhooks 1.0). */

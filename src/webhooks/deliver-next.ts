@@ -19,6 +19,8 @@ export interface DeliveryDependencies extends AttemptDependencies {
   readonly index: SystemSiteIndex;
   /** Catches up the index with the system site. */
   readonly catchUpIndex: () => Promise<unknown>;
+  /** Returns how often an operator had resumed a webhook, or changed its URL, as of the last scan; undefined for an unknown webhook. */
+  readonly knownResumes: (webhook: number) => number | undefined;
   /** The resources by name. */
   readonly resources: ReadonlyMap<string, Resource>;
   /** Identifies this process. */
@@ -36,13 +38,16 @@ export async function deliverNext(
   dependencies: DeliveryDependencies,
   stop: AbortSignal,
 ): Promise<NextDelivery> {
-  const { index, catchUpIndex, engine, clock } = dependencies;
+  const { index, catchUpIndex, knownResumes, engine, clock } = dependencies;
   await catchUpIndex();
   const webhook = index.findActive(id);
   if (!webhook) return releaseLease(leaseRef, "later");
   const lease = await acquireOrRenewLease(webhook, leaseRef, dependencies);
   if (!lease) return "later";
   const { state } = lease;
+  // An operator has resumed the webhook, or changed its URL, perhaps after the index was read above.
+  if (state.resumes !== knownResumes(id)) await catchUpIndex();
+  if (index.findActive(id)?.url !== webhook.url) return releaseChangedLease(leaseRef);
   if (state.home !== (await engine.readDatabaseId()) || isBackingOff(state, clock.now()))
     return releaseLease(leaseRef, "later");
   // Yield: the leases of many webhooks are acquired together, and reading an event takes one or two milliseconds.

@@ -4,11 +4,18 @@ import { yieldToEventLoop } from "../lib/yielding.ts";
 import { versionOf } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { systemSite } from "../model/system-site.ts";
-import type { DeliveryAttempt, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
+import type {
+  DeliveryAttempt,
+  DeliveryExchange,
+  WebhookSecret,
+  WebhookState,
+  WebhookStore,
+} from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import { toInstant } from "../system/system-changes.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
 import type { Clock } from "./clock.ts";
+import { toExchange } from "./exchange.ts";
 import type { LastSent } from "./last-sent.ts";
 import { type LeaseRef, type NextDelivery, releaseChangedLease, releaseLease, type WebhookLease } from "./lease.ts";
 import { decideAfterFailure, updateAfterSuccess } from "./retry-policy.ts";
@@ -66,7 +73,8 @@ export async function attemptDelivery(
     return stop.aborted ? releaseLease(leaseRef, "done") : releaseChangedLease(leaseRef);
   const { received, milliseconds } = sent;
   const { status, fault } = received;
-  const savingAttempt = saveAttempt(engine, webhook, { at, status, milliseconds, fault });
+  const exchange = toExchange(delivery, received.message);
+  const savingAttempt = saveAttempt(engine, webhook, { at, status, milliseconds, fault }, exchange);
   const result = await saveResponse(received, { event, hasMore }, webhook, leaseRef, dependencies);
   await savingAttempt;
   return result;
@@ -188,6 +196,11 @@ async function changePause(
 }
 
 /** Saves an attempt for `webhook deliveries`. If that fails, only this entry is missing: nothing depends on it. */
-async function saveAttempt(engine: RunnerEngine, webhook: ServedWebhook, made: DeliveryAttempt): Promise<void> {
-  await engine.addWebhookAttempt(webhook, made).catch(() => {});
+async function saveAttempt(
+  engine: RunnerEngine,
+  webhook: ServedWebhook,
+  made: DeliveryAttempt,
+  exchange: DeliveryExchange,
+): Promise<void> {
+  await engine.addWebhookAttempt(webhook, made, exchange).catch(() => {});
 }

@@ -42,7 +42,7 @@ const debouncePerWebhookMs = 20;
 /** Calls `onChange` after each change of the site, until the returned function is called. */
 type SubscribeToSite = (site: number, head: Head, onChange: () => void) => () => void;
 
-interface RunnerDependencies extends Omit<DeliveryDependencies, "lastSent"> {
+interface RunnerDependencies extends Omit<DeliveryDependencies, "lastSent" | "knownResumes"> {
   readonly subscribeToSite: SubscribeToSite;
   readonly log: Pick<Logger, "warn">;
 }
@@ -72,6 +72,7 @@ export class WebhookRunner {
     this.#dependencies = {
       ...dependencies,
       lastSent: this.#lastSent,
+      knownResumes: (webhook) => this.#knownWebhooks.get(webhook)?.state.resumes,
       onAttempt: (outcome, webhook, milliseconds) => {
         this.#trackDuration(webhook, milliseconds);
         onAttempt(outcome, webhook, milliseconds);

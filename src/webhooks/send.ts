@@ -5,6 +5,7 @@ import { type RequestOptions, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { systemErrorCode } from "../lib/errors-for-log.ts";
 import { ProblemError } from "../model/errors.ts";
+import { maxExchangedBytes } from "../model/webhooks.ts";
 import { type AddressPolicy, type ResolvedUrl, resolveAllowedUrl } from "./address-policy.ts";
 import { rejectOnAbort } from "./name-resolver.ts";
 
@@ -16,6 +17,18 @@ export interface DeliveryResponse {
   readonly retryAfter: string | undefined;
   /** The failure, in one line; null for a status of 2xx. The receiver cannot choose any part of this text. */
   readonly fault: string | null;
+  /** The response as the receiver sent it; undefined without one. */
+  readonly message?: ResponseMessage | undefined;
+}
+
+/** A response as a receiver sent it. */
+export interface ResponseMessage {
+  /** Names and values of the header fields in turn, one character per byte. */
+  readonly rawHeaders: readonly string[];
+  /** The beginning of the body: 8 KiB, or the whole body. */
+  readonly body: Buffer;
+  /** Bytes of the body that were read. */
+  readonly bytes: number;
 }
 
 /** A request to a receiver. */
@@ -34,7 +47,7 @@ interface SendOptions extends AddressPolicy {
 
 /** Maximum milliseconds of an attempt (contract section 12). */
 const sendTimeoutMs = 15_000;
-/** Maximum bytes of a response that are read: of the header section (as for requests to us), and of the body, which is discarded. */
+/** Maximum bytes of a response that are read: of the header section (as for requests to us), and of the body. */
 const maxHeaderSize = 16_384;
 const maxBodyBytesRead = 65_536;
 
@@ -64,10 +77,11 @@ function post(
 ): Promise<DeliveryResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<DeliveryResponse>();
   let response: IncomingMessage | undefined;
+  const content = new ReadBody();
   // Once a response has begun, its status counts, even if its body fails.
   const end = (error: unknown) => {
     request.destroy();
-    if (response) resolve(toReceived(response));
+    if (response) resolve({ ...toReceived(response), message: content.toMessage(response) });
     else reject(error);
   };
   const request = open(destination, {
@@ -81,7 +95,7 @@ function post(
   const onResponse = (received: IncomingMessage) => {
     response = received;
     if (received.statusCode === 101) end(undefined);
-    else discardBody(received, () => end(undefined));
+    else content.read(received, () => end(undefined));
   };
   request.on("response", onResponse).on("upgrade", onResponse).on("error", end);
   request.on("close", () => end(Object.assign(new Error("closed"), { code: "ECONNRESET" })));
@@ -100,14 +114,26 @@ function open({ url, host, addresses }: ResolvedUrl, options: RequestOptions): C
   return request({ ...options, host, port, path: pathname + search, lookup, agent: false });
 }
 
-/** Reads a body and discards it, so that the receiver can finish. Calls `onEnd` at its end, or when it is longer than the maximum. */
-function discardBody(response: IncomingMessage, onEnd: () => void): void {
-  let bytes = 0;
-  response.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > maxBodyBytesRead) onEnd();
-  });
-  response.on("end", onEnd).on("error", onEnd).on("close", onEnd);
+/** The body of a response: reads it, so that the receiver can finish, and keeps its beginning. */
+class ReadBody {
+  readonly #kept: Buffer[] = [];
+  #bytes = 0;
+
+  /** Reads the body. Calls `onEnd` at its end, or when it is longer than the maximum. */
+  read(response: IncomingMessage, onEnd: () => void): void {
+    response.on("data", (chunk: Buffer) => {
+      // Copy the part, because a part of a chunk keeps the whole chunk in memory.
+      if (this.#bytes < maxExchangedBytes)
+        this.#kept.push(Buffer.from(chunk.subarray(0, maxExchangedBytes - this.#bytes)));
+      this.#bytes += chunk.length;
+      if (this.#bytes > maxBodyBytesRead) onEnd();
+    });
+    response.on("end", onEnd).on("error", onEnd).on("close", onEnd);
+  }
+
+  toMessage({ rawHeaders }: IncomingMessage): ResponseMessage {
+    return { rawHeaders, body: Buffer.concat(this.#kept), bytes: this.#bytes };
+  }
 }
 
 function toReceived({ statusCode = 0, headers }: IncomingMessage): DeliveryResponse {

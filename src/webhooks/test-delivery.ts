@@ -6,6 +6,7 @@ import { ProblemError } from "../model/errors.ts";
 import type { DeliveryAttempt, WebhookRef, WebhookStore } from "../model/webhooks.ts";
 import { toDeliveryPolicy } from "./address-policy.ts";
 import { toDelivery, validSecrets } from "./delivery-attempt.ts";
+import { toExchange } from "./exchange.ts";
 import { send } from "./send.ts";
 import { testEvent } from "./webhook-event.ts";
 
@@ -32,12 +33,9 @@ export async function deliverTest(
   const secrets = validSecrets(await engine.readWebhookSecrets(webhook), at);
   const event = testEvent(state, webhook.siteName, randomText(8), at);
   const startedAt = performance.now();
-  const { status, fault } = await send(
-    toDelivery(webhook.url, event, at, secrets),
-    toDeliveryPolicy(allow),
-    new AbortController().signal,
-  );
+  const delivery = toDelivery(webhook.url, event, at, secrets);
+  const { status, fault, message } = await send(delivery, toDeliveryPolicy(allow), new AbortController().signal);
   const attempt = { at, status, milliseconds: Math.round(performance.now() - startedAt), fault };
-  await engine.addWebhookAttempt(webhook, attempt);
+  await engine.addWebhookAttempt(webhook, attempt, toExchange(delivery, message));
   return attempt;
 }

@@ -64,7 +64,28 @@ describe("webhooks", () => {
     });
     const attempts = JSON.parse(await mustRun("deliveries", "1", "--json"));
     expect(attempts.map(({ status }: { status: number | null }) => status)).toEqual([null, 500, 200]);
-    expect(await mustRun("deliveries", "1")).toMatch(/^AT \(UTC\) +STATUS +MILLISECONDS +FAULT\n\S+Z +none +\d+ +\S/);
+    expect(await mustRun("deliveries", "1")).toMatch(
+      /^ATTEMPT +AT \(UTC\) +STATUS +MILLISECONDS +FAULT\n3 +\S+Z +none +\d+ +\S/,
+    );
+  });
+
+  test("change sends to another URL, retry needs a failure, and deliveries shows the request and the response of an attempt", async () => {
+    const secret = (await add()).trim();
+    const elsewhere = receiver.url.replace("hooks", "elsewhere");
+    const changed = await run("change", "1", elsewhere);
+    expect(changed).toMatchObject({ code: 0, stdout: "", stderr: `webhook 1 delivers to ${elsewhere}\n` });
+    expect((await list())[0]).toMatchObject({ URL: elsewhere, Behind: 0 });
+    expect(await run("retry", "1")).toMatchObject({ code: 1, stderr: expect.stringContaining("has not failed") });
+    await mustRun("test", "1");
+    const shown = await mustRun("deliveries", "1", "--attempt", "1");
+    expect(shown).toMatch(
+      /^POST http:\S+elsewhere\ncontent-type: application\/json\n[\s\S]*storefront\.test[\s\S]*The response:\n/,
+    );
+    expect(shown).not.toContain(secret);
+    expect(JSON.parse(await mustRun("deliveries", "1", "--attempt", "1", "--json"))).toMatchObject({ url: elsewhere });
+    expect(await run("deliveries", "1", "--attempt", "9")).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining("attempt 9 are not kept") },
+    });
   });
 
   test("after a rotation, events are signed with both secrets; after two rotations, not with the first", async () => {

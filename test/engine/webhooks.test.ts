@@ -135,10 +135,30 @@ describe.each(engineKinds)("on $name", (kind) => {
     await Promise.all([0, 1, 2].map((i) => (i % 2 ? engine : other).addWebhookAttempt(state, attempt(200))));
     const kept = await other.readWebhookAttempts(state);
     expect(kept).toHaveLength(maxWebhookAttempts);
-    expect(kept[3]).toEqual(attempt(maxWebhookAttempts + 3));
-    expect(kept.at(-1)).toEqual(attempt(7));
+    expect(kept[3]).toEqual({ number: maxWebhookAttempts + 3, ...attempt(maxWebhookAttempts + 3) });
+    expect(kept.at(-1)).toEqual({ number: 7, ...attempt(7) });
     await engine.addWebhookAttempt({ site: 7, webhook: 999 }, attempt(1));
     expect(await engine.readWebhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
+  });
+
+  test("the requests and responses of the last 20 attempts are kept, with any characters", async () => {
+    const state = await put();
+    const message = { headers: [["a", "\u0000ÿ"]] as const, body: "\u0000\ud800 ü 𝄞", isText: true, bytes: 9 };
+    const exchange = { url: "https://erp.example/", request: message, response: null };
+    const attempt = { at: 1, status: null, milliseconds: 1, fault: "no" };
+    await engine.addWebhookAttempt(state, attempt);
+    for (let number = 2; number <= 22; number++)
+      await engine.addWebhookAttempt(state, attempt, { ...exchange, url: `${exchange.url}${number}` });
+    const kept = async (number: number) => (await other.readWebhookExchange(state, number))?.url;
+    expect(await other.readWebhookExchange(state, 22)).toEqual({ ...exchange, url: "https://erp.example/22" });
+    expect([await kept(1), await kept(2), await kept(3), await kept(23)]).toEqual([
+      undefined,
+      undefined,
+      "https://erp.example/3",
+      undefined,
+    ]);
+    expect((await other.readWebhookAttempts(state, 2)).map(({ number }) => number)).toEqual([22, 21]);
+    expect(await other.readWebhookAttempts(state)).toHaveLength(22);
   });
 
   test("the present secret and the one before are stored, also when several are added at the same moment", async () => {

@@ -16,11 +16,12 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, setSite } from "../../src/operator/sites/sites.ts";
 import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
-import { pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks/webhooks.ts";
+import { changeWebhookUrl, pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { operator as operatorResource } from "../../src/resources/operator.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { commitSystemChanges, toUpdateIntent } from "../../src/system/system-changes.ts";
+import { toDeliveryPolicy } from "../../src/webhooks/address-policy.ts";
 import { engines } from "../support/engine/engines.ts";
 
 const day = 24 * 60 * 60_000;
@@ -220,6 +221,34 @@ describe.each(engines)("on $name", (kind) => {
     expect((await getSite(engine, "toys")).Suspended).not.toBe("");
     expect(await engine.findInconsistencies()).toEqual([]);
     expect((await restoreIt()).stays).toHaveLength(4);
+  });
+
+  test("webhooks whose URL was changed keep the new URL, with the other restrictions, unless the restore is as of the backup", async () => {
+    const [moved, both] = [await hook("moved"), await hook("both")];
+    await backUpNow();
+    const change = (id: number, path: string) =>
+      changeWebhookUrl(engine, id, `http://localhost/${path}`, toDeliveryPolicy([]), next());
+    await change(moved, "new");
+    await change(both, "newer");
+    await pauseWebhook(engine, both, next());
+    const { secret } = await rotateWebhook(engine, both, next());
+    const { stays } = await restoreIt();
+    expect(stays.map(({ name, change: kind }) => [name, kind])).toEqual([
+      ["http://localhost/moved", "changed"],
+      ["http://localhost/both", "changed"],
+      ["http://localhost/both", "paused"],
+      ["http://localhost/both", "rotated"],
+    ]);
+    expect(await webhooks()).toEqual([
+      ["http://localhost/new", "active"],
+      ["http://localhost/newer", "paused"],
+    ]);
+    expect((await engine.readWebhookSecrets({ site: 1, webhook: both }))[0]?.secret).toBe(secret);
+    await restoreIt({ isAsOfBackup: true });
+    expect(await webhooks()).toEqual([
+      ["http://localhost/moved", "active"],
+      ["http://localhost/both", "active"],
+    ]);
   });
 
   test("keys and webhooks of a sandbox stay restricted if it was renewed after the backup, also if the journal was pruned", async () => {

@@ -11,9 +11,11 @@ import type { DeliveryStart } from "../../src/operator/webhooks/delivery-start.t
 import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { getWebhook, listWebhooks, webhookRefOf } from "../../src/operator/webhooks/webhook-list.ts";
 import {
+  changeWebhookUrl,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
+  retryWebhook,
   rewindWebhook,
   rotateWebhook,
 } from "../../src/operator/webhooks/webhooks.ts";
@@ -62,6 +64,51 @@ describe.each(engines)("webhooks on $name", (kind) => {
   const cursorOf = async (revision: number) =>
     readCursorAt(engine, site.ID, { revision, epoch: (await engine.readHeads([site.ID]))[0]?.epoch ?? "" });
   const stateOf = async (id: number) => (await getWebhook(engine, id)).state;
+
+  test("a webhook gets another URL, and keeps its secret and its cursor; the journal has the change", async () => {
+    await change(now);
+    const { webhook, secret } = await add();
+    const key = webhookRefOf(webhook);
+    const { cursor = "" } = webhook.state ?? {};
+    const failing = { failures: 3, failingSince: now, nextAt: now + 60_000 };
+    await engine.compareAndSetWebhook(key, { cursor, rewinds: 0, resumes: 0 }, failing);
+    for (const [to, code] of [
+      ["http://erp.example/", "bad-request"],
+      ["https://inside.example/", "bad-request"],
+      ["", "bad-request"],
+    ] as const)
+      expect([to, await codeOf(changeWebhookUrl(engine, webhook.ID, to, policy, now))]).toEqual([to, code]);
+    expect(await codeOf(changeWebhookUrl(engine, 99, url, policy, now))).toBe("not-found");
+    const changed = await changeWebhookUrl(engine, webhook.ID, "https://unknown.example/a", policy, now);
+    expect([changed.isResolved, changed.webhook.URL]).toEqual([false, "https://unknown.example/a"]);
+    expect(changed.webhook).toMatchObject({ status: "active", state: { cursor, failures: 0, nextAt: 0, resumes: 1 } });
+    expect((await engine.readWebhookSecrets(key)).map((one) => one.secret)).toEqual([secret]);
+    const { entries } = await engine.readJournalPage(systemSite, 0, 100);
+    expect(entries.at(-1)).toMatchObject({ operation: "update", resource: "webhook", id: webhook.ID });
+    const again = await changeWebhookUrl(engine, webhook.ID, "https://unknown.example/a", policy, now);
+    expect(again.webhook.state?.resumes).toBe(1);
+  });
+
+  test("a failing webhook is retried at once, but not twice in five seconds, and not while it is delivered or paused", async () => {
+    const { webhook } = await add();
+    const key = webhookRefOf(webhook);
+    const set = (update: object) =>
+      engine.compareAndSetWebhook(key, { cursor: webhook.state?.cursor ?? "", rewinds: 0, resumes: 0 }, update);
+    const retry = (at: number) => codeOf(retryWebhook(engine, webhook.ID, at));
+    expect(await retry(now)).toBe("conflict");
+    await set({ failures: 3, failingSince: now - 1000, nextAt: now + 3_600_000 });
+    await engine.addWebhookAttempt(key, { at: now, status: 500, milliseconds: 1, fault: "500" });
+    expect(await retry(now + 4999)).toBe("too-many-requests");
+    await set({ holder: "a server", leaseUntil: now + 20_000 });
+    expect(await retry(now + 5001)).toBe("conflict");
+    await set({ holder: null, leaseUntil: 0 });
+    expect(await retry(now + 5001)).toBe("done");
+    expect(await stateOf(webhook.ID)).toMatchObject({ nextAt: 0, failures: 3, failingSince: now - 1000, resumes: 0 });
+    expect(await retry(now + 5002)).toBe("done");
+    await pauseWebhook(engine, webhook.ID, now);
+    expect(await retry(now + 9000)).toBe("conflict");
+    expect(await codeOf(retryWebhook(engine, 99, now))).toBe("not-found");
+  });
 
   test("a webhook of a new site belongs to one epoch, also if an older program added it", async () => {
     const [head] = await engine.readHeads([site.ID]);

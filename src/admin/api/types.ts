@@ -276,7 +276,20 @@ export interface WebhookInfo {
   readonly nextAt: string | null;
 }
 
-export type WebhooksResponse = { readonly webhooks: readonly WebhookInfo[] };
+/** A webhook in the list, with its last attempt, also a test; null if there was none. */
+export interface ListedWebhookInfo extends WebhookInfo {
+  readonly last: DeliveryInfo | null;
+  /** Why the last failed attempt failed, if the webhook is failing or was paused for that. */
+  readonly reason: string | null;
+}
+
+export type WebhooksResponse = { readonly webhooks: readonly ListedWebhookInfo[] };
+
+/** The URL to which the webhook shall deliver from now on. */
+export type WebhookBody = Pick<WebhookInfo, "url">;
+
+/** `isResolved`: whether the name in the URL has an address at the moment. */
+export type ChangedWebhookResponse = WebhookInfo & Pick<NewWebhookResponse, "isResolved">;
 
 /** The cursor or the time after which delivery begins. */
 export type RewindBody = { readonly since: { readonly cursor: string } | { readonly time: string } };
@@ -295,11 +308,35 @@ export interface NewWebhookResponse extends WebhookInfo {
 
 export type RotatedWebhookResponse = WebhookInfo & { readonly secret: string; readonly until: string };
 
-export interface DeliveryInfo {
+/** An attempt to deliver, or a test. */
+export interface AttemptInfo {
   readonly at: string;
   readonly status: number | null;
   readonly milliseconds: number;
   readonly fault: string | null;
 }
 
-export type DeliveriesResponse = { readonly deliveries: readonly DeliveryInfo[] };
+/** An attempt that is kept. The attempts of a webhook are numbered from 1. */
+export interface DeliveryInfo extends AttemptInfo {
+  readonly number: number;
+}
+
+/** `exchanges`: the number of attempts of which the request and the response are kept. */
+export type DeliveriesResponse = { readonly deliveries: readonly DeliveryInfo[]; readonly exchanges: number };
+
+/** A request to a receiver, or its response, without secrets. */
+interface ExchangedMessageInfo {
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The first 8 KiB of the body; if it is not text, its first 512 bytes as hexadecimal digits. */
+  readonly body: string;
+  readonly isText: boolean;
+  /** The length of the whole body in bytes, of a response as far as it was read. */
+  readonly bytes: number;
+}
+
+export interface ExchangeResponse {
+  readonly url: string;
+  readonly request: ExchangedMessageInfo;
+  /** Null if there was none. */
+  readonly response: ExchangedMessageInfo | null;
+}

@@ -2,15 +2,23 @@
 
 import { parseTime } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
-import type { DeliveryAttempt } from "../../model/webhooks.ts";
+import { type DeliveryAttempt, type KeptAttempt, maxWebhookExchanges } from "../../model/webhooks.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
 import { createWebhook } from "../../operator/webhooks/webhook-creation.ts";
-import { type ListedWebhook, listDeliveryAttempts, listWebhooks } from "../../operator/webhooks/webhook-list.ts";
 import {
+  getDeliveryExchange,
+  type ListedWebhook,
+  listDeliveryAttempts,
+  listWebhooks,
+} from "../../operator/webhooks/webhook-list.ts";
+import {
+  changeWebhookUrl,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
+  retryWebhook,
   rewindWebhook,
   rotateWebhook,
   testWebhook,
@@ -22,12 +30,17 @@ import type { Action, ActionContext } from "../action-routes.ts";
 import { parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
 import { idOf } from "./parameters.ts";
 import type {
+  AttemptInfo,
+  ChangedWebhookResponse,
   DeliveriesResponse,
   DeliveryInfo,
+  ExchangeResponse,
+  ListedWebhookInfo,
   NewWebhookBody,
   NewWebhookResponse,
   RewindBody,
   RotatedWebhookResponse,
+  WebhookBody,
   WebhookInfo,
   WebhooksResponse,
 } from "./types.ts";
@@ -39,7 +52,15 @@ export const webhookActions: readonly Action[] = [
   ["GET", list, "read-settings", listAll],
   ["POST", list, "settings", add],
   ["DELETE", one, "settings", remove],
+  ["PATCH", one, "settings", change],
   ["GET", `${one}/deliveries`, "read-settings", listDeliveries],
+  ["GET", `${one}/deliveries/{number}`, "read-settings", showExchange],
+  [
+    "POST",
+    `${one}/retry`,
+    "settings",
+    async (call) => toWebhookInfo(await retryWebhook(call.engine, await idIn(call), call.now())),
+  ],
   ["POST", `${one}/test`, "settings", sendTest],
   [
     "POST",
@@ -53,7 +74,27 @@ export const webhookActions: readonly Action[] = [
 ];
 
 async function listAll(call: ActionContext): Promise<WebhooksResponse> {
-  return { webhooks: (await listWebhooks(call.engine, await call.site())).map(toWebhookInfo) };
+  const webhooks = await listWebhooks(call.engine, await call.site());
+  return { webhooks: await Promise.all(webhooks.map((webhook) => toListedInfo(webhook, call))) };
+}
+
+/** Attempts among which the last failed one is looked for: tests can come after it. */
+const latestAttempts = 5;
+
+async function toListedInfo(webhook: ListedWebhook, { engine }: ActionContext): Promise<ListedWebhookInfo> {
+  const attempts = await listDeliveryAttempts(engine, webhook, latestAttempts);
+  const last = attempts[0] ? toDeliveryInfo(attempts[0]) : null;
+  const hasFailed = webhook.status === "failing" || (webhook.status === "paused" && webhook.state?.failures);
+  const reason = attempts.find(({ fault }) => fault !== null)?.fault ?? null;
+  return { ...toWebhookInfo(webhook), last, reason: hasFailed ? reason : null };
+}
+
+async function change(call: ActionContext): Promise<ChangedWebhookResponse> {
+  const id = await idIn(call);
+  const url = parseText(await call.input<WebhookBody>(), "url");
+  const policy = toConsolePolicy(call.webhookAllow);
+  const { webhook, isResolved } = await changeWebhookUrl(call.engine, id, url, policy, call.now());
+  return { ...toWebhookInfo(webhook), isResolved };
 }
 
 async function add(call: ActionContext): Promise<NewWebhookResponse> {
@@ -74,12 +115,18 @@ async function remove(call: ActionContext): Promise<Pick<WebhookInfo, "id">> {
 
 async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> {
   const attempts = await listDeliveryAttempts(call.engine, await webhookIn(call));
-  return { deliveries: attempts.map(toDeliveryInfo) };
+  return { deliveries: attempts.map(toDeliveryInfo), exchanges: maxWebhookExchanges };
 }
 
-async function sendTest(call: ActionContext): Promise<DeliveryInfo> {
+async function showExchange(call: ActionContext): Promise<ExchangeResponse> {
+  const number = toId(call.parameters.number ?? "");
+  if (number === undefined) throw new ProblemError("not-found", "there is no such attempt");
+  return getDeliveryExchange(call.engine, await webhookIn(call), number);
+}
+
+async function sendTest(call: ActionContext): Promise<AttemptInfo> {
   const { attempt } = await testWebhook(call.engine, await idIn(call), call.webhookAllow);
-  return toDeliveryInfo(attempt);
+  return toAttemptInfo(attempt);
 }
 
 async function resume(call: ActionContext): Promise<WebhookInfo> {
@@ -154,6 +201,10 @@ function toWebhookInfo({
   };
 }
 
-function toDeliveryInfo({ at, status, milliseconds, fault }: DeliveryAttempt): DeliveryInfo {
+function toDeliveryInfo({ number, ...attempt }: KeptAttempt): DeliveryInfo {
+  return { number, ...toAttemptInfo(attempt) };
+}
+
+function toAttemptInfo({ at, status, milliseconds, fault }: DeliveryAttempt): AttemptInfo {
   return { at: new Date(at).toISOString(), status, milliseconds, fault };
 }

@@ -2,8 +2,8 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type {
+  AttemptInfo,
   DeliveriesResponse,
-  DeliveryInfo,
   NewWebhookBody,
   NewWebhookResponse,
   RewindBody,
@@ -52,7 +52,7 @@ export function useWebhookActions() {
   return {
     add: (webhook: NewWebhookBody) => done(callApi<NewWebhookResponse>("POST", webhooksPath(siteName), webhook)),
     remove: (id: number) => done(callApi("DELETE", `${webhooksPath(siteName)}/${id}`)),
-    test: (id: number) => post<DeliveryInfo>(id, "test"),
+    test: (id: number) => post<AttemptInfo>(id, "test"),
     pause: (id: number) => post(id, "pause"),
     resume: (id: number) => post(id, "resume"),
     rotate: (id: number) => post<RotatedWebhookResponse>(id, "rotate"),

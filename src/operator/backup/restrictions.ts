@@ -7,6 +7,7 @@ import type { Amend, Amendment, KeyChange, Swap } from "../../model/amend.ts";
 import type { Intent } from "../../model/change.ts";
 import type { Head } from "../../model/head.ts";
 import { rightsOf, toRole } from "../../model/operator-role.ts";
+import type { Values } from "../../model/record.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { operator as operatorResource } from "../../resources/operator.ts";
@@ -25,7 +26,7 @@ export interface Restriction {
   readonly name: string;
   /** The name of the site to which a key or webhook belongs. */
   readonly site?: string;
-  readonly change: "revoked" | "narrowed" | "rotated" | "removed" | "paused" | "suspended";
+  readonly change: "revoked" | "narrowed" | "changed" | "rotated" | "removed" | "paused" | "suspended";
 }
 
 /** The result of comparing the replaced system site with the restored one. */
@@ -78,7 +79,7 @@ function compare(swap: Swap, replaced: KnownSystem, restored: KnownSystem, isSam
     ...restrictedKeys(replaced, restored, swap.keyChanges, now),
     ...restrictedOperators(replaced, restored, isSameEpoch, now),
     ...restrictedWebhooks(replaced, restored, isSameEpoch, now),
-    ...rotatedSecrets(replaced, restored, swap),
+    ...rotatedSecrets(replaced, restored, isSameEpoch, swap),
     ...suspendedSites(replaced, restored, isSameEpoch, now),
   ];
 }
@@ -160,11 +161,11 @@ function narrowedRole({ Role }: OperatorRecord, replaced: OperatorRecord): strin
 }
 
 function restrictedWebhooks(replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, now: number): Found[] {
-  const known = latestBy(replaced.webhooks, (record) => identityOf(record, replaced));
+  const find = webhookFinder(replaced.webhooks, replaced, restored, isSameEpoch);
   const owners = new Set(present(replaced.sites).map(({ ID }) => replaced.ownerOf(String(ID))));
   const siteName = siteNames(restored);
   return present(restored.webhooks).flatMap((record): Found[] => {
-    const found = known.get(identityOf(record, restored));
+    const found = find(record);
     const shown = { kind: "webhook", name: record.URL, site: siteName(record.Site) } as const;
     const isRemoved = found
       ? found.deleted && !replaced.wasRemovedWithSite(found)
@@ -173,22 +174,44 @@ function restrictedWebhooks(replaced: KnownSystem, restored: KnownSystem, isSame
       const webhooks = [{ key: webhookRefOf(record), secrets: [] }];
       return [{ ...shown, change: "removed", intents: [toDeleteIntent(webhookResource, record.ID, now)], webhooks }];
     }
-    if (!found?.record.Paused || record.Paused) return [];
-    const { Paused, Reason } = found.record;
+    if (!found) return [];
+    const { URL: url, Paused, Reason } = found.record;
+    const update = (values: Values) => [toUpdateIntent(webhookResource, record.ID, values, now)];
     return [
-      { ...shown, change: "paused", intents: [toUpdateIntent(webhookResource, record.ID, { Paused, Reason }, now)] },
+      ...(url === record.URL ? [] : [{ ...shown, change: "changed", intents: update({ URL: url }) } as const]),
+      ...(!Paused || record.Paused
+        ? []
+        : [{ ...shown, change: "paused", intents: update({ Paused, Reason }) } as const]),
     ];
   });
 }
 
+/**
+ * Returns a function that finds what a restored webhook was in the replaced system site: by site, URL and time of creation, because its ID changes in
+ * `import-site`; in the same epoch also by its ID and time of creation, because its URL can have been changed.
+ */
+function webhookFinder(
+  known: KnownSystem["webhooks"],
+  replaced: KnownSystem,
+  restored: KnownSystem,
+  isSameEpoch: boolean,
+): (record: WebhookRecord) => KnownSystem["webhooks"][number] | undefined {
+  const identityOf = ({ Site, URL: url, Created }: WebhookRecord, system: KnownSystem) =>
+    `${system.ownerOf(Site)} ${Created} ${url}`;
+  const byIdentity = latestBy(known, (record) => identityOf(record, replaced));
+  const byId = latestBy(isSameEpoch ? known : [], ({ ID, Created }) => `${ID} ${Created}`);
+  return (record) => byIdentity.get(identityOf(record, restored)) ?? byId.get(`${record.ID} ${record.Created}`);
+}
+
 /** Finds webhooks with another present secret than in the backup. The receiver has the new secret, and others may know the old one. */
-function rotatedSecrets(replaced: KnownSystem, restored: KnownSystem, swap: Swap): Found[] {
+function rotatedSecrets(replaced: KnownSystem, restored: KnownSystem, isSameEpoch: boolean, swap: Swap): Found[] {
   const replacedSecrets = Map.groupBy(swap.replaced.secrets, ({ webhook }) => webhook);
   const restoredSecrets = Map.groupBy(swap.restored.secrets, ({ webhook }) => webhook);
-  const known = new Map(present(replaced.webhooks).map((record) => [identityOf(record, replaced), record.ID]));
+  const existing = replaced.webhooks.filter(({ deleted }) => !deleted);
+  const find = webhookFinder(existing, replaced, restored, isSameEpoch);
   const siteName = siteNames(restored);
   return present(restored.webhooks).flatMap((record): Found[] => {
-    const secrets = replacedSecrets.get(known.get(identityOf(record, restored)) ?? 0) ?? [];
+    const secrets = replacedSecrets.get(find(record)?.record.ID ?? 0) ?? [];
     const [before] = restoredSecrets.get(record.ID) ?? [];
     if (secrets.length === 0 || !before || secrets[0]?.secret === before.secret) return [];
     const webhooks = [{ key: webhookRefOf(record), secrets }];
@@ -206,11 +229,6 @@ function suspendedSites(replaced: KnownSystem, restored: KnownSystem, isSameEpoc
     const intents = [toUpdateIntent(siteResource, ID, { Suspended: found.record.Suspended }, now)];
     return [{ kind: "site", name, change: "suspended", intents }];
   });
-}
-
-/** Identifies a webhook by site, URL and time of creation, because its ID changes in `import-site`. */
-function identityOf({ Site, URL: url, Created }: WebhookRecord, system: KnownSystem): string {
-  return `${system.ownerOf(Site)} ${Created} ${url}`;
 }
 
 function siteNames(system: KnownSystem): (id: string) => string {

@@ -5,7 +5,7 @@ import { readInChunks } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
-import type { DeliveryAttempt, WebhookRef, WebhookState } from "../../model/webhooks.ts";
+import type { DeliveryExchange, KeptAttempt, WebhookRef, WebhookState } from "../../model/webhooks.ts";
 import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
@@ -41,9 +41,27 @@ export async function getWebhook(engine: Engine, id: number): Promise<ListedWebh
   return found;
 }
 
-/** Lists the last delivery attempts of a webhook, the latest first. */
-export function listDeliveryAttempts(engine: Engine, webhook: WebhookRecord): Promise<readonly DeliveryAttempt[]> {
-  return engine.readWebhookAttempts(webhookRefOf(webhook));
+/** Lists the last delivery attempts of a webhook, the latest first. @param limit maximum number of attempts; by default, all that are kept */
+export function listDeliveryAttempts(
+  engine: Engine,
+  webhook: WebhookRecord,
+  limit?: number,
+): Promise<readonly KeptAttempt[]> {
+  return engine.readWebhookAttempts(webhookRefOf(webhook), limit);
+}
+
+/** Returns the request and the response of an attempt. @throws ProblemError `not-found` if they are not kept */
+export async function getDeliveryExchange(
+  engine: Engine,
+  webhook: WebhookRecord,
+  number: number,
+): Promise<DeliveryExchange> {
+  const found = await engine.readWebhookExchange(webhookRefOf(webhook), number);
+  if (found) return found;
+  throw new ProblemError(
+    "not-found",
+    `the request and the response of attempt ${number} are not kept: only those of the last 20 attempts are`,
+  );
 }
 
 /** Returns the record of a webhook as it is stored. */

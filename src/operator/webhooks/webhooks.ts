@@ -1,4 +1,4 @@
-// The actions of an operator on a webhook: pause, resume, rotate, rewind, test and remove. webhook-creation.ts creates webhooks.
+// The actions of an operator on a webhook: change, pause, resume, retry, rotate, rewind, test and remove. webhook-creation.ts creates webhooks.
 //
 // The record of a webhook (site, URL, resources, pause) is journaled. Its state (cursor, lease, failures) and its secrets are in other tables
 // (model/webhooks.ts). Without them, the webhook is incomplete and is never delivered. `webhook add` stores the record first, and `webhook remove`
@@ -23,6 +23,7 @@ import { readSystemRecords } from "../../system/read-system-records.ts";
 import { commitSystemChanges, toDeleteIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import type { WebhookRecord } from "../../system/system-records.ts";
 import { type AddressPolicy, resolveAllowedUrl } from "../../webhooks/address-policy.ts";
+import { isBackingOff } from "../../webhooks/retry-policy.ts";
 import { deliverTest } from "../../webhooks/test-delivery.ts";
 import { continuedCursorOf } from "../../webhooks/webhook-event.ts";
 import { type DeliveryStart, resolveDeliveryStart, type WebhookPosition } from "./delivery-start.ts";
@@ -30,6 +31,8 @@ import { getWebhook, type ListedWebhook, requireWebhook, webhookRefOf } from "./
 
 /** Milliseconds for which deliveries are signed with the previous secret, too. */
 const secretOverlapMs = 24 * 60 * 60_000;
+/** Minimum milliseconds between two attempts that operators ask for. */
+const retryPauseMs = 5000;
 /** Maximum attempts to change a state while deliveries change it, too. */
 const maxAttempts = 100;
 
@@ -60,6 +63,50 @@ export async function resumeWebhook(
     resumes: resumes + 1,
   }));
   await changeRecord(engine, id, now, () => ({ Paused: "", Reason: "" }));
+  return getWebhook(engine, id);
+}
+
+/**
+ * Gives a webhook another URL. It keeps its secrets and its cursor, and delivers at once. An attempt that is in flight still ends at the earlier URL; its
+ * result does not count, so that the same changes are sent to the new URL.
+ * @throws ProblemError `not-found`, `bad-request` if the URL is not allowed, or `conflict` if the webhook is incomplete
+ */
+export async function changeWebhookUrl(
+  engine: Engine,
+  id: number,
+  url: string,
+  policy: AddressPolicy,
+  now: number,
+): Promise<{ webhook: ListedWebhook; isResolved: boolean }> {
+  const before = requireComplete(await getWebhook(engine, id));
+  const { href, isResolved } = await checkWebhookUrl(url, policy);
+  if (href === before.URL) return { webhook: before, isResolved };
+  await changeRecord(engine, id, now, () => ({ URL: href }));
+  // After the record, so that no attempt whose result counts can have the earlier URL (webhooks/deliver-next.ts).
+  await updateState(engine, id, ({ resumes }) => ({ ...noFailures, resumes: resumes + 1 }));
+  return { webhook: await getWebhook(engine, id), isResolved };
+}
+
+/**
+ * Makes the next attempt of a failing webhook due now, and not only after its back-off. A server makes it within a few seconds.
+ * @throws ProblemError `not-found`; `conflict` if the webhook is paused or incomplete, has not failed, or is being delivered; `too-many-requests` if the last
+ * attempt was a moment ago
+ */
+export async function retryWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
+  const webhook = requireComplete(await getWebhook(engine, id));
+  const { status, detail, state } = webhook;
+  if (status === "paused") throw new ProblemError("conflict", `webhook ${id} is paused: ${detail}; resume it`);
+  if (status !== "failing") throw new ProblemError("conflict", `webhook ${id} has not failed: it delivers by itself`);
+  if (state.holder !== null && state.leaseUntil > now)
+    throw new ProblemError("conflict", `webhook ${id} is being delivered now`);
+  if (!isBackingOff(state, now)) return webhook;
+  const [last] = await engine.readWebhookAttempts(webhookRefOf(webhook), 1);
+  const remainingMs = last ? last.at + retryPauseMs - now : 0;
+  if (remainingMs > 0 && remainingMs <= retryPauseMs) {
+    const detail = `the last attempt of webhook ${id} was a moment ago`;
+    throw new ProblemError("too-many-requests", detail, { retryAfterSeconds: remainingMs / 1000 });
+  }
+  await updateState(engine, id, () => ({ nextAt: 0 }));
   return getWebhook(engine, id);
 }
 

@@ -36,6 +36,7 @@ export interface Addition extends LastAdded {
 const lastAdded = {
   "001-webhook-columns.sql": { table: "webhook_state", column: "gone_at" },
   "002-last-backup.sql": { table: "last_backup", column: "at" },
+  "003-delivery-exchanges.sql": { table: "webhook_attempts", column: "exchange" },
 } as const satisfies Record<string, LastAdded>;
 
 /** Returns the additions of an engine, in order. @param sqls the text of each file for this engine */

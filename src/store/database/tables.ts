@@ -11,7 +11,7 @@
 //   webhook_state     One row per webhook. It has the cursor, the page in delivery, the failures, the lease, and the database in which the webhook may
 //                     deliver (`home`).
 //   webhook_secrets   The present secret of each webhook. After a rotation, also the previous secret, for 24 hours.
-//   webhook_attempts  The last 100 delivery attempts of each webhook.
+//   webhook_attempts  The last 100 delivery attempts of each webhook, of the last 20 with request and response.
 //   credentials       The sign-in links and sessions of operators, as digests.
 //
 // Backups, restores and copies omit webhook_attempts and credentials. They also omit two tables that are not declared here: this_database has the random
@@ -138,6 +138,7 @@ export const tables = {
       status: "integer",
       milliseconds: "integer",
       fault: "text",
+      exchange: "added text",
     },
     isNeverDumped: true,
   },

@@ -5,7 +5,10 @@
 
 import {
   type DeliveryAttempt,
+  type DeliveryExchange,
+  type KeptAttempt,
   maxWebhookAttempts,
+  maxWebhookExchanges,
   type WebhookExpectation,
   type WebhookRef,
   type WebhookSecret,
@@ -82,8 +85,13 @@ export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
   );
 }
 
-function toAttemptRow(ref: WebhookRef, number: number, attempt: DeliveryAttempt): TableRow<"webhook_attempts"> {
-  return { ...toKeyRow(ref), number, ...attempt };
+function toAttemptRow(
+  ref: WebhookRef,
+  { number, at, status, milliseconds, fault }: KeptAttempt,
+  exchange: DeliveryExchange | undefined,
+): TableRow<"webhook_attempts"> {
+  const exchangeJson = exchange === undefined ? null : JSON.stringify(exchange);
+  return { ...toKeyRow(ref), number, at, status, milliseconds, fault, exchange: exchangeJson };
 }
 
 // The rules.
@@ -143,9 +151,16 @@ export function* readWebhookSecrets(ref: WebhookRef): Transaction<readonly Webho
   return fromSecretRows(yield* query(text, toKeyRow(ref)));
 }
 
-export function* readWebhookAttempts(ref: WebhookRef): Transaction<readonly DeliveryAttempt[]> {
-  const text = `select at, status, milliseconds, fault from webhook_attempts ${ofWebhook} order by number desc`;
-  return (yield* query(text, toKeyRow(ref))) as unknown as readonly DeliveryAttempt[];
+export function* readWebhookAttempts(ref: WebhookRef, limit = maxWebhookAttempts): Transaction<readonly KeptAttempt[]> {
+  const columns = "number, at, status, milliseconds, fault";
+  const text = `select ${columns} from webhook_attempts ${ofWebhook} order by number desc limit :max`;
+  return (yield* query(text, { ...toKeyRow(ref), max: limit })) as unknown as readonly KeptAttempt[];
+}
+
+export function* readWebhookExchange(ref: WebhookRef, number: number): Transaction<DeliveryExchange | undefined> {
+  const text = `select exchange from webhook_attempts ${ofWebhook} and number = :number`;
+  const [row] = yield* query(text, { ...toKeyRow(ref), number });
+  return typeof row?.exchange === "string" ? JSON.parse(row.exchange) : undefined;
 }
 
 export function* acquireWebhookLease(
@@ -190,12 +205,21 @@ export function* deleteWebhook(ref: WebhookRef): Transaction<void> {
   yield* deleteRows(ref);
 }
 
-export function* addWebhookAttempt(ref: WebhookRef, attempt: DeliveryAttempt): Transaction<void> {
+export function* addWebhookAttempt(
+  ref: WebhookRef,
+  attempt: DeliveryAttempt,
+  exchange?: DeliveryExchange,
+): Transaction<void> {
   if (!(yield* lockState(ref))) return;
   const text = `select coalesce(max(number), 0) as last from webhook_attempts ${ofWebhook}`;
   const [row] = yield* query(text, toKeyRow(ref));
   const number = Number(row?.last) + 1;
-  yield* insert("webhook_attempts", [toAttemptRow(ref, number, attempt)]);
+  yield* insert("webhook_attempts", [toAttemptRow(ref, { number, ...attempt }, exchange)]);
+  const old = { ...toKeyRow(ref), through: number - maxWebhookExchanges };
+  yield* execute(
+    `update webhook_attempts set exchange = null ${ofWebhook} and number <= :through and exchange is not null`,
+    old,
+  );
   yield* execute(`delete from webhook_attempts ${ofWebhook} and number <= :through`, {
     ...toKeyRow(ref),
     through: number - maxWebhookAttempts,

@@ -13,6 +13,7 @@ import {
 } from "../database/schema-versions.ts";
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import lastBackup from "./002-last-backup.sql" with { type: "text" };
+import deliveryExchanges from "./003-delivery-exchanges.sql" with { type: "text" };
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { codeOf } from "./errors.ts";
 import { type CallProgress, Pool } from "./pool.ts";
@@ -28,6 +29,7 @@ const migrations: readonly string[] = [base];
 const knownAdditions = additionsOf({
   "001-webhook-columns.sql": webhookColumns,
   "002-last-backup.sql": lastBackup,
+  "003-delivery-exchanges.sql": deliveryExchanges,
 });
 
 /** The state of the tables and views. */

@@ -14,6 +14,7 @@ import {
 } from "../database/schema-versions.ts";
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import lastBackup from "./002-last-backup.sql" with { type: "text" };
+import deliveryExchanges from "./003-delivery-exchanges.sql" with { type: "text" };
 import { withSqliteErrors } from "./errors.ts";
 import base from "./tables.sql" with { type: "text" };
 import { completeSitesIn, runInTransaction } from "./transaction.ts";
@@ -25,6 +26,7 @@ const migrations: readonly string[] = [base];
 const knownAdditions = additionsOf({
   "001-webhook-columns.sql": webhookColumns,
   "002-last-backup.sql": lastBackup,
+  "003-delivery-exchanges.sql": deliveryExchanges,
 });
 
 /**

@@ -1,7 +1,10 @@
 // Webhooks in the API of the console.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { ServerResponse } from "node:http";
 import { createSite } from "../../../src/operator/sites/sites.ts";
+import { changeWebhookUrl, retryWebhook } from "../../../src/operator/webhooks/webhooks.ts";
+import { toDeliveryPolicy } from "../../../src/webhooks/address-policy.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { startReceiver, type TestReceiver } from "../../support/webhooks/receiver.ts";
@@ -79,7 +82,7 @@ describe("webhooks in the console", () => {
 
   test("list their deliveries with status and time", async () => {
     const id = await addLocal();
-    expect((await anna.call("GET", `${webhooks}/${id}/deliveries`)).json).toEqual({ deliveries: [] });
+    expect((await anna.call("GET", `${webhooks}/${id}/deliveries`)).json).toEqual({ deliveries: [], exchanges: 20 });
     await anna.call("POST", brands, { Name: "Acme" });
     await receiver.received(1, ({ body }) => body.includes("Acme"));
     const delivered = await waitUntil(async () => {
@@ -87,6 +90,80 @@ describe("webhooks in the console", () => {
       return deliveries.length > 0 && deliveries;
     }, "the delivery");
     expect(delivered).toMatchObject([{ status: 200, fault: null, at: expect.stringMatching(/^\d{4}-.*Z$/) }]);
+  });
+
+  test("show the request and the response of an attempt, without secrets", async () => {
+    const { webhook: id, secret } = await createTestWebhook(server.engine, server.site.ID, receiver.url);
+    receiver.respond((response) => {
+      response.setHeader("Set-Cookie", "session=hunter2");
+      response.writeHead(500, { "X-Long": "x".repeat(9000) }).end(`${"é".repeat(5000)}`);
+    });
+    await post(id, "test");
+    receiver.respond((response) => void response.writeHead(200).end(Buffer.from([0, 255, 16])));
+    await post(id, "test");
+    const exchangeOf = (number: number) => anna.call("GET", `${webhooks}/${id}/deliveries/${number}`);
+    const failed = await exchangeOf(1);
+    expect(failed.json).toMatchObject({ url: receiver.url, request: { isText: true, bytes: expect.any(Number) } });
+    const { request, response } = failed.json;
+    expect(JSON.parse(request.body)).toMatchObject({ type: "storefront.test" });
+    const sent = Object.fromEntries(request.headers);
+    expect(sent["webhook-signature"]).toMatch(/^v1,.{8}\.\.\.$/);
+    expect(receiver.events[receiver.events.length - 2]?.headers["webhook-signature"]).toStartWith(
+      sent["webhook-signature"].slice(0, -3),
+    );
+    expect([response.isText, response.bytes, Buffer.byteLength(response.body)]).toEqual([true, 10_000, 8192]);
+    expect(JSON.stringify(response.headers).length).toBeLessThan(8500);
+    for (const hidden of [secret, secret.slice(6), "hunter2"]) expect(failed.text).not.toContain(hidden);
+    expect((await exchangeOf(2)).json.response).toMatchObject({ body: "00ff10", isText: false, bytes: 3 });
+    for (const number of ["3", "0", "x"]) expect((await exchangeOf(number as unknown as number)).status).toBe(404);
+  });
+
+  test("say why the last delivery failed, and are retried before the time of the next attempt", async () => {
+    receiver.respond(503);
+    const id = await addLocal();
+    await anna.call("POST", brands, { Name: "Acme" });
+    await waitUntil(async () => (await list())[0].status === "failing", "the failed delivery");
+    expect((await list())[0]).toMatchObject({
+      reason: "the receiver responded with 503",
+      last: { number: 1, status: 503 },
+      nextAt: expect.any(String),
+    });
+    const [{ cursor } = { cursor: "" }] = await server.engine.readWebhookStates([
+      { site: server.site.ID, webhook: id },
+    ]);
+    await server.engine.compareAndSetWebhook(
+      { site: server.site.ID, webhook: id },
+      { cursor, rewinds: 0, resumes: 0 },
+      {
+        nextAt: Date.now() + 3_600_000,
+      },
+    );
+    const early = await post(id, "retry");
+    expect([early.status, early.headers.has("Retry-After")]).toEqual([429, true]);
+    receiver.respond(200);
+    await retryWebhook(server.engine, id, Date.now() + 6000);
+    await waitUntil(async () => (await list())[0].status === "active", "the delivery");
+    expect((await list())[0]).toMatchObject({ reason: null, behind: 0, nextAt: null });
+    expect((await post(id, "retry")).status).toBe(409);
+  });
+
+  test("get another URL, which gets the changes of an attempt that was in flight to the earlier one", async () => {
+    const id = await addLocal();
+    const another = await startReceiver();
+    const waiting = Promise.withResolvers<ServerResponse>();
+    receiver.respond((response) => waiting.resolve(response));
+    await anna.call("POST", brands, { Name: "Moved" });
+    const response = await waiting.promise;
+    await changeWebhookUrl(server.engine, id, another.url, toDeliveryPolicy([]), Date.now());
+    response.end();
+    const [event] = await another.received(1, ({ body }) => body.includes("Moved"));
+    expect(event?.headers["webhook-id"]).toBe(receiver.events.at(-1)?.headers["webhook-id"] as string);
+    await waitUntil(async () => (await list())[0].behind === 0, "the delivery");
+    expect((await list())[0].url).toBe(another.url);
+    await another.stop();
+    expect((await anna.call("PATCH", `${webhooks}/${id}`, { url: "http://localhost:1/" })).status).toBe(400);
+    const changed = await anna.call("PATCH", `${webhooks}/${id}`, { url: `${url}/new` });
+    expect(changed.json).toMatchObject({ url: `${url}/new`, isResolved: true });
   });
 
   test("are paused, resumed, and rewound to a time", async () => {
@@ -115,10 +192,12 @@ describe("webhooks in the console", () => {
     await createSite(server.engine, "toys", {}, 1);
     const { id } = (await anna.call("POST", "/sites/toys/webhooks", { url })).json;
     expect(await list()).toEqual([]);
-    for (const action of ["test", "pause", "resume", "rotate", "rewind"])
+    for (const action of ["test", "pause", "resume", "retry", "rotate", "rewind"])
       expect([action, (await post(id, action)).status]).toEqual([action, 404]);
     expect((await anna.call("DELETE", `${webhooks}/${id}`)).status).toBe(404);
-    expect((await anna.call("GET", `${webhooks}/${id}/deliveries`)).status).toBe(404);
+    for (const path of ["/deliveries", "/deliveries/1"])
+      expect((await anna.call("GET", `${webhooks}/${id}${path}`)).status).toBe(404);
+    expect((await anna.call("PATCH", `${webhooks}/${id}`, { url })).status).toBe(404);
     expect((await anna.call("GET", "/sites/toys/webhooks")).json.webhooks).toMatchObject([{ status: "active" }]);
   });
 });
