@@ -1,6 +1,7 @@
 // The pages of a site, besides the overview and the lists of records. The route, the item in the menu and the shortcut of a page follow from its line.
 
 import type { SvgIconComponent } from "@mui/icons-material";
+import RequestsIcon from "@mui/icons-material/CompareArrows";
 import HistoryIcon from "@mui/icons-material/History";
 import ImportIcon from "@mui/icons-material/ImportExport";
 import KeyIcon from "@mui/icons-material/Key";
@@ -13,6 +14,7 @@ import { HistoryPage } from "../history/history-page.tsx";
 import { ImportPage } from "../import/import-page.tsx";
 import { KeysPage } from "../keys/keys-page.tsx";
 import { OperatorsPage } from "../operators/operators-page.tsx";
+import { RequestsPage } from "../requests/requests-page.tsx";
 import { ClosedPage } from "../shell/role-notice.tsx";
 import { SitesPage } from "../sites/sites-page.tsx";
 import { translate } from "../text/translate.ts";
@@ -20,7 +22,7 @@ import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 
 interface SitePage {
   /** The last part of its address. The texts of the page have the same name. */
-  readonly name: "history" | "import" | "keys" | "operators" | "sites" | "webhooks";
+  readonly name: "history" | "import" | "keys" | "operators" | "requests" | "sites" | "webhooks";
   readonly Icon: SvgIconComponent;
   /** The key that opens the page after `g`. */
   readonly key: string;
@@ -38,6 +40,7 @@ const groups: readonly (readonly SitePage[])[] = [
     { name: "history", Icon: HistoryIcon, key: "h", Page: HistoryPage },
   ],
   [
+    { name: "requests", Icon: RequestsIcon, key: "r", Page: RequestsPage },
     { name: "keys", Icon: KeyIcon, key: "k", Page: KeysPage, needs: "read-settings" },
     { name: "webhooks", Icon: WebhookIcon, key: "w", Page: WebhooksPage, needs: "read-settings" },
   ],

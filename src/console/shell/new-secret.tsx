@@ -35,7 +35,15 @@ export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) 
   );
 }
 
-function CopyableText({ label, text }: { readonly label: string; readonly text: string }) {
+interface CopyableTextProps {
+  readonly label: string;
+  readonly text: string;
+  /** Below the text. */
+  readonly help?: string;
+}
+
+/** A text in a field, with a button that copies it. */
+export function CopyableText({ label, text, help }: CopyableTextProps) {
   const [isCopied, setCopied] = useState<boolean>();
   const input = useRef<HTMLTextAreaElement>(null);
   const copy = async () => setCopied((await toClipboard(text)) || copySelected(input.current));
@@ -47,7 +55,7 @@ function CopyableText({ label, text }: { readonly label: string; readonly text: 
         fullWidth
         multiline
         inputRef={input}
-        helperText={isCopied === false && translate("general.not_copied")}
+        helperText={isCopied === false ? translate("general.not_copied") : help}
         slotProps={{
           input: { readOnly: true, sx: { fontFamily: "monospace", fontSize: 13 } },
           htmlInput: { onFocus: selectAll },

@@ -66,3 +66,10 @@ const hourAndMinute = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 export function toHour(at: number): string {
   return hourAndMinute.format(at);
 }
+
+const timeOfDay = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
+
+/** Formats the time of day, to the second. @param instant in ISO 8601 */
+export function toTimeOfDay(instant: string): string {
+  return timeOfDay.format(new Date(instant));
+}

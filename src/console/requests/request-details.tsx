@@ -1,0 +1,129 @@
+// The details of one request: its problem with all errors, its facts, and a line that repeats it.
+
+import {
+  Alert,
+  AlertTitle,
+  Box,
+  Button,
+  Dialog,
+  DialogActions,
+  DialogContent,
+  DialogTitle,
+  Link,
+  Stack,
+} from "@mui/material";
+import type { ReactNode } from "react";
+import type { LoggedRequestInfo } from "../../admin/api/types.ts";
+import { CopyableText } from "../shell/new-secret.tsx";
+import { findLive } from "../shell/sandboxes.ts";
+import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import { useIsNarrow } from "../shell/theme.ts";
+import { toNumber } from "../text/locale.ts";
+import { showInvisible } from "../text/show-invisible.ts";
+import { toExactMoment } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
+import { toCurl } from "./requests.ts";
+
+interface RequestDetailsProps {
+  readonly request: LoggedRequestInfo;
+  readonly onClose: () => void;
+}
+
+/** The dialog with the details of a request. */
+export function RequestDetails({ request, onClose }: RequestDetailsProps) {
+  const site = useSiteInfo();
+  const { publicUrl, sites } = useDeclared();
+  const isNarrow = useIsNarrow();
+  const { method, path, problem } = request;
+  return (
+    <Dialog open fullWidth maxWidth="sm" fullScreen={isNarrow} onClose={onClose} aria-labelledby="request-details">
+      <DialogTitle id="request-details" sx={{ fontFamily: "monospace", fontSize: 15, overflowWrap: "anywhere" }}>
+        {method} {showInvisible(path)}
+      </DialogTitle>
+      <DialogContent>
+        <Stack spacing={2}>
+          {problem ? <Problem problem={problem} publicUrl={publicUrl} /> : null}
+          <Facts request={request} />
+          <CopyableText
+            label={translate("requests.repeat")}
+            text={toCurl(request, findLive(sites, site) ?? site, publicUrl)}
+            help={translate("requests.repeat_help")}
+          />
+        </Stack>
+      </DialogContent>
+      <DialogActions>
+        <Button variant="contained" onClick={onClose}>
+          {translate("general.close")}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+interface ProblemProps {
+  readonly problem: NonNullable<LoggedRequestInfo["problem"]>;
+  readonly publicUrl: string;
+}
+
+/** What the program was told: the problem, its errors, and a link to the page that explains it. */
+function Problem({ problem: { code, title, detail, errors }, publicUrl }: ProblemProps) {
+  return (
+    <Alert severity="error" icon={false} sx={{ overflowWrap: "anywhere" }}>
+      <AlertTitle>{title}</AlertTitle>
+      {showInvisible(detail)}
+      {errors.length > 0 && (
+        <Box component="ul" sx={{ m: 0, mt: 1, pl: 2.5 }}>
+          {errors.map((error) => (
+            <li key={`${error.field} ${error.detail}`}>
+              <strong>{showInvisible(error.field)}</strong> {showInvisible(error.detail)}
+            </li>
+          ))}
+        </Box>
+      )}
+      <Box sx={{ mt: 1 }}>
+        <Link href={`${publicUrl}/docs/problems/${encodeURIComponent(code)}`} target="_blank" rel="noopener">
+          {translate("requests.about_problem", { code })}
+        </Link>
+      </Box>
+    </Alert>
+  );
+}
+
+/** The facts of a request, as pairs of a name and a value. */
+function Facts({ request: { at, status, milliseconds, bytes, request, key } }: Pick<RequestDetailsProps, "request">) {
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    [translate("requests.at"), toExactMoment(at)],
+    [translate("requests.status"), status],
+    [translate("requests.key"), key ? <KeyName key="key" apiKey={key} /> : translate("requests.no_key")],
+    [translate("requests.took"), translate("requests.milliseconds", { count: toNumber(milliseconds) })],
+    [translate("requests.size"), translate("requests.bytes", { count: toNumber(bytes) })],
+    [translate("requests.id"), <code key="id">{request}</code>],
+  ];
+  return (
+    <Box
+      component="dl"
+      sx={{ m: 0, display: "grid", gridTemplateColumns: "auto 1fr", columnGap: 2, rowGap: 0.5, fontSize: 14 }}
+    >
+      {facts.map(([name, value]) => (
+        <Box key={name} sx={{ display: "contents" }}>
+          <Box component="dt" sx={{ color: "text.secondary" }}>
+            {name}
+          </Box>
+          <Box component="dd" sx={{ m: 0, overflowWrap: "anywhere" }}>
+            {value}
+          </Box>
+        </Box>
+      ))}
+    </Box>
+  );
+}
+
+/** The purpose of a key, and the beginning of the key. */
+export function KeyName({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
+  return (
+    <>
+      {label ? `${showInvisible(label)} ` : ""}
+      <code>{prefix}…</code>
+    </>
+  );
+}
