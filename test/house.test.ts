@@ -55,9 +55,10 @@ const consoleArrows: Record<string, readonly string[]> = {
   operators: ["shell"],
   overview: ["history"],
   records: ["history"],
+  requests: ["shell"],
   sites: ["shell"],
   webhooks: ["shell"],
-  frame: ["session", "find", "import", "operators", "overview", "records", "sites", "webhooks"],
+  frame: ["session", "find", "import", "operators", "overview", "records", "requests", "sites", "webhooks"],
 };
 
 /** A part and every part that its arrows reach. */

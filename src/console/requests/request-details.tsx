@@ -65,7 +65,7 @@ interface ProblemProps {
   readonly publicUrl: string;
 }
 
-/** What the program was told: the problem, its errors, and a link to the page that explains it. */
+/** The problem that the program was told, with its errors, and a link to the page that explains it. */
 function Problem({ problem: { code, title, detail, errors }, publicUrl }: ProblemProps) {
   return (
     <Alert severity="error" icon={false} sx={{ overflowWrap: "anywhere" }}>

@@ -60,8 +60,8 @@ function mergeRequests(
 }
 
 /**
- * Returns a command that repeats a request. The key is not in it: the shell replaces `$KEY`. Nor is a body, because the server does not keep it.
- * @param site the site whose hostnames the request used
+ * Returns a command that repeats a request. The key is not in it: the shell replaces `$KEY`. Nor is a body, because the
+ * server does not keep it. It uses the first hostname of the site.
  */
 export function toCurl(
   { method, path }: Pick<LoggedRequestInfo, "method" | "path">,
