@@ -10,6 +10,7 @@ import { ByteBuilder, type ByteRange } from "../../lib/bytes.ts";
 import { type Encoding, storedEncoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
+import { JoinedTexts } from "./joined-texts.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 import { TextPart } from "./text-in-parts.ts";
 
@@ -22,6 +23,9 @@ export interface TextSource {
 
 /** Maximum columns that a block caches. A column has the text of one `TextSource` for each record of the block. */
 const maxColumns = 4;
+
+/** The texts of one source, of all records of a block. */
+type Column = readonly string[] | JoinedTexts;
 
 /** A record in a block. */
 export class BlockRecord implements MemoryRecord {
@@ -58,7 +62,7 @@ export class Block {
   readonly #json: EncodedItems;
   readonly #derived = new Map<string, EncodedItems>();
   /** Cached columns, by the name of the text source. The least recently used first. */
-  readonly #columns = new Map<string, readonly string[]>();
+  readonly #columns = new Map<string, Column>();
   /** Approximate bytes of all columns. Counted when a column changes, because the memory budget reads the number ten times a second. */
   #columnsBytes = 0;
 
@@ -121,18 +125,29 @@ export class Block {
 
   /** Returns a column for each text source. The columns that are not cached are made in one pass over the records. */
   columns(sources: readonly TextSource[]): readonly (readonly string[])[] {
-    const made = this.#gather(sources.filter(({ name }) => !this.#columns.has(name)));
-    const columns = sources.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
+    const made = this.#gather(sources.filter(({ name }) => !Array.isArray(this.#columns.get(name))));
+    const columns = sources.map(({ name }) => made.get(name) ?? (this.#columns.get(name) as readonly string[]));
     if (sources.length <= maxColumns)
       this.#cacheColumns(new Map(sources.map(({ name }, index) => [name, columns[index] as readonly string[]])));
     return columns;
+  }
+
+  /** Returns a column to search in. A text source is used either here or by `columns`. */
+  joinedColumn(source: TextSource): JoinedTexts {
+    const cached = this.#columns.get(source.name);
+    const column =
+      cached instanceof JoinedTexts
+        ? cached
+        : new JoinedTexts(this.#gather([source]).get(source.name) as readonly string[]);
+    this.#cacheColumns(new Map([[source.name, column]]));
+    return column;
   }
 
   /** Returns the texts of one record, one for each text source. */
   texts(index: number, sources: readonly TextSource[]): readonly string[] {
     let record: StorefrontRecord | undefined;
     return sources.map((source) => {
-      const cached = this.#columns.get(source.name)?.[index];
+      const cached = this.#columns.get(source.name)?.at(index);
       if (cached !== undefined) return cached;
       record ??= JSON.parse(this.json(index)) as StorefrontRecord;
       return source.of(record);
@@ -157,7 +172,7 @@ export class Block {
   }
 
   /** Caches `used` as the most recently used columns, and evicts others. */
-  #cacheColumns(used: ReadonlyMap<string, readonly string[]>): void {
+  #cacheColumns(used: ReadonlyMap<string, Column>): void {
     for (const [name, texts] of used) {
       if (!this.#columns.delete(name)) this.#columnsBytes += estimateColumnBytes(texts);
       this.#columns.set(name, texts);
@@ -171,7 +186,8 @@ export class Block {
 }
 
 /** Estimates the memory of a column, in bytes. */
-function estimateColumnBytes(texts: readonly string[]): number {
+function estimateColumnBytes(texts: Column): number {
+  if (texts instanceof JoinedTexts) return texts.estimateBytes();
   return texts.reduce((use, text) => use + 48 + text.length, 100);
 }
 

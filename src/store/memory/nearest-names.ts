@@ -83,7 +83,7 @@ interface NameSource {
 
 /** Returns the name of a record, from the texts that a search has read before. They have one line for the ID, and one for each field. */
 function nameAt(block: Block, index: number, { nameField, fieldsBefore, fields }: NameSource): string {
-  const text = block.columns([allTextsSource])[0]?.[index] as string;
+  const text = block.joinedColumn(allTextsSource).at(index);
   const lines = text.split("\n");
   // A field with several lines hides where the others begin.
   if (lines.length !== 1 + fields) return foldCase(valueAt(JSON.parse(block.json(index)), nameField));

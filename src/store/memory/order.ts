@@ -105,20 +105,46 @@ export interface RecordFilter {
 /** Returns the IDs of the records that pass every filter, in ID order. One pass over the records. */
 export function* filterIds(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
   const byId = filters.filter(({ textField }) => !textField).map(toTest);
-  const byField = filters.filter(({ textField }) => textField).map(toTest);
+  const searches = filters.filter(({ textField, operator }) => textField && operator === "contains").map(toSearch);
+  const byField = filters.filter(({ textField, operator }) => textField && operator !== "contains").map(toTest);
   const sources = byField.map(({ source }) => source);
   const isListed = (id: number) => byId.every(({ passes }) => passes(String(id)));
   const picked: number[] = [];
   for (const block of blocks) {
     yield;
-    if (!block.ids.some(isListed)) continue;
+    const { ids } = block;
+    if (byId.length > 0 && !ids.some(isListed)) continue;
     const columns = block.columns(sources);
-    block.ids.forEach((id, index) => {
+    for (const index of searchIn(block, searches)) {
+      const id = ids[index] as number;
       if (isListed(id) && byField.every(({ passes }, filterIndex) => passes(columns[filterIndex]?.[index] as string)))
         picked.push(id);
-    });
+    }
   }
   return picked;
+}
+
+/** A filter `contains`: its texts without upper case. */
+interface Search {
+  readonly source: TextSource;
+  readonly parts: readonly string[];
+}
+
+function toSearch({ textField, values }: RecordFilter): Search {
+  return { source: toTextSource(textField, true), parts: values.map(foldCase) };
+}
+
+/** Returns the indexes of the records of a block that pass all searches, in ascending order. */
+function searchIn(block: Block, searches: readonly Search[]): Iterable<number> {
+  const [first, ...others] = searches;
+  if (!first) return block.ids.keys();
+  let indexes = block.joinedColumn(first.source).indexesWith(first.parts);
+  for (const { source, parts } of others) {
+    if (indexes.length === 0) break;
+    const found = new Set(block.joinedColumn(source).indexesWith(parts));
+    indexes = indexes.filter((index) => found.has(index));
+  }
+  return indexes;
 }
 
 /** The records with one text in a field. */
