@@ -1,10 +1,8 @@
 // A selection has the IDs of the records of a list with `filter`, `sort` or `limit`, in the order of the list and on all its pages. Selections are
-// cached. After a few changes, a selection is patched: only the changed records are moved. If a cached selection has all records of a new one, as when a
-// search becomes longer letter by letter, only its records are read.
+// cached. After a few changes, a selection is patched: only the changed records are moved.
 
 import { type MaybePromise, whenResolved } from "../../lib/maybe-promise.ts";
 import type { Steps } from "../../lib/slices.ts";
-import { foldCase } from "../../lib/text.ts";
 import type { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { Block, BlockRecord } from "./block.ts";
 import type { CollectionVersion } from "./collection-version.ts";
@@ -27,9 +25,6 @@ interface Selection {
   readonly ids: readonly number[];
   /** The number of the collection version from which it was made. */
   readonly version: number;
-  readonly filters: readonly RecordFilter[];
-  /** The name of its order. */
-  readonly order: string;
 }
 
 /** Limits of the cached selections of a collection: their number, and their bytes together. */
@@ -37,9 +32,6 @@ const maxSelections = 64;
 const maxBytes = 16 * 1024 * 1024;
 /** Maximum changed records for a patch. After more changes, a new selection is made. */
 const maxRecent = 256;
-
-/** A cached selection is read instead of all records if it has at most this share of them. */
-const maxShareToRead = 1 / 4;
 
 /** IDs that are collected between two yields. */
 const idsPerStep = 4096;
@@ -67,12 +59,12 @@ export class Selections {
     sort: readonly SortField[],
     isWanted: () => boolean,
   ): MaybePromise<readonly number[]> {
-    const name = nameOfSelection(filters, sort);
+    const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfSortField)]);
     const before = this.#cached.get(name);
     if (before?.version === version.number) return this.#cache(name, before);
     const make = () => this.#make(version, filters, sort, this.#cached.get(name));
     return whenResolved(this.#limiter.run(`selection ${version.number} ${name}`, make, isWanted), (ids) =>
-      this.#cache(name, { ids, version: version.number, filters, order: nameOfSelection([], sort) }),
+      this.#cache(name, { ids, version: version.number }),
     );
   }
 
@@ -98,8 +90,6 @@ export class Selections {
     const changed = before && this.#changedBetween(before.version, version.number);
     if (before && changed) return yield* patchSelection(before.ids, changed, version, filters, sort);
     if (filters.length === 0) return yield* sort.length === 0 ? idsOf(version.blocks) : inOrder(version.blocks, sort);
-    const wider = this.#findWider(version, filters, sort);
-    if (wider) return yield* narrowed(wider, version, filters);
     const ids = yield* filterIds(version.blocks, filters);
     if (sort.length === 0) return ids;
     // Sort all records and cache this order, because it serves every filter.
@@ -110,27 +100,10 @@ export class Selections {
 
   /** Returns the IDs of all records in the order of `sort`. */
   *#ordered(version: CollectionVersion, sort: readonly SortField[]): Steps<readonly number[]> {
-    const name = nameOfSelection([], sort);
+    const name = JSON.stringify([[], sort.map(nameOfSortField)]);
     const kept = this.#cached.get(name);
     const ids = kept?.version === version.number ? kept.ids : yield* this.#make(version, [], sort, kept);
-    return this.#cache(name, { ids, version: version.number, filters: [], order: name });
-  }
-
-  /** Returns the smallest cached selection with the same order that has all records which pass `filters`; undefined if none is small. */
-  #findWider(
-    { number, size }: CollectionVersion,
-    filters: readonly RecordFilter[],
-    sort: readonly SortField[],
-  ): readonly number[] | undefined {
-    const order = nameOfSelection([], sort);
-    let smallest: readonly number[] | undefined;
-    for (const selection of this.#cached.values()) {
-      const { ids } = selection;
-      if (selection.version !== number || selection.order !== order) continue;
-      if (ids.length > (smallest?.length ?? size * maxShareToRead)) continue;
-      if (selection.filters.every((wider) => filters.some((filter) => isNarrower(filter, wider)))) smallest = ids;
-    }
-    return smallest;
+    return this.#cache(name, { ids, version: version.number });
   }
 
   /** Returns the IDs of the records that differ between two versions; undefined if they are not known any more. */
@@ -195,19 +168,6 @@ function* idsOf(blocks: readonly Block[]): Steps<number[]> {
   return ids;
 }
 
-function nameOfSelection(filters: readonly RecordFilter[], sort: readonly SortField[]): string {
-  return JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfSortField)]);
-}
-
-/** Whether each record that passes `filter` also passes `wider`. False if this is not obvious. */
-function isNarrower(filter: RecordFilter, wider: RecordFilter): boolean {
-  if (textSourceName(filter.textField) !== textSourceName(wider.textField) || filter.operator !== wider.operator)
-    return false;
-  if (filter.operator !== "contains") return filter.values.every((value) => wider.values.includes(value));
-  const parts = wider.values.map(foldCase);
-  return filter.values.map(foldCase).every((value) => parts.some((part) => value.includes(part)));
-}
-
 function nameOfFilter({ textField, operator, values }: RecordFilter): readonly string[] {
   return [textSourceName(textField), operator, ...values];
 }
@@ -215,25 +175,6 @@ function nameOfFilter({ textField, operator, values }: RecordFilter): readonly s
 /** Estimates the memory of a selection, in bytes. */
 function estimateSelectionBytes(name: string, { ids }: Selection): number {
   return 200 + 2 * name.length + 8 * ids.length;
-}
-
-/** Records that are read by their IDs between two yields. */
-const readsPerStep = 64;
-
-/** Returns those of `ids` whose records pass the filters, in their order. */
-function* narrowed(
-  ids: readonly number[],
-  version: CollectionVersion,
-  filters: readonly RecordFilter[],
-): Steps<number[]> {
-  const passes = toPredicate(filters);
-  const passing: number[] = [];
-  let steps = 0;
-  for (const id of ids) {
-    if (passes(version.find(id) as BlockRecord)) passing.push(id);
-    if (++steps % readsPerStep === 0) yield;
-  }
-  return passing;
 }
 
 /** Changed records for which an index is searched between two yields. */
