@@ -6,10 +6,11 @@ import { brotliCompress, brotliDecompress, constants } from "node:zlib";
 import { preferredCoding } from "../http/common/content-negotiation.ts";
 import { gzipWhole, StaticFile } from "../http/common/static-file.ts";
 import { once } from "../lib/concurrency.ts";
-import { randomText } from "../lib/text.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { buildConsole, consoleEntry, noticesPath } from "./console-build.ts";
+import { toConsolePage } from "./console-page.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
+import { hasSessionCookie } from "./session.ts";
 
 /** Loads the script once for all admin listeners of this process. */
 const loadOnce = once(loadScript);
@@ -17,19 +18,16 @@ const loadOnce = once(loadScript);
 /** Creates the routes of the console. @param load loads the script; by default the script of this program */
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
-    ["/", { GET: async () => toPage(await withMaxWait(load().then(({ file }) => file.digest()))) }],
+    ["/", { GET: ({ request }) => respondWithPage(request, load) }],
     ["/console.js", { GET: async ({ request, query }) => toScriptResponse(request, await load(), query.size > 0) }],
     [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
   ];
 }
 
-/** The icon in a browser's tab: a shop front, in a colour that is visible on a light and on a dark tab. */
-const icon =
-  "data:image/svg+xml," +
-  encodeURIComponent(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect width="24" height="24" rx="5" fill="#1976d2"/>' +
-      '<path fill="#fff" d="M5 5h14v2H5zm0 3h14l1 5v2h-1v5h-2v-5h-4v5H5v-5H4v-2zm2 7v3h4v-3z"/></svg>',
-  );
+async function respondWithPage({ headers }: WireRequest, load: typeof loadOnce): Promise<AdminContent> {
+  const digest = await withMaxWait(load().then(({ file }) => file.digest()));
+  return toConsolePage(digest, { headers, isSignedIn: hasSessionCookie(headers) });
+}
 
 /** Maximum milliseconds that the page waits for its script. Bundling the script in a checkout takes about 600 ms. */
 const maxWaitMs = 200;
@@ -39,40 +37,6 @@ async function withMaxWait<T>(value: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), maxWaitMs);
   return Promise.race([value, promise]).finally(() => clearTimeout(timer));
-}
-
-/**
- * Creates the page. Its content security policy allows only resources of this address, and style elements with a random nonce, which the script adds.
- * @param digest the digest of the script; undefined while the script is being built. The page then says so until the script has loaded
- */
-function toPage(digest: string | undefined): AdminContent {
-  const nonce = randomText(22);
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self' 'nonce-${nonce}'`,
-    "connect-src 'self'",
-    "img-src 'self' data: blob:",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ];
-  const body = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="style-nonce" content="${nonce}">
-<link rel="icon" href="${icon}">
-<title>Storefront</title>
-<script type="module" src="/console.js${digest ? `?${digest}` : ""}"></script>
-</head>
-<body><div id="root">${digest ? "" : "<p>The console is being built, once after each start from a checkout. It opens in a moment.</p>"}</div></body>
-</html>
-`;
-  const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy.join("; ") };
-  return { body, headers };
 }
 
 /** Creates the response with the script. @param isNamed whether the URL contains the digest. A browser may then cache the script for ever */

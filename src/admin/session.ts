@@ -227,6 +227,11 @@ function toCookie(headers: HeaderFields, value: string, lifetime: number): strin
 /** Maximum number of cookies of one name that are read. */
 const maxCookies = 4;
 
+/** Whether a browser has a session, which may have ended. */
+export function hasSessionCookie(headers: HeaderFields): boolean {
+  return sessionSecretsIn(headers).length > 0;
+}
+
 /** Returns the secrets in the cookies of this name. There may be several: another server of this host can add cookies (RFC 6265 section 8.6). */
 function sessionSecretsIn(headers: HeaderFields): string[] {
   const beginning = `${cookieName(headers)}=`;

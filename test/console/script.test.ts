@@ -28,6 +28,18 @@ test("the first page of a checkout says that the script is being built, and late
   }
 });
 
+test("the page has the shapes of the bar only for a browser with a session, and takes nothing else from its cookies", async () => {
+  const cookieOf = (choices: string) => ({
+    Cookie: `storefront_${new URL(server.adminUrl).port}=${"a".repeat(32)}; storefront-frame=${choices}`,
+  });
+  const pageFor = async (headers: Record<string, string>) => (await fetch(server.adminUrl, { headers })).text();
+  expect(await pageFor({})).not.toContain("<header>");
+  const signedIn = await pageFor(cookieOf("dark.narrow"));
+  expect(signedIn).toContain('<html lang="en" data-colours="dark" data-menu="narrow">');
+  expect(signedIn).toContain("<header>");
+  expect(await pageFor(cookieOf('dark.narrow"><script>'))).toContain('<html lang="en">');
+});
+
 describe("the first view", () => {
   test.each(["br", "gzip"])("loads less than 450 kB with %s", async (encoding) => {
     const page = await documentOf(server.adminUrl);

@@ -44,7 +44,8 @@ export function FindButton() {
         sx={{
           display: { xs: "none", md: "inline-flex" },
           mx: 1,
-          height: 40,
+          minHeight: 32,
+          height: 32,
           width: 260,
           fontWeight: 400,
           justifyContent: "flex-start",

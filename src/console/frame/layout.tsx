@@ -8,6 +8,7 @@ import { Component, type ReactNode, useEffect, useState } from "react";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
 import { Notices } from "../shell/notices.tsx";
 import { keepAnnounced, TitleAnnouncer } from "../shell/page-title.tsx";
+import { useWithoutPlaceholder } from "../shell/plain-page.tsx";
 import { useLocation } from "../shell/router.tsx";
 import { findLive } from "../shell/sandboxes.ts";
 import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
@@ -28,6 +29,7 @@ import { Shortcuts } from "./shortcuts.tsx";
 
 /** The frame of every page: the bar with the site, the menu, notices and dialogs that can appear on every page. */
 export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
+  useWithoutPlaceholder();
   const isDrawer = useIsNarrow("md");
   const { isMenuNarrow } = useFrameChoices();
   const [isOpen, setOpen] = useState(false);

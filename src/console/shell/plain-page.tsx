@@ -2,7 +2,7 @@
 
 import StorefrontIcon from "@mui/icons-material/Storefront";
 import { Button, Card, CardContent, Stack, Typography } from "@mui/material";
-import type { ReactNode } from "react";
+import { type ReactNode, useLayoutEffect } from "react";
 
 interface PlainPageProps {
   readonly title: string;
@@ -14,6 +14,7 @@ interface PlainPageProps {
 
 /** A page with a single card. */
 export function PlainPage({ title, detail, action, onAction, children }: PlainPageProps) {
+  useWithoutPlaceholder();
   return (
     <Stack component="main" sx={{ minHeight: "100dvh", alignItems: "center", justifyContent: "center", p: 2 }}>
       <Card sx={{ maxWidth: 480, width: "100%" }}>
@@ -35,4 +36,9 @@ export function PlainPage({ title, detail, action, onAction, children }: PlainPa
       </Card>
     </Stack>
   );
+}
+
+/** Removes the empty shapes that the page had before the script ran, at the moment in which the component is shown. */
+export function useWithoutPlaceholder(): void {
+  useLayoutEffect(() => document.getElementById("frame")?.remove(), []);
 }

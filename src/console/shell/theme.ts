@@ -36,6 +36,8 @@ export function chooseFrame(changed: Partial<FrameChoices>): void {
   const text = `${next.colours}.${next.isMenuNarrow ? "narrow" : "wide"}`;
   // biome-ignore lint/suspicious/noDocumentCookie: the API that replaces it is missing on pages without TLS
   document.cookie = `storefront-frame=${text}; path=/; max-age=${choicesAge}; samesite=strict`;
+  // The page around the script has these colours too.
+  document.documentElement.dataset.colours = next.colours;
   choices.set(next);
 }
 
@@ -136,7 +138,7 @@ const buttons: ThemeOptions["components"] = {
         [onTouch]: { minHeight: 40 },
         "& .MuiButton-startIcon": { marginRight: 6, "& > *": { fontSize: 18 } },
         "&.MuiButton-outlined": { borderColor: strongLine(theme) },
-        "&.MuiButton-colorPrimary:not(.MuiButton-contained)": { color: theme.palette.text.primary },
+        "&.MuiButton-outlined.MuiButton-colorPrimary": { color: theme.palette.text.primary },
         "&.MuiButton-text:hover": { backgroundColor: theme.palette.action.hover },
       }),
       sizeSmall: { minHeight: 30, padding: "2px 8px", fontSize: 13 },

@@ -146,6 +146,36 @@ describe("the keyboard", () => {
   }, 60_000);
 });
 
+test("the bar and the menu are in the first response, in the chosen colours, and stay in their places when the script has run", async () => {
+  await open();
+  await page.getByRole("button", { name: "anna", exact: true }).click();
+  await page.getByRole("menuitemradio", { name: "Dark colours" }).click();
+  await page.keyboard.press("Escape");
+  await button("Close menu").click();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await page.route("**/console.js*", async (route) => {
+    await released;
+    await route.continue();
+  });
+  /** The place and the colour of the bar, and of the element that has the menu. */
+  const measure = () =>
+    page.evaluate(`["header", "nav"].map((name) => {
+      const element = document.querySelector(name);
+      const coloured = name === "nav" && !element.closest("#frame") ? element.parentElement : element;
+      const { x, y } = coloured.getBoundingClientRect();
+      const { backgroundColor } = getComputedStyle(coloured);
+      return { x, y, width: coloured.offsetWidth, height: coloured.offsetHeight, backgroundColor };
+    })`);
+  await page.reload({ waitUntil: "commit" });
+  await page.locator("#frame nav").waitFor();
+  const first = await measure();
+  release();
+  await page.locator("#main-content").waitFor();
+  expect(await measure()).toEqual(first);
+  expect(first).toMatchObject([{ height: 48, backgroundColor: "rgb(24, 24, 27)" }, { width: 56 }]);
+  expect(await page.locator("#frame").count()).toBe(0);
+}, 60_000);
+
 test("every page of the menu has a shortcut", async () => {
   await open();
   const menu = page.getByRole("navigation").getByRole("link");
