@@ -54,6 +54,7 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
     "History",
     "Keys",
     "Webhooks",
+    "Requests",
     "Shops",
     "People",
     "Overview",
