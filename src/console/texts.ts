@@ -103,6 +103,7 @@ export const texts = {
     rate: "Requests per second, at most",
     rate_help: "Leave it empty for the usual limit of the server.",
     requests: "Requests in 24 hours",
+    requests_of: "%{count} requests of %{key}: show the latest",
     last_used: "Last used",
     not_yet: "Not yet",
     expires: "Works until",

@@ -1,7 +1,7 @@
 // The page of the API keys of a site: their list, and the dialog that is open over it.
 
 import KeyIcon from "@mui/icons-material/Key";
-import { Button, Chip } from "@mui/material";
+import { Button, Chip, Link as MuiLink } from "@mui/material";
 import { useMemo, useState } from "react";
 import type { ListedKeyInfo, SiteInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
@@ -11,8 +11,9 @@ import { NewSecret } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
+import { Link } from "../shell/router.tsx";
 import { findLive } from "../shell/sandboxes.ts";
-import { useDeclared, useMay, useSiteInfo } from "../shell/site-context.ts";
+import { useDeclared, useMay, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { toDay } from "../text/times.ts";
@@ -94,7 +95,11 @@ function columnsOf(keys: readonly ListedKeyInfo[], counts: RequestCounts | undef
   return [
     { ...named("label"), isPrimary: true, render: (apiKey) => <KeyName apiKey={apiKey} keys={keys} /> },
     { ...named("scope"), render: (apiKey) => <KeyScope apiKey={apiKey} /> },
-    { ...named("requests"), align: "right", render: ({ id }) => counts && toNumber(counts.requestsOf(id)) },
+    {
+      ...named("requests"),
+      align: "right",
+      render: ({ id, prefix }) => <Requests count={counts?.requestsOf(id)} prefix={prefix} />,
+    },
     {
       ...named("last_used"),
       render: ({ lastUsed }) => (lastUsed ? <When at={lastUsed} /> : translate("keys.not_yet")),
@@ -124,6 +129,21 @@ function KeyName({ apiKey, keys }: KeyNameProps) {
       {replaced && <small>{translate("keys.replaces", { key: replaced })}</small>}
       {successor && <small>{translate("keys.replaced_by", { key: successor.prefix })}</small>}
     </span>
+  );
+}
+
+/** The number of requests of a key, as a link to the latest of them. @param count undefined if it is not known */
+function Requests({ count, prefix }: { readonly count: number | undefined; readonly prefix: string }) {
+  const siteName = useSiteName();
+  if (!count) return count;
+  return (
+    <MuiLink
+      component={Link}
+      to={`/${siteName}/requests?key=${prefix}`}
+      aria-label={translate("keys.requests_of", { count: toNumber(count), key: prefix })}
+    >
+      {toNumber(count)}
+    </MuiLink>
   );
 }
 

@@ -1,4 +1,4 @@
-// The page of an operator who has no site yet: a form for the first site, or for an operator of some sites, whom to ask.
+// The page of an operator who has no site yet: a form for the first site, or for an operator who may not add sites, whom to ask.
 
 import { Alert, Button, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
@@ -18,7 +18,7 @@ interface FirstSiteProps {
 
 /** The page that is shown until a site exists. */
 export function FirstSite({ session, reload }: FirstSiteProps) {
-  if (session.sites !== null)
+  if (session.sites !== null || !session.rights.includes("settings"))
     return <PlainPage title={translate("app.title")} detail={translate("sites.first_other")} />;
   return (
     <PlainPage title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
