@@ -10,7 +10,6 @@ import { SiteFrame } from "./frame/site-frame.tsx";
 import { dropLink, openSession, operatorIn } from "./session/session.ts";
 import { SignIn } from "./session/sign-in.tsx";
 import { PlainPage } from "./shell/plain-page.tsx";
-import { capitalized } from "./text/locale.ts";
 import { translate } from "./text/translate.ts";
 
 type State =
@@ -106,7 +105,7 @@ function ReplaceSessionQuestion({ operator, fault, onDone }: ReplaceSessionProps
   return (
     <PlainPage
       title={translate("session.asked_title")}
-      detail={`${capitalized(fault)}. ${translate("session.asked_explain")}`}
+      detail={`${fault} ${translate("session.asked_explain")}`}
       action={translate("session.sign_in_instead")}
       onAction={() => onDone(operator)}
     >

@@ -37,6 +37,7 @@ export const texts = {
     unreachable: "The server cannot be reached.",
     unreachable_start:
       "Try again in a moment, or load the page again. A sign-in link that you have opened still works.",
+    failed: "The server could not do this (error %{status}). Try again in a moment.",
     not_opened: "The console could not be opened.",
     unreachable_now: "The server cannot be reached. What you have typed is still here; try again in a moment.",
     gone: "The server cannot be reached. The console tries again by itself, and nothing that you have typed is lost.",

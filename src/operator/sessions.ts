@@ -65,7 +65,7 @@ export async function getOperatorOfLink(engine: Engine, linkSecret: string, now:
 function unusableLinkError(): ProblemError {
   return new ProblemError(
     "unauthorized",
-    "this link is unknown, was used already, or is older than 10 minutes; make a new one with `storefront operator link`",
+    "this link is unknown, was used already, or is older than 10 minutes; ask for a new one, or make it with `storefront operator link`",
   );
 }
 

@@ -77,7 +77,7 @@ async function keyOf(call: ActionContext): Promise<ListedKey> {
   const [site, id] = [await call.site(), idOf(call)];
   const found = (await listKeys(call.engine, site)).find(({ ID }) => ID === id);
   if (found) return found;
-  throw new ProblemError("not-found", "the site has no such key");
+  throw new ProblemError("not-found", "the site has no such key any more");
 }
 
 type Settings = Pick<KeySettings, "label" | "scope"> & {

@@ -151,7 +151,7 @@ async function webhookIn(call: ActionContext): Promise<ListedWebhook> {
   const [site, id] = [await call.site(), idOf(call)];
   const found = (await listWebhooks(call.engine, site)).find(({ ID }) => ID === id);
   if (found) return found;
-  throw new ProblemError("not-found", "the site has no such webhook");
+  throw new ProblemError("not-found", "the site has no such webhook any more");
 }
 
 async function idIn(call: ActionContext): Promise<number> {

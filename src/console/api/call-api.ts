@@ -1,7 +1,7 @@
 // Sends requests to the API of the console, `/operator`. The folder admin/ implements it.
 
 import { compareClocks } from "../text/server-time.ts";
-import { translate } from "../text/translate.ts";
+import { toSentence, translate } from "../text/translate.ts";
 import { keyOfChange } from "./change-keys.ts";
 import { markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
 
@@ -148,10 +148,11 @@ function parseProblem(text: string): Problem {
 
 function toHttpError(
   status: number,
-  { detail = `status ${status}`, code, errors, operator }: Problem & Pick<ApiResponse, "operator">,
+  { detail, code, errors, operator }: Problem & Pick<ApiResponse, "operator">,
 ): HttpError {
   const messages = errors && Object.fromEntries(errors.map(({ field, detail: message }) => [field, message]));
-  return new HttpError(detail, status, { code, operator, ...(messages ? { errors: nestByPath(messages) } : {}) });
+  const message = detail ? toSentence(detail) : translate("app.failed", { status });
+  return new HttpError(message, status, { code, operator, ...(messages ? { errors: nestByPath(messages) } : {}) });
 }
 
 /** Converts `{"Address.Town": message}` to `{Address: {Town: message}}`. */

@@ -135,8 +135,7 @@ export async function setKey(engine: Engine, prefix: string, changes: KeyChanges
   };
   const [body] = await commitSystemChanges(engine, (system) => {
     const key = getKey(system, prefix);
-    if (key.Revoked)
-      throw new ProblemError("conflict", `the key ${key.Prefix} is revoked; create a new one with \`key create\``);
+    if (key.Revoked) throw new ProblemError("conflict", `the key ${key.Prefix} is revoked; create a new one`);
     return [toUpdateIntent(keyResource, key.ID, values, now)];
   });
   return JSON.parse(toDeclaredJson(keyResource, body as string));

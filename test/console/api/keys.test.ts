@@ -73,6 +73,8 @@ describe("keys in the console", () => {
     expect([await statusOf(old.key), await statusOf(rotated.key)]).toEqual([401, 200]);
     const last = (await anna.call("POST", `${keys}/${rotated.id}/rotate`, { overlap: 0 })).json;
     expect([await statusOf(rotated.key), await statusOf(last.key)]).toEqual([401, 200]);
+    const formerOf = async (id: number) => (await listed(id)).former;
+    expect([await formerOf(old.id), await formerOf(last.id)]).toEqual([[], [rotated.prefix, old.prefix]]);
   });
 
   const badSettings: [string, unknown][] = [

@@ -1,0 +1,27 @@
+// The texts of the console, and the messages of the server in its words.
+
+import { expect, test } from "bun:test";
+import { toSentence, translate } from "../../../../src/console/text/translate.ts";
+
+const messages: [message: string, sentence: string][] = [
+  ["the site `garden` exists already", "The shop “garden” exists already."],
+  ["`Name`: must not be empty", "Name: must not be empty."],
+  ["only operators of all sites may do this", "Only people who manage all shops may do this."],
+  ["the operator `site operator` exists already", "The person “site operator” exists already."],
+  [
+    "the hostname `a.example` already belongs to the site `b`",
+    "The web address “a.example” already belongs to the shop “b”.",
+  ],
+  ["a website is not a site", "A website is not a shop."],
+  ["it is a sentence already.", "It is a sentence already."],
+  ["", "."],
+];
+test.each(messages)("the message %p is a sentence in the words of the console", (message, sentence) => {
+  expect(toSentence(message)).toBe(sentence);
+});
+
+test("a text has the form for its number, and its values", () => {
+  const form = (count: number) => translate("keys.hours", { smart_count: count });
+  expect([form(1), form(0), form(24)]).toEqual(["1 hour", "0 hours", "24 hours"]);
+  expect(translate("keys.named", { label: "$&", prefix: "sfk" })).toBe("“$&” (sfk…)");
+});
