@@ -33,8 +33,8 @@ export function FindButton() {
   const open = () => openPanel("find");
   return (
     <>
-      <IconButton onClick={open} aria-label={title} color="inherit" sx={{ display: { md: "none" } }}>
-        <SearchIcon />
+      <IconButton onClick={open} aria-label={title} sx={{ display: { md: "none" } }}>
+        <SearchIcon fontSize="small" />
       </IconButton>
       <Button
         onClick={open}

@@ -119,6 +119,7 @@ export function UserMenu() {
   return (
     <>
       <Button
+        color="inherit"
         aria-label={operator}
         aria-haspopup="menu"
         aria-expanded={anchor !== null}
@@ -130,7 +131,13 @@ export function UserMenu() {
           {operator}
         </Box>
       </Button>
-      <Menu open={anchor !== null} anchorEl={anchor} onClose={close}>
+      <Menu
+        open={anchor !== null}
+        anchorEl={anchor}
+        onClose={close}
+        anchorOrigin={{ vertical: "bottom", horizontal: "right" }}
+        transformOrigin={{ vertical: "top", horizontal: "right" }}
+      >
         <Typography component="li" role="presentation" variant="body2" color="textSecondary" sx={{ px: 2, py: 0.75 }}>
           {translate("session.signed_in_as", { name: operator })}
         </Typography>

@@ -261,7 +261,19 @@ const contents: ThemeOptions["components"] = {
   },
   MuiChip: {
     defaultProps: { size: "small" },
-    styleOverrides: { root: { borderRadius: 6, height: 22, fontSize: 12, fontWeight: 500 } },
+    // A state is a soft colour without a border.
+    styleOverrides: {
+      root: {
+        borderRadius: 6,
+        height: 22,
+        fontSize: 12,
+        fontWeight: 500,
+        "&.MuiChip-outlined:not(.MuiChip-clickable)": {
+          borderColor: "transparent",
+          backgroundColor: "color-mix(in srgb, currentColor 9%, transparent)",
+        },
+      },
+    },
   },
   MuiAlert: {
     styleOverrides: {
