@@ -111,7 +111,7 @@ export class LastOperatorError extends ProblemError {
   constructor(name: string) {
     super(
       "conflict",
-      `\`${name}\` is the last operator of all sites: without one, sites and operators can be managed by commands only`,
+      `\`${name}\` is the last operator of all sites with all rights: without one, sites and operators can be managed by commands only`,
     );
   }
 }
