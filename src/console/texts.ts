@@ -73,7 +73,7 @@ export const texts = {
     sign_in_instead: "Sign in instead",
     asked_title: "Sign in as someone else?",
     asked_explain:
-      "Pages that are open in other tabs then ask as which of the two operators you want to continue. Nothing that was typed in them is lost.",
+      "Pages that are open in other tabs then ask as which of the two people you want to continue. Nothing that was typed in them is lost.",
     stay: "Stay signed in",
     ended_title: "Your session has ended",
     ended: "Sign in again to continue. What you have typed is still there.",
@@ -148,6 +148,7 @@ export const texts = {
     unknown: "Unknown",
     look_only: "You may look, but not change anything here: your role is “%{role}”.",
     closed_title: "This page is not for your role",
+    closed_shops_title: "This page is about all shops",
     closed:
       "Your role is “%{role}”. People with the role “Everything” may open this page. Someone who manages all shops can change your role.",
     closed_all_shops: "Only people who manage all shops may open this page. Ask one of them.",
@@ -264,7 +265,7 @@ export const texts = {
     go: "Go to: %{name}",
     search: "Search this list",
     find: "Find in all shops",
-    new: "New record, key or shop",
+    new: "New record, key, shop or person",
     help: "Show this list",
     followed_by: "then",
   },

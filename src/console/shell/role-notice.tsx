@@ -23,16 +23,21 @@ export function LookOnly({ right }: LookOnlyProps) {
   );
 }
 
-/** The page for an address that the role does not open. @param title the title of the page that is not shown */
+/** The page for an address that the role or the shops of the operator do not open. @param title the title of the page that is not shown */
 export function ClosedPage({ title }: { readonly title: string }) {
-  const { role, sites } = useSession();
-  const explain =
-    role === "all" && sites !== null
-      ? translate("roles.closed_all_shops")
-      : translate("roles.closed", { role: translate(`roles.${role}`) });
+  const { role } = useSession();
+  // Whoever may see the settings lacks only the other shops.
+  const lacksShops = useMay("read-settings");
+  const explain = lacksShops
+    ? translate("roles.closed_all_shops")
+    : translate("roles.closed", { role: translate(`roles.${role}`) });
   return (
     <Page title={title}>
-      <EmptyList icon={LockIcon} title={translate("roles.closed_title")} explain={explain} />
+      <EmptyList
+        icon={LockIcon}
+        title={translate(lacksShops ? "roles.closed_shops_title" : "roles.closed_title")}
+        explain={explain}
+      />
     </Page>
   );
 }

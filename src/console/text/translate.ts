@@ -36,6 +36,7 @@ function formOf(text: string, count: string | number | undefined): string {
 const ownWords: readonly [RegExp, string][] = [
   [/\boperators of all sites\b/gi, "people who manage all shops"],
   [/\boperator of all sites\b/gi, "person who manages all shops"],
+  [/\ban operator\b/gi, "a person"],
   [/\boperators\b/gi, "people"],
   [/\boperator\b/gi, "person"],
   [/\bsite/gi, "shop"],

@@ -12,6 +12,7 @@ const messages: [message: string, sentence: string][] = [
     "the hostname `a.example` already belongs to the site `b`",
     "The web address “a.example” already belongs to the shop “b”.",
   ],
+  ["an operator with all rights can change your role", "A person with all rights can change your role."],
   ["a website is not a site", "A website is not a shop."],
   ["it is a sentence already.", "It is a sentence already."],
   ["", "."],
