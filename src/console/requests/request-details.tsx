@@ -70,12 +70,12 @@ function Problem({ problem: { code, title, detail, errors }, publicUrl }: Proble
   return (
     <Alert severity="error" icon={false} sx={{ overflowWrap: "anywhere" }}>
       <AlertTitle>{title}</AlertTitle>
-      {showInvisible(detail)}
+      <Detail text={detail} />
       {errors.length > 0 && (
         <Box component="ul" sx={{ m: 0, mt: 1, pl: 2.5 }}>
           {errors.map((error) => (
             <li key={`${error.field} ${error.detail}`}>
-              <strong>{showInvisible(error.field)}</strong> {showInvisible(error.detail)}
+              <strong>{showInvisible(error.field)}</strong> <Detail text={error.detail} />
             </li>
           ))}
         </Box>
@@ -89,13 +89,23 @@ function Problem({ problem: { code, title, detail, errors }, publicUrl }: Proble
   );
 }
 
+/** A text of the server. The names that it has in backticks are shown as code. */
+export function Detail({ text }: { readonly text: string }) {
+  const parts = showInvisible(text).split("`");
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text never change
+  return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
+}
+
 /** The facts of a request, as pairs of a name and a value. */
 function Facts({ request: { at, status, milliseconds, bytes, request, key } }: Pick<RequestDetailsProps, "request">) {
   const facts: readonly (readonly [string, ReactNode])[] = [
     [translate("requests.at"), toExactMoment(at)],
     [translate("requests.status"), status],
     [translate("requests.key"), key ? <KeyName key="key" apiKey={key} /> : translate("requests.no_key")],
-    [translate("requests.took"), translate("requests.milliseconds", { count: toNumber(milliseconds) })],
+    [
+      translate("requests.took"),
+      translate("requests.milliseconds", { count: toNumber(milliseconds, { maximumFractionDigits: 1 }) }),
+    ],
     [translate("requests.size"), translate("requests.bytes", { count: toNumber(bytes) })],
     [translate("requests.id"), <code key="id">{request}</code>],
   ];
@@ -119,7 +129,7 @@ function Facts({ request: { at, status, milliseconds, bytes, request, key } }: P
 }
 
 /** The purpose of a key, and the beginning of the key. */
-export function KeyName({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
+function KeyName({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
   return (
     <>
       {label ? `${showInvisible(label)} ` : ""}

@@ -18,7 +18,7 @@ import { toNumber } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { toMoment, toTimeOfDay } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
-import { KeyName, RequestDetails } from "./request-details.tsx";
+import { Detail, RequestDetails } from "./request-details.tsx";
 import { type RequestFilter, toCurl, useRequests } from "./requests.ts";
 
 /** The page with the last requests of the site. */
@@ -195,23 +195,34 @@ const columns: readonly DataColumn<LoggedRequestInfo>[] = [
     label: translate("requests.problem"),
     render: ({ problem, leftOut }) => (
       <span className="lines">
-        {problem && showInvisible(problem.detail)}
+        {problem && (
+          <span>
+            <Detail text={problem.detail} />
+          </span>
+        )}
         {leftOut > 0 && (
           <small>{translate("requests.left_out", { smart_count: leftOut, count: toNumber(leftOut) })}</small>
         )}
       </span>
     ),
   },
-  { name: "key", label: translate("requests.key"), render: ({ key }) => key && <KeyName apiKey={key} /> },
+  { name: "key", label: translate("requests.key"), render: ({ key }) => key && <KeyLabel apiKey={key} /> },
   {
     name: "took",
     label: translate("requests.took"),
     align: "right",
     render: ({ milliseconds }) => (
-      <span className="whole">{translate("requests.milliseconds", { count: toNumber(Math.round(milliseconds)) })}</span>
+      <span className="whole">
+        {translate("requests.milliseconds", { count: toNumber(milliseconds, { maximumFractionDigits: 1 }) })}
+      </span>
     ),
   },
 ];
+
+/** The purpose of a key; the beginning of the key if it has none. */
+function KeyLabel({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
+  return label ? showInvisible(label) : <code>{prefix}…</code>;
+}
 
 function Status({ status }: { readonly status: number }) {
   const [, , color] = statuses.find(([digit]) => digit === String(status).charAt(0)) ?? statuses[0];
@@ -237,7 +248,7 @@ function NoRequests({ onClear }: { readonly onClear: (() => void) | undefined })
         <CopyableText
           label={translate("requests.send_one")}
           text={toCurl(request, findLive(sites, site) ?? site, publicUrl)}
-          help={translate("requests.repeat_help")}
+          help={translate("requests.send_help")}
         />
       </Box>
     </EmptyList>

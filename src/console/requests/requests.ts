@@ -78,7 +78,8 @@ export function toCurl(
   return [...words, quote(publicUrl + path)].join(" ");
 }
 
-/** Quotes a word for a shell. */
+/** Quotes a word for a shell, if it must be. */
 function quote(word: string): string {
+  if (/^[\w./:-]+$/.test(word)) return word;
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

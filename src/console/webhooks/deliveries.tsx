@@ -1,81 +1,189 @@
-// The last delivery attempts of a webhook, with their status, error and duration.
+// The last delivery attempts of a webhook, and the request and the response of one of them.
 
-import { Box, Chip, Stack, Typography } from "@mui/material";
-import type { DeliveryInfo } from "../../admin/api/types.ts";
+import {
+  Alert,
+  Box,
+  Button,
+  Chip,
+  Dialog,
+  DialogActions,
+  DialogContent,
+  DialogTitle,
+  Stack,
+  Typography,
+} from "@mui/material";
+import { useState } from "react";
+import type { DeliveryInfo, ExchangeResponse } from "../../admin/api/types.ts";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
-import { toNumber } from "../text/locale.ts";
+import { useIsNarrow } from "../shell/theme.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { toExactMoment } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
-import { useDeliveries } from "./webhooks.ts";
+import { toDuration, useDeliveries, useExchange } from "./webhooks.ts";
 
 /** Lists the last delivery attempts of a webhook, the latest first. */
 export function Deliveries({ id }: { readonly id: number }) {
   const query = useDeliveries(id);
+  const [opened, setOpened] = useState<DeliveryInfo>();
   return (
     <QueryResult query={query}>
-      {(deliveries) =>
-        deliveries.length === 0 ? (
-          <Typography color="textSecondary">{translate("webhooks.no_deliveries")}</Typography>
-        ) : (
-          <Box
-            component="ul"
-            tabIndex={0}
-            aria-label={translate("webhooks.deliveries")}
-            sx={{ m: 0, p: 0, listStyle: "none", maxHeight: 320, overflowY: "auto" }}
-          >
-            {deliveries.map((delivery) => (
-              <Delivery key={`${delivery.at} ${delivery.milliseconds}`} delivery={delivery} />
-            ))}
+      {({ deliveries, exchanges }) => (
+        <>
+          <Box sx={{ maxHeight: 360, overflowY: "auto" }}>
+            <DataList
+              label={translate("webhooks.deliveries")}
+              rows={deliveries}
+              columns={columns}
+              rowKey={({ number }) => number}
+              nameOf={({ at }) => toExactMoment(at)}
+              onOpen={setOpened}
+              empty={<Typography color="textSecondary">{translate("webhooks.no_deliveries")}</Typography>}
+            />
           </Box>
-        )
-      }
+          {opened && (
+            <DeliveryDetails
+              webhook={id}
+              delivery={opened}
+              isKept={(deliveries[0]?.number ?? 0) - opened.number < exchanges}
+              onClose={() => setOpened(undefined)}
+            />
+          )}
+        </>
+      )}
     </QueryResult>
   );
 }
 
-/** The columns: time, status, error, and duration. On a phone, the error is below the others. */
-const columns = { xs: "1fr auto auto", sm: "190px 64px 1fr auto" };
+const columns: readonly DataColumn<DeliveryInfo>[] = [
+  { name: "at", label: translate("webhooks.at"), isPrimary: true, render: ({ at }) => toExactMoment(at) },
+  { name: "status", label: translate("webhooks.status"), render: (delivery) => <Status delivery={delivery} /> },
+  { name: "fault", label: translate("webhooks.result"), render: ({ fault }) => describeResult(fault) },
+  {
+    name: "took",
+    label: translate("webhooks.took"),
+    align: "right",
+    render: ({ milliseconds }) => <span className="whole">{toDuration(milliseconds)}</span>,
+  },
+];
 
-function Delivery({ delivery: { at, status, milliseconds, fault } }: { readonly delivery: DeliveryInfo }) {
-  const seconds = milliseconds / 1000;
-  const took =
-    milliseconds < 1000
-      ? translate("webhooks.milliseconds", { count: milliseconds })
-      : translate("webhooks.seconds", { count: toNumber(seconds, { maximumFractionDigits: 1 }) });
+function describeResult(fault: string | null): string {
+  return fault === null ? translate("webhooks.received") : capitalized(fault);
+}
+
+function Status({ delivery: { status, fault } }: { readonly delivery: DeliveryInfo }) {
+  const label = status ?? translate("webhooks.no_response");
+  return <Chip size="small" variant="outlined" color={fault ? "error" : "success"} label={label} />;
+}
+
+interface DeliveryDetailsProps {
+  /** ID of the webhook. */
+  readonly webhook: number;
+  readonly delivery: DeliveryInfo;
+  /** Whether the server still has the request and the response. */
+  readonly isKept: boolean;
+  readonly onClose: () => void;
+}
+
+/** The dialog with the request and the response of an attempt. */
+function DeliveryDetails({ webhook, delivery, isKept, onClose }: DeliveryDetailsProps) {
+  const isNarrow = useIsNarrow();
+  const { at, fault, milliseconds } = delivery;
   return (
-    <Box
-      component="li"
-      sx={{
-        display: "grid",
-        gridTemplateColumns: columns,
-        columnGap: { xs: 1, sm: 2 },
-        alignItems: "center",
-        py: 0.75,
-        borderTop: 1,
-        borderColor: "divider",
-      }}
-    >
-      <Typography variant="body2" sx={{ fontSize: { xs: 13, sm: 14 } }}>
-        {toExactMoment(at)}
+    <Dialog open fullWidth maxWidth="md" fullScreen={isNarrow} onClose={onClose} aria-labelledby="delivery-details">
+      <DialogTitle id="delivery-details">
+        {translate("webhooks.delivery_title", { time: toExactMoment(at) })}
+      </DialogTitle>
+      <DialogContent>
+        <Stack spacing={2}>
+          <Alert severity={fault ? "error" : "success"} sx={{ overflowWrap: "anywhere" }}>
+            {describeResult(fault)} · {toDuration(milliseconds)}
+          </Alert>
+          {isKept ? (
+            <Exchange webhook={webhook} delivery={delivery} />
+          ) : (
+            <Typography color="textSecondary">{translate("webhooks.not_kept")}</Typography>
+          )}
+        </Stack>
+      </DialogContent>
+      <DialogActions>
+        <Button variant="contained" onClick={onClose}>
+          {translate("general.close")}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function Exchange({ webhook, delivery }: Pick<DeliveryDetailsProps, "webhook" | "delivery">) {
+  const query = useExchange(webhook, delivery.number);
+  return (
+    <QueryResult query={query}>
+      {({ url, request, response }) => (
+        <>
+          <Message title={translate("webhooks.request")} start={`POST ${url}`} message={request} />
+          {response ? (
+            <Message title={translate("webhooks.response")} start={`${delivery.status ?? ""}`} message={response} />
+          ) : (
+            <Typography color="textSecondary">{translate("webhooks.without_response")}</Typography>
+          )}
+        </>
+      )}
+    </QueryResult>
+  );
+}
+
+interface MessageProps {
+  readonly title: string;
+  /** The first line. */
+  readonly start: string;
+  readonly message: ExchangeResponse["request"];
+}
+
+/** A request or a response: its header fields, and its body as far as it is kept. */
+function Message({ title, start, message: { headers, body, isText, bytes } }: MessageProps) {
+  const length = isText ? new TextEncoder().encode(body).length : body.length / 2;
+  const isCut = length < bytes;
+  const counts = { count: toNumber(bytes), shown: toNumber(length) };
+  return (
+    <Box component="section">
+      <Typography component="h3" variant="subtitle2">
+        {title}
       </Typography>
-      <Stack sx={{ alignItems: "flex-start" }}>
-        <Chip
-          size="small"
-          variant="outlined"
-          color={fault ? "error" : "success"}
-          label={status ?? translate("webhooks.no_response")}
-        />
-      </Stack>
-      <Typography
-        variant="body2"
-        color="textSecondary"
-        sx={{ order: { xs: 1, sm: 0 }, gridColumn: { xs: "1 / -1", sm: "auto" }, overflowWrap: "anywhere" }}
-      >
-        {fault}
-      </Typography>
-      <Typography variant="body2" sx={{ textAlign: "right", fontVariantNumeric: "tabular-nums", minWidth: 56 }}>
-        {took}
+      <Box component="pre" tabIndex={0} aria-label={title} sx={messageStyle}>
+        {start}
+        {headers.map(([name, value]) => `\n${name}: ${showInvisible(value)}`)}
+        {body && `\n\n${isText ? showInvisible(isCut ? body : indentJson(body)) : body}`}
+      </Box>
+      <Typography variant="body2" color="textSecondary">
+        {!isText && `${translate("webhooks.not_text")} `}
+        {isCut ? translate("webhooks.cut", counts) : translate("webhooks.bytes", counts)}
       </Typography>
     </Box>
   );
+}
+
+const messageStyle = {
+  m: 0,
+  my: 0.5,
+  p: 1.5,
+  maxHeight: 280,
+  overflow: "auto",
+  border: 1,
+  borderColor: "divider",
+  borderRadius: 1,
+  bgcolor: "action.hover",
+  fontSize: 12,
+  whiteSpace: "pre-wrap",
+  overflowWrap: "anywhere",
+} as const;
+
+/** Returns JSON with its members on lines of their own; any other text unchanged. */
+function indentJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return text;
+  }
 }

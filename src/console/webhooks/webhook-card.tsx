@@ -1,45 +1,43 @@
-// A webhook on its page: its state, its last deliveries, and buttons for its actions.
+// A webhook on its page: its state with the reason of the last failure, its last deliveries, and its actions.
 
-import { Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
+import { Alert, Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
 import { useState } from "react";
-import type { WebhookInfo } from "../../admin/api/types.ts";
+import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
+import { useDeclared, useMay } from "../shell/site-context.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { withMoments } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
 import { When } from "../text/when.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { isRetried } from "./webhooks.ts";
 
 /** The actions on a webhook. */
-export type WebhookTask = "test" | "pause" | "resume" | "rewind" | "rotate" | "remove";
+export type WebhookTask = "test" | "retry" | "change" | "pause" | "resume" | "rewind" | "rotate" | "remove";
 
 const colors = { active: "success", failing: "error", paused: "default", incomplete: "warning" } as const;
 
 interface WebhookCardProps {
-  readonly webhook: WebhookInfo;
+  readonly webhook: ListedWebhookInfo;
   readonly onTask: (task: WebhookTask) => void;
 }
 
 /** A card for a webhook, with its state and its actions. */
 export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
   const [isOpen, setOpen] = useState(false);
+  const mayChange = useMay("settings");
   const { id, url, status } = webhook;
-  const tasks: WebhookTask[] = ["test", status === "paused" ? "resume" : "pause"];
-  const rare: WebhookTask[] = ["rewind", "rotate", "remove"];
   return (
     <Card component="article" aria-label={url}>
       <CardContent sx={{ pb: 1 }}>
         <Stack direction="row" spacing={2} sx={{ justifyContent: "space-between", alignItems: "flex-start" }}>
-          <Typography
-            component="h2"
-            variant="body1"
-            sx={{ fontWeight: 600, overflowWrap: "anywhere", fontSize: { xs: 14, sm: 16 } }}
-          >
+          <Typography component="h2" variant="body1" sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>
             {url}
           </Typography>
           <Chip size="small" variant="outlined" color={colors[status]} label={translate(`webhooks.${status}`)} />
         </Stack>
         <Facts webhook={webhook} />
+        <State webhook={webhook} onTask={mayChange ? onTask : undefined} />
         <Collapse in={isOpen} unmountOnExit>
           <Box sx={{ mt: 2 }}>
             <Deliveries id={id} />
@@ -50,53 +48,91 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
         <Button size="small" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>
           {translate("webhooks.deliveries")}
         </Button>
-        {tasks.map((task) => (
-          <Button key={task} size="small" onClick={() => onTask(task)}>
-            {translate(`webhooks.${task}`)}
-          </Button>
-        ))}
-        <ActionMenu
-          label={`${translate("general.more")}: ${url}`}
-          actions={rare.map((task) => ({
-            name: task,
-            text: translate(`webhooks.${task}`),
-            isDangerous: task === "remove",
-            onChoose: () => onTask(task),
-          }))}
-        />
+        {mayChange && <Actions webhook={webhook} onTask={onTask} />}
       </CardActions>
     </Card>
   );
 }
 
-/** Shows the resources of a webhook, the number of changes that it is behind, and its error. */
-function Facts({ webhook: { resources, behind, status, detail, nextAt } }: { readonly webhook: WebhookInfo }) {
+function Actions({ webhook: { url, status }, onTask }: WebhookCardProps) {
+  const rare: WebhookTask[] = ["change", status === "paused" ? "resume" : "pause", "rewind", "rotate", "remove"];
+  return (
+    <>
+      <Button size="small" onClick={() => onTask("test")}>
+        {translate("webhooks.test")}
+      </Button>
+      <ActionMenu
+        label={translate("general.actions_for", { name: url })}
+        actions={rare.map((task) => ({
+          name: task,
+          text: translate(`webhooks.${task}`),
+          isDangerous: task === "remove",
+          onChoose: () => onTask(task),
+        }))}
+      />
+    </>
+  );
+}
+
+/** The resources of a webhook, the number of changes that it is behind, and its last attempt. */
+function Facts({ webhook: { resources, behind, last } }: { readonly webhook: ListedWebhookInfo }) {
+  const declared = useDeclared();
   const lag =
     behind === null
       ? translate("webhooks.behind_unknown")
       : behind === 0
         ? translate("webhooks.up_to_date")
         : translate("webhooks.behind_changes", { smart_count: behind, count: toNumber(behind) });
+  const names = resources.map((path) => declared.resources.find((one) => one.path === path)?.plural ?? path);
   const what =
-    resources.length === 0
+    names.length === 0
       ? translate("webhooks.all_resources")
-      : translate("webhooks.some_resources", { names: resources.join(", ") });
+      : translate("webhooks.some_resources", { names: names.join(", ") });
   return (
     <Typography variant="body2" color="textSecondary" component="div" sx={{ mt: 0.5 }}>
-      <div>
-        {what} · {lag}
-      </div>
-      {detail && (
-        <Box sx={{ color: status === "failing" ? "error.main" : "inherit", overflowWrap: "anywhere" }}>
-          {status === "failing" ? `${translate("webhooks.failing")} ${withMoments(detail)}` : capitalized(detail)}
-          {status === "failing" && nextAt && (
-            <>
-              {" · "}
-              {translate("webhooks.next_try")} <When at={nextAt} />
-            </>
-          )}
-        </Box>
+      {what} · {lag}
+      {last && (
+        <>
+          {" · "}
+          {translate("webhooks.last")} <When at={last.at} />
+        </>
       )}
     </Typography>
+  );
+}
+
+interface StateProps {
+  readonly webhook: ListedWebhookInfo;
+  /** Undefined if the operator may not change webhooks. */
+  readonly onTask: ((task: WebhookTask) => void) | undefined;
+}
+
+/** Why a webhook does not deliver, what happens next, and the action that helps. Shows nothing for a webhook that delivers. */
+function State({ webhook, onTask }: StateProps) {
+  const { status, detail, reason, nextAt } = webhook;
+  if (status === "active") return null;
+  const isTrying = isRetried(webhook);
+  const task = status === "failing" ? "retry" : status === "paused" ? "resume" : undefined;
+  const button = onTask && task && (
+    <Button color="inherit" variant="outlined" size="small" disabled={isTrying} onClick={() => onTask(task)}>
+      {translate(isTrying ? "webhooks.trying" : `webhooks.${task}`)}
+    </Button>
+  );
+  const since = status === "failing" ? `${translate("webhooks.failing")} ${withMoments(detail)}` : capitalized(detail);
+  return (
+    <Alert
+      severity={status === "failing" ? "error" : "warning"}
+      action={button}
+      sx={{ mt: 1, overflowWrap: "anywhere" }}
+    >
+      {reason && <Box sx={{ fontWeight: 600 }}>{capitalized(reason)}</Box>}
+      {since !== capitalized(reason ?? "") && since}
+      {status === "failing" && nextAt && !isTrying && (
+        <>
+          {" · "}
+          {translate("webhooks.next_try")} <When at={nextAt} />
+        </>
+      )}
+    </Alert>
   );
 }

@@ -62,6 +62,39 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
   );
 }
 
+interface ChangeUrlProps {
+  /** The present URL. */
+  readonly url: string;
+  readonly onChange: (url: string) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** The dialog that asks for another URL. */
+export function ChangeUrl({ url, onChange, onClose }: ChangeUrlProps) {
+  const [changed, setChanged] = useState(url);
+  return (
+    <ActionDialog
+      title={translate("webhooks.change")}
+      action={translate("general.save")}
+      isDisabled={changed === url}
+      isEdited={useEdited(changed)}
+      onConfirm={() => onChange(changed)}
+      onClose={onClose}
+    >
+      <Typography>{translate("webhooks.change_explain")}</Typography>
+      <TextField
+        autoFocus
+        required
+        type="url"
+        label={translate("webhooks.url")}
+        helperText={translate("webhooks.url_help")}
+        value={changed}
+        onChange={({ target }) => setChanged(target.value)}
+      />
+    </ActionDialog>
+  );
+}
+
 interface RewindProps {
   readonly onRewind: (time: string) => Promise<unknown>;
   readonly onClose: () => void;

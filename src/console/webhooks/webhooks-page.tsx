@@ -3,21 +3,24 @@
 import WebhookIcon from "@mui/icons-material/Webhook";
 import { Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
+import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { EmptyList } from "../shell/empty-list.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
 import { useNotify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
+import { LookOnly } from "../shell/role-notice.tsx";
+import { useMay } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
-import { AddWebhook, RewindWebhook } from "./webhook-dialogs.tsx";
+import { AddWebhook, ChangeUrl, RewindWebhook } from "./webhook-dialogs.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
 
 /** The dialog that is open over the list. */
 type OpenWebhook =
   | { readonly kind: "add" }
-  | { readonly kind: "rewind" | "rotate" | "remove"; readonly id: number }
+  | { readonly kind: "change" | "rewind" | "rotate" | "remove"; readonly webhook: ListedWebhookInfo }
   | { readonly kind: "secret"; readonly secret: string };
 
 /** The page with the webhooks of the site. */
@@ -25,13 +28,14 @@ export function WebhooksPage() {
   const query = useWebhooks();
   const [open, setOpen] = useState<OpenWebhook>();
   const onTask = useTasks(setOpen);
-  const add = (
+  const add = useMay("settings") && (
     <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "add" })} sx={{ flexShrink: 0 }}>
       {translate("webhooks.add")}
     </Button>
   );
   return (
     <Page title={translate("webhooks.title")} explain={translate("webhooks.explain")} actions={add}>
+      <LookOnly right="settings" />
       <QueryResult query={query}>
         {(webhooks) =>
           webhooks.length === 0 ? (
@@ -43,7 +47,7 @@ export function WebhooksPage() {
           ) : (
             <Stack spacing={2}>
               {webhooks.map((webhook) => (
-                <WebhookCard key={webhook.id} webhook={webhook} onTask={(task) => onTask(webhook.id, task)} />
+                <WebhookCard key={webhook.id} webhook={webhook} onTask={(task) => onTask(webhook, task)} />
               ))}
             </Stack>
           )
@@ -58,8 +62,10 @@ export function WebhooksPage() {
 function useTasks(onOpen: (open: OpenWebhook) => void) {
   const notify = useNotify();
   const actions = useWebhookActions();
-  return async (id: number, task: WebhookTask) => {
-    if (task === "rewind" || task === "rotate" || task === "remove") return onOpen({ kind: task, id });
+  return async (webhook: ListedWebhookInfo, task: WebhookTask) => {
+    const { id } = webhook;
+    if (task === "change" || task === "rewind" || task === "rotate" || task === "remove")
+      return onOpen({ kind: task, webhook });
     try {
       if (task !== "test") return void (await actions[task](id));
       const { status, fault } = await actions.test(id);
@@ -98,9 +104,16 @@ function OpenDialog({
         onClose={close}
       />
     );
-  if (open.kind === "rewind")
-    return <RewindWebhook onRewind={(time) => actions.rewind(open.id, time)} onClose={close} />;
-  const confirm = open.kind === "rotate" ? () => showSecret(actions.rotate(open.id)) : () => actions.remove(open.id);
+  const { id, url } = open.webhook;
+  if (open.kind === "change") {
+    const change = async (changed: string) => {
+      const { isResolved } = await actions.change(id, changed);
+      notify(translate(isResolved ? "webhooks.changed" : "webhooks.unresolved"), isResolved ? "success" : "warning");
+    };
+    return <ChangeUrl url={url} onChange={change} onClose={close} />;
+  }
+  if (open.kind === "rewind") return <RewindWebhook onRewind={(time) => actions.rewind(id, time)} onClose={close} />;
+  const confirm = open.kind === "rotate" ? () => showSecret(actions.rotate(id)) : () => actions.remove(id);
   return (
     <ActionDialog
       title={translate(`webhooks.${open.kind}_title`)}
@@ -109,6 +122,7 @@ function OpenDialog({
       onConfirm={confirm}
       onClose={close}
     >
+      <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{url}</Typography>
       <Typography>{translate(`webhooks.${open.kind}_explain`)}</Typography>
     </ActionDialog>
   );
