@@ -55,7 +55,9 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
 }
 
 function Actions({ webhook: { url, status }, onTask }: WebhookCardProps) {
-  const rare: WebhookTask[] = ["change", status === "paused" ? "resume" : "pause", "rewind", "rotate", "remove"];
+  // A paused webhook has the button that resumes it beside the reason.
+  const pause: WebhookTask[] = status === "paused" ? [] : ["pause"];
+  const rare: WebhookTask[] = ["change", ...pause, "rewind", "rotate", "remove"];
   return (
     <>
       <Button size="small" onClick={() => onTask("test")}>

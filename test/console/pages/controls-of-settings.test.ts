@@ -1,9 +1,10 @@
-// Uses every button and every choice of the pages of keys, webhooks, shops and operators once. The last test names the buttons and choices that
+// Uses every button and every choice of the pages of keys, requests, webhooks, shops and operators once. The last test names the buttons and choices that
 // were shown and not used.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { publicResources } from "../../../src/model/resource.ts";
+import type { WebhookState } from "../../../src/model/webhooks.ts";
 import { listSites } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { type ControlsPage, controlsOf, listUnusedInSettings, useControls } from "../../support/console/controls.ts";
@@ -87,25 +88,39 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   await changed.getByText("Stopped").first().waitFor();
 });
 
-test("a webhook is added, tested, paused, resumed, rewound and removed, shows its deliveries, and gets a new secret", async () => {
-  const local = (await createTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
+test("a webhook is added, tested, retried, changed, paused, resumed, rewound and removed, shows its deliveries, and gets a new secret", async () => {
+  const ref = await createTestWebhook(server.engine, server.site.ID, receiver.url);
+  const local = ref.webhook;
   const of = async (id: number) =>
     (await get("/sites/shop/webhooks")).webhooks.find((one: { id: number }) => one.id === id);
   await waitUntil(async () => (await of(local)).behind === 0, "the deliveries");
   await view.show("shop/webhooks");
   const card = page.getByRole("article", { name: receiver.url });
   const press = (name: string) => card.getByRole("button", { name, exact: true }).click();
-  const more = async (name: string) => {
-    await card.getByRole("button", { name: /^More/ }).click();
-    await page.getByRole("menuitem", { name, exact: true }).click();
-  };
+  const more = (name: string) => view.act(receiver.url, name);
   await press("Deliveries");
-  await card.getByRole("list", { name: "Deliveries" }).getByText("200").first().waitFor();
+  await card.getByRole("table", { name: "Deliveries" }).getByRole("button").first().click();
+  await dialog().getByText("webhook-signature: v1,").waitFor();
+  await dialog().getByRole("heading", { name: "Response" }).waitFor();
+  await choose("Close");
+  await closed();
   await press("Deliveries");
   await press("Send a test");
   await said("The receiver responded with 200.");
   await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
-  await press("Pause");
+  receiver.respond(500);
+  await ben.call("POST", "/sites/shop/records/brands", { Name: "Zeta 99" });
+  await card.getByText("The receiver responded with 500").waitFor();
+  const [state] = await server.engine.readWebhookStates([ref]);
+  const { cursor, rewinds, resumes } = state as WebhookState;
+  await server.engine.compareAndSetWebhook(ref, { cursor, rewinds, resumes }, { nextAt: Date.now() + 3_600_000 });
+  // The last attempt was a minute ago.
+  const attempt = { at: Date.now() - 60_000, status: 500, milliseconds: 1, fault: "the receiver responded with 500" };
+  await server.engine.addWebhookAttempt(ref, attempt);
+  receiver.respond(200);
+  await press("Try now");
+  await card.getByText("Active", { exact: true }).waitFor();
+  await more("Pause");
   await card.getByText("Paused", { exact: true }).waitFor();
   expect(await of(local)).toMatchObject({ status: "paused" });
   await press("Resume");
@@ -131,7 +146,53 @@ test("a webhook is added, tested, paused, resumed, rewound and removed, shows it
   for (const box of await dialog().getByRole("checkbox").all()) await box.check();
   await choose("Create");
   await choose("Done");
-  await page.getByText(`Only ${resources.map(({ path }) => path).join(", ")}`).waitFor();
+  await page.getByText(`Only ${resources.map(({ plural }) => plural).join(", ")}`).waitFor();
+  await view.act("https://203.0.113.9/hooks", "Change the URL");
+  await dialog().getByLabel("URL").fill("https://203.0.113.9/other");
+  await choose("Save");
+  await page.getByRole("article", { name: "https://203.0.113.9/other" }).waitFor();
+});
+
+test("requests are listed while the page is open, filtered, paused and opened, with a line that repeats one", async () => {
+  await view.show("shop/requests");
+  await page.getByText("No request yet").waitFor();
+  await page.getByRole("main").getByRole("button", { name: /^Copy/ }).click();
+  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain("/restapi/brands.json?limit=3'");
+  const key = await server.issueKey({ label: "till" });
+  await server.call("GET", "/restapi/brands/1.json", { key });
+  await server.call("GET", "/restapi/brands/9999.json", { key });
+  await server.call("POST", "/restapi/brands.json", { key, body: { Town: "Ulm" } });
+  const rows = page.getByRole("table", { name: "Requests" }).locator("tbody").getByRole("row");
+  await waitUntil(async () => (await rows.count()) === 3, "three requests");
+  expect(await chooseEach("Status")).toEqual([
+    "All",
+    "Done (2xx)",
+    "Unchanged (3xx)",
+    "Rejected (4xx)",
+    "Failed here (5xx)",
+  ]);
+  await chooseEach("Problem");
+  expect(await chooseEach("Key")).toEqual(["All", "till"]);
+  await view.show("shop/requests?status=5&key=sfk_none0000");
+  await page.getByRole("main").getByRole("button", { name: "Show all" }).last().click();
+  await view.show("shop/requests?status=4&problem=not-found");
+  await waitUntil(async () => (await rows.count()) === 1, "the request that was not found");
+  await click("Show all");
+  await click("Pause");
+  await click("Continue");
+  await rows.filter({ hasText: "POST" }).getByRole("button").click();
+  await dialog().getByText("is required").waitFor();
+  const explanation = page.context().waitForEvent("page");
+  await dialog().getByRole("link", { name: "About this problem: invalid-record" }).click();
+  const explained = await explanation;
+  await explained.waitForURL(`${server.url}/docs/problems/invalid-record`);
+  await explained.close();
+  await choose(/^Copy/);
+  const line = await page.evaluate<string>("navigator.clipboard.readText()");
+  expect(line).toContain("curl -i -X POST");
+  expect(line).not.toContain(key.slice(0, 12));
+  await choose("Close");
+  await closed();
 });
 
 test("a shop is added, changed, suspended, resumed and removed", async () => {

@@ -115,7 +115,7 @@ describe("a failed read", () => {
       404,
       "shop/webhooks",
       click("Deliveries"),
-      () => page.getByText("Nothing was sent yet.").or(page.getByRole("list", { name: "Deliveries" })),
+      () => page.getByText("Nothing was sent yet.").or(page.getByRole("table", { name: "Deliveries" })),
     ],
     ["the operators", /operators$/, 404, "shop/operators", async () => {}, () => view.button("Actions for anna")],
     [

@@ -20,10 +20,12 @@ const names = [
   /Bristol \w+|York \w+|Being packed|Dispatched|Received|Returned/,
   /(?<=^Actions for )shop$|^shop$/,
   /Leeds \w+/,
+  /\w{3} \d+, \d{4}, \d+:\d\d:\d\d\s[AP]M/,
+  /(?:GET|POST) \/\S+/,
 ];
 
 /** The pages whose controls controls-of-settings.test.ts uses. */
-const settingsPages = /^(?:Keys|Webhooks|Shops|People): /;
+const settingsPages = /^(?:Keys|Requests|Webhooks|Shops|People): /;
 /** Controls of menus and messages, which are not on a page. */
 const menus = /^Menu: /;
 
