@@ -1,12 +1,13 @@
 // Sends requests to the API of the console, `/operator`. The folder admin/ implements it.
 
+import type { WriteProblem } from "../../admin/api/record-types.ts";
 import { compareClocks } from "../text/server-time.ts";
 import { toSentence, translate } from "../text/translate.ts";
 import { keyOfChange } from "./change-keys.ts";
 import { markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
 
 /** A problem document of the server (RFC 9457). */
-interface Problem {
+interface Problem extends WriteProblem {
   readonly detail?: string;
   readonly code?: string;
   readonly errors?: readonly { readonly field: string; readonly detail: string }[];
@@ -27,7 +28,7 @@ export class HttpError extends Error {
   }
 }
 
-interface HttpErrorBody {
+interface HttpErrorBody extends WriteProblem {
   /** The code of the problem. */
   readonly code?: string | undefined;
   /** ID of the signed-in operator, if the request was rejected because its page or link belongs to another operator. */
@@ -148,11 +149,11 @@ function parseProblem(text: string): Problem {
 
 function toHttpError(
   status: number,
-  { detail, code, errors, operator }: Problem & Pick<ApiResponse, "operator">,
+  { detail, errors, ...problem }: Problem & Pick<ApiResponse, "operator">,
 ): HttpError {
   const messages = errors && Object.fromEntries(errors.map(({ field, detail: message }) => [field, message]));
   const message = detail ? toSentence(detail) : translate("app.failed", { status });
-  return new HttpError(message, status, { code, operator, ...(messages ? { errors: nestByPath(messages) } : {}) });
+  return new HttpError(message, status, { ...problem, ...(messages ? { errors: nestByPath(messages) } : {}) });
 }
 
 /** Converts `{"Address.Town": message}` to `{Address: {Town: message}}`. */

@@ -5,6 +5,7 @@ import { type ReactNode, useEffect, useMemo } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";
 import type { Declared } from "../api/declarations.ts";
 import { OverviewPage } from "../overview/overview-page.tsx";
+import { RecordTable } from "../records/record-table.tsx";
 import { PlainPage } from "../shell/plain-page.tsx";
 import { useNavigate, usePath } from "../shell/router.tsx";
 import { SiteContext, useDeclared, useSession } from "../shell/site-context.ts";
@@ -13,7 +14,6 @@ import { translate } from "../text/translate.ts";
 import { UnknownPage } from "./access-notices.tsx";
 import { ConsoleLayout } from "./layout.tsx";
 import { pageNamed } from "./pages.tsx";
-import { ReactAdminRecords } from "./react-admin.tsx";
 
 interface FrameProps {
   readonly session: SessionInfo;
@@ -52,7 +52,7 @@ function ShownPage(): ReactNode {
   const session = useSession();
   if (name === "") return <OverviewPage />;
   const resource = resources.find(({ path }) => path === name);
-  if (resource && rest.length < 2) return <ReactAdminRecords key={name} resource={resource} />;
+  if (resource && rest.length < 2) return <RecordTable key={name} resource={resource} />;
   return (rest.length === 0 && pageNamed(name, session)) || <UnknownPage />;
 }
 

@@ -1,4 +1,5 @@
-// The dialog after a conflict of two edits. merge.ts compares the values, and the server rejects the save again if the record has changed meanwhile.
+// The dialog after a conflict of two edits of a record: the operator chooses field by field. The server rejects the save again if the record has changed
+// meanwhile.
 
 import {
   Alert,
@@ -16,66 +17,73 @@ import {
   TableRow,
   Typography,
 } from "@mui/material";
-import { useCallback, useEffect, useState } from "react";
-import { useDataProvider, useRefresh } from "react-admin";
-import type { RecordValues } from "../../admin/api/record-types.ts";
+import { useEffect, useState } from "react";
+import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { fullLabelOf } from "../text/fields.ts";
+import type { HttpError } from "../api/call-api.ts";
+import { differences, fullLabelOf, toValues } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";
-import { type DifferingField, differingFields, mergedValues, type Side } from "./merge.ts";
+import { When } from "../text/when.tsx";
+import { useRecordWrites } from "./record-data.ts";
 
-/** A change that was rejected, because somebody else has changed the record. */
-export interface Conflict {
+interface ConflictDialogProps {
+  readonly resource: ResourceInfo;
   /** The record as it was when the form was opened. */
   readonly base: RecordValues;
   /** The values that could not be saved. */
   readonly mine: RecordValues;
-}
-
-interface ConflictDialogProps {
-  readonly resource: ResourceInfo;
-  readonly id: string;
-  readonly conflict: Conflict;
+  /** The change by someone else. */
+  readonly first: ConflictInfo;
   /** Returns to the form, which still has the typed values. */
   readonly onClose: () => void;
   /** Discards the typed values. */
   readonly onDiscard: () => void;
-  readonly onDone: () => void;
+  /** Called with the saved record; without one, if nothing had to be saved. */
+  readonly onDone: (saved?: RecordResponse) => void;
+}
+
+type Side = "mine" | "theirs";
+
+/** A field with two different values: the stored value (`theirs`) and the typed value (`mine`). */
+interface DifferingField {
+  readonly path: string;
+  readonly theirs: string;
+  readonly mine: string;
+  /** The value to take unless the operator chooses: the typed value if the operator has changed the field, otherwise the stored value. */
+  readonly suggested: Side;
 }
 
 /** The dialog that shows the stored values beside the typed values, and asks for each field which value to store. */
-export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onDone }: ConflictDialogProps) {
-  const provider = useDataProvider();
-  const refresh = useRefresh();
-  const { stored, fault, read, setFault } = useStored(resource.path, id);
+export function ConflictDialog({ resource, base, mine, first, onClose, onDiscard, onDone }: ConflictDialogProps) {
+  const writes = useRecordWrites(resource.path);
+  const [conflict, setConflict] = useState(first);
   const [choices, setChoices] = useState<Readonly<Record<string, Side>>>({});
+  const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const fields = stored && differingFields(conflict.base, stored, conflict.mine);
+  const stored = conflict.record as RecordValues | null;
+  const fields = stored ? differingFields(base, stored, mine) : [];
   const chosen = ({ path, suggested }: DifferingField) => choices[path] ?? suggested;
-  const isSame = fields?.length === 0;
+  const isSame = stored !== null && fields.length === 0;
   // If no field differs, the change was stored and only its response was lost: finish.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, because finish is a new function at each rendering
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, because onDone is a new function at each rendering
   useEffect(() => {
-    if (isSame) finish();
+    if (isSame) onDone();
   }, [isSame]);
 
-  function finish() {
-    refresh();
-    onDone();
-  }
-
   async function save() {
-    if (!fields || isBusy) return;
+    if (isBusy) return;
     setBusy(true);
     try {
-      const data = mergedValues(conflict.mine, fields, chosen);
-      await provider.update(resource.path, { id, data, previousData: stored as never });
-      finish();
+      const kept = fields.filter((field) => chosen(field) === "mine");
+      const texts = kept.map(({ path, mine: text }) => [path, text] as const);
+      if (texts.length === 0) return onDone();
+      onDone(await writes.update(conflict.id, toValues(texts), conflict.version ?? undefined));
     } catch (error) {
-      // After another conflict, show the new stored values. If they cannot be read, show why: without them, a further attempt would fail again.
-      const isConflict = (error as { readonly status?: number }).status === 412;
-      if (!isConflict || (await read())) setFault((error as Error).message);
+      // After another conflict, show the new stored values.
+      const [another] = (error as HttpError).body?.conflicts ?? [];
+      if (another) setConflict(another);
+      setFault((error as Error).message);
       setBusy(false);
     }
   }
@@ -84,9 +92,11 @@ export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onD
     <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="conflict">
       <DialogTitle id="conflict">{translate("record.conflict_title")}</DialogTitle>
       <DialogContent>
-        <Typography sx={{ mb: 1 }}>{translate("record.conflict")}</Typography>
+        <Typography sx={{ mb: 1 }}>
+          <ChangedBy conflict={conflict} /> {stored && translate("record.conflict")}
+        </Typography>
         {fault && <Alert severity="error">{fault}</Alert>}
-        {fields && (
+        {stored && (
           <ConflictTable
             fields={fields}
             chosen={chosen}
@@ -104,27 +114,27 @@ export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onD
   );
 }
 
-/** Reads the stored record. Returns it, and a function that repeats the read. This function returns false if the read fails, and sets `fault`. */
-function useStored(resource: string, id: string) {
-  const provider = useDataProvider();
-  const [stored, setStored] = useState<RecordValues>();
-  const [fault, setFault] = useState("");
-  const read = useCallback(
-    () =>
-      provider.getOne(resource, { id }).then(
-        ({ data }) => {
-          setStored(data);
-          return true;
-        },
-        (error) => {
-          setFault(error.message);
-          return false;
-        },
-      ),
-    [provider, resource, id],
+/** Says who has changed or deleted a record, and when. */
+export function ChangedBy({ conflict: { record, changed } }: { readonly conflict: ConflictInfo }) {
+  const key = record === null ? "record.deleted_by" : "record.changed_by";
+  if (!changed) return translate(record === null ? "record.deleted_meanwhile" : "record.changed_meanwhile");
+  const name = showInvisible(changed.name ?? changed.actor);
+  return (
+    <>
+      {translate(key, { name })} <When at={changed.at} />.
+    </>
   );
-  useEffect(() => void read(), [read]);
-  return { stored, fault, read, setFault };
+}
+
+/** Returns the fields that differ between the stored values and the typed values. */
+function differingFields(base: RecordValues, theirs: RecordValues, mine: RecordValues): DifferingField[] {
+  const changed = new Set(differences(base, mine).map(({ path }) => path));
+  return differences(theirs, mine).map(({ path, before, after }) => ({
+    path,
+    theirs: before,
+    mine: after,
+    suggested: changed.has(path) ? "mine" : "theirs",
+  }));
 }
 
 interface ConflictTableProps {

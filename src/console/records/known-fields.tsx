@@ -2,7 +2,7 @@
 // them. Everything else in this folder, except for `Name`, follows from the declarations.
 
 import { Box, Link, Stack } from "@mui/material";
-import type { RaRecord } from "react-admin";
+import type { RecordValues } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { groupOf, labelOf, textAt } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
@@ -12,7 +12,7 @@ import { translate } from "../text/translate.ts";
 const summaryPaths = ["Code", "AccountNumber", "Address.Town"];
 
 /** Returns the line below the name of a record in a list on a phone. */
-export function summaryOf(record: RaRecord): string {
+export function summaryOf(record: RecordValues): string {
   return summaryPaths
     .map((path) => textAt(record, path))
     .filter(Boolean)
@@ -30,7 +30,7 @@ export function columnLabel(path: string): string {
 }
 
 interface ContactLinksProps {
-  readonly record: RaRecord;
+  readonly record: RecordValues;
   readonly resource: ResourceInfo;
 }
 
@@ -54,9 +54,9 @@ export function ContactLinks({ record, resource }: ContactLinksProps) {
 }
 
 /** Shows an address as people write it, with a link to a map. */
-export function AddressBlock({ record }: { readonly record: RaRecord }) {
+export function AddressBlock({ record }: { readonly record: RecordValues }) {
   const lines = linesOf(record);
-  const { AddressLine1, Town, Postcode, Country } = record.Address ?? {};
+  const { AddressLine1, Town, Postcode, Country } = Object(record.Address);
   const place = [AddressLine1, Town, Postcode, Country].filter(Boolean).join(", ");
   if (lines.length === 0) return null;
   return (
@@ -78,11 +78,10 @@ export function AddressBlock({ record }: { readonly record: RaRecord }) {
 }
 
 /** Returns the lines of an address, in the order in which people write them. */
-function linesOf({ Address = {} }: RaRecord): string[] {
-  const { Title, Firstname, Surname, AddressLine1, AddressLine2, Town, County, Postcode, Country } = Address as Record<
-    string,
-    string | undefined
-  >;
+function linesOf({ Address }: RecordValues): string[] {
+  const { Title, Firstname, Surname, AddressLine1, AddressLine2, Town, County, Postcode, Country } = Object(
+    Address,
+  ) as Record<string, string | undefined>;
   const lines = [
     [Title, Firstname, Surname],
     [AddressLine1],

@@ -1,8 +1,7 @@
 // The inputs of a record's form, from the declaration of the resource.
 
-import { Box, Typography } from "@mui/material";
-import { regex, required, TextInput } from "react-admin";
-import { useWatch } from "react-hook-form";
+import { Box, TextField, Typography } from "@mui/material";
+import { memo } from "react";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import { groupOf, labelOf } from "../text/fields.ts";
 import { showInvisible } from "../text/show-invisible.ts";
@@ -23,8 +22,18 @@ const groupStyle = {
 /** Maximum length of a short field, in characters. */
 const short = 128;
 
+interface RecordFieldsProps {
+  readonly resource: ResourceInfo;
+  /** The texts of the fields, by path. A field without a text is empty. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** Why texts are refused, by path. */
+  readonly faults: Readonly<Record<string, string>>;
+  /** Always the same function. */
+  readonly onChange: (path: string, text: string) => void;
+}
+
 /** The inputs for the fields of a record, group by group. */
-export function RecordFields({ resource }: { readonly resource: ResourceInfo }) {
+export function RecordFields({ resource, texts, faults, onChange }: RecordFieldsProps) {
   const groups = [...new Set(resource.fields.map(({ path }) => groupOf(path)))];
   return groups.map((group) => (
     <Box key={group} component="fieldset" sx={groupStyle}>
@@ -36,37 +45,43 @@ export function RecordFields({ resource }: { readonly resource: ResourceInfo }) 
       {resource.fields
         .filter(({ path }) => groupOf(path) === group)
         .map((field) => (
-          <FieldInput key={field.path} field={field} />
+          <FieldInput
+            key={field.path}
+            field={field}
+            text={texts[field.path] ?? ""}
+            fault={faults[field.path]}
+            onChange={onChange}
+          />
         ))}
     </Box>
   ));
 }
 
-const asTyped = (text: string) => text;
+interface FieldInputProps extends Pick<RecordFieldsProps, "onChange"> {
+  readonly field: FieldInfo;
+  readonly text: string;
+  readonly fault: string | undefined;
+}
 
-function FieldInput({ field }: { readonly field: FieldInfo }) {
-  const { path, required: isRequired, max, pattern } = field;
-  // The rules of the declaration. The server checks them again, with all other rules.
-  const checks = [
-    ...(isRequired ? [required()] : []),
-    (value: string | undefined) =>
-      [...(value ?? "")].length > max ? translate("record.too_long", { max }) : undefined,
-    ...(pattern ? [regex(new RegExp(pattern.source, "u"), pattern.fault)] : []),
-  ];
-  const text = String(useWatch({ name: path }) ?? "");
+const FieldInput = memo(function FieldInput({ field, text, fault, onChange }: FieldInputProps) {
+  const { path, required: isRequired, max } = field;
   const seen = showInvisible(text);
+  // The input contains the invisible characters, so the text below it shows them.
+  const explained = seen === text ? undefined : translate("record.controls", { text: seen });
   return (
-    <TextInput
-      source={path}
+    <TextField
+      name={path}
       label={labelOf(path)}
-      validate={checks}
-      // The input contains the invisible characters, so the text below it shows them.
-      helperText={seen === text ? false : translate("record.controls", { text: seen })}
-      defaultValue=""
-      // Keep the empty text of an emptied input. Otherwise react-admin would change it to null.
-      parse={asTyped}
+      value={text}
+      onChange={({ target }) => onChange(path, target.value)}
+      error={fault !== undefined}
+      helperText={fault ?? explained}
       fullWidth
       sx={{ gridColumn: groupOf(path) && max <= short ? "auto" : "1 / -1" }}
+      slotProps={{
+        inputLabel: { required: isRequired },
+        htmlInput: { autoComplete: "off", "aria-required": isRequired },
+      }}
     />
   );
-}
+});

@@ -1,62 +1,32 @@
-// The page of a resource: the list of its records as a table, or on a phone as a simple list, and the form at its side.
+// The page of a resource: the list of its records, whose cells can be edited, and the form of a record at its side.
 
-import DeleteIcon from "@mui/icons-material/Delete";
-import { Button, Drawer, Link } from "@mui/material";
-import { useState } from "react";
-import {
-  DataTable,
-  FilterForm,
-  List,
-  Pagination,
-  type RaRecord,
-  SearchInput,
-  useCreatePath,
-  useListContext,
-  useRecordContext,
-  useRedirect,
-  useResourceContext,
-} from "react-admin";
-import { matchPath, Link as RouterLink, useLocation } from "react-router-dom";
+import PreviousIcon from "@mui/icons-material/ChevronLeft";
+import NextIcon from "@mui/icons-material/ChevronRight";
+import { Box, Button, Drawer, IconButton, Stack, Typography } from "@mui/material";
+import { type ReactNode, useCallback, useEffect, useMemo } from "react";
+import type { RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { EmptyList } from "../shell/empty-list.tsx";
 import { iconOf } from "../shell/icons.ts";
+import { useNotify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
-import { ReadFailed } from "../shell/query-result.tsx";
-import { useDeclared, useSiteName } from "../shell/site-context.ts";
+import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { Link, useLocation, useNavigate } from "../shell/router.tsx";
+import { useMay, useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
-import { markAllSaved } from "../shell/unsaved.ts";
 import { textAt } from "../text/fields.ts";
-import { capitalized } from "../text/locale.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";
-import { useHiddenColumns } from "./columns.ts";
-import { DeleteDialog } from "./delete-dialog.tsx";
+import { CellContent, cellAttributes, type TableRecord, useCellEditing } from "./cell-editing.tsx";
 import { columnLabel, summaryOf } from "./known-fields.tsx";
-import { RecordCreate } from "./record-create.tsx";
-import { RecordEdit } from "./record-edit.tsx";
-import { TableActions } from "./table-actions.tsx";
-
-/**
- * Milliseconds between a key press and the search: none, because a response takes only about 30 ms for 100,000 records. The default of the form is
- * half a second. The types of the form do not declare this property.
- */
-const searchDelay = { debounce: 0 };
-
-/** The search field of the list. */
-function Search() {
-  const { maxSearchLength } = useDeclared();
-  const filters = [
-    <SearchInput
-      key="q"
-      source="q"
-      alwaysOn
-      slotProps={{ htmlInput: { maxLength: maxSearchLength } }}
-      sx={{ m: 0, width: { xs: "100%", sm: 320 } }}
-    />,
-  ];
-  return <FilterForm filters={filters} {...searchDelay} />;
-}
+import { rowChoices, useListState } from "./list-state.ts";
+import { usePending } from "./pending-edits.tsx";
+import { useRecordPage } from "./record-data.ts";
+import { EditRecord, NewRecord } from "./record-form.tsx";
+import { useSelection } from "./selection.tsx";
+import { Toolbar } from "./toolbar.tsx";
 
 interface RecordTableProps {
   readonly resource: ResourceInfo;
@@ -65,139 +35,202 @@ interface RecordTableProps {
 /** The page of a resource: a table of its records, and the form beside it. */
 export function RecordTable({ resource }: RecordTableProps) {
   useDocumentTitle(capitalized(resource.plural));
+  const list = useListState(resource);
+  const result = useRecordPage(resource.path, list.query);
+  const { page } = result;
+  const pending = usePending(resource);
+  const selection = useSelection({ resource, list, page, onDeleted: pending.forget });
+  useKnownPage(list, page?.total);
   return (
     <>
-      <List
-        filters={<Search />}
-        actions={<TableActions resource={resource} />}
-        sort={{ field: "Name", order: "ASC" }}
-        perPage={25}
-        empty={false}
-        pagination={<Pages />}
-        sx={listStyle}
-      >
-        <ListBody resource={resource} />
-      </List>
-      <FormBeside resource={resource} />
+      <Toolbar resource={resource} list={list} found={page?.total} size={result.size} selected={selection.actions} />
+      {!page && (result.error ? <ReadFailed error={result.error} onRetry={result.refetch} /> : <LoadingLines />)}
+      {page && (
+        <RecordList
+          resource={resource}
+          list={list}
+          items={page.records}
+          pending={pending}
+          selection={selection.ticks}
+          isLate={result.isLate}
+          empty={<NoRecords resource={resource} list={list} suggestions={result.suggestions} />}
+        />
+      )}
+      {page && page.total > 0 && <Pages list={list} total={page.total} />}
+      {pending.bar}
+      {selection.dialog}
+      <FormBeside resource={resource} address={list.address} onSaved={pending.rebase} />
     </>
   );
 }
 
-/** The style of the list. Its bar is as high as the bar for selected records, which covers it. On a phone, the search is below the title. */
-const listStyle = {
-  mt: 1,
-  mb: 4,
-  "& .RaList-main > :first-of-type": { bgcolor: "transparent", alignItems: "center" },
-  "& form": { minHeight: 48, p: 0, mb: { xs: 1, sm: 0 }, alignItems: "center", width: { xs: "100%", sm: "auto" } },
-  // A wide table scrolls instead of the page, and a long name without spaces is broken.
-  "& .RaList-main, & .RaList-content": { minWidth: 0 },
-  "& .RaDataTable-tableWrapper": { overflowX: "auto" },
-  "& td": { maxWidth: 320, overflowWrap: "break-word" },
-  "& .MuiListItemText-root": { overflowWrap: "anywhere" },
-  "& .RaFilterFormInput-spacer": { display: "none" },
-  // Hide the collapsed bar. Otherwise its invisible buttons could get the focus.
-  "& .RaBulkActionsToolbar-collapsed": { visibility: "hidden" },
-  "& .filter-field": { width: { xs: "100%", sm: "auto" }, m: 0 },
-};
-
-function Pages() {
-  const { data } = useListContext();
-  return data ? <Pagination /> : null;
+/** Goes to the last page if the address names a later one, for example because records were deleted. */
+function useKnownPage({ query, showPage }: ReturnType<typeof useListState>, total: number | undefined): void {
+  const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / query.rows));
+  const isBeyond = last !== undefined && query.page > last;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: showPage is a new function at each rendering
+  useEffect(() => {
+    if (isBeyond && last !== undefined) showPage(last, true);
+  }, [isBeyond, last]);
 }
 
-/** Shows the records, or why they could not be read, because an error must not look like an empty list. */
-function ListBody({ resource }: RecordTableProps) {
+interface RecordListProps extends RecordTableProps {
+  readonly list: ReturnType<typeof useListState>;
+  readonly items: readonly RecordResponse[];
+  readonly pending: ReturnType<typeof usePending>;
+  readonly selection: ReturnType<typeof useSelection>["ticks"];
+  /** Whether the rows are those of an earlier search. */
+  readonly isLate: boolean;
+  readonly empty: ReactNode;
+}
+
+const nameOf = ({ item, staged }: TableRecord) =>
+  showInvisible(staged?.texts.get("Name") ?? textAt(item.record, "Name")) || `#${item.record.ID}`;
+
+/** The rows, as a table whose cells can be edited, or as cards. */
+function RecordList({ resource, list, items, pending, selection, isLate, empty }: RecordListProps) {
+  const siteName = useSiteName();
   const isNarrow = useIsNarrow();
-  const { data, error, refetch } = useListContext();
-  if (error && !data) return <ReadFailed error={error} onRetry={refetch} />;
-  return isNarrow ? <PhoneList resource={resource} /> : <Columns resource={resource} />;
-}
-
-const nameOf = ({ id, Name }: RaRecord) => showInvisible(Name || `#${id}`);
-
-const phoneColumns: readonly DataColumn<RaRecord>[] = [
-  { name: "Name", label: "", isPrimary: true, render: nameOf },
-  { name: "summary", label: "", render: (record) => showInvisible(summaryOf(record)) },
-];
-
-function PhoneList({ resource }: RecordTableProps) {
-  const { data } = useListContext();
-  const createPath = useCreatePath();
-  if (!data) return null;
+  const notify = useNotify();
+  const mayEdit = useMay("records") && !isNarrow && !pending.isSaving;
+  const { columns: paths, query, sortBy, address } = list;
+  const base = `/${siteName}/${resource.path}`;
+  const { rows, table } = useCellEditing({
+    items,
+    stagedRecords: pending.records,
+    paths,
+    onEdits: pending.stage,
+    onCut: (count) => notify(translate("record.pasted_cut", { count: toNumber(count) }), "warning"),
+  });
+  const hrefOf = useCallback((row: TableRecord) => `${base}/${row.item.record.ID}${address}`, [base, address]);
+  const columns = useMemo(
+    () => (isNarrow ? cardColumns : tableColumns(paths, mayEdit, hrefOf)),
+    [isNarrow, paths, mayEdit, hrefOf],
+  );
   return (
     <DataList
-      label={resource.plural}
-      rows={data}
-      columns={phoneColumns}
-      rowKey={({ id }) => id}
+      label={capitalized(resource.plural)}
+      rows={rows}
+      columns={columns}
+      rowKey={({ item }) => item.record.ID}
       nameOf={nameOf}
-      hrefOf={({ id }) => createPath({ resource: resource.path, id, type: "edit" })}
-      empty={<NoRecords resource={resource} />}
+      hrefOf={isNarrow ? hrefOf : undefined}
+      selection={selection}
+      sort={{ by: query.by, isDescending: query.isDescending, onSort: (sort) => sortBy(sort.by, sort.isDescending) }}
+      table={{ ...table, "aria-busy": isLate }}
+      empty={empty}
     />
   );
 }
 
-/** The table, with a column for each field. By default only some columns are shown. */
-function Columns({ resource }: RecordTableProps) {
-  const paths = resource.fields.map(({ path }) => path);
-  const [hidden] = useHiddenColumns(resource);
+/** On a phone: the name, and a line with the other facts that tell records apart. */
+const cardColumns: readonly DataColumn<TableRecord>[] = [
+  { name: "Name", label: "", isPrimary: true, render: nameOf },
+  { name: "summary", label: "", render: ({ item }) => showInvisible(summaryOf(item.record)) },
+];
+
+/** The ID, and a column for each chosen field. The name is a link to the record. */
+function tableColumns(
+  paths: readonly string[],
+  mayEdit: boolean,
+  hrefOf: (row: TableRecord) => string,
+): readonly DataColumn<TableRecord>[] {
+  const id: DataColumn<TableRecord> = {
+    name: "ID",
+    label: "ID",
+    sortable: true,
+    align: "right",
+    render: ({ item }) => String(item.record.ID),
+    attributes: () => ({ tabIndex: -1 }),
+  };
+  const fields = paths.map(
+    (path): DataColumn<TableRecord> => ({
+      name: path,
+      label: columnLabel(path),
+      sortable: true,
+      render: (row) => <CellContent row={row} path={path} href={path === "Name" ? hrefOf(row) : undefined} />,
+      attributes: (row) => cellAttributes(row, path, mayEdit),
+    }),
+  );
+  return [id, ...fields];
+}
+
+interface PagesProps extends Pick<RecordListProps, "list"> {
+  readonly total: number;
+}
+
+/** Which records of a list are shown, with buttons for the pages before and after, and a choice of the number of rows. */
+function Pages({ list, total }: PagesProps) {
+  const { page, rows } = list.query;
+  const from = (page - 1) * rows + 1;
+  const to = Math.min(total, page * rows);
   return (
-    <DataTable
-      rowClick="edit"
-      size="small"
-      bulkActionButtons={<DeleteSelected resource={resource} />}
-      empty={<NoRecords resource={resource} />}
-      hiddenColumns={hidden}
+    <Stack
+      direction="row"
+      useFlexGap
+      spacing={1}
+      sx={{ mt: 1, mb: 1, alignItems: "center", justifyContent: "flex-end" }}
     >
-      <DataTable.Col source="id" label="ID" />
-      {paths.map((path) => (
-        <DataTable.Col key={path} source={path} label={columnLabel(path)}>
-          {path === "Name" ? <NameLink /> : <Value path={path} />}
-        </DataTable.Col>
-      ))}
-    </DataTable>
+      <Typography variant="body2" component="label" color="textSecondary">
+        {translate("record.rows")}{" "}
+        <Box
+          component="select"
+          value={rows}
+          onChange={({ target }) => list.showRows(Number((target as HTMLSelectElement).value))}
+          sx={{
+            font: "inherit",
+            color: "text.primary",
+            bgcolor: "background.paper",
+            border: 1,
+            borderColor: "divider",
+            borderRadius: 1,
+            p: 0.5,
+          }}
+        >
+          {rowChoices.map((count) => (
+            <option key={count} value={count}>
+              {count}
+            </option>
+          ))}
+        </Box>
+      </Typography>
+      <Typography variant="body2" sx={{ fontVariantNumeric: "tabular-nums" }}>
+        {translate("record.shown", { from: toNumber(Math.min(from, to)), to: toNumber(to), count: toNumber(total) })}
+      </Typography>
+      <IconButton
+        size="small"
+        aria-label={translate("record.previous_page")}
+        disabled={page === 1}
+        onClick={() => list.showPage(page - 1)}
+      >
+        <PreviousIcon />
+      </IconButton>
+      <IconButton
+        size="small"
+        aria-label={translate("record.next_page")}
+        disabled={to >= total}
+        onClick={() => list.showPage(page + 1)}
+      >
+        <NextIcon />
+      </IconButton>
+    </Stack>
   );
 }
 
-function Value({ path }: { readonly path: string }) {
-  const record = useRecordContext();
-  return record ? showInvisible(textAt(record, path)) : null;
-}
-
-/** The button that deletes the selected records. It does not exist while no record is selected, because react-admin only hides the bar. */
-function DeleteSelected({ resource }: RecordTableProps) {
-  const { selectedIds, onUnselectItems } = useListContext();
-  const [isOpen, setOpen] = useState(false);
-  if (selectedIds.length === 0) return null;
-  return (
-    <>
-      <Button size="small" color="error" startIcon={<DeleteIcon />} onClick={() => setOpen(true)}>
-        {translate("record.delete")}
-      </Button>
-      {isOpen && (
-        <DeleteDialog
-          resource={resource}
-          ids={selectedIds}
-          onDone={() => onUnselectItems()}
-          onClose={() => setOpen(false)}
-        />
-      )}
-    </>
-  );
+interface FormBesideProps extends RecordTableProps {
+  /** The query of the list's address. */
+  readonly address: string;
+  readonly onSaved: (item: RecordResponse) => void;
 }
 
 /** The form for the record in the address of the page, at the side of the list. */
-function FormBeside({ resource }: RecordTableProps) {
+function FormBeside({ resource, address, onSaved }: FormBesideProps) {
+  const siteName = useSiteName();
+  const navigate = useNavigate();
   const { pathname } = useLocation();
-  const redirect = useRedirect();
-  const { path } = resource;
-  const leave = () => redirect("list", path);
-  const close = () => {
-    markAllSaved();
-    leave();
-  };
-  const form = { resource, onClose: close, onLeave: leave };
-  const id = matchPath(`/:site/${path}/:id/*`, pathname)?.params.id;
+  const base = `/${siteName}/${resource.path}`;
+  const leave = () => navigate(`${base}${address}`);
+  const id = pathname.startsWith(`${base}/`) ? pathname.slice(base.length + 1).split("/")[0] : undefined;
   // An invisible backdrop keeps the list readable.
   const drawer = {
     backdrop: { invisible: true },
@@ -205,63 +238,58 @@ function FormBeside({ resource }: RecordTableProps) {
   };
   return (
     <Drawer anchor="right" open={id !== undefined} onClose={leave} slotProps={drawer}>
-      {id === "create" && <RecordCreate {...form} />}
-      {id !== undefined && id !== "create" && <RecordEdit key={id} {...form} id={id} />}
+      {id === "create" && <NewRecord resource={resource} onLeave={leave} />}
+      {id !== undefined && id !== "create" && (
+        <EditRecord key={id} resource={resource} id={id} onLeave={leave} onSaved={onSaved} />
+      )}
     </Drawer>
   );
 }
 
-/** The name of a record in the table, as a link, so that operators without a mouse can open the record. */
-function NameLink() {
-  const record = useRecordContext();
-  const resource = useResourceContext();
-  const createPath = useCreatePath();
-  if (!record || !resource) return null;
-  return (
-    <Link
-      component={RouterLink}
-      to={createPath({ resource, id: record.id, type: "edit" })}
-      // Otherwise the row would open the record a second time.
-      onClick={(event) => event.stopPropagation()}
-      underline="hover"
-      color="inherit"
-    >
-      {showInvisible(record.Name || `#${record.id}`)}
-    </Link>
-  );
+interface NoRecordsProps extends RecordTableProps {
+  readonly list: ReturnType<typeof useListState>;
+  /** The nearest names. */
+  readonly suggestions: readonly string[] | undefined;
 }
 
 /** The placeholder of a list without records, or without records that match the search. */
-function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceInfo }) {
+function NoRecords({ resource: { name, path, plural, singular }, list, suggestions = [] }: NoRecordsProps) {
   const siteName = useSiteName();
-  const { maxSearchLength } = useDeclared();
-  const { filterValues, setFilters } = useListContext();
-  const text: string | undefined = filterValues.q;
-  if (text) {
+  const mayEdit = useMay("records");
+  const { search } = list.query;
+  if (search !== "")
     return (
       <EmptyList
         icon={iconOf(name)}
-        title={translate("record.none_found", { name: plural, text: showInvisible(text.slice(0, maxSearchLength)) })}
-        explain={translate("record.none_found_explain")}
+        title={translate("record.none_found", { name: plural, text: showInvisible(search) })}
+        explain={translate(suggestions.length > 0 ? "record.did_you_mean" : "record.none_found_explain")}
       >
-        <Button variant="outlined" onClick={() => setFilters({})}>
+        {suggestions.map((text) => (
+          <Button key={text} variant="outlined" onClick={() => list.setSearch(text)}>
+            {showInvisible(text)}
+          </Button>
+        ))}
+        <Button variant={suggestions.length > 0 ? "text" : "outlined"} onClick={() => list.setSearch("")}>
           {translate("record.clear")}
         </Button>
       </EmptyList>
     );
-  }
   return (
     <EmptyList
       icon={iconOf(name)}
       title={translate("record.none", { name: plural })}
       explain={translate("record.none_explain")}
     >
-      <Button component={RouterLink} to={`/${siteName}/${path}/create`} variant="contained">
-        {translate("record.new", { name: singular })}
-      </Button>
-      <Button component={RouterLink} to={`/${siteName}/import?resource=${path}`} variant="outlined">
-        {translate("general.import")}
-      </Button>
+      {mayEdit && (
+        <>
+          <Button component={Link} to={`/${siteName}/${path}/create`} variant="contained">
+            {translate("record.new", { name: singular })}
+          </Button>
+          <Button component={Link} to={`/${siteName}/import?resource=${path}`} variant="outlined">
+            {translate("general.import")}
+          </Button>
+        </>
+      )}
     </EmptyList>
   );
 }

@@ -20,11 +20,38 @@ const sharedStyle = (theme: Theme) => ({
   "& .ticked": { bgcolor: "action.selected" },
 });
 
+/** Cells that can be edited (records/cell-editing.tsx): the colours of a staged and of a refused text, and the input over the text. */
+const editingStyle = {
+  "& td.editable": { cursor: "text", position: "relative" },
+  "& td.editable:hover": { boxShadow: "inset 0 0 0 1px", color: "text.primary" },
+  "& td:focus": { outline: "2px solid", outlineColor: "primary.main", outlineOffset: "-2px" },
+  "& td.staged": { bgcolor: "color-mix(in srgb, var(--staged) 22%, transparent)" },
+  "& td.faulty": { bgcolor: "color-mix(in srgb, var(--faulty) 14%, transparent)" },
+  "& td .fault": { display: "block", color: "error.main", fontSize: 12 },
+  "& td.editing > span": { visibility: "hidden" },
+  "& td.editing > input": {
+    position: "absolute",
+    inset: 0,
+    width: "100%",
+    boxSizing: "border-box",
+    px: 1.25,
+    border: 2,
+    borderColor: "primary.main",
+    borderRadius: 0,
+    outline: 0,
+    font: "inherit",
+    color: "text.primary",
+    bgcolor: "background.paper",
+  },
+} as const;
+
 /** The style of the element around the table. */
 export const tableStyle: SxProps<Theme> = [
   sharedStyle,
   (theme) => ({
     overflowX: "auto",
+    "--staged": theme.palette.warning.main,
+    "--faulty": theme.palette.error.main,
     "& > table": { width: "100%", borderCollapse: "collapse", fontSize: 14, fontVariantNumeric: "tabular-nums" },
     "& > table > * > tr > *": {
       height: 36,
@@ -53,12 +80,15 @@ export const tableStyle: SxProps<Theme> = [
       p: 0,
       cursor: "pointer",
     },
+    "& th[aria-sort=ascending] > button::after": { content: '" ↑"' },
+    "& th[aria-sort=descending] > button::after": { content: '" ↓"' },
     "& th > button:hover": { color: "text.primary" },
     "& > table > * > tr > .right": { textAlign: "right" },
     "& > table > * > tr > .tick": { width: 36, p: 0 },
     "& .tick label": { height: 36, pl: 1.25, pr: 1 },
     "& > table > * > tr > .actions": { width: "1%", whiteSpace: "nowrap", textAlign: "right", py: 0 },
     "& .openable": { cursor: "pointer" },
+    ...editingStyle,
   }),
 ];
 

@@ -246,7 +246,6 @@ function Heading<Row>({ column, sort }: HeadingProps<Row>) {
         onClick={() => sort.onSort({ by: name, isDescending })}
       >
         {label}
-        <span aria-hidden>{isSorted ? (sort.isDescending ? " ↓" : " ↑") : ""}</span>
       </button>
     </th>
   );

@@ -40,7 +40,7 @@ interface NavigateOptions {
 export function navigate(to: Destination, { replace = false }: NavigateOptions = {}): void {
   const next = typeof to === "string" ? placeIn(to) : { ...place.get(), search: to.search };
   const go = () => enter(next, replace);
-  if (leavesPage(next)) askToLeave(go);
+  if (leavesPage(next)) askToLeave(next, go);
   else go();
 }
 
@@ -73,13 +73,13 @@ function isSame(one: Place, other: Place): boolean {
 }
 
 function leavesPage({ pathname }: Place): boolean {
-  return hasUnsaved() && pathname !== place.get().pathname;
+  return pathname !== place.get().pathname && hasUnsaved(pathname);
 }
 
-/** Leaves the page after the operator has agreed to lose the changes. */
-function askToLeave(leave: () => void): void {
+/** Leaves the page after the operator has agreed to lose the changes. @param next the address to go to, where some changes may be kept */
+function askToLeave({ pathname }: Place, leave: () => void): void {
   askBeforeLoss(() => {
-    markAllSaved();
+    markAllSaved(pathname);
     leave();
   });
 }
@@ -112,16 +112,16 @@ window.addEventListener("popstate", () => {
   if (known === undefined) history.replaceState({ index: number }, "");
   index = number;
   if (isTakingBack) isTakingBack = false;
-  else if (distance !== 0 && leavesPage(next)) takeBack(distance);
+  else if (distance !== 0 && leavesPage(next)) takeBack(next, distance);
   else if (known === undefined) show(next);
   else place.set(next);
 });
 
 /** Returns to the entry that was left, and goes to the other one again if the operator agrees. */
-function takeBack(distance: number): void {
+function takeBack(next: Place, distance: number): void {
   isTakingBack = true;
   history.go(-distance);
-  askToLeave(() => history.go(distance));
+  askToLeave(next, () => history.go(distance));
 }
 
 interface LinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {

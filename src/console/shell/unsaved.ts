@@ -3,24 +3,26 @@
 import { useCallback, useLayoutEffect, useState } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 
-const edited = new Set<object>();
+/** The forms with changes, each with the path within which the operator may go without losing them, if there is one. */
+const edited = new Map<object, string | undefined>();
 const waiting = new SharedValue<(() => void) | undefined>(undefined);
 
 /**
  * Reports whether a form has changes that were not saved.
+ * @param within the path of a page that keeps the changes while it, or a page below it, is shown
  * @returns a function that marks the form as saved; call it before the page is left
  */
-export function useUnsaved(isEdited: boolean): () => void {
+export function useUnsaved(isEdited: boolean, within?: string): () => void {
   const [form] = useState(() => ({}));
   const markSaved = useCallback(() => remove(form), [form]);
   // In a layout effect, which runs at once, because the next key may be Escape.
   useLayoutEffect(() => {
     if (!isEdited) return;
-    edited.add(form);
+    edited.set(form, within);
     // Only while it is needed, because browsers do not cache a page with such a listener for the back button.
     window.addEventListener("beforeunload", onUnload);
     return markSaved;
-  }, [isEdited, form, markSaved]);
+  }, [isEdited, form, markSaved, within]);
   return markSaved;
 }
 
@@ -31,14 +33,18 @@ export function useEdited(values: unknown): boolean {
   return text !== first;
 }
 
-/** Whether a form has changes that were not saved. */
-export function hasUnsaved(): boolean {
-  return edited.size > 0;
+/** Whether a form has changes that were not saved. @param path of the page to go to; by default, every page is left */
+export function hasUnsaved(path?: string): boolean {
+  return [...edited.values()].some((within) => isLost(within, path));
 }
 
-/** Marks all forms as saved, after the operator has agreed to lose the changes. */
-export function markAllSaved(): void {
-  for (const form of [...edited]) remove(form);
+/** Marks all forms that would be left as saved, after the operator has agreed to lose the changes. @param path as in `hasUnsaved` */
+export function markAllSaved(path?: string): void {
+  for (const [form, within] of [...edited]) if (isLost(within, path)) remove(form);
+}
+
+function isLost(within: string | undefined, path: string | undefined): boolean {
+  return within === undefined || path === undefined || (path !== within && !path.startsWith(`${within}/`));
 }
 
 /** Runs an action that would lose unsaved changes: at once if nothing is unsaved, otherwise after the operator has agreed. */

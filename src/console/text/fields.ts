@@ -1,6 +1,8 @@
-// The fields of a record, by their dotted paths, such as `Address.Town`: labels for people, values, and the differences of two states.
+// The fields of a record, by their dotted paths, such as `Address.Town`: labels for people, values, rules, and the differences of two states.
 
 import type { RecordValues } from "../../admin/api/record-types.ts";
+import type { FieldInfo } from "../../admin/api/types.ts";
+import { translate } from "./translate.ts";
 
 /** Returns a field's name for people, without its group: `Address line 1` for `Address.AddressLine1`. */
 export function labelOf(path: string): string {
@@ -53,4 +55,27 @@ function flat(values: RecordValues, above = ""): Map<string, string> {
     else texts.set(above + name, String(value));
   }
   return texts;
+}
+
+/** Converts texts by path to the values of a record: `Address.Town` becomes `Town` in `Address`. */
+export function toValues(texts: Iterable<readonly [path: string, text: string]>): RecordValues {
+  const values: Record<string, unknown> = {};
+  for (const [path, text] of texts) {
+    const names = path.split(".");
+    let within = values;
+    for (const name of names.slice(0, -1)) {
+      within[name] ??= {};
+      within = within[name] as Record<string, unknown>;
+    }
+    within[names.at(-1) as string] = text;
+  }
+  return values as RecordValues;
+}
+
+/** Returns why a text is refused in a field; undefined if it is good. The server checks it again, with all other rules. */
+export function faultOf({ required: isRequired, max, pattern }: FieldInfo, text: string): string | undefined {
+  if (isRequired && text === "") return translate("record.required");
+  if ([...text].length > max) return translate("record.too_long", { max });
+  if (pattern && !new RegExp(pattern.source, "u").test(text)) return pattern.fault;
+  return undefined;
 }

@@ -36,7 +36,7 @@ const namesOf = async (site: string) =>
 
 async function select(...names: string[]): Promise<void> {
   for (const name of names) await row(name).getByRole("checkbox").check();
-  await page.getByText(`${names.length} items selected`).waitFor();
+  await page.getByText(`${names.length} selected`).waitFor();
 }
 
 async function chooseShop(name: string): Promise<void> {
@@ -61,7 +61,7 @@ async function readChoices(site: string) {
   const stored = await page.evaluate<string>("JSON.stringify(localStorage)");
   return {
     selected: await page.getByRole("row").getByRole("checkbox", { checked: true }).count(),
-    bar: await page.getByText(/items? selected/).isVisible(),
+    bar: await page.getByText(/^\d+ selected/).isVisible(),
     search: await search().inputValue(),
     isStored: /Barn|selectedIds|listParams/.test(stored),
   };
@@ -124,7 +124,7 @@ test("the question before a deletion names the shop, the number of records, and 
   await dialog().getByRole("button", { name: "Delete" }).click();
   await page.getByText("2 records deleted").waitFor();
   expect(await namesOf("shop")).toEqual(names.filter((_, index) => index !== 3 && index !== 4));
-  await page.getByText(/items? selected/).waitFor({ state: "hidden" });
+  await page.getByText(/^\d+ selected/).waitFor({ state: "hidden" });
 });
 
 test("no invisible element gets the focus while no record is selected", async () => {

@@ -69,7 +69,7 @@ describe("an edit", () => {
     await page.unroute("**/operator/**");
     await banner.waitFor({ state: "hidden" });
     await button("Save").click();
-    await page.getByRole("cell", { name: "Typed before" }).first().waitFor();
+    await page.getByRole("link", { name: "Typed before" }).first().waitFor();
     expect(await brandNames()).toEqual(["Typed before"]);
   }, 60_000);
 });

@@ -111,7 +111,7 @@ describe.each([
     const id = await addLocation(`Leeds ${place}`, "0113 496 0000");
     await view.follow("Locations");
     await view.field("Search").fill(place);
-    await view.page.waitForURL(/filter=/);
+    await view.page.waitForURL(/search=/);
     await view.settled();
     await view.page.getByText(`Leeds ${place}`).first().click();
     const address = view.page.locator("address");

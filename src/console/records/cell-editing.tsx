@@ -1,0 +1,315 @@
+// Edits in the table of records: a click, Enter or typing begins the edit of a cell, Enter, Tab and arrows go on to the next cell, Escape discards the
+// typed text. Edits are staged (staged-edits.ts). Cells from a spreadsheet can be pasted.
+
+import {
+  type ClipboardEvent,
+  type KeyboardEvent,
+  type MouseEvent,
+  type TableHTMLAttributes,
+  type TdHTMLAttributes,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { flushSync } from "react-dom";
+import type { RecordResponse } from "../../admin/api/record-types.ts";
+import { Link } from "../shell/router.tsx";
+import { fullLabelOf, textAt } from "../text/fields.ts";
+import { showInvisible } from "../text/show-invisible.ts";
+import { type Edit, parseCells, type StagedRecord } from "./staged-edits.ts";
+
+/** The cell that is being edited. */
+interface Editor {
+  readonly id: number;
+  readonly path: string;
+  /** The text with which the edit begins. */
+  readonly text: string;
+  /** Whether the edit began by typing. The arrows then leave the cell, as in a spreadsheet; otherwise they move within the text. */
+  readonly isTyped: boolean;
+}
+
+/** A row of the table. It is the same object while nothing in it has changed. */
+export interface TableRecord {
+  readonly item: RecordResponse;
+  readonly staged: StagedRecord | undefined;
+  /** The editor, if one of its cells is being edited. */
+  readonly editor: Editor | undefined;
+}
+
+interface Editing {
+  readonly items: readonly RecordResponse[];
+  readonly stagedRecords: ReadonlyMap<number, StagedRecord>;
+  /** Fields of the columns, from left to right. */
+  readonly paths: readonly string[];
+  readonly onEdits: (edits: readonly Edit[]) => void;
+  /** Called with the number of pasted rows that have no place on the page. */
+  readonly onCut: (rows: number) => void;
+}
+
+/** Returns the rows of a table whose cells can be edited, and the attributes of the table. */
+export function useCellEditing({ items, stagedRecords, paths, onEdits, onCut }: Editing) {
+  const [editor, setEditor] = useState<Editor>();
+  const rows = useRows(items, stagedRecords, editor);
+  const present = useRef({ rows, paths, onEdits, onCut, editor });
+  present.current = { rows, paths, onEdits, onCut, editor };
+  const table = useMemo(() => createListeners(present, setEditor), []);
+  return { rows, table };
+}
+
+/** Returns the rows; those in which nothing has changed are the objects of the last rendering. */
+function useRows(
+  items: Editing["items"],
+  stagedRecords: Editing["stagedRecords"],
+  editor: Editor | undefined,
+): readonly TableRecord[] {
+  const before = useRef<readonly TableRecord[]>([]);
+  const rows = useMemo(() => {
+    const known = new Map(before.current.map((row) => [row.item.record.ID, row]));
+    return items.map((item): TableRecord => {
+      const id = item.record.ID;
+      const staged = stagedRecords.get(id);
+      const own = editor?.id === id ? editor : undefined;
+      const row = known.get(id);
+      const isSame = row?.item.version === item.version && row.staged === staged && row.editor === own;
+      return isSame ? row : { item, staged, editor: own };
+    });
+  }, [items, stagedRecords, editor]);
+  before.current = rows;
+  return rows;
+}
+
+interface Present extends Pick<Editing, "paths" | "onEdits" | "onCut"> {
+  readonly rows: readonly TableRecord[];
+  readonly editor: Editor | undefined;
+}
+
+/** The state of the table for its listeners, and the function that changes it. */
+interface Context {
+  readonly present: { readonly current: Present };
+  readonly setEditor: (editor: Editor | undefined) => void;
+}
+
+/** Creates the listeners of the table. They are the same ones all the time, so that no row is drawn again because of them. */
+function createListeners(
+  present: Context["present"],
+  setEditor: Context["setEditor"],
+): TableHTMLAttributes<HTMLTableElement> {
+  const context: Context = { present, setEditor };
+  return {
+    role: "grid",
+    onClick(event: MouseEvent) {
+      const cell = cellOf(event.target);
+      const isOnControl = (event.target as Element).closest("a, button, input, label");
+      if (cell && isEditable(cell) && !isOnControl && getSelection()?.isCollapsed !== false) begin(context, cell);
+    },
+    onKeyDown(event: KeyboardEvent) {
+      const cell = cellOf(event.target);
+      if (!cell) return;
+      if (isEditorInput(event.target)) handleEditorKey(context, event, cell);
+      else handleCellKey(context, event, cell);
+    },
+    onBlur(event) {
+      if (isEditorInput(event.target) && present.current.editor) end(context, event.target.value);
+    },
+    onCopy: (event) => copy(context, event),
+    onPaste: (event) => paste(context, event),
+  };
+}
+
+function isEditorInput(target: EventTarget): target is HTMLInputElement {
+  return target instanceof HTMLInputElement && target.type === "text";
+}
+
+/** Begins the edit of a cell. @param typed the first character, if the edit begins by typing */
+function begin({ present, setEditor }: Context, cell: HTMLElement, typed?: string): void {
+  const { id, path } = placeOf(cell);
+  const row = present.current.rows.find(({ item }) => item.record.ID === id);
+  if (row) setEditor({ id, path, text: typed ?? textIn(row, path), isTyped: typed !== undefined });
+}
+
+/** Ends the edit, and stages its text unless it is undefined. */
+function end({ present, setEditor }: Context, text: string | undefined): void {
+  const { editor, rows, onEdits } = present.current;
+  const row = rows.find(({ item }) => item.record.ID === editor?.id);
+  // At once, because the focus goes to a cell that is drawn without its editor.
+  flushSync(() => {
+    setEditor(undefined);
+    if (editor && row && text !== undefined) onEdits([{ item: row.item, path: editor.path, text }]);
+  });
+}
+
+/** Handles a key in the input of the cell that is being edited. */
+function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLElement): void {
+  const { key, shiftKey, target } = event;
+  const step = stepOf(key, shiftKey, context.present.current.editor?.isTyped ?? false);
+  if ((key !== "Escape" && !step) || event.nativeEvent.isComposing) return;
+  event.preventDefault();
+  end(context, key === "Escape" ? undefined : (target as HTMLInputElement).value);
+  ((step && neighbour(cell, step)) || cell).focus();
+}
+
+/** Handles a key on a cell, or on a control in it. */
+function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement): void {
+  const { key } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const step = arrows[key] ?? sideArrows[key];
+  const isText = key.length === 1 || key === "Delete" || key === "Backspace";
+  if (step) {
+    event.preventDefault();
+    neighbour(cell, step)?.focus();
+  } else if (event.target === cell && isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
+    event.preventDefault();
+    // Otherwise a letter could be a shortcut of the page.
+    event.stopPropagation();
+    begin(context, cell, isText ? (key.length === 1 ? key : "") : undefined);
+  }
+}
+
+/** Copies the text of the cell with the focus, unless a part of the page is selected. */
+function copy({ present }: Context, event: ClipboardEvent): void {
+  const cell = cellOf(event.target);
+  const row = present.current.rows.find(({ item }) => cell && item.record.ID === placeOf(cell).id);
+  if (!cell || !row || event.target !== cell || getSelection()?.isCollapsed === false) return;
+  event.preventDefault();
+  event.clipboardData.setData("text/plain", textIn(row, placeOf(cell).path));
+}
+
+/** Stages the pasted cells, from the cell with the focus on. A single text is pasted into the input as usual. */
+function paste(context: Context, event: ClipboardEvent): void {
+  const cell = cellOf(event.target);
+  const text = event.clipboardData.getData("text/plain");
+  const cells = parseCells(text);
+  const isOne = cells.length === 1 && cells[0]?.length === 1;
+  if (!cell || !isEditable(cell) || text === "" || (isOne && event.target !== cell)) return;
+  event.preventDefault();
+  if (event.target !== cell) end(context, undefined);
+  const { edits, cut } = toEdits(context.present.current, placeOf(cell), cells);
+  context.present.current.onEdits(edits);
+  if (cut > 0) context.present.current.onCut(cut);
+}
+
+/** Returns the edits that put pasted cells into the table, from a cell on; and the number of rows that have no place on the page. */
+function toEdits({ rows, paths }: Present, { id, path }: Place, cells: readonly (readonly string[])[]) {
+  const [top, left] = [rows.findIndex(({ item }) => item.record.ID === id), paths.indexOf(path)];
+  const edits = cells.flatMap((texts, down) => {
+    const row = rows[top + down];
+    if (!row) return [];
+    return texts.flatMap((text, right): Edit[] => {
+      const field = paths[left + right];
+      return field === undefined ? [] : [{ item: row.item, path: field, text }];
+    });
+  });
+  return { edits, cut: Math.max(0, cells.length - (rows.length - top)) };
+}
+
+interface Place {
+  readonly id: number;
+  readonly path: string;
+}
+
+function placeOf(cell: HTMLElement): Place {
+  return { id: Number((cell.parentElement as HTMLElement).dataset.key), path: cell.dataset.column ?? "" };
+}
+
+const cellOf = (target: EventTarget) => (target as Element).closest<HTMLElement>("tbody td");
+const isEditable = (cell: HTMLElement) => cell.classList.contains("editable");
+
+/** Returns the text of a field, as it is staged or stored. */
+function textIn({ item, staged }: TableRecord, path: string): string {
+  return staged?.texts.get(path) ?? textAt(item.record, path);
+}
+
+/** A step to another cell: rows down and cells to the right. */
+type Step = readonly [down: number, right: number];
+
+const arrows: Readonly<Record<string, Step>> = { ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const sideArrows: Readonly<Record<string, Step>> = { ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+function stepOf(key: string, isShifted: boolean, withSideArrows: boolean): Step | undefined {
+  if (key === "Enter") return isShifted ? [-1, 0] : [1, 0];
+  if (key === "Tab") return isShifted ? [0, -1] : [0, 1];
+  return arrows[key] ?? (withSideArrows ? sideArrows[key] : undefined);
+}
+
+/** Returns the next cell with data in a direction. From the end of a row, a step to the right leads to the next row. */
+function neighbour(cell: HTMLElement, [down, right]: Step): HTMLElement | null {
+  const row = cell.parentElement as HTMLTableRowElement;
+  const { rows } = row.parentElement as HTMLTableSectionElement;
+  const at = [...rows].indexOf(row);
+  const cellsOf = (one: HTMLTableRowElement | undefined) => [
+    ...(one?.querySelectorAll<HTMLElement>("td[data-column]") ?? []),
+  ];
+  if (down !== 0)
+    return (
+      cellsOf(rows[at + down]).find((one) => one.dataset.column === cell.dataset.column) ??
+      cellsOf(rows[at + down])[0] ??
+      null
+    );
+  const all = [rows[at - 1], row, rows[at + 1]].flatMap(cellsOf);
+  const index = all.indexOf(cell);
+  // A tick box is before the first cell of its row.
+  const own = index < 0 ? all.indexOf(cellsOf(row)[0] as HTMLElement) - (right > 0 ? 1 : 0) : index;
+  return all[own + right] ?? null;
+}
+
+/** Returns the attributes of the cell of a field: it can get the focus, and its look says whether its edit is staged or refused. */
+export function cellAttributes(
+  row: TableRecord,
+  path: string,
+  isEditable: boolean,
+): TdHTMLAttributes<HTMLTableCellElement> {
+  const { staged, editor } = row;
+  const fault = staged?.faults.get(path);
+  const looks = [
+    isEditable && "editable",
+    staged?.texts.has(path) && "staged",
+    fault && "faulty",
+    editor?.path === path && "editing",
+  ];
+  const className = looks.filter(Boolean).join(" ") || undefined;
+  return { tabIndex: -1, className, "aria-invalid": fault ? true : undefined };
+}
+
+interface CellProps {
+  readonly row: TableRecord;
+  readonly path: string;
+  /** Makes the text a link. */
+  readonly href?: string | undefined;
+}
+
+/** The content of a cell: its text, or its editor. */
+export function CellContent({ row, path, href }: CellProps) {
+  const { editor, staged, item } = row;
+  if (editor?.path === path) return <CellEditor editor={editor} />;
+  const fault = staged?.faults.get(path);
+  const shown = showInvisible(textIn(row, path));
+  const isUnnamed = href !== undefined && shown === "";
+  return (
+    <>
+      {href === undefined ? (
+        shown
+      ) : (
+        <Link to={href} className="opener">
+          {isUnnamed ? `#${item.record.ID}` : shown}
+        </Link>
+      )}
+      {fault && <span className="fault">{fault}</span>}
+    </>
+  );
+}
+
+function CellEditor({ editor: { path, text, isTyped } }: { readonly editor: Editor }) {
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    input.current?.focus();
+    if (!isTyped) input.current?.select();
+  }, [isTyped]);
+  return (
+    <>
+      {/* Keeps the width of the column. */}
+      <span aria-hidden>{showInvisible(text) || " "}</span>
+      <input ref={input} type="text" dir="auto" aria-label={fullLabelOf(path)} defaultValue={text} autoComplete="off" />
+    </>
+  );
+}

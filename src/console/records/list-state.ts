@@ -1,0 +1,176 @@
+// The search, order, page and columns of a list of records. They are in the address, so that Back works and a list can be shared. The browser
+// keeps the columns, the number of rows and the saved views of an operator in a shop.
+
+import { useEffect, useMemo, useRef, useState } from "react";
+import type { ResourceInfo } from "../../admin/api/types.ts";
+import { useAddress } from "../shell/address.ts";
+import { useDeclared } from "../shell/site-context.ts";
+import { useStored } from "../shell/stored.ts";
+import { groupOf } from "../text/fields.ts";
+import { groupedColumns } from "./known-fields.tsx";
+import type { PageQuery } from "./record-data.ts";
+
+/** The choices for the number of rows on a page. */
+export const rowChoices = [10, 25, 50, 100];
+const defaultRows = 25;
+const maxPage = 1_000_000;
+
+/** The state in an address; an absent member has its default. */
+interface Shown {
+  readonly search?: string | undefined;
+  /** A field or `ID`, after `-` if descending. */
+  readonly sort?: string | undefined;
+  readonly page?: number | undefined;
+  readonly rows?: number | undefined;
+  readonly columns?: readonly string[] | undefined;
+}
+
+/** A view that the browser keeps: an address with a name. */
+interface SavedView {
+  readonly name: string;
+  /** The query of the address. */
+  readonly address: string;
+}
+
+/** Milliseconds after the last key press until the search is in the address. Browsers limit how often an address may change. */
+const addressDelayMs = 300;
+
+/** Returns what the list shows, and functions that change it. */
+export function useListState(resource: ResourceInfo) {
+  const { maxSearchLength } = useDeclared();
+  const { shown, parameters, change, setSearch } = useShown(resource, maxSearchLength);
+  const [keptColumns, keepColumns] = useStored<readonly string[]>(`${resource.path}.columns`, []);
+  const [keptRows, keepRows] = useStored(`${resource.path}.rows`, defaultRows);
+  const paths = useMemo(() => resource.fields.map(({ path }) => path), [resource]);
+  const chosen = (shown.columns ?? keptColumns).join();
+  const columns = useMemo(() => {
+    const known = paths.filter((path) => chosen.split(",").includes(path));
+    return known.length > 0 ? known : defaultColumns(paths);
+  }, [chosen, paths]);
+  const { search = "", sort = "Name", page = 1 } = shown;
+  const by = sort.replace(/^-/, "");
+  const isDescending = sort.startsWith("-");
+  const rows = shown.rows ?? (rowChoices.includes(keptRows) ? keptRows : defaultRows);
+  const query: PageQuery = useMemo(
+    () => ({ search, by, isDescending, page, rows }),
+    [search, by, isDescending, page, rows],
+  );
+  return {
+    query,
+    columns,
+    /** The query of the address, for links to records beside the list, and for views. */
+    address: parameters.size > 0 ? `?${parameters}` : "",
+    setSearch,
+    sortBy: (field: string, descending: boolean) => change({ sort: `${descending ? "-" : ""}${field}`, page: 1 }),
+    showPage: (number: number, isReplaced = false) => change({ page: number }, isReplaced),
+    showRows(count: number) {
+      keepRows(count);
+      change({ rows: count, page: 1 });
+    },
+    showColumns(paths: readonly string[]) {
+      keepColumns(paths);
+      change({ columns: paths }, true);
+    },
+    show: (address: string) => change(parseShown(new URLSearchParams(address), resource, maxSearchLength)),
+  };
+}
+
+/**
+ * Returns what the address says, and functions that change it. A change is shown at once: the address follows, and while the operator types, only after
+ * a pause.
+ */
+function useShown(resource: ResourceInfo, maxLength: number) {
+  const [parameters, changeAddress] = useAddress();
+  const inAddress = useMemo(() => parseShown(parameters, resource, maxLength), [parameters, resource, maxLength]);
+  // The address does not have this yet.
+  const [pending, setPending] = useState<Shown>();
+  const latest = useRef<Shown>(undefined);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const saved = useRef<Shown>(undefined);
+  latest.current = pending;
+  useAtOtherAddress(inAddress, () => {
+    // The address of an own change keeps the text that was typed since.
+    const isTypedSince = saved.current && saved.current !== latest.current;
+    saved.current = undefined;
+    if (isTypedSince) return;
+    clearTimeout(timer.current);
+    setPending(undefined);
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  function save(shown: Shown, isReplaced: boolean) {
+    saved.current = shown;
+    changeAddress(toParameters(shown), isReplaced ? "replace" : "push");
+  }
+  return {
+    shown: { ...inAddress, ...pending },
+    parameters,
+    setSearch(search: string) {
+      const next = { ...latest.current, search, page: 1 };
+      setPending(next);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(save, addressDelayMs, next, true);
+    },
+    /** @param isReplaced whether Back skips the state before */
+    change(changed: Shown, isReplaced = false) {
+      const next = { ...latest.current, ...changed };
+      setPending(next);
+      clearTimeout(timer.current);
+      save(next, isReplaced);
+    },
+  };
+}
+
+/** Calls `act` when the address has changed, for example after Back. */
+function useAtOtherAddress(inAddress: Shown, act: () => void): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: at each change of the address
+  useEffect(act, [inAddress]);
+}
+
+/** Returns the saved views of a list, and functions that change them. */
+export function useViews(resource: ResourceInfo) {
+  const [views, setViews] = useStored<readonly SavedView[]>(`${resource.path}.views`, [], isViews);
+  const others = (name: string) => views.filter((view) => view.name !== name);
+  return {
+    views,
+    save: (view: SavedView) =>
+      setViews([...others(view.name), view].sort((a, b) => a.name.localeCompare(b.name)).slice(0, maxViews)),
+    remove: (name: string) => setViews(others(name)),
+  };
+}
+
+const maxViews = 50;
+
+function isViews(value: unknown): boolean {
+  const isView = (view: unknown) => typeof Object(view).name === "string" && typeof Object(view).address === "string";
+  return Array.isArray(value) && value.every(isView);
+}
+
+function parseShown(parameters: URLSearchParams, { fields }: ResourceInfo, maxSearchLength: number): Shown {
+  const isField = (name: string) => name === "ID" || fields.some(({ path }) => path === name);
+  const sort = parameters.get("sort") ?? undefined;
+  const page = Number(parameters.get("page"));
+  const rows = Number(parameters.get("rows"));
+  return {
+    search: parameters.get("search")?.slice(0, maxSearchLength),
+    sort: sort && isField(sort.replace(/^-/, "")) ? sort : undefined,
+    page: Number.isInteger(page) && page > 0 && page <= maxPage ? page : undefined,
+    rows: rowChoices.includes(rows) ? rows : undefined,
+    columns: parameters.get("columns")?.split(","),
+  };
+}
+
+/** Returns the parameters of the address. Parameters with their default are removed. */
+function toParameters(shown: Shown): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(shown).map(([name, value]) => [
+      name,
+      name === "page" && value === 1 ? undefined : String(value ?? ""),
+    ]),
+  );
+}
+
+/** Returns the columns that are shown by default: the first four fields without a group, and town and country. */
+function defaultColumns(paths: readonly string[]): string[] {
+  const own = paths.filter((path) => groupOf(path) === "");
+  return [...own.slice(0, 4), ...groupedColumns(paths)];
+}

@@ -1,0 +1,378 @@
+// The staged edits of a page: the bar with their number, the dialog that shows what each record was and will be, what the server refuses and what others
+// have changed meanwhile, and the requests that save them.
+
+import {
+  Alert,
+  Box,
+  Button,
+  Dialog,
+  DialogActions,
+  DialogContent,
+  DialogTitle,
+  Stack,
+  Typography,
+} from "@mui/material";
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { RecordResponse } from "../../admin/api/record-types.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
+import type { HttpError } from "../api/call-api.ts";
+import { OldAndNewValue } from "../history/changed-fields.tsx";
+import { ActionDialog } from "../shell/action-dialog.tsx";
+import { useNotify } from "../shell/notices.tsx";
+import { useSiteName } from "../shell/site-context.ts";
+import { useUnsaved } from "../shell/unsaved.ts";
+import { fullLabelOf, textAt } from "../text/fields.ts";
+import { toNumber } from "../text/locale.ts";
+import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
+import { ChangedBy } from "./conflict-dialog.tsx";
+import { useRecordWrites } from "./record-data.ts";
+import {
+  countEdits,
+  discardEdits,
+  type Edit,
+  hasFaults,
+  keepMine,
+  markProblem,
+  maxStagedRecords,
+  nothingStaged,
+  rebaseEdits,
+  type StagedEdits,
+  type StagedRecord,
+  stageEdits,
+  takeBackStep,
+} from "./staged-edits.ts";
+
+/** Returns the staged edits of a resource, functions that change them, and the bar that shows them with its dialogs. */
+export function usePending(resource: ResourceInfo) {
+  const [staged, setStaged] = useState<StagedEdits>(nothingStaged);
+  const save = useSave(resource, staged, setStaged);
+  const count = countEdits(staged);
+  // The edits stay while the form of a record is open over the list.
+  useUnsaved(count > 0, `/${useSiteName()}/${resource.path}`);
+  useTakeBack(count > 0 && !save.isSaving, () => setStaged((before) => takeBackStep(before, resource)));
+  return {
+    records: staged.records,
+    isSaving: save.isSaving,
+    stage: useStage(resource, staged, setStaged),
+    bar: count > 0 && <PendingArea resource={resource} staged={staged} onChange={setStaged} save={save} />,
+    /** Removes the edits of records that were deleted. */
+    forget: (ids: readonly number[]) => setStaged((before) => discardEdits(before, ids)),
+    /** Makes a record, as the form has saved it, the base of its edits. */
+    rebase: (item: RecordResponse) => setStaged((before) => rebaseEdits(before, item, resource)),
+  };
+}
+
+type SetStaged = (change: StagedEdits | ((before: StagedEdits) => StagedEdits)) => void;
+
+/** Returns a stable function that stages edits. */
+function useStage(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStaged) {
+  const notify = useNotify();
+  const latest = useRef(staged);
+  latest.current = staged;
+  return useCallback(
+    (edits: readonly Edit[]) => {
+      const ids = new Set([...latest.current.records.keys(), ...edits.map(({ item }) => item.record.ID)]);
+      if (ids.size > maxStagedRecords)
+        notify(translate("record.pending_full", { count: toNumber(maxStagedRecords) }), "warning");
+      setStaged((before) => stageEdits(before, edits, resource));
+    },
+    [resource, notify, setStaged],
+  );
+}
+
+/** Returns the function that saves all staged edits, why it failed, and the dialog that is open. */
+function useSave(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStaged) {
+  const [open, setOpen] = useState<"show" | "discard">();
+  const [fault, setFault] = useState("");
+  const [isSaving, setSaving] = useState(false);
+  const writes = useRecordWrites(resource.path);
+  /** Shows the reason in the dialog. The cells have their own reasons. */
+  function showFault(text: string): void {
+    setFault(text);
+    setOpen("show");
+  }
+  async function save() {
+    if (isSaving) return;
+    if (hasFaults(staged)) return showFault(translate("record.pending_faulty"));
+    setSaving(true);
+    try {
+      await writes.saveStaged(staged);
+      setStaged(nothingStaged);
+      setOpen(undefined);
+      setFault("");
+    } catch (error) {
+      const { body = {}, message } = error as HttpError;
+      setStaged((before) => markProblem(before, body));
+      showFault(textOf(body) ?? message);
+    }
+    setSaving(false);
+  }
+  return { save, open, setOpen, fault, setFault, isSaving };
+}
+
+interface PendingAreaProps {
+  readonly resource: ResourceInfo;
+  readonly staged: StagedEdits;
+  readonly onChange: SetStaged;
+  readonly save: ReturnType<typeof useSave>;
+}
+
+/** The bar of the staged edits, with its dialogs. */
+function PendingArea({
+  resource,
+  staged,
+  onChange,
+  save: { save, open, setOpen, fault, setFault, isSaving },
+}: PendingAreaProps) {
+  const close = () => setOpen(undefined);
+  function drop(id: number, path?: string) {
+    const rest = discardEdits(staged, [id], path);
+    onChange(rest);
+    if (countEdits(rest) === 0) close();
+  }
+  async function discardAll() {
+    onChange(nothingStaged);
+    setFault("");
+  }
+  return (
+    <>
+      <PendingBar
+        staged={staged}
+        isSaving={isSaving}
+        onShow={() => setOpen("show")}
+        onDiscard={() => setOpen("discard")}
+        onSave={save}
+      />
+      {open === "show" && (
+        <PendingDialog
+          staged={staged}
+          fault={fault}
+          isSaving={isSaving}
+          onDrop={drop}
+          onKeep={(id) => onChange((before) => keepMine(before, id, resource))}
+          onSave={save}
+          onClose={close}
+        />
+      )}
+      {open === "discard" && (
+        <ActionDialog
+          title={translate("record.pending_discard")}
+          action={translate("general.discard")}
+          isDangerous
+          onConfirm={discardAll}
+          onClose={close}
+        >
+          <Typography>{translate("record.pending_discard_explain", { smart_count: countEdits(staged) })}</Typography>
+        </ActionDialog>
+      )}
+    </>
+  );
+}
+
+/** Returns the sentence for a problem with some of the records. */
+function textOf({ faults, conflicts }: HttpError["body"]): string | undefined {
+  if (faults && faults.length > 0) return translate("record.pending_faulty");
+  if (conflicts && conflicts.length > 0) return translate("record.pending_conflict");
+  return undefined;
+}
+
+/** Listens for Ctrl+Z, except in an input: it has a Ctrl+Z of its own. */
+function useTakeBack(isOn: boolean, takeBack: () => void): void {
+  const latest = useRef(takeBack);
+  latest.current = takeBack;
+  useEffect(() => {
+    if (!isOn) return;
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isTyping = (event.target as Element).closest(
+        "input:not([type=checkbox]), textarea, select, .MuiModal-root",
+      );
+      if (event.key.toLowerCase() !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || isTyping) return;
+      event.preventDefault();
+      latest.current();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, [isOn]);
+}
+
+interface PendingBarProps {
+  readonly staged: StagedEdits;
+  readonly isSaving: boolean;
+  readonly onShow: () => void;
+  readonly onDiscard: () => void;
+  readonly onSave: () => void;
+}
+
+/** Stays at the lower edge of the window while edits are staged. */
+const barStyle = {
+  position: "sticky",
+  bottom: 8,
+  zIndex: 3,
+  mt: 1.5,
+  px: 1.5,
+  py: 1,
+  flexWrap: "wrap",
+  alignItems: "center",
+  border: 1,
+  borderColor: "warning.main",
+  borderRadius: 1,
+  bgcolor: "background.paper",
+  boxShadow: 3,
+} as const;
+
+/** The number of staged edits, with buttons that show, discard and save them. */
+function PendingBar({ staged, isSaving, onShow, onDiscard, onSave }: PendingBarProps) {
+  const count = countEdits(staged);
+  return (
+    <Stack direction="row" useFlexGap spacing={1} sx={barStyle}>
+      <Typography role="status" sx={{ fontWeight: 600 }}>
+        {translate("record.pending", { smart_count: count, count: toNumber(count) })}
+      </Typography>
+      <Typography variant="body2" color="textSecondary" sx={{ display: { xs: "none", md: "block" } }}>
+        {translate("record.pending_explain")}
+      </Typography>
+      <Box sx={{ flexGrow: 1 }} />
+      <Button size="small" onClick={onShow}>
+        {translate("record.pending_show")}
+      </Button>
+      <Button size="small" onClick={onDiscard} disabled={isSaving}>
+        {translate("general.discard")}
+      </Button>
+      <Button size="small" variant="contained" onClick={onSave} disabled={isSaving}>
+        {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
+      </Button>
+    </Stack>
+  );
+}
+
+interface PendingDialogProps {
+  readonly staged: StagedEdits;
+  /** Why the edits were not saved. */
+  readonly fault: string;
+  readonly isSaving: boolean;
+  /** Discards the edits of a record, or one of them. */
+  readonly onDrop: (id: number, path?: string) => void;
+  /** Keeps the edits of a record that someone else has changed. */
+  readonly onKeep: (id: number) => void;
+  readonly onSave: () => void;
+  readonly onClose: () => void;
+}
+
+/** Number of records that the dialog shows at first, and more at each click. */
+const step = 50;
+
+/** Shows the staged edits, record by record. Records that cannot be saved as they are come first. */
+function PendingDialog({ staged, fault, isSaving, onSave, onClose, ...acts }: PendingDialogProps) {
+  const [shown, setShown] = useState(step);
+  const records = [...staged.records.values()];
+  const isBad = ({ faults, conflict }: StagedRecord) => faults.size > 0 || conflict !== undefined;
+  const ordered = [...records.filter(isBad), ...records.filter((record) => !isBad(record))];
+  const open = records.filter(({ conflict }) => conflict !== undefined).length;
+  const more = ordered.length - shown;
+  function keepAll() {
+    for (const { conflict, base } of records) if (conflict) acts.onKeep(base.record.ID);
+  }
+  return (
+    <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="pending">
+      <DialogTitle id="pending">
+        {translate("record.pending_title", { smart_count: records.length, count: toNumber(records.length) })}
+      </DialogTitle>
+      <DialogContent>
+        <Stack spacing={1.5}>
+          {fault && <Alert severity="error">{fault}</Alert>}
+          {ordered.slice(0, shown).map((record) => (
+            <PendingRecord key={record.base.record.ID} staged={record} {...acts} />
+          ))}
+          {more > 0 && (
+            <Button onClick={() => setShown(shown + step)}>
+              {translate("record.pending_more", { count: toNumber(more) })}
+            </Button>
+          )}
+        </Stack>
+      </DialogContent>
+      <DialogActions>
+        {open > 1 && (
+          <Button onClick={keepAll}>{translate("record.pending_keep_all", { count: toNumber(open) })}</Button>
+        )}
+        <Button onClick={onClose}>{translate("general.close")}</Button>
+        <Button variant="contained" disabled={isSaving || records.length === 0} onClick={onSave}>
+          {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+interface PendingRecordProps extends Pick<PendingDialogProps, "onDrop" | "onKeep"> {
+  readonly staged: StagedRecord;
+}
+
+function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {
+  const { base, texts, faults, conflict } = staged;
+  const { ID: id } = base.record;
+  const name = showInvisible(textAt(base.record, "Name")) || `#${id}`;
+  const whole = faults.get("");
+  const dropText = translate(conflict ? "record.take_theirs" : "record.pending_drop");
+  return (
+    <Box component="section" aria-label={name} sx={recordStyle}>
+      <Stack direction="row" useFlexGap spacing={1} sx={{ alignItems: "baseline", flexWrap: "wrap" }}>
+        <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{name}</Typography>
+        <Typography variant="body2" color="textSecondary">
+          {translate("record.id", { id })}
+        </Typography>
+        <Box sx={{ flexGrow: 1 }} />
+        <Button size="small" onClick={() => onDrop(id)} aria-label={`${dropText}: ${name}`}>
+          {dropText}
+        </Button>
+        {conflict?.record && (
+          <Button
+            size="small"
+            variant="outlined"
+            onClick={() => onKeep(id)}
+            aria-label={`${translate("record.pending_keep")}: ${name}`}
+          >
+            {translate("record.pending_keep")}
+          </Button>
+        )}
+      </Stack>
+      {conflict && (
+        <Alert severity="warning" sx={{ my: 0.5 }}>
+          <ChangedBy conflict={conflict} />
+        </Alert>
+      )}
+      {whole && <Alert severity="error">{whole}</Alert>}
+      <Box component="dl">
+        {[...texts].map(([path, text]) => (
+          <Box key={path} className="field">
+            <dt>{fullLabelOf(path)}</dt>
+            <dd>
+              <OldAndNewValue before={textAt(base.record, path)} after={text} />
+              {text === "" && <em>{translate("record.empty_value")}</em>}
+              {conflict?.record && textAt(conflict.record, path) !== textAt(base.record, path) && (
+                <div>
+                  {translate("record.theirs")}:{" "}
+                  {showInvisible(textAt(conflict.record, path)) || translate("record.empty_value")}
+                </div>
+              )}
+              {faults.has(path) && <div className="fault">{faults.get(path)}</div>}
+            </dd>
+          </Box>
+        ))}
+      </Box>
+    </Box>
+  );
+}
+
+const recordStyle = {
+  border: 1,
+  borderColor: "divider",
+  borderRadius: 1,
+  px: 1.5,
+  py: 1,
+  "& dl": { m: 0 },
+  "& .field": { display: "flex", flexWrap: "wrap", columnGap: 2 },
+  "& dt": { color: "text.secondary", width: 160, flexShrink: 0 },
+  "& dd": { m: 0, minWidth: 0, overflowWrap: "anywhere" },
+  "& .fault": { color: "error.main" },
+} as const;

@@ -1,0 +1,207 @@
+// Reads and writes the records of a shop. The records of a small shop are all in the page, and are searched and sorted there; a read that says that they
+// have changed replaces them. A large shop is read page by page.
+
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type {
+  ChangesResponse,
+  DeletionBody,
+  DeletionResponse,
+  RecordResponse,
+  RecordsResponse,
+  RecordValues,
+  SetFieldBody,
+  SetFieldResponse,
+  WriteResponse,
+  WrittenRecordResponse,
+} from "../../admin/api/record-types.ts";
+import { callApi } from "../api/call-api.ts";
+import type { UndoableWrite } from "../api/records.ts";
+import { sitePath } from "../api/site-path.ts";
+import { reportWrite } from "../shell/notices.tsx";
+import { useSiteName } from "../shell/site-context.ts";
+import { type ListQuery, searchRecords, sortRecords } from "./local-list.ts";
+import { type StagedEdits, toChanges } from "./staged-edits.ts";
+
+/** A page of a list. */
+export interface PageQuery extends ListQuery {
+  /** From 1. */
+  readonly page: number;
+  readonly rows: number;
+}
+
+/** Maximum number of records of a shop that the page keeps. */
+const maxLocal = 5000;
+/** Milliseconds between two questions whether the records in the page have changed. */
+const refreshMs = 20_000;
+
+const recordsPath = (siteName: string, resource: string) => sitePath(siteName, `/records/${resource}`);
+
+const listKey = (siteName: string, resource: string) => ["records", siteName, resource] as const;
+
+/** Reads a page of a list, from the records in the page or from the server. */
+export function useRecordPage(resource: string, query: PageQuery) {
+  const siteName = useSiteName();
+  const queries = useQueryClient();
+  const key = listKey(siteName, resource);
+  const sizeKey = [...key, "size"];
+  const { data: size } = useQuery<number>({
+    queryKey: sizeKey,
+    queryFn: async ({ signal }) => (await readList(siteName, resource, { limit: 1 }, signal)).total,
+    // Another read says the size too, unless it has a search.
+    enabled: query.search !== "" && queries.getQueryData(sizeKey) === undefined,
+  });
+  const all = useAllRecords(queries, siteName, resource, size !== undefined && size <= maxLocal);
+  const local = useLocalPage(all.data, query);
+  const remote = useQuery<RecordsResponse>({
+    queryKey: [...key, "page", query],
+    queryFn: async ({ signal }) => {
+      const response = await readList(siteName, resource, toParameters(query), signal);
+      if (query.search === "") keepWhole(queries, key, response);
+      return response;
+    },
+    // Only the server knows the nearest names.
+    enabled: !local || (local.total === 0 && query.search !== ""),
+    // The rows of the search before, but not those of another resource.
+    placeholderData: (before, from) => (from?.queryKey[2] === resource ? before : undefined),
+  });
+  return {
+    page: local ?? remote.data,
+    suggestions: remote.isPlaceholderData ? undefined : remote.data?.suggestions,
+    /** The number of records without the search; undefined before it is known. */
+    size: all.data?.total ?? size,
+    error: local ? null : remote.error,
+    refetch: () => remote.refetch(),
+    /** Whether the shown rows are those of an earlier search. */
+    isLate: !local && remote.isPlaceholderData,
+    /** All records, if the page has them. */
+    all: all.data?.records,
+  };
+}
+
+/** Keeps the number of records and, if a page without a search has all of them, the records. */
+function keepWhole(queries: QueryClient, key: readonly string[], response: RecordsResponse): void {
+  queries.setQueryData([...key, "size"], response.total);
+  if (response.records.length === response.total) queries.setQueryData([...key, "all"], response);
+}
+
+/** Reads all records of a small shop, and asks from time to time whether they have changed. */
+function useAllRecords(queries: QueryClient, siteName: string, resource: string, isSmall: boolean) {
+  const queryKey = [...listKey(siteName, resource), "all"];
+  return useQuery<RecordsResponse>({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const before = queries.getQueryData<RecordsResponse>(queryKey);
+      const response = await readList(siteName, resource, { limit: maxLocal, known: before?.version ?? "" }, signal);
+      const isGrown = response.total > maxLocal;
+      if (isGrown) queries.setQueryData([...listKey(siteName, resource), "size"], response.total);
+      return response.isKnown && before ? before : response;
+    },
+    enabled: isSmall,
+    refetchInterval: refreshMs,
+    staleTime: refreshMs / 2,
+    // A page that is opened again asks again.
+    refetchOnMount: "always",
+    structuralSharing: false,
+  });
+}
+
+function useLocalPage(all: RecordsResponse | undefined, { search, by, isDescending, page, rows }: PageQuery) {
+  const records = all && all.total <= maxLocal ? all.records : undefined;
+  const sorted = useMemo(() => records && sortRecords(records, { by, isDescending }), [records, by, isDescending]);
+  const found = useMemo(() => sorted && searchRecords(sorted, search), [sorted, search]);
+  return useMemo(
+    () => found && { records: found.slice((page - 1) * rows, page * rows), total: found.length },
+    [found, page, rows],
+  );
+}
+
+function toParameters({ search, by, isDescending, page, rows }: PageQuery) {
+  const order = isDescending ? "desc" : "asc";
+  return { limit: rows, offset: (page - 1) * rows, sort: by, order, ...(search === "" ? {} : { search }) };
+}
+
+function readList(
+  siteName: string,
+  resource: string,
+  parameters: Readonly<Record<string, string | number>>,
+  signal?: AbortSignal,
+): Promise<RecordsResponse> {
+  const query = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
+  return callApi("GET", `${recordsPath(siteName, resource)}?${query}`, undefined, {}, signal);
+}
+
+/** Returns a function that reads the IDs of the records that a search finds, at most `limit`. */
+export function useReadIds(resource: string): (search: string, limit: number) => Promise<number[]> {
+  const siteName = useSiteName();
+  return async (search, limit) =>
+    (await readList(siteName, resource, { limit, search })).records.map(({ record }) => record.ID);
+}
+
+/** Returns the query that reads a record. */
+export function useReadRecord(resource: string) {
+  const siteName = useSiteName();
+  return (id: number | string) => ({
+    queryKey: ["record", siteName, resource, String(id)],
+    queryFn: () => callApi<RecordResponse>("GET", `${recordsPath(siteName, resource)}/${id}`),
+  });
+}
+
+/** Reads a record. @param isPaused while the operator edits it: typed values must not be replaced */
+export function useRecord(resource: string, id: number | string, isPaused: boolean) {
+  return useQuery({ ...useReadRecord(resource)(id), enabled: !isPaused, refetchOnWindowFocus: false });
+}
+
+/** Returns the functions that write records. After each write, the page reads its data again, and offers to undo it. */
+export function useRecordWrites(resource: string) {
+  const siteName = useSiteName();
+  const queries = useQueryClient();
+  return useMemo(() => {
+    const path = recordsPath(siteName, resource);
+    return {
+      create: (values: RecordValues) =>
+        finish(queries, "created", callApi<WrittenRecordResponse>("POST", path, values), countOne),
+      update(id: number | string, values: RecordValues, version?: string) {
+        const headers: Record<string, string> = version ? { "If-Match": `"${version}"` } : {};
+        const sent = callApi<WrittenRecordResponse>("PATCH", `${path}/${id}`, values, headers);
+        return finish(queries, "saved", sent, countOne);
+      },
+      remove(ids: readonly number[]) {
+        const body: DeletionBody = { ids };
+        return finish(queries, "deleted", callApi<DeletionResponse>("DELETE", path, body), ({ deleted }) => deleted);
+      },
+      saveStaged(staged: StagedEdits) {
+        const sent = callApi<ChangesResponse>("POST", `${path}/changes`, toChanges(staged));
+        return finish(queries, "saved", sent, ({ changed }) => changed);
+      },
+      setField(body: SetFieldBody) {
+        const sent = callApi<SetFieldResponse>("POST", `${path}/set-field`, body);
+        return finish(queries, "saved", sent, ({ changed }) => changed);
+      },
+      /** Reports the effect of `setField`. */
+      trySetField: (body: SetFieldBody, signal: AbortSignal) =>
+        callApi<SetFieldResponse>("POST", `${path}/set-field`, { ...body, dryRun: true }, {}, signal),
+    };
+  }, [siteName, resource, queries]);
+}
+
+const countOne = () => 1;
+
+/** Waits for the response to a write, reports it with the number of its records, and reads the data of the page again. */
+async function finish<T extends WriteResponse>(
+  queries: QueryClient,
+  kind: UndoableWrite["kind"],
+  sent: Promise<T>,
+  countOf: (result: T) => number,
+): Promise<T> {
+  const result = await sent;
+  const { run, revisions } = result;
+  reportWrite({ kind, count: countOf(result), run, ...(revisions ? { revisions } : {}) });
+  const isOfList = ([first]: readonly unknown[]) => first === "records";
+  // A deleted record cannot be read again, although its form is still open.
+  const isGone = ([first]: readonly unknown[]) => kind === "deleted" && first === "record";
+  void queries.invalidateQueries({ predicate: ({ queryKey }) => !isOfList(queryKey) && !isGone(queryKey) });
+  // The list must not show the earlier values again.
+  await queries.invalidateQueries({ predicate: ({ queryKey }) => isOfList(queryKey) });
+  return result;
+}

@@ -1,0 +1,284 @@
+// The forms of a new and of an existing record, at the side of the list.
+
+import CloseIcon from "@mui/icons-material/Close";
+import DeleteIcon from "@mui/icons-material/Delete";
+import { Alert, Box, Button, IconButton, Stack, Tab, Tabs, Typography } from "@mui/material";
+import { type FormEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api/record-types.ts";
+import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
+import type { HttpError } from "../api/call-api.ts";
+import { HistoryList } from "../history/history-list.tsx";
+import { useNotify } from "../shell/notices.tsx";
+import { useDocumentTitle } from "../shell/page-title.tsx";
+import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { useMay } from "../shell/site-context.ts";
+import { useUnsaved } from "../shell/unsaved.ts";
+import { faultOf, textAt, toValues } from "../text/fields.ts";
+import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
+import { ConflictDialog } from "./conflict-dialog.tsx";
+import { DeleteDialog } from "./delete-dialog.tsx";
+import { AddressBlock, ContactLinks } from "./known-fields.tsx";
+import { useRecord, useRecordWrites } from "./record-data.ts";
+import { RecordFields } from "./record-fields.tsx";
+
+interface RecordFormProps {
+  readonly resource: ResourceInfo;
+  /** Closes the form, after a question if it has changes that were not saved. */
+  readonly onLeave: () => void;
+}
+
+/** The form of a new record. */
+export function NewRecord({ resource, onLeave }: RecordFormProps) {
+  const writes = useRecordWrites(resource.path);
+  const form = useFields(resource, nothing);
+  const notify = useNotify();
+  const save = () =>
+    form.submit(
+      (texts) => writes.create(toValues(Object.entries(texts))),
+      onLeave,
+      (error) => notify(error.message, "error"),
+    );
+  return (
+    <>
+      <FormHeader title={translate("record.new", { name: resource.singular })} onLeave={onLeave} />
+      <FieldsForm resource={resource} form={form} onSave={save} />
+    </>
+  );
+}
+
+const nothing: RecordValues = {};
+
+interface EditRecordProps extends RecordFormProps {
+  readonly id: string;
+  /** Called with the record after it was saved. */
+  readonly onSaved: (item: RecordResponse) => void;
+}
+
+/** The form of an existing record, with its history. It needs another key for each record: its state belongs to one. */
+export function EditRecord(props: EditRecordProps) {
+  const { resource, id, onLeave } = props;
+  const [isEdited, setEdited] = useState(false);
+  // The record is not read again while the operator types.
+  const { data, error, refetch } = useRecord(resource.path, id, isEdited);
+  if (data) return <RecordTabs {...props} item={data} onEdited={setEdited} onReread={refetch} />;
+  const isMissing = (error as HttpError | null)?.status === 404;
+  return (
+    <>
+      <FormHeader title={translate("record.id", { id })} onLeave={onLeave} />
+      <Box sx={{ px: 2 }}>
+        {isMissing && <Alert severity="warning">{translate("record.missing", { name: resource.singular, id })}</Alert>}
+        {error && !isMissing && <ReadFailed error={error} onRetry={refetch} />}
+        {!error && <LoadingLines />}
+      </Box>
+    </>
+  );
+}
+
+interface RecordTabsProps extends EditRecordProps {
+  readonly item: RecordResponse;
+  readonly onEdited: (isEdited: boolean) => void;
+  readonly onReread: () => unknown;
+}
+
+/** The dialog that is open over the form. */
+type FormDialog =
+  | { readonly kind: "delete" }
+  | { readonly kind: "conflict"; readonly mine: RecordValues; readonly conflict: ConflictInfo };
+
+/** The fields of a record, and its history. */
+function RecordTabs({ resource, id, item, onLeave, onSaved, onEdited, onReread }: RecordTabsProps) {
+  const [tab, setTab] = useState(0);
+  const [open, setOpen] = useState<FormDialog>();
+  const writes = useRecordWrites(resource.path);
+  const notify = useNotify();
+  // The record as it was when the operator began to type: a read that was already in flight does not replace it.
+  const base = useRef(item);
+  const form = useFields(resource, base.current.record);
+  if (!form.isEdited) base.current = item;
+  useEffect(() => onEdited(form.isEdited), [form.isEdited, onEdited]);
+  const close = () => setOpen(undefined);
+  function onDone(saved?: RecordResponse) {
+    if (saved) onSaved(saved);
+    form.markSaved();
+    onLeave();
+  }
+  function onFailed(error: HttpError, texts: Texts) {
+    const [conflict] = error.body.conflicts ?? [];
+    if (!conflict) return notify(error.message, "error");
+    setOpen({ kind: "conflict", mine: toValues(Object.entries(texts)), conflict });
+  }
+  const save = () =>
+    form.submit((texts) => writes.update(id, toValues(Object.entries(texts)), base.current.version), onDone, onFailed);
+  return (
+    <>
+      <RecordTitle resource={resource} item={item} onLeave={onLeave} />
+      <Tabs value={tab} onChange={(_event, value) => setTab(value)} sx={{ px: 1 }}>
+        <Tab label={translate("record.details")} />
+        <Tab label={translate("history.title")} />
+      </Tabs>
+      <Box hidden={tab !== 0}>
+        <FieldsForm resource={resource} form={form} onSave={save} onDelete={() => setOpen({ kind: "delete" })} />
+      </Box>
+      {tab === 1 && <HistoryList filter={{ resource: resource.path, id: Number(id) }} isOfRecord />}
+      {open?.kind === "delete" && (
+        <DeleteDialog resource={resource} ids={[Number(id)]} onDone={() => onDone()} onClose={close} />
+      )}
+      {open?.kind === "conflict" && (
+        <ConflictDialog
+          resource={resource}
+          base={base.current.record}
+          mine={open.mine}
+          first={open.conflict}
+          onClose={close}
+          onDiscard={() => {
+            close();
+            form.reset();
+            void onReread();
+          }}
+          onDone={onDone}
+        />
+      )}
+    </>
+  );
+}
+
+/** The name of the record, its ID, links to contact it, and its address. */
+function RecordTitle({ resource, item: { record }, onLeave }: Pick<RecordTabsProps, "resource" | "item" | "onLeave">) {
+  return (
+    <>
+      <FormHeader title={textAt(record, "Name")} onLeave={onLeave} />
+      <Stack sx={{ px: 2 }}>
+        <Typography variant="body2" color="textSecondary">
+          {translate("record.id", { id: record.ID })}
+        </Typography>
+        <ContactLinks record={record} resource={resource} />
+        <AddressBlock record={record} />
+      </Stack>
+    </>
+  );
+}
+
+function FormHeader({ title, onLeave }: { readonly title: string; readonly onLeave: () => void }) {
+  useDocumentTitle(title);
+  return (
+    <Stack direction="row" sx={{ pl: 2, pr: 1, pt: 1, alignItems: "center", justifyContent: "space-between" }}>
+      <Typography component="h1" variant="h6" sx={{ overflowWrap: "anywhere" }}>
+        {showInvisible(title)}
+      </Typography>
+      <IconButton onClick={onLeave} aria-label={translate("general.close")}>
+        <CloseIcon />
+      </IconButton>
+    </Stack>
+  );
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/** The state of a form: the texts of its fields, which of them are refused, and whether a text was changed. @param base the stored values */
+function useFields(resource: ResourceInfo, base: RecordValues) {
+  const [edits, setEdits] = useState<Texts>({});
+  const [faults, setFaults] = useState<Texts>({});
+  const [isBusy, setBusy] = useState(false);
+  const texts = useMemo(
+    () => Object.fromEntries(resource.fields.map(({ path }) => [path, edits[path] ?? textAt(base, path)])),
+    [resource, base, edits],
+  );
+  const isEdited = resource.fields.some(({ path }) => texts[path] !== textAt(base, path));
+  const markSaved = useUnsaved(isEdited);
+  const change = useCallback((path: string, text: string) => {
+    setEdits((before) => ({ ...before, [path]: text }));
+    setFaults(({ [path]: _, ...others }) => others);
+  }, []);
+
+  /** Saves the texts, or marks the refused texts. */
+  async function submit<T>(
+    save: (texts: Texts) => Promise<T>,
+    onDone: (result: T) => void,
+    onFailed: (error: HttpError, texts: Texts) => void,
+  ) {
+    if (isBusy) return;
+    const found = faultsIn(resource, (field) => faultOf(field, texts[field.path] ?? ""));
+    setFaults(found);
+    if (Object.keys(found).length > 0) return;
+    setBusy(true);
+    try {
+      const result = await save(texts);
+      markSaved();
+      onDone(result);
+    } catch (error) {
+      const { errors } = (error as HttpError).body ?? {};
+      const refused = faultsIn(resource, ({ path }) => textAt(errors ?? {}, path) || undefined);
+      setFaults(refused);
+      if (Object.keys(refused).length === 0) onFailed(error as HttpError, texts);
+    }
+    setBusy(false);
+  }
+
+  return { texts, faults, isEdited, isBusy, change, submit, markSaved, reset: () => setEdits({}) };
+}
+
+function faultsIn({ fields }: ResourceInfo, faultOfField: (field: FieldInfo) => string | undefined): Texts {
+  const entries = fields.flatMap((field) => {
+    const fault = faultOfField(field);
+    return fault === undefined ? [] : [[field.path, fault] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+interface FieldsFormProps {
+  readonly resource: ResourceInfo;
+  readonly form: ReturnType<typeof useFields>;
+  readonly onSave: () => void;
+  readonly onDelete?: () => void;
+}
+
+/** Keeps the buttons visible while the fields scroll. */
+const buttonsStyle = {
+  position: "sticky",
+  bottom: 0,
+  zIndex: 2,
+  px: 2,
+  py: 1.5,
+  justifyContent: "space-between",
+  borderTop: 1,
+  borderColor: "divider",
+  bgcolor: "background.paper",
+} as const;
+
+/** The inputs of a form, with its buttons. After an attempt to save, the first refused text has the focus. */
+function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
+  const { texts, faults, isBusy, change } = form;
+  const element = useRef<HTMLFormElement>(null);
+  const mayEdit = useMay("records");
+  const isRefused = Object.keys(faults).length > 0;
+  const [attempts, setAttempts] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after each attempt
+  useEffect(() => {
+    if (isRefused && !isBusy) element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [attempts, isBusy]);
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    setAttempts(attempts + 1);
+    onSave();
+  }
+  return (
+    <form ref={element} onSubmit={submit} noValidate>
+      <Box sx={{ px: 2, pt: 1, pb: 2 }}>
+        <RecordFields resource={resource} texts={texts} faults={faults} onChange={change} />
+      </Box>
+      {mayEdit && (
+        <Stack direction="row" sx={buttonsStyle}>
+          <Button type="submit" variant="contained" disabled={isBusy}>
+            {translate("general.save")}
+          </Button>
+          {onDelete && (
+            <Button color="error" startIcon={<DeleteIcon />} onClick={onDelete}>
+              {translate("record.delete")}
+            </Button>
+          )}
+        </Stack>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,194 @@
+// The edits of cells that are staged: the page shows them, and the server does not have them yet. All functions return a new state, in which the
+// records whose edits are unchanged are the same objects.
+
+import type { ChangesBody, ConflictInfo, RecordResponse, WriteProblem } from "../../admin/api/record-types.ts";
+import type { ResourceInfo } from "../../admin/api/types.ts";
+import { faultOf, textAt, toValues } from "../text/fields.ts";
+
+/** A record with staged edits. */
+export interface StagedRecord {
+  /** The record as the operator saw it at the first edit. */
+  readonly base: RecordResponse;
+  /** The new texts, by the paths of their fields. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Why the server, or the rules of a field, refuse a text, by path. The empty path is about the record. */
+  readonly faults: ReadonlyMap<string, string>;
+  /** The change of someone else meanwhile. */
+  readonly conflict: ConflictInfo | undefined;
+}
+
+/** A new text for a field of a record. */
+export interface Edit {
+  readonly item: RecordResponse;
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The staged text of a field before an edit; undefined if it had none. */
+type Before = Omit<Edit, "text"> & { readonly text: string | undefined };
+
+export interface StagedEdits {
+  readonly records: ReadonlyMap<number, StagedRecord>;
+  /** The texts before each step, for Ctrl+Z. */
+  readonly steps: readonly (readonly Before[])[];
+}
+
+export const nothingStaged: StagedEdits = { records: new Map(), steps: [] };
+
+/** Maximum number of records with staged edits: as many as one request saves. */
+export const maxStagedRecords = 5000;
+const maxSteps = 1000;
+
+/** Returns the number of fields with a staged text. */
+export function countEdits({ records }: StagedEdits): number {
+  let count = 0;
+  for (const { texts } of records.values()) count += texts.size;
+  return count;
+}
+
+/** Stages edits as one step. Edits of further records than `maxStagedRecords` are left out. */
+export function stageEdits(staged: StagedEdits, edits: readonly Edit[], resource: ResourceInfo): StagedEdits {
+  const records = new Map(staged.records);
+  const step: Before[] = [];
+  for (const { item, path, text } of edits) {
+    const id = item.record.ID;
+    const present = records.get(id);
+    if (!present && records.size >= maxStagedRecords) continue;
+    const before = present?.texts.get(path);
+    if (text === (before ?? textAt(item.record, path))) continue;
+    step.push({ item, path, text: before });
+    setText(records, item, path, text, resource);
+  }
+  return step.length === 0 ? staged : { records, steps: [...staged.steps, step].slice(-maxSteps) };
+}
+
+/** Takes the last step back. */
+export function takeBackStep({ records, steps }: StagedEdits, resource: ResourceInfo): StagedEdits {
+  const changed = new Map(records);
+  for (const { item, path, text } of [...(steps.at(-1) ?? [])].reverse()) setText(changed, item, path, text, resource);
+  return { records: changed, steps: steps.slice(0, -1) };
+}
+
+/** Discards the edits of some records, or the edit of one field. Ctrl+Z does not stage them again. */
+export function discardEdits(staged: StagedEdits, ids: readonly number[], path?: string): StagedEdits {
+  const records = new Map(staged.records);
+  for (const id of ids) {
+    const present = records.get(id);
+    if (!present) continue;
+    if (path === undefined) records.delete(id);
+    else replaceTexts(records, id, present, without(present.texts, path), without(present.faults, path));
+  }
+  return { records, steps: withoutRecords(staged.steps, ids, path) };
+}
+
+function withoutRecords(steps: StagedEdits["steps"], ids: readonly number[], path?: string): StagedEdits["steps"] {
+  const gone = new Set(ids);
+  const isGone = (before: Before) => gone.has(before.item.record.ID) && (path ?? before.path) === before.path;
+  return steps.map((step) => step.filter((before) => !isGone(before))).filter((step) => step.length > 0);
+}
+
+/** Sets the staged text of a field; undefined, or the text that the record has anyway, removes it. */
+function setText(
+  records: Map<number, StagedRecord>,
+  item: RecordResponse,
+  path: string,
+  text: string | undefined,
+  resource: ResourceInfo,
+): void {
+  const id = item.record.ID;
+  const present = records.get(id) ?? { base: item, texts: new Map(), faults: new Map(), conflict: undefined };
+  const texts = without(present.texts, path);
+  const faults = without(present.faults, path);
+  if (text !== undefined && text !== textAt(present.base.record, path)) {
+    texts.set(path, text);
+    const field = resource.fields.find((one) => one.path === path);
+    const fault = field && faultOf(field, text);
+    if (fault) faults.set(path, fault);
+  }
+  replaceTexts(records, id, present, texts, faults);
+}
+
+function replaceTexts(
+  records: Map<number, StagedRecord>,
+  id: number,
+  present: StagedRecord,
+  texts: ReadonlyMap<string, string>,
+  faults: ReadonlyMap<string, string>,
+): void {
+  if (texts.size === 0) records.delete(id);
+  else records.set(id, { ...present, texts, faults });
+}
+
+function without<T>(map: ReadonlyMap<string, T>, path: string): Map<string, T> {
+  const rest = new Map(map);
+  rest.delete(path);
+  return rest;
+}
+
+/** Whether a text is refused, as far as the page knows. */
+export function hasFaults({ records }: StagedEdits): boolean {
+  return [...records.values()].some(({ faults }) => faults.size > 0);
+}
+
+/** Returns the body of the request that saves all edits. */
+export function toChanges({ records }: StagedEdits): ChangesBody {
+  return {
+    changes: [...records].map(([id, { base, texts }]) => ({ id, version: base.version, values: toValues(texts) })),
+  };
+}
+
+/** Marks the fields and records that the server has refused. */
+export function markProblem(staged: StagedEdits, { faults = [], conflicts = [] }: WriteProblem): StagedEdits {
+  const records = new Map(staged.records);
+  for (const { id, field, detail } of faults) {
+    const present = records.get(id);
+    if (!present) continue;
+    const path = present.texts.has(field) ? field : "";
+    records.set(id, { ...present, faults: new Map([...present.faults, [path, detail]]) });
+  }
+  for (const conflict of conflicts) {
+    const present = records.get(conflict.id);
+    if (present) records.set(conflict.id, { ...present, conflict });
+  }
+  return { ...staged, records };
+}
+
+/** Keeps the edits of a record although someone else has changed it: the stored record is the base from now on. */
+export function keepMine(staged: StagedEdits, id: number, resource: ResourceInfo): StagedEdits {
+  const present = staged.records.get(id);
+  const { record, version } = present?.conflict ?? {};
+  if (!present || !record || !version) return staged;
+  return rebaseEdits(staged, { record, version }, resource);
+}
+
+/** Makes another state of a record the base of its edits. Edits that this state has already are removed. */
+export function rebaseEdits(staged: StagedEdits, item: RecordResponse, resource: ResourceInfo): StagedEdits {
+  const present = staged.records.get(item.record.ID);
+  if (!present) return staged;
+  const records = new Map(staged.records);
+  records.delete(item.record.ID);
+  for (const [path, text] of present.texts) setText(records, item, path, text, resource);
+  return { records, steps: withoutRecords(staged.steps, [item.record.ID]) };
+}
+
+/** Maximum numbers of pasted rows and columns. */
+const [maxRows, maxColumns] = [5000, 100];
+
+/**
+ * Returns the rows of a text with tabs between cells, as spreadsheets copy them: a cell in quotes may contain tabs and line ends, which become spaces,
+ * because a field has one line.
+ */
+export function parseCells(text: string): string[][] {
+  const rows: string[][] = [[]];
+  const cell = /(?:"((?:[^"]|"")*)"|([^\t\r\n]*))(\t|\r\n|\n|\r|$)/gy;
+  for (;;) {
+    const found = cell.exec(text);
+    if (!found || rows.length > maxRows) break;
+    const [, quoted, plain = "", end] = found;
+    const row = rows.at(-1) as string[];
+    if (row.length < maxColumns) row.push((quoted?.replaceAll('""', '"') ?? plain).replace(/[\t\r\n]+/g, " "));
+    if (end === "" || cell.lastIndex === text.length) break;
+    if (end !== "\t") rows.push([]);
+  }
+  return rows.slice(0, maxRows);
+}

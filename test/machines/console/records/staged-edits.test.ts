@@ -1,0 +1,140 @@
+// Edits of cells that wait to be saved, and cells from a spreadsheet.
+
+import { describe, expect, test } from "bun:test";
+import type { RecordResponse } from "../../../../src/admin/api/record-types.ts";
+import type { FieldInfo, ResourceInfo } from "../../../../src/admin/api/types.ts";
+import {
+  countEdits,
+  discardEdits,
+  type Edit,
+  hasFaults,
+  keepMine,
+  markProblem,
+  maxStagedRecords,
+  nothingStaged,
+  parseCells,
+  rebaseEdits,
+  stageEdits,
+  takeBackStep,
+  toChanges,
+} from "../../../../src/console/records/staged-edits.ts";
+
+const field = (path: string, max: number, required = false): FieldInfo => ({
+  path,
+  max,
+  required,
+  description: "",
+  example: "",
+  pattern: null,
+});
+const resource: ResourceInfo = {
+  name: "brand",
+  path: "brands",
+  singular: "brand",
+  plural: "brands",
+  fields: [field("Name", 10, true), field("Address.Town", 10), field("Address.Country", 3)],
+};
+const itemOf = (id: number, values: object = {}, version = `v${id}`): RecordResponse => ({
+  record: { ID: id, ...values },
+  version,
+});
+const acme = itemOf(1, { Name: "Acme", Address: { Town: "Oslo" } });
+const edit = (path: string, text: string, item = acme): Edit => ({ item, path, text });
+const staged = (...edits: readonly Edit[]) =>
+  edits.reduce((before, one) => stageEdits(before, [one], resource), nothingStaged);
+
+describe("staged edits", () => {
+  test("become one request, with the version and only the changed fields of each record", () => {
+    const both = staged(edit("Address.Town", "Bergen"), edit("Name", "B", itemOf(2)), edit("Address.Country", "NO"));
+    expect(countEdits(both)).toBe(3);
+    expect(toChanges(both)).toEqual({
+      changes: [
+        { id: 1, version: "v1", values: { Address: { Town: "Bergen", Country: "NO" } } },
+        { id: 2, version: "v2", values: { Name: "B" } },
+      ],
+    });
+  });
+
+  test("end with the text that the record has anyway", () => {
+    expect(countEdits(staged(edit("Name", "A"), edit("Name", "Acme")))).toBe(0);
+    expect(staged(edit("Name", "Acme"))).toBe(nothingStaged);
+  });
+
+  test("are undone step by step: a paste of several cells is one step", () => {
+    const typed = staged(edit("Name", "A"), edit("Name", "B"));
+    const pasted = stageEdits(typed, [edit("Address.Town", "Ås"), edit("Name", "C")], resource);
+    const names = [];
+    for (let state = pasted; state.steps.length > 0; state = takeBackStep(state, resource))
+      names.push([...(state.records.get(1)?.texts.values() ?? [])]);
+    expect(names).toEqual([["Ås", "C"], ["B"], ["A"]].map((texts) => expect.arrayContaining(texts)));
+    expect(takeBackStep(takeBackStep(takeBackStep(pasted, resource), resource), resource).records.size).toBe(0);
+  });
+
+  test("with a text that breaks a rule have its reason, until the text is corrected", () => {
+    const wrong = staged(edit("Address.Country", "Norway"), edit("Name", ""));
+    expect([...(wrong.records.get(1)?.faults.keys() ?? [])].sort()).toEqual(["Address.Country", "Name"]);
+    const corrected = stageEdits(wrong, [edit("Address.Country", "NO"), edit("Name", "A")], resource);
+    expect([hasFaults(wrong), hasFaults(corrected)]).toEqual([true, false]);
+  });
+
+  test("of more records than one request saves are ignored", () => {
+    const many = Array.from({ length: maxStagedRecords + 5 }, (_, index) => edit("Name", "x", itemOf(index + 1)));
+    expect(stageEdits(nothingStaged, many, resource).records.size).toBe(maxStagedRecords);
+  });
+
+  test("that the server refuses are marked with the reason, at the field or at the record", () => {
+    const faults = [
+      { id: 1, field: "Name", detail: "is taken" },
+      { id: 2, field: "ID", detail: "is gone" },
+      { id: 9, field: "Name", detail: "is of another record" },
+    ];
+    const { records } = markProblem(staged(edit("Name", "A"), edit("Name", "B", itemOf(2))), { faults });
+    expect([...records.values()].map((record) => [...record.faults])).toEqual([
+      [["Name", "is taken"]],
+      [["", "is gone"]],
+    ]);
+  });
+
+  test("of a record that someone else has changed are kept with its new version, without an edit that is stored by now", () => {
+    const mine = staged(edit("Name", "Mine"), edit("Address.Town", "Bergen"));
+    const record = { ID: 1, Name: "Theirs", Address: { Town: "Bergen" } };
+    const conflict = { id: 1, record, version: "w1", changed: null };
+    const kept = keepMine(markProblem(mine, { conflicts: [conflict] }), 1, resource);
+    expect(toChanges(kept)).toEqual({ changes: [{ id: 1, version: "w1", values: { Name: "Mine" } }] });
+    expect(kept.records.get(1)?.conflict).toBeUndefined();
+    const deleted = markProblem(mine, { conflicts: [{ ...conflict, record: null, version: null }] });
+    expect(keepMine(deleted, 1, resource)).toBe(deleted);
+    expect(discardEdits(deleted, [1])).toEqual({ records: new Map(), steps: [] });
+  });
+
+  test("of a record that its form has saved have the saved record as their base", () => {
+    const saved = itemOf(1, { Name: "A" }, "w1");
+    expect(rebaseEdits(staged(edit("Name", "A")), saved, resource).records.size).toBe(0);
+    expect(toChanges(rebaseEdits(staged(edit("Name", "B")), saved, resource)).changes).toEqual([
+      { id: 1, version: "w1", values: { Name: "B" } },
+    ]);
+  });
+
+  test("of one field are discarded alone", () => {
+    const rest = discardEdits(staged(edit("Name", "A"), edit("Address.Town", "Ås")), [1], "Name");
+    expect(toChanges(rest).changes[0]?.values).toEqual({ Address: { Town: "Ås" } });
+    expect(rest.steps).toHaveLength(1);
+  });
+});
+
+describe("cells from a spreadsheet", () => {
+  const cases: [what: string, text: string, cells: string[][]][] = [
+    ["one cell", "Oslo", [["Oslo"]]],
+    ["rows and columns, with the line end that Excel adds", "a\tb\r\nc\td\r\n", [["a", "b"], ["c", "d"]]], // biome-ignore format: a table
+    ["empty cells", "\tb\n\t\n", [["", "b"], ["", ""]]], // biome-ignore format: a table
+    ["a cell with quotes, a tab and a line end", '"1 ""x""\t\n2"\tb', [['1 "x" 2', "b"]]],
+    ["quotes within a text", '3" disk\t"a" b', [['3" disk', '"a" b']]],
+  ];
+  test.each(cases)("are read: %s", (_, text, cells) => {
+    expect(parseCells(text)).toEqual(cells);
+  });
+
+  test("are at most 5,000 rows", () => {
+    expect(parseCells("x\n".repeat(6000))).toHaveLength(5000);
+  });
+});
