@@ -24,7 +24,7 @@ const sharedStyle = (theme: Theme) => ({
 const editingStyle = {
   "& td.editable": { cursor: "text", position: "relative" },
   "& td.editable:hover": { boxShadow: "inset 0 0 0 1px", color: "text.primary" },
-  "& td:focus": { outline: "2px solid", outlineColor: "primary.main", outlineOffset: "-2px" },
+  "& td:focus": { outline: "2px solid", outlineColor: "primary.main", outlineOffset: "-2px !important" },
   "& td.staged": { bgcolor: "color-mix(in srgb, var(--staged) 22%, transparent)" },
   "& td.faulty": { bgcolor: "color-mix(in srgb, var(--faulty) 14%, transparent)" },
   "& td .fault": { display: "block", color: "error.main", fontSize: 12 },
@@ -50,7 +50,7 @@ export const tableStyle: SxProps<Theme> = [
   sharedStyle,
   (theme) => ({
     overflowX: "auto",
-    "--staged": theme.palette.warning.main,
+    "--staged": "#eab308",
     "--faulty": theme.palette.error.main,
     "& > table": { width: "100%", borderCollapse: "collapse", fontSize: 14, fontVariantNumeric: "tabular-nums" },
     "& > table > * > tr > *": {

@@ -76,7 +76,7 @@ function leavesPage({ pathname }: Place): boolean {
   return pathname !== place.get().pathname && hasUnsaved(pathname);
 }
 
-/** Leaves the page after the operator has agreed to lose the changes. @param next the address to go to, where some changes may be kept */
+/** Leaves the page after the operator has agreed to lose the changes. Some changes may be kept at the next address. */
 function askToLeave({ pathname }: Place, leave: () => void): void {
   askBeforeLoss(() => {
     markAllSaved(pathname);
