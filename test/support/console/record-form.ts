@@ -12,7 +12,8 @@ export function recordFormOf({ view, page, ben }: { view: ConsolePage; page: Pag
 
   /** Waits until the form has closed, which happens after it was saved. The notice alone may belong to the previous change. */
   async function saved(text: "Saved" | "Created"): Promise<void> {
-    await view.field(/^Name/).waitFor({ state: "hidden" });
+    // By its class: behind a dialog, the form has no role.
+    await page.locator(".MuiDrawer-root").waitFor({ state: "hidden" });
     await notice(text).waitFor();
   }
 
