@@ -26,16 +26,20 @@ export const slowClientStalls: readonly Stall[] = [
   },
   { name: `${count(mostUnread)} clients request the list and read nothing`, work: slowClients("unread", mostUnread) },
   {
+    name: `${count(mostUnread)} clients request a page of 1,000 and read nothing`,
+    work: slowClients("unread", mostUnread, seconds, `${list}?limit=1000`),
+  },
+  {
     name: `${count(most)} clients send half of a body, and time out`,
     work: slowClients("half", most, untilTimeoutSeconds),
   },
   { name: `feed: ${count(mostWaiting)} clients wait, 5 changes`, work: (target) => wakes(target, mostWaiting) },
 ];
 
-function slowClients(kind: SlowKind, clients: number, heldSeconds = seconds) {
+function slowClients(kind: SlowKind, clients: number, heldSeconds = seconds, path = list) {
   return async ({ url, keys }: Target) => {
     const key = keys.large as string;
-    const slow = await startSlowClients({ url, host: "large.test", key, kind, count: clients, path: list });
+    const slow = await startSlowClients({ url, host: "large.test", key, kind, count: clients, path });
     await Bun.sleep(heldSeconds * 1000);
     const { failures } = await slow.counts();
     await slow.stop();
