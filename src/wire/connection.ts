@@ -25,8 +25,8 @@ import type { StepTask } from "./round-robin.ts";
 /** Seconds after opening during which a connection without a request counts as new, because its first request may still be in transit. */
 const newbornSeconds = 2;
 
-/** Milliseconds that the handler needs to respond to a body that has timed out. It does so in microtasks, after the step. */
-const timeoutMs = 0.1;
+/** Maximum direct steps of a tick after which the first request of a connection still is one. With a long response, it takes 50 µs. */
+const maxFirstRequests = 16;
 
 export class Connection implements StepTask, PlacedConnection {
   readonly #socket: Socket<unknown>;
@@ -85,7 +85,7 @@ export class Connection implements StepTask, PlacedConnection {
     const { roundRobin } = this.#context;
     if (!this.#requestLoop.receive(bytes)) return;
     if (roundRobin.has(this.#stepEntry)) this.#requestLoop.input.applyBackpressure();
-    else if (!this.#hasHadRequest && !roundRobin.takeFirstRequest()) roundRobin.add(this.#stepEntry);
+    else if (!this.#hasHadRequest && !roundRobin.takeDirectStep(maxFirstRequests)) roundRobin.add(this.#stepEntry);
     else if (this.runStep()) roundRobin.add(this.#stepEntry);
   }
 
@@ -154,9 +154,14 @@ export class Connection implements StepTask, PlacedConnection {
    * step to run now.
    */
   runStep(): boolean {
-    if (this.#requestLoop.step()) this.#markRequestStarted();
-    if (this.#isTimeoutPending && this.#endIfTimedOut()) return false;
-    return this.#hasStepLeftOrWaits();
+    try {
+      if (this.#requestLoop.step()) this.#markRequestStarted();
+      if (this.#isTimeoutPending && this.#endIfTimedOut()) return false;
+      return this.#hasStepLeftOrWaits();
+    } catch (error) {
+      this.endAfterBug(error);
+      return false;
+    }
   }
 
   /** Adds the connection to the round robin if there is a step to run. */
@@ -204,10 +209,8 @@ export class Connection implements StepTask, PlacedConnection {
     if (output.isEmpty && state.kind === "readingHeader") {
       this.#requestLoop.respondAndEnd(new RequestError("timeout", "the header section did not end in time"));
       this.schedule();
-    } else if (output.isEmpty && state.kind === "handling") {
-      state.body?.timeOut();
-      this.#context.roundRobin.charge(timeoutMs);
-    } else this.endNow();
+    } else if (output.isEmpty && state.kind === "handling") state.body?.timeOut();
+    else this.endNow();
   }
 
   /** Returns whether there is another step to run. If not, lets the connection wait for its client or for the handler, or ends it. */

@@ -23,6 +23,9 @@ import { hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
 
+/** Maximum direct steps of a tick after which a response that the handler has returned later still is one. Long responses take 50 µs each. */
+const maxLaterResponses = 64;
+
 /** The methods of a connection that its request loop calls. */
 interface RequestLoopOwner {
   /** Called when the client has sent or read this many bytes, or has been sent something to read. */
@@ -42,6 +45,8 @@ export class RequestLoop {
   readonly #owner: RequestLoopOwner;
   readonly #headers = new HeaderReader();
   #state: ConnectionState = idle;
+  /** A response that the handler has returned, and that a step sends. */
+  #returned: WireResponse | undefined;
   readonly #bodyOwner: BodyOwner = {
     sendContinue: () => {
       this.output.send(continueResponse);
@@ -70,7 +75,11 @@ export class RequestLoop {
   /** Whether `step` has something to do. */
   get canStep(): boolean {
     const { bytes } = this.input;
-    return this.output.canFlush || (bytes !== undefined && canRead(this.#state, bytes.length));
+    return (
+      this.output.canFlush ||
+      this.#returned !== undefined ||
+      (bytes !== undefined && canRead(this.#state, bytes.length))
+    );
   }
 
   /** Adds `bytes` to the input. Returns false if the connection is ending: then they are discarded. */
@@ -83,9 +92,13 @@ export class RequestLoop {
     return true;
   }
 
-  /** Sends a part of a response, and reads a part of a body or handles one request. Returns whether a request began. */
+  /** Sends a response or a part of it, or reads a part of a body or handles one request. Returns whether a request began. */
   step(): boolean {
     if (this.output.canFlush) this.#flush();
+    if (this.#returned) {
+      this.#respond(this.#returned);
+      return false;
+    }
     const { bytes } = this.input;
     if (!bytes || !canRead(this.#state, bytes.length)) return false;
     if (this.#state.kind === "readingHeader") return this.#readHeader(bytes, this.#state.startedAtSeconds);
@@ -119,6 +132,7 @@ export class RequestLoop {
   close(): void {
     const body = bodyOf(this.#state);
     this.#setState(closed);
+    this.#returned = undefined;
     this.input.clear();
     this.output.discardAll();
     body?.abort();
@@ -172,13 +186,15 @@ export class RequestLoop {
 
   #respondLater(response: Promise<WireResponse>): void {
     const respond = (made: WireResponse) => {
-      this.#respond(made);
+      if (this.#context.roundRobin.takeDirectStep(maxLaterResponses)) this.#respond(made);
+      else if (this.#state.kind !== "closed") this.#returned = made;
       this.#owner.schedule();
     };
     response.then(respond).catch((error) => this.#owner.endAfterBug(error));
   }
 
   #respond(response: WireResponse): void {
+    this.#returned = undefined;
     const state = this.#state;
     if (state.kind !== "handling") return;
     this.client.onEnd(undefined);

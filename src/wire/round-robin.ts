@@ -1,17 +1,17 @@
 // Fairness between connections: limits the time and the bytes that all connections together use in one tick of the event loop.
 //
 // Steps: a connection that needs more than one step waits in a queue. In each tick, the connections at its front run one step each, for 1 ms in
-// all (`RoundRobin`). So a client that sends many requests at once does not block the others. The first request of a new connection waits in the
-// queue too, after 16 such requests in a tick: thousands of clients can connect at once.
+// all (`RoundRobin`). So a client that sends many requests at once does not block the others.
+//
+// Direct steps: usually a request, and a response that the handler has returned later, do not wait in that queue. Thousands of clients can connect at
+// once, or wait for the same load of a site. So only some of these steps run directly in a tick.
 //
 // First writes: the first part of a new response is written at once, without waiting in that queue. A thousand requests can arrive in one tick,
 // so `takeWriteAllowance` limits the bytes of these writes.
 
+import { drainMicrotasks } from "bun:jsc";
 import { LinkedQueue, type QueueEntry } from "../lib/linked-queue.ts";
 import { tickBudgetMs } from "../lib/tick-budgets.ts";
-
-/** Maximum number of first requests that run at once in a tick. A request takes about 50 µs if its response is long. */
-const maxFirstRequests = 16;
 
 /** A task that runs in steps. */
 export interface StepTask {
@@ -26,10 +26,8 @@ export interface StepTask {
 export class RoundRobin {
   readonly #waiting = new LinkedQueue<StepTask>();
   #isScheduled = false;
-  /** When the steps of this tick end, in milliseconds of `performance.now`. */
-  #end = 0;
-  /** The number of first requests that have run at once in this tick. */
-  #firstRequests = 0;
+  /** The number of direct steps in this tick. */
+  #directSteps = 0;
 
   has(entry: QueueEntry<StepTask>): boolean {
     return this.#waiting.has(entry);
@@ -44,17 +42,12 @@ export class RoundRobin {
     this.#waiting.delete(entry);
   }
 
-  /** Returns whether the first request of a connection may run at once. If not, it must wait in the queue. */
-  takeFirstRequest(): boolean {
-    if (!this.#waiting.isEmpty || this.#firstRequests === maxFirstRequests) return false;
-    if (this.#firstRequests === 0) setImmediate(() => (this.#firstRequests = 0));
-    this.#firstRequests++;
+  /** Returns whether a step may run directly, because there were fewer than `most` such steps in this tick. If not, it must wait in the queue. */
+  takeDirectStep(most: number): boolean {
+    if (this.#directSteps >= most) return false;
+    if (this.#directSteps === 0) setImmediate(() => (this.#directSteps = 0));
+    this.#directSteps++;
     return true;
-  }
-
-  /** Counts work that the step causes, but that runs after it, as `milliseconds` of the steps of this tick. */
-  charge(milliseconds: number): void {
-    this.#end -= milliseconds;
   }
 
   #schedule(): void {
@@ -65,11 +58,13 @@ export class RoundRobin {
 
   #run(): void {
     this.#isScheduled = false;
-    this.#end = performance.now() + tickBudgetMs.connections;
+    const end = performance.now() + tickBudgetMs.connections;
     for (let entry = this.#waiting.first; entry; entry = this.#waiting.first) {
       this.#waiting.delete(entry);
       if (entry.member.runStep()) this.#waiting.add(entry);
-      if (performance.now() >= this.#end) break;
+      // What the handler does after the step, such as the response to a timeout, counts as a part of it.
+      drainMicrotasks();
+      if (performance.now() >= end) break;
     }
     this.#schedule();
   }

@@ -140,6 +140,22 @@ describe.each(engines)("on $name", (kind) => {
     expect(await scarce.sitesInMemory()).toBe(1);
   });
 
+  test("of many requests for pages at once, few read the database, because the site is loaded meanwhile", async () => {
+    await fill(1000);
+    const [uncached, cached] = [await startReader(), await startReader()];
+    const server = readers.at(-2) as Running;
+    await cached.get("brands.json");
+    const paths = Array.from({ length: 200 }, (_, index) => `brands.json?limit=100&offset=${index}`);
+    const pages = await Promise.all(paths.map((path) => uncached.get(path)));
+    for (const index of [0, 1, 100, 199]) {
+      const other = await cached.get(paths[index] as string);
+      expect(shown(pages[index] as TestResponse)).toEqual(shown(other));
+    }
+    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await uncached.sitesInMemory()).toBe(2);
+    expect(await pagesReadBy(server)).toBeLessThan(150);
+  });
+
   test("of many sites that are read at once, some wait for the others", async () => {
     await fill(400);
     let [running, most] = [0, 0];
@@ -202,4 +218,9 @@ function shown({ status, headers, text }: TestResponse): unknown[] {
 
 async function sitesIn(server: Running): Promise<number> {
   return Number(/storefront_sites_in_memory (\d+)/.exec(await toMetricsText([await server.sample()]))?.[1]);
+}
+
+async function pagesReadBy(server: Running): Promise<number> {
+  const text = await toMetricsText([await server.sample()]);
+  return Number(/storefront_database_call_duration_seconds_count\{call="readPage"\} (\d+)/.exec(text)?.[1]);
 }

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 import { echo, startListener, text } from "../support/wire/listener.ts";
 
@@ -35,9 +36,9 @@ function work(): void {
   for (const end = performance.now() + 1; performance.now() < end; );
 }
 
-/** Lets 30 new clients send the same bytes at once. Returns the statuses of the responses. */
-async function requestAtOnce(bytes: string): Promise<(number | undefined)[]> {
-  clients = await Promise.all(Array.from({ length: 30 }, () => openClient(listener.port)));
+/** Lets new clients send the same bytes at once. Returns the statuses of the responses. */
+async function requestAtOnce(bytes: string, count = 30): Promise<(number | undefined)[]> {
+  clients = await Promise.all(Array.from({ length: count }, () => openClient(listener.port)));
   for (const client of clients) client.send(bytes);
   const responses = await Promise.all(clients.map((client) => client.responses(1)));
   return responses.map(([response]) => response?.status);
@@ -60,6 +61,26 @@ test("bodies that time out at once are answered in several ticks, although the h
   const request = toRequest("POST /x HTTP/1.1", ["Content-Length: 10"], "half");
   expect(await requestAtOnce(request)).toEqual(Array(30).fill(408));
   expect(new Set(ticks).size).toBeGreaterThan(2);
+});
+
+test("responses that many clients have waited for are sent in many ticks", async () => {
+  let waiting = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const response: WireResponse = {
+    status: 200,
+    headers: [],
+    get body() {
+      work();
+      return "x";
+    },
+  };
+  listener = startListener(async () => {
+    if (++waiting === 100) resolve();
+    await promise;
+    return response;
+  });
+  expect(await requestAtOnce(toRequest("GET /x HTTP/1.1"), 100)).toEqual(Array(100).fill(200));
+  expect(new Set(ticks).size).toBeGreaterThan(10);
 });
 
 test("the first requests of many clients are handled in many ticks, and those of a client that is known at once", async () => {

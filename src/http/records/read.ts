@@ -55,7 +55,7 @@ async function respondToUncachedList(
   query: ListParameters | undefined,
 ): Promise<WireResponse> {
   if (query && isPlainPage(query)) {
-    const page = await readUncachedPage(route, siteView, query);
+    const page = await readUncachedPage(route, siteView, query, () => !context.request.isAbandoned);
     if (page) return toPageResponse(context, route, query, page);
   }
   return respondToList(context, route, await siteView.loadSnapshot(), query);
@@ -189,8 +189,9 @@ async function readUncachedPage(
   { resource, format }: ResourceRoute,
   site: UncachedSite,
   { limit, offset, fields }: PlainPage,
+  isWanted: () => boolean,
 ): Promise<VersionedPage | undefined> {
-  const page = await site.readRecordPage(resource, { limit, offset });
+  const page = await site.readRecordPage(resource, { limit, offset }, isWanted);
   if (!page) return undefined;
   const items = page.records.map(({ json }) =>
     fields ? format.part(resource, pickFields(JSON.parse(json), fields)) : format.item(resource, json),

@@ -18,6 +18,7 @@
 // - A request waits for the load of a site only if it needs the whole site. Such a request is a list without `limit`, a list with `sort` or
 //   `filter`, or a page with a large offset.
 
+import { FairQueue } from "../../lib/fair-queue.ts";
 import type { RecordChange } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
@@ -64,6 +65,8 @@ export class SiteViews {
     this.#uncachedSiteOptions = {
       engine,
       catchUpSystemSite: async (head) => requireEpoch((await this.#getViewAtLeast(systemSite, head)).epoch, head),
+      isCached: (site) => this.#snapshots.find(site) !== undefined,
+      queue: new FairQueue(),
       loadSnapshot: (site, head) => this.#loadSnapshot(site, head),
       onRead: (read) => this.#countUncachedRead(read),
     };

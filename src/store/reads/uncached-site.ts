@@ -7,6 +7,8 @@
 // - A read returns data of the epoch of the view only. If the site has another epoch by now, it throws `OutdatedError`, and the request repeats it.
 // - Before a look-up returns a record, the system site in memory catches up to the moment of the read. So its caller can check the key as of then.
 
+import type { FairQueue } from "../../lib/fair-queue.ts";
+import { AbandonedWorkError } from "../../lib/work-limiter.ts";
 import type { Engine, RecordCounts, RecordRow } from "../../model/engine.ts";
 import { OutdatedError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
@@ -40,6 +42,10 @@ export interface UncachedSiteOptions {
   readonly engine: Pick<Engine, "readRecord" | "readPage">;
   /** Lets the snapshot of the system site catch up to `head` or later. @throws OutdatedError if it has another epoch */
   readonly catchUpSystemSite: (head: Head) => Promise<void>;
+  /** Whether the site is in memory by now. */
+  readonly isCached: (site: number) => boolean;
+  /** Starts the reads of pages, and lets requests continue whose site was loaded, a few per tick: thousands can arrive during one load. */
+  readonly queue: FairQueue<number>;
   /** Loads the site at `head` or later. */
   readonly loadSnapshot: (site: number, head: Head) => Promise<Snapshot>;
   /** Called after each read. */
@@ -95,11 +101,23 @@ export class UncachedSite {
   }
 
   /**
-   * Returns a page; undefined if the offset is too large. Then the caller loads the site.
-   * @throws OutdatedError if the site has another epoch by now
+   * Returns a page; undefined if the offset is too large, or if the site was loaded while the read waited for others. Then the caller loads the site.
+   * @param isWanted whether the client still waits
+   * @throws OutdatedError if the site has another epoch by now; AbandonedWorkError if the client does not wait any more
    */
-  async readRecordPage(resource: Resource, page: { limit: number; offset: number }): Promise<RecordPage | undefined> {
+  async readRecordPage(
+    resource: Resource,
+    page: { readonly limit: number; readonly offset: number },
+    isWanted: () => boolean,
+  ): Promise<RecordPage | undefined> {
     if (page.offset > maxPageOffset) return undefined;
+    return this.#options.queue.run(this.siteId, async () => {
+      if (!isWanted()) throw new AbandonedWorkError();
+      return this.#options.isCached(this.siteId) ? undefined : this.#readPage(resource, page);
+    });
+  }
+
+  async #readPage(resource: Resource, page: { readonly limit: number; readonly offset: number }): Promise<RecordPage> {
     const { head, counts, rows } = await this.#options.engine.readPage(this.siteId, resource.name, page, this.#head);
     this.#requireSameEpoch(head);
     const records = rows.flatMap((row) => this.#toRecord(resource, row) ?? []);
@@ -110,7 +128,9 @@ export class UncachedSite {
 
   /** Loads the site and returns its snapshot. @throws OutdatedError if the site has another epoch by now */
   async loadSnapshot(): Promise<Snapshot> {
-    const snapshot = await this.#options.loadSnapshot(this.siteId, this.#head);
+    const { loadSnapshot, queue } = this.#options;
+    const snapshot = await loadSnapshot(this.siteId, this.#head);
+    await queue.run(this.siteId, async () => {});
     this.#requireSameEpoch(snapshot);
     return snapshot;
   }
