@@ -5,9 +5,9 @@ import { useCallback, useEffect, useState } from "react";
 import type { SessionInfo } from "../admin/api/types.ts";
 import { type HttpError, setPageOperator } from "./api/call-api.ts";
 import { type Declared, loadDeclared } from "./api/declarations.ts";
-import { useServerAccess } from "./api/server-access.ts";
+import { onForbidden, useServerAccess } from "./api/server-access.ts";
 import { SiteFrame } from "./frame/site-frame.tsx";
-import { dropLink, openSession, operatorIn } from "./session/session.ts";
+import { currentSession, dropLink, openSession, operatorIn } from "./session/session.ts";
 import { SignIn } from "./session/sign-in.tsx";
 import { PlainPage } from "./shell/plain-page.tsx";
 import { translate } from "./text/translate.ts";
@@ -34,6 +34,12 @@ export function App() {
     }
   }, []);
 
+  const setSession = useCallback((session: SessionInfo | undefined) => {
+    setState((present) =>
+      present.kind === "ready" && session?.id === present.session.id ? { ...present, session } : present,
+    );
+  }, []);
+
   const begin = useCallback(
     async (insteadOf?: number) => {
       setState({ kind: "loading" });
@@ -52,6 +58,17 @@ export function App() {
   }, []);
 
   useEffect(() => void begin(), [begin]);
+  // The role or the shops of the operator may have changed since the page was loaded.
+  useEffect(
+    () =>
+      onForbidden(
+        () =>
+          void currentSession()
+            .then(setSession)
+            .catch(() => {}),
+      ),
+    [setSession],
+  );
 
   if (state.kind === "loading") return <Loading />;
   if (state.kind === "failed") return <StartFailed error={state.error} onRetry={begin} />;

@@ -4,7 +4,7 @@ import type { WriteProblem } from "../../admin/api/record-types.ts";
 import { compareClocks } from "../text/server-time.ts";
 import { toSentence, translate } from "../text/translate.ts";
 import { keyOfChange } from "./change-keys.ts";
-import { markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
+import { markForbidden, markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
 
 /** A problem document of the server (RFC 9457). */
 interface Problem extends WriteProblem {
@@ -136,6 +136,7 @@ function parseResult<T>({ status, operator, text }: ApiResponse): T {
   const isGood = status >= 200 && status < 300;
   if (status === 204) return undefined as T;
   if (isGood) return JSON.parse(text);
+  if (status === 403) markForbidden();
   throw toHttpError(status, { ...parseProblem(text), operator });
 }
 

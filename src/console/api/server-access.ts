@@ -45,6 +45,19 @@ export function whenOpen(): Promise<void> {
   });
 }
 
+/** The number of requests that the server has rejected because the operator may not make them (403). */
+const forbiddenCount = new SharedValue(0);
+
+/** Reports that a request was rejected because the operator may not make it. */
+export function markForbidden(): void {
+  forbiddenCount.set(forbiddenCount.get() + 1);
+}
+
+/** Calls `listener` after each request that was rejected because the operator may not make it. Returns a function that ends this. */
+export function onForbidden(listener: () => void): () => void {
+  return forbiddenCount.subscribe(listener);
+}
+
 /** Milliseconds between two probes: the first pause, and the maximum. */
 const firstPauseMs = 1000;
 const maxPauseMs = 5000;

@@ -79,7 +79,7 @@ export function operatorIn(error: unknown): number | undefined {
 }
 
 /** Reads the present session. Returns undefined if nobody is signed in. */
-async function currentSession(): Promise<SessionInfo | undefined> {
+export async function currentSession(): Promise<SessionInfo | undefined> {
   const session = await callApi<SessionResponse>("GET", "/session");
   return session.operator === null ? undefined : session;
 }

@@ -26,7 +26,7 @@ export function LookOnly({ right }: LookOnlyProps) {
 /** The page for an address that the role or the shops of the operator do not open. @param title the title of the page that is not shown */
 export function ClosedPage({ title }: { readonly title: string }) {
   const { role } = useSession();
-  // Whoever may see the settings lacks only the other shops.
+  // An operator who may see the settings lacks only the other shops.
   const lacksShops = useMay("read-settings");
   const explain = lacksShops
     ? translate("roles.closed_all_shops")

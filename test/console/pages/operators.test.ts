@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { listOperators } from "../../../src/operator/operators.ts";
+import { listOperators, setOperator } from "../../../src/operator/operators.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { openBrowser } from "../../support/console/browser.ts";
 import { desktop, openConsole, phone } from "../../support/console/page.ts";
@@ -86,5 +86,17 @@ test("someone with the role Look only sees all pages and changes nothing; someon
     await other.page.getByRole("heading", { name: title }).waitFor();
     await other.page.getByText("This page is not for your role").waitFor();
   }
-  await other.finish();
+  // A role that changes while the page is open applies to the next request, which also tells the page.
+  await setOperator(server.engine, "tom", { role: "all" }, Date.now());
+  await other.page.reload();
+  await other.show("shop/keys");
+  await other.button("New key").click();
+  await setOperator(server.engine, "tom", { role: "read" }, Date.now(), { mayBeLast: true });
+  await other.button("Create").click();
+  const dialog = other.page.getByRole("dialog");
+  await dialog.getByText("Your role does not let you change keys, webhooks, shops and people").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await other.page.getByText("your role is “Look only”").waitFor();
+  expect(await other.button("New key").count()).toBe(0);
+  await other.finish(/403/);
 });
