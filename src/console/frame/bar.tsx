@@ -1,5 +1,6 @@
 // The parts of the bar: the choice of the site, and the menu of the operator.
 
+import type { SvgIconComponent } from "@mui/icons-material";
 import PersonIcon from "@mui/icons-material/AccountCircleOutlined";
 import CheckIcon from "@mui/icons-material/Check";
 import LicencesIcon from "@mui/icons-material/Description";
@@ -18,6 +19,7 @@ import {
   ListItemIcon,
   Menu,
   MenuItem,
+  type MenuItemProps,
   TextField,
   Typography,
 } from "@mui/material";
@@ -144,12 +146,7 @@ export function UserMenu() {
         <Divider />
         {colourEntries(useFrameChoices().colours)}
         <Divider />
-        <MenuItem onClick={choose(() => openPanel("shortcuts"))}>
-          <ListItemIcon>
-            <KeyboardIcon />
-          </ListItemIcon>
-          {translate("shortcuts.title")}
-        </MenuItem>
+        <Entry Icon={KeyboardIcon} text={translate("shortcuts.title")} onClick={choose(() => openPanel("shortcuts"))} />
         <MenuItem component="a" href="/console.js.LICENSE.txt" target="_blank" rel="noopener" onClick={close}>
           <ListItemIcon>
             <LicencesIcon />
@@ -157,20 +154,37 @@ export function UserMenu() {
           {translate("session.licences")}
         </MenuItem>
         <Divider />
-        <MenuItem onClick={choose(() => askBeforeLoss(() => void signOutAndReload(false)))}>
-          <ListItemIcon>
-            <LogoutIcon />
-          </ListItemIcon>
-          {translate("session.sign_out")}
-        </MenuItem>
-        <MenuItem onClick={choose(() => askBeforeLoss(() => void signOutAndReload(true)))}>
-          <ListItemIcon>
-            <DevicesIcon />
-          </ListItemIcon>
-          {translate("session.sign_out_everywhere")}
-        </MenuItem>
+        {signOuts.map(({ text, Icon, isEverywhere }) => (
+          <Entry
+            key={text}
+            Icon={Icon}
+            text={translate(text)}
+            onClick={choose(() => askBeforeLoss(() => void signOutAndReload(isEverywhere)))}
+          />
+        ))}
       </Menu>
     </>
+  );
+}
+
+const signOuts = [
+  { text: "session.sign_out", Icon: LogoutIcon, isEverywhere: false },
+  { text: "session.sign_out_everywhere", Icon: DevicesIcon, isEverywhere: true },
+] as const;
+
+interface EntryProps extends MenuItemProps {
+  readonly Icon: SvgIconComponent;
+  readonly text: string;
+}
+
+function Entry({ Icon, text, ...item }: EntryProps) {
+  return (
+    <MenuItem {...item}>
+      <ListItemIcon>
+        <Icon />
+      </ListItemIcon>
+      {text}
+    </MenuItem>
   );
 }
 
