@@ -15,7 +15,7 @@ afterAll(() => server.stop());
 /** Maximum bytes that the first view loads, as sent. A checkout compresses less than the package does. */
 const firstViewBytes = { br: 300_000, gzip: 330_000 };
 
-/** What the first view of a shop reads from the API. */
+/** The reads of the first view of a shop. */
 const firstReads = [
   "/session",
   "/resources",
