@@ -62,7 +62,7 @@ export class RoundRobin {
     for (let entry = this.#waiting.first; entry; entry = this.#waiting.first) {
       this.#waiting.delete(entry);
       if (entry.member.runStep()) this.#waiting.add(entry);
-      // What the handler does after the step, such as the response to a timeout, counts as a part of it.
+      // Work of the handler after the step, such as the response to a timeout, counts as a part of it.
       drainMicrotasks();
       if (performance.now() >= end) break;
     }
