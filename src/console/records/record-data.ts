@@ -100,8 +100,10 @@ function useAllRecords(queries: QueryClient, siteName: string, resource: string,
     enabled: isSmall,
     refetchInterval: refreshMs,
     staleTime: refreshMs / 2,
-    // A page that is opened again asks again.
+    // A page that is opened again, or to which the operator returns, asks again.
     refetchOnMount: "always",
+    refetchOnWindowFocus: "always",
+    refetchOnReconnect: "always",
     structuralSharing: false,
   });
 }
@@ -194,14 +196,19 @@ async function finish<T extends WriteResponse>(
   sent: Promise<T>,
   countOf: (result: T) => number,
 ): Promise<T> {
-  const result = await sent;
+  const isOfList = ([first]: readonly unknown[]) => first === "records";
+  const readLists = () => queries.invalidateQueries({ predicate: ({ queryKey }) => isOfList(queryKey) });
+  const result = await sent.catch((error) => {
+    // Someone else may have changed the records.
+    void readLists();
+    throw error;
+  });
   const { run, revisions } = result;
   reportWrite({ kind, count: countOf(result), run, ...(revisions ? { revisions } : {}) });
-  const isOfList = ([first]: readonly unknown[]) => first === "records";
   // A deleted record cannot be read again, although its form is still open.
   const isGone = ([first]: readonly unknown[]) => kind === "deleted" && first === "record";
   void queries.invalidateQueries({ predicate: ({ queryKey }) => !isOfList(queryKey) && !isGone(queryKey) });
   // The list must not show the earlier values again.
-  await queries.invalidateQueries({ predicate: ({ queryKey }) => isOfList(queryKey) });
+  await readLists();
   return result;
 }
