@@ -165,7 +165,7 @@ describe("a record that someone else has changed meanwhile", () => {
     expect(await numbersOf(6, 7, 8)).toEqual(["mine 6", "theirs 7", "mine 8"]);
   });
 
-  test("can be one that was deleted", async () => {
+  test("may be deleted by now", async () => {
     await edit(10, "AccountNumber", "too late");
     await ben.call("DELETE", brandsPath, { ids: [10] });
     await button("Save").click();
