@@ -23,8 +23,9 @@ import type { HttpError } from "../api/call-api.ts";
 import { useAddress } from "../shell/address.ts";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { LookOnly } from "../shell/role-notice.tsx";
 import { Link } from "../shell/router.tsx";
-import { useSiteName } from "../shell/site-context.ts";
+import { useMay, useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
@@ -39,6 +40,7 @@ const pollIntervalMs = 400;
 /** The page that imports a file in steps. Its address contains the ID of the import, so that the operator can leave the page or reload it. */
 export function ImportPage() {
   const siteName = useSiteName();
+  const mayImport = useMay("records");
   const [search, setSearch] = useAddress();
   const id = search.get("id") ?? "";
   const chooseAnotherFile = () => {
@@ -51,10 +53,13 @@ export function ImportPage() {
         <CurrentImport key={id} id={id} onAnotherFile={chooseAnotherFile} />
       ) : (
         <>
-          <ImportSteps step={0}>
-            <OpenImports />
-            <FileStep onSent={(sent) => setSearch({ id: sent }, "push")} />
-          </ImportSteps>
+          <LookOnly right="records" />
+          {mayImport && (
+            <ImportSteps step={0}>
+              <OpenImports />
+              <FileStep onSent={(sent) => setSearch({ id: sent }, "push")} />
+            </ImportSteps>
+          )}
           <ExportCard />
         </>
       )}

@@ -28,12 +28,13 @@ interface RecordFieldsProps {
   readonly texts: Readonly<Record<string, string>>;
   /** Why texts are refused, by path. */
   readonly faults: Readonly<Record<string, string>>;
+  readonly isReadOnly: boolean;
   /** Always the same function. */
   readonly onChange: (path: string, text: string) => void;
 }
 
 /** The inputs for the fields of a record, group by group. */
-export function RecordFields({ resource, texts, faults, onChange }: RecordFieldsProps) {
+export function RecordFields({ resource, texts, faults, isReadOnly, onChange }: RecordFieldsProps) {
   const groups = [...new Set(resource.fields.map(({ path }) => groupOf(path)))];
   return groups.map((group) => (
     <Box key={group} component="fieldset" sx={groupStyle}>
@@ -50,6 +51,7 @@ export function RecordFields({ resource, texts, faults, onChange }: RecordFields
             field={field}
             text={texts[field.path] ?? ""}
             fault={faults[field.path]}
+            isReadOnly={isReadOnly}
             onChange={onChange}
           />
         ))}
@@ -57,13 +59,13 @@ export function RecordFields({ resource, texts, faults, onChange }: RecordFields
   ));
 }
 
-interface FieldInputProps extends Pick<RecordFieldsProps, "onChange"> {
+interface FieldInputProps extends Pick<RecordFieldsProps, "isReadOnly" | "onChange"> {
   readonly field: FieldInfo;
   readonly text: string;
   readonly fault: string | undefined;
 }
 
-const FieldInput = memo(function FieldInput({ field, text, fault, onChange }: FieldInputProps) {
+const FieldInput = memo(function FieldInput({ field, text, fault, isReadOnly, onChange }: FieldInputProps) {
   const { path, required: isRequired, max } = field;
   const seen = showInvisible(text);
   // The input contains the invisible characters, so the text below it shows them.
@@ -80,7 +82,7 @@ const FieldInput = memo(function FieldInput({ field, text, fault, onChange }: Fi
       sx={{ gridColumn: groupOf(path) && max <= short ? "auto" : "1 / -1" }}
       slotProps={{
         inputLabel: { required: isRequired },
-        htmlInput: { autoComplete: "off", "aria-required": isRequired },
+        htmlInput: { autoComplete: "off", "aria-required": isRequired, readOnly: isReadOnly },
       }}
     />
   );

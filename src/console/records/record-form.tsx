@@ -11,6 +11,7 @@ import { HistoryList } from "../history/history-list.tsx";
 import { useNotify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { LookOnly } from "../shell/role-notice.tsx";
 import { useMay } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { faultOf, textAt, toValues } from "../text/fields.ts";
@@ -265,7 +266,8 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
   return (
     <form ref={element} onSubmit={submit} noValidate>
       <Box sx={{ px: 2, pt: 1, pb: 2 }}>
-        <RecordFields resource={resource} texts={texts} faults={faults} onChange={change} />
+        <LookOnly right="records" />
+        <RecordFields resource={resource} texts={texts} faults={faults} isReadOnly={!mayEdit} onChange={change} />
       </Box>
       {mayEdit && (
         <Stack direction="row" sx={buttonsStyle}>

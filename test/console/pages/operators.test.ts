@@ -7,6 +7,7 @@ import { createSite } from "../../../src/operator/sites/sites.ts";
 import { openBrowser } from "../../support/console/browser.ts";
 import { desktop, openConsole, phone } from "../../support/console/page.ts";
 import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 let server: TestConsole;
 let browser: Browser;
@@ -60,12 +61,16 @@ test("the last operator of all shops gets a warning before limiting their own sh
 });
 
 test("someone with the role Look only sees all pages and changes nothing; someone with the role Records has no keys and people", async () => {
+  await server.call("POST", "/restapi/brands.json", { body: { Name: "Alder" } });
+  await createTestWebhook(server.engine, server.site.ID, "http://127.0.0.1:9/");
   await server.addOperator("rita", [], "read");
   const view = await openConsole(browser, server, { ...desktop, operator: "rita" });
   const main = view.page.locator("#main-content");
   for (const [path, title, changing] of [
     ["keys", "Keys", /New key|Actions/],
     ["sites", "Shops", /New shop|Actions/],
+    ["webhooks", "Webhooks", /New webhook|Try|Send|Pause|Actions|More/],
+    ["import", "Import and export", /Choose a file/],
     ["operators", "People", /New person|Actions|Sign-in link/],
   ] as const) {
     await view.show(`shop/${path}`);
@@ -73,6 +78,19 @@ test("someone with the role Look only sees all pages and changes nothing; someon
     await main.getByText("You may look, but not change anything here: your role is “Look only”.").waitFor();
     expect([path, await main.getByRole("button", { name: changing }).count()]).toEqual([path, 0]);
   }
+  await view.show("shop/brands/1");
+  expect(await view.field(/^Name/).inputValue()).toBe("Alder");
+  expect(await view.field(/^Name/).isEditable()).toBe(false);
+  expect(await view.button(/Save|Delete/).count()).toBe(0);
+  await view.show("shop/brands");
+  await main.getByRole("link", { name: "Alder" }).waitFor();
+  expect(await main.getByRole("checkbox").count()).toBe(0);
+  expect(
+    await view
+      .button(/New brand/)
+      .or(view.page.getByRole("link", { name: /New brand/ }))
+      .count(),
+  ).toBe(0);
   await view.finish();
   await server.addOperator("tom", [], "records");
   const other = await openConsole(browser, server, { ...desktop, operator: "tom" });
