@@ -15,6 +15,7 @@ let browser: Browser;
 beforeAll(async () => {
   [server, browser] = await Promise.all([startShop(), openBrowser()]);
   await (await server.signIn("anna")).call("POST", "/sites/shop/sandbox", {});
+  for (const path of ["brands/999.json", "nothing"]) await server.call("GET", `/restapi/${path}`);
 });
 afterAll(async () => {
   await browser.close();

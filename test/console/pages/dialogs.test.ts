@@ -7,6 +7,7 @@ import { drawn, openPage, type Watched } from "../../support/console/browser.ts"
 import type { ConsolePage } from "../../support/console/page.ts";
 import type { TestConsole } from "../../support/console/server.ts";
 import { useShopPage } from "../../support/console/use-console.ts";
+import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
 // Most of the time is spent in axe, which is slow on a busy machine.
 setDefaultTimeout(180_000);
@@ -32,6 +33,23 @@ async function findingsAbove({ page: shown, settled }: Pick<Watched, "page" | "s
 const click = (name: string | RegExp) => () => view.button(name).first().click();
 const dialog = () => page.getByRole("dialog").last();
 
+/** Opens the details of a delivery of a new webhook. */
+async function openDelivery(): Promise<void> {
+  const ref = await createTestWebhook(server.engine, server.site.ID, "https://203.0.113.9/hooks");
+  const message = { headers: [["content-type", "text/plain"]] as const, body: "no", isText: true, bytes: 2 };
+  const exchange = { url: "https://203.0.113.9/hooks", request: message, response: message };
+  await server.engine.addWebhookAttempt(ref, { at: 1, status: 500, milliseconds: 1, fault: "no" }, exchange);
+  await view.button("Deliveries").last().click();
+  await page.getByRole("table", { name: "Deliveries" }).getByRole("button").first().click();
+  await page.getByRole("heading", { name: "Request" }).waitFor();
+}
+
+/** Opens the details of a rejected request. */
+async function openRequest(): Promise<void> {
+  await server.call("POST", "/restapi/brands.json", { body: {} });
+  await view.button(/^POST/).first().click();
+}
+
 /** The path of the page, the function that opens a dialog or menu, and its role if it is not a dialog. */
 const opened: [name: string, path: string, open: () => Promise<void>, shown?: string][] = [
   ["the search over all shops", "shop", () => page.keyboard.press("Control+k")],
@@ -52,6 +70,8 @@ const opened: [name: string, path: string, open: () => Promise<void>, shown?: st
   ["an operator to change", "shop/operators", () => view.act("anna", "Change")],
   ["an operator to remove", "shop/operators", () => view.act("anna", "Remove")],
   ["a new webhook", "shop/webhooks", click("New webhook")],
+  ["a delivery", "shop/webhooks", openDelivery],
+  ["a request", "shop/requests", openRequest],
 ];
 
 afterEach(async () => {

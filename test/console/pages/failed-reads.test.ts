@@ -109,6 +109,7 @@ describe("a failed read", () => {
     ],
     ["the keys", /shop\/keys$/, 404, "shop/keys", async () => {}, () => page.getByText("warehouse till")],
     ["the webhooks", /webhooks$/, 404, "shop/webhooks", async () => {}, () => view.button("Send a test")],
+    ["the requests", /requests(\?|$)/, 404, "shop/requests", async () => {}, () => page.getByText("No request yet")],
     [
       "deliveries",
       /deliveries$/,

@@ -59,6 +59,7 @@ export async function startScene(): Promise<Shop> {
   await server.call("POST", "/restapi/brands.json", { body: { Name: "Velvet Moth" } });
   await deliver(server);
   ago = 0;
+  await sendRequests(server);
   await engine.saveBackupTime(Date.now() - 9 * hour);
   return server;
 }
@@ -127,6 +128,20 @@ async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
     await engine.addWebhookAttempt(slow, { at: now - age * minute, status, milliseconds, fault });
   const paused = await createTestWebhook(engine, site.ID, urls.paused, { resources: "locations" });
   await (await signIn("ben")).call("POST", `/sites/shop/webhooks/${paused.webhook}/pause`, {});
+}
+
+/** Sends requests of programs: some are rejected. The console logs successful requests only after somebody has looked. */
+async function sendRequests({ call, issueKey, signIn }: Shop): Promise<void> {
+  await (await signIn("anna")).call("GET", "/sites/shop/requests");
+  const [till, website] = [await issueKey({ label: "till" }), await issueKey({ label: "website", scope: "read" })];
+  await call("GET", "/restapi/brands.json?sort=Name&limit=20", { key: website });
+  await call("GET", "/restapi/locations/2.json", { key: website });
+  await call("POST", "/restapi/brands.json", { key: till, body: { Name: "", Address: { Country: "Germany" } } });
+  await call("GET", "/restapi/brandz.json", { key: till });
+  await call("GET", "/restapi/orderstatuses.json", { key: till });
+  await call("POST", "/restapi/brands.json", { key: website, body: { Name: "Oak" } });
+  await call("GET", "/restapi/brands.json", { key: null });
+  await call("GET", "/restapi/changes.json?limit=100", { key: till });
 }
 
 /** The webhook that is up to date, which begins at the end, so that nothing is sent. */

@@ -26,6 +26,7 @@ const locations = [
 const otherPages = {
   brands: "shop/brands",
   keys: "shop/keys",
+  requests: "shop/requests",
   webhooks: "shop/webhooks",
   history: "shop/history",
   import: "shop/import",
