@@ -48,7 +48,7 @@ export function NewRecord({ resource, onLeave }: RecordFormProps) {
   );
 }
 
-const nothing: RecordValues = {};
+const nothing: RecordResponse = { record: { ID: 0 }, version: "" };
 
 interface EditRecordProps extends RecordFormProps {
   readonly id: string;
@@ -93,10 +93,7 @@ function RecordTabs({ resource, id, item, onLeave, onSaved, onEdited, onReread }
   const [open, setOpen] = useState<FormDialog>();
   const writes = useRecordWrites(resource.path);
   const notify = useNotify();
-  // The record as it was when the operator began to type: a read that was already in flight does not replace it.
-  const base = useRef(item);
-  const form = useFields(resource, base.current.record);
-  if (!form.isEdited) base.current = item;
+  const form = useFields(resource, item);
   useEffect(() => onEdited(form.isEdited), [form.isEdited, onEdited]);
   const close = () => setOpen(undefined);
   function onDone(saved?: RecordResponse) {
@@ -110,7 +107,7 @@ function RecordTabs({ resource, id, item, onLeave, onSaved, onEdited, onReread }
     setOpen({ kind: "conflict", mine: toValues(Object.entries(texts)), conflict });
   }
   const save = () =>
-    form.submit((texts) => writes.update(id, toValues(Object.entries(texts)), base.current.version), onDone, onFailed);
+    form.submit((texts) => writes.update(id, toValues(Object.entries(texts)), form.base.version), onDone, onFailed);
   return (
     <>
       <RecordTitle resource={resource} item={item} onLeave={onLeave} />
@@ -128,7 +125,7 @@ function RecordTabs({ resource, id, item, onLeave, onSaved, onEdited, onReread }
       {open?.kind === "conflict" && (
         <ConflictDialog
           resource={resource}
-          base={base.current.record}
+          base={form.base.record}
           mine={open.mine}
           first={open.conflict}
           onClose={close}
@@ -176,19 +173,24 @@ function FormHeader({ title, onLeave }: { readonly title: string; readonly onLea
 
 type Texts = Readonly<Record<string, string>>;
 
-/** The state of a form: the texts of its fields, which of them are refused, and whether a text was changed. @param base the stored values */
-function useFields(resource: ResourceInfo, base: RecordValues) {
+/** The state of a form: the texts of its fields, which of them are refused, and whether a text was changed. @param item the stored record */
+function useFields(resource: ResourceInfo, item: RecordResponse) {
+  // Only the texts that differ from those of the record as it was when the operator began to type. A later read does not replace that.
   const [edits, setEdits] = useState<Texts>({});
   const [faults, setFaults] = useState<Texts>({});
   const [isBusy, setBusy] = useState(false);
+  const isEdited = Object.keys(edits).length > 0;
+  const kept = useRef(item);
+  if (!isEdited) kept.current = item;
+  const base = kept.current;
   const texts = useMemo(
-    () => Object.fromEntries(resource.fields.map(({ path }) => [path, edits[path] ?? textAt(base, path)])),
+    () => Object.fromEntries(resource.fields.map(({ path }) => [path, edits[path] ?? textAt(base.record, path)])),
     [resource, base, edits],
   );
-  const isEdited = resource.fields.some(({ path }) => texts[path] !== textAt(base, path));
   const markSaved = useUnsaved(isEdited);
   const change = useCallback((path: string, text: string) => {
-    setEdits((before) => ({ ...before, [path]: text }));
+    const isSame = text === textAt(kept.current.record, path);
+    setEdits(({ [path]: _, ...others }) => (isSame ? others : { ...others, [path]: text }));
     setFaults(({ [path]: _, ...others }) => others);
   }, []);
 
@@ -216,7 +218,7 @@ function useFields(resource: ResourceInfo, base: RecordValues) {
     setBusy(false);
   }
 
-  return { texts, faults, isEdited, isBusy, change, submit, markSaved, reset: () => setEdits({}) };
+  return { base, texts, faults, isEdited, isBusy, change, submit, markSaved, reset: () => setEdits({}) };
 }
 
 function faultsIn({ fields }: ResourceInfo, faultOfField: (field: FieldInfo) => string | undefined): Texts {
