@@ -12,6 +12,7 @@ import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
 import { useMay } from "../shell/site-context.ts";
+import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
 import { AddWebhook, ChangeUrl, RewindWebhook } from "./webhook-dialogs.tsx";
@@ -104,7 +105,7 @@ function OpenDialog({
         onClose={close}
       />
     );
-  const { id, url } = open.webhook;
+  const { id, url, behind } = open.webhook;
   if (open.kind === "change") {
     const change = async (changed: string) => {
       const { isResolved } = await actions.change(id, changed);
@@ -124,6 +125,11 @@ function OpenDialog({
     >
       <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{url}</Typography>
       <Typography>{translate(`webhooks.${open.kind}_explain`)}</Typography>
+      {open.kind === "remove" && Number(behind) > 0 && (
+        <Typography>
+          {translate("webhooks.remove_behind", { smart_count: Number(behind), count: toNumber(Number(behind)) })}
+        </Typography>
+      )}
     </ActionDialog>
   );
 }

@@ -106,7 +106,7 @@ test("a webhook is added, tested, retried, changed, paused, resumed, rewound and
   await closed();
   await press("Deliveries");
   await press("Send a test");
-  await said("The receiver responded with 200.");
+  await said("The test has arrived: the program answered 200.");
   await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
   receiver.respond(500);
   await ben.call("POST", "/sites/shop/records/brands", { Name: "Zeta 99" });

@@ -188,7 +188,7 @@ describe("a failed read", () => {
     if (cachedReads.includes(name)) await page.reload();
     await open();
     await alert().waitFor();
-    expect(await page.getByText(/^No .* yet|Nothing was found|does not exist/).count()).toBe(0);
+    expect(await page.getByText(/^No .* yet|Nothing in your shops|does not exist/).count()).toBe(0);
     await page.evaluate(`addEventListener("click", () => { isRepeated = true; }, { capture: true, once: true })`);
     await alert().getByRole("button", { name: "Try again" }).click();
     await content().waitFor();

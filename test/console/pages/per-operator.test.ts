@@ -214,6 +214,6 @@ test("an operator of one shop sees only this shop, also at addresses of other sh
   await dora.page.keyboard.press("Escape");
   await dora.page.keyboard.press("Control+k");
   await dora.page.getByLabel("Name, account number, code or ID").fill("Fernhill");
-  await dora.page.getByText("Nothing was found").waitFor();
+  await dora.page.getByText("Nothing in your shops has exactly").waitFor();
   await dora.finish();
 });
