@@ -29,6 +29,8 @@ const maxParameters = 20;
 /** A logged request: its JSON, and what filters compare. */
 interface Entry extends Pick<LoggedRequest, "at" | "status" | "key"> {
   readonly problem: string | undefined;
+  /** Ascending in the order of logging: many requests end in the same millisecond. */
+  readonly number: number;
   readonly json: string;
 }
 
@@ -84,7 +86,7 @@ export class RecentRequests {
     this.#watch(site, performance.now());
     const logs = this.#sites.get(site);
     const entries = logs ? [...logs.problems.entries, ...logs.successes.entries] : [];
-    const found = entries.filter((entry) => passes(entry, filter)).sort((one, other) => other.at - one.at);
+    const found = entries.filter((entry) => passes(entry, filter)).sort((one, other) => other.number - one.number);
     return {
       kind: "requests",
       requests: found.slice(0, maxLoggedRequests).map(({ json }): LoggedRequest => JSON.parse(json)),
@@ -112,13 +114,14 @@ export class RecentRequests {
     const second = Math.floor(at / 1000);
     if (second !== log.second) Object.assign(log, { second, inSecond: 0 });
     if (++log.inSecond > maxPerSecond) return void log.leftOut++;
-    const common = { id: `${this.#idPrefix}${this.#count++}`, at, ...(log.leftOut > 0 && { leftOut: log.leftOut }) };
+    const number = this.#count++;
+    const common = { id: `${this.#idPrefix}${number}`, at, ...(log.leftOut > 0 && { leftOut: log.leftOut }) };
     const logged = { ...common, ...this.#toLogged(context, response, milliseconds) };
     log.leftOut = 0;
     // The JSON is a text of its own. A slice of the request target would keep the whole header section in memory.
     const json = JSON.stringify(logged);
     const { status, key, problem } = logged;
-    log.entries.push({ at, status, key, problem: problem?.code, json });
+    log.entries.push({ at, status, key, problem: problem?.code, number, json });
     this.#chars += json.length - (log.entries.length > maxLoggedRequests ? (log.entries.shift()?.json.length ?? 0) : 0);
     this.#evict();
   }

@@ -214,6 +214,38 @@ describe("the metrics of several workers", () => {
   });
 });
 
+test("the requests that the console lists, and the counts of keys, are those of all workers", async () => {
+  await workspace.data.addSite("shop", { isDefault: true });
+  const key = (await workspace.mustRun(["key", "create", "--site", "shop"])).trim();
+  await workspace.mustRun(["operator", "add", "anna"]);
+  const server = await workspace.serve(["--workers", "2", ...anyPort]);
+  const origin = server.adminUrl ?? "";
+  const link = (await workspace.mustRun(["operator", "link", "anna", "--url", origin])).trim().split("=")[1];
+  const headers = { Origin: origin, "Content-Type": "application/json" };
+  const session = await fetch(`${origin}/operator/session`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ link }),
+  });
+  const Cookie = session.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
+  const own = { Cookie, "X-Operator": String(((await session.json()) as { id: number }).id) };
+  // biome-ignore lint/suspicious/noExplicitAny: the test reads any member
+  const read = async (path: string): Promise<any> =>
+    (await fetch(`${origin}/operator/sites/shop/${path}`, { headers: own })).json();
+  // The operating system gives each connection to one of the workers.
+  for (let id = 1; id <= 20; id++)
+    await fetch(`${server.url}/restapi/brands/${id}.json`, { headers: { "X-API-AUTH": key, Connection: "close" } });
+  const { requests, isComplete } = await read("requests");
+  const paths = requests.map(({ path }: { path: string }) => path);
+  expect(paths.sort()).toEqual(Array.from({ length: 20 }, (_, index) => `/restapi/brands/${index + 1}.json`).sort());
+  const prefixes = new Set(requests.map(({ id }: { id: string }) => id.slice(0, 6)));
+  expect([isComplete, prefixes.size]).toEqual([true, 2]);
+  expect((await read("key-traffic")).keys).toMatchObject([{ requests: 20, errors: 20 }]);
+  process.kill(firstChild(server), "SIGSTOP");
+  expect((await read("requests")).isComplete).toBe(false);
+  process.kill(firstChild(server), "SIGCONT");
+});
+
 /** Waits until the metrics count `count` requests. For a worker that responds slowly, they first show its earlier values. */
 function untilCounted(server: Served, count: number) {
   return waitUntil(async () => requestsIn(await metricsOf(server)) === count, `${count} requests in the metrics`);
