@@ -1,5 +1,5 @@
-// Builds the script of the console and its licences in dist/console/. The package and the executable contain these files; a checkout builds them at
-// the first request. dist/console-packages.json lists the packages in the script, for the bill of materials of a release.
+// Builds the scripts of the console and their licences in dist/console/. The package and the executable contain these files; a checkout builds them at
+// the first request. dist/console-packages.json lists the packages in the scripts, for the bill of materials of a release.
 
 import { mkdirSync, renameSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -8,10 +8,12 @@ import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
 import { buildConsole, noticesPath } from "../src/admin/console-build.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const { script, notices, packages } = await buildConsole();
-const compressed = (await compressedBefore()) ?? brotliCompressSync(script);
+const { script, workbookScript, notices, packages } = await buildConsole();
 mkdirSync(join(root, "dist/console"), { recursive: true });
-await write("dist/console/console.js.br", compressed);
+const sizes = [
+  await writeCompressed("dist/console/console.js.br", script),
+  await writeCompressed("dist/console/console-xlsx.js.br", workbookScript),
+];
 await write(`dist/console${noticesPath}`, notices);
 const listed = packages.map(({ folder, name, version, license }) => ({
   path: relative(root, folder),
@@ -20,14 +22,19 @@ const listed = packages.map(({ folder, name, version, license }) => ({
   license,
 }));
 await write("dist/console-packages.json", `${JSON.stringify(listed, null, 2)}\n`);
-console.error(
-  `dist/console/console.js.br: ${Buffer.byteLength(script)} bytes, compressed ${compressed.byteLength}, of ${packages.length} packages`,
-);
+console.error(`${sizes.join("\n")}\n${packages.length} packages`);
+
+/** Writes a script, compressed. Returns a line with its sizes. */
+async function writeCompressed(path: string, script: string): Promise<string> {
+  const compressed = (await compressedBefore(path, script)) ?? brotliCompressSync(script);
+  await write(path, compressed);
+  return `${path}: ${Buffer.byteLength(script)} bytes, compressed ${compressed.byteLength}`;
+}
 
 /** Returns the compressed script of the last build if the script has not changed, because compressing it takes longer than everything else. */
-async function compressedBefore(): Promise<Uint8Array | undefined> {
+async function compressedBefore(path: string, script: string): Promise<Uint8Array | undefined> {
   try {
-    const before = await Bun.file(join(root, "dist/console/console.js.br")).bytes();
+    const before = await Bun.file(join(root, path)).bytes();
     return brotliDecompressSync(before).equals(Buffer.from(script)) ? before : undefined;
   } catch {
     return undefined;

@@ -1,4 +1,4 @@
-// Serves the console: a page, its script, and the licences of the packages in the script. The page gets all data from the API under /operator.
+// Serves the console: a page, its scripts, and the licences of the packages in the scripts. The page gets all data from the API under /operator.
 
 import { existsSync } from "node:fs";
 import { promisify } from "node:util";
@@ -19,7 +19,11 @@ const loadOnce = once(loadScript);
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
     ["/", { GET: ({ request }) => respondWithPage(request, load) }],
-    ["/console.js", { GET: async ({ request, query }) => toScriptResponse(request, await load(), query.size > 0) }],
+    ["/console-xlsx.js", { GET: async ({ request }) => toScriptResponse(request, (await load()).workbookFile, false) }],
+    [
+      "/console.js",
+      { GET: async ({ request, query }) => toScriptResponse(request, (await load()).file, query.size > 0) },
+    ],
     [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
   ];
 }
@@ -39,10 +43,10 @@ async function withMaxWait<T>(value: Promise<T>): Promise<T | undefined> {
   return Promise.race([value, promise]).finally(() => clearTimeout(timer));
 }
 
-/** Creates the response with the script. @param isNamed whether the URL contains the digest. A browser may then cache the script for ever */
+/** Creates the response with a script. @param isNamed whether the URL contains the digest. A browser may then cache the script for ever */
 async function toScriptResponse(
   { headers }: WireRequest,
-  { file }: ConsoleScript,
+  file: ConsoleScript["file"],
   isNamed: boolean,
 ): Promise<AdminContent> {
   const coding = preferredCoding(headers.get("accept-encoding"), ["br", "gzip"]);
@@ -64,7 +68,9 @@ function toNoticesResponse({ notices }: ConsoleScript): AdminContent {
 /** The script of the console. */
 export interface ConsoleScript {
   readonly file: StaticFile<"br" | "gzip">;
-  /** The licences of the packages in the script. */
+  /** The script of the worker that reads workbooks. */
+  readonly workbookFile: StaticFile<"br" | "gzip">;
+  /** The licences of the packages in both scripts. */
   readonly notices: string;
 }
 
@@ -80,15 +86,18 @@ export function loadScript(): Promise<ConsoleScript> {
 const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 
 async function buildScript(): Promise<ConsoleScript> {
-  const { script, notices } = await buildConsole();
+  const { script, workbookScript, notices } = await buildConsole();
   const br = (bytes: Uint8Array) => promisify(brotliCompress)(bytes, quickly);
-  return { file: new StaticFile(() => Buffer.from(script), { br, gzip: gzipWhole }), notices };
+  const toFile = (text: string) => new StaticFile(() => Buffer.from(text), { br, gzip: gzipWhole });
+  return { file: toFile(script), workbookFile: toFile(workbookScript), notices };
 }
 
 async function readBundledScript(): Promise<ConsoleScript> {
   const { default: file } = await import("../../dist/console/console.js.br", { with: { type: "file" } });
+  const { default: workbook } = await import("../../dist/console/console-xlsx.js.br", { with: { type: "file" } });
   const { default: notices } = await import("../../dist/console/console.js.LICENSE.txt", { with: { type: "text" } });
-  return { file: fromBrotli(await Bun.file(file).bytes()), notices };
+  const [script, workbookScript] = await Promise.all([Bun.file(file).bytes(), Bun.file(workbook).bytes()]);
+  return { file: fromBrotli(script), workbookFile: fromBrotli(workbookScript), notices };
 }
 
 /** Makes the file of a script that is already compressed. */

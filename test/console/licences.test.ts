@@ -4,17 +4,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { buildConsole, consoleEntry } from "../../src/admin/console-build.ts";
+import { buildConsole, consoleEntry, workbookEntry } from "../../src/admin/console-build.ts";
 import { bundledPackages } from "../../src/admin/licences.ts";
 import { noticesOf } from "../support/console/script.ts";
 import { startTestConsole, type TestConsole } from "../support/console/server.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
-/** Returns the folders of the packages in the source map of the script. The bundler creates this map separately from the list from which the licences derive. */
-async function foldersInSourceMap(): Promise<string[]> {
+/** Returns the folders of the packages in the source maps of both scripts. The bundler creates these maps separately from the list from which the licences derive. */
+async function foldersInSourceMaps(): Promise<string[]> {
+  const folders = await Promise.all([consoleEntry, workbookEntry].map(foldersInSourceMap));
+  return [...new Set(folders.flat())];
+}
+
+async function foldersInSourceMap(entry: string): Promise<string[]> {
   const { outputs } = await Bun.build({
-    entrypoints: [consoleEntry],
+    entrypoints: [entry],
     target: "browser",
     minify: true,
     sourcemap: "external",
@@ -31,7 +36,7 @@ describe("the licences of the script", () => {
   let notices: string;
   let folders: readonly string[];
   beforeAll(async () => {
-    [server, folders] = await Promise.all([startTestConsole({ makesScript: true }), foldersInSourceMap()]);
+    [server, folders] = await Promise.all([startTestConsole({ makesScript: true }), foldersInSourceMaps()]);
     notices = await noticesOf(server.adminUrl);
   }, 60_000);
   afterAll(() => server.stop());

@@ -102,7 +102,14 @@ export const pageCases = [
     },
   ),
   casesOf(13).once("The admin listener has a second address", "the public port serves nothing of it", async (shop) => {
-    for (const path of ["/metrics", "/console.js", "/operator", "/operator/session", "/console.js.LICENSE.txt"])
+    for (const path of [
+      "/metrics",
+      "/console.js",
+      "/console-xlsx.js",
+      "/operator",
+      "/operator/session",
+      "/console.js.LICENSE.txt",
+    ])
       shop.status(await shop.call("GET", path), 404);
     shop.status(await shop.call("POST", "/operator/session", { body: "{}" }), 404, 405);
   }),

@@ -1,15 +1,26 @@
 // The third step of an import: the result of the dry run. The operator excludes rows, and starts the import.
 
-import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
+import {
+  Alert,
+  Button,
+  Checkbox,
+  FormControlLabel,
+  Stack,
+  TextField,
+  ToggleButton,
+  ToggleButtonGroup,
+  Typography,
+} from "@mui/material";
 import { useState } from "react";
-import type { ImportInfo, ImportKind } from "../../admin/api/record-types.ts";
-import { useSiteName } from "../shell/site-context.ts";
+import type { ImportInfo, ImportKind, MissingInfo, RunBody } from "../../admin/api/record-types.ts";
+import { ActionDialog } from "../shell/action-dialog.tsx";
+import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { ImportProgress } from "./import-progress.tsx";
-import { importKinds, runImport } from "./imports.ts";
-import { RowList } from "./row-list.tsx";
+import { CheckTable } from "./check-table.tsx";
+import { type EntryKind, importKinds, runImport } from "./imports.ts";
+import { ActionBar, ImportProgress } from "./step-parts.tsx";
 
 interface CheckStepProps {
   readonly info: ImportInfo;
@@ -30,25 +41,17 @@ interface Excluded {
   readonly kinds: ReadonlySet<ImportKind>;
 }
 
+const noCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0 };
+
 function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
-  const siteName = useSiteName();
-  const counts = info.counts ?? { created: 0, updated: 0, unchanged: 0, rejected: 0 };
-  const [kind, setKind] = useState<ImportKind>(importKinds.find((one) => counts[one] > 0) ?? "created");
+  const counts = info.counts ?? noCounts;
+  const kinds: readonly EntryKind[] = info.missing ? [...importKinds, "missing"] : importKinds;
+  const countOf = (kind: EntryKind) => (kind === "missing" ? (info.missing?.count ?? 0) : counts[kind]);
+  const [kind, setKind] = useState<EntryKind>(kinds.find((one) => countOf(one) > 0) ?? "created");
   const [excluded, setExcluded] = useState<Excluded>({ rows: new Map(), kinds: new Set() });
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const chosen = chosenRows(counts, excluded);
-  useUnsaved(useEdited([[...excluded.rows.keys()], [...excluded.kinds]]));
-  const run = async () => {
-    setBusy(true);
-    try {
-      await runImport(siteName, info.id, { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] });
-      onStarted();
-    } catch (error) {
-      setFault((error as Error).message);
-      setBusy(false);
-    }
-  };
+  const canRemove = info.missing !== null && info.missing.obstacle === undefined && info.missing.count > 0;
+  const [isRemoving, setRemoving] = useState(canRemove);
+  useUnsaved(useEdited([[...excluded.rows.keys()], [...excluded.kinds], isRemoving]));
   return (
     <Stack spacing={2}>
       <Typography aria-live="polite">{translate("import.nothing_stored")}</Typography>
@@ -59,32 +62,173 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
         value={kind}
         onChange={(_, next) => next && setKind(next)}
         aria-label={translate("import.step_check")}
-        sx={{ display: "grid", gridTemplateColumns: { xs: "1fr 1fr", sm: "repeat(4, max-content)" } }}
+        sx={{ display: "grid", gridTemplateColumns: { xs: "1fr 1fr", sm: "repeat(5, max-content)" } }}
       >
-        {importKinds.map((one) => (
+        {kinds.map((one) => (
           <ToggleButton key={one} value={one} sx={{ textTransform: "none" }}>
-            {translate(`import.check_${one}`, { count: toNumber(counts[one]) })}
+            {translate(`import.check_${one}`, { count: toNumber(countOf(one)) })}
           </ToggleButton>
         ))}
       </ToggleButtonGroup>
-      <RowList
+      {info.missing && kind === "missing" && (
+        <Missing info={info} missing={info.missing} isRemoving={isRemoving} onChange={setRemoving} />
+      )}
+      <CheckTable
         key={kind}
         id={info.id}
+        resource={info.resource}
         kind={kind}
-        isExcluded={(row) => excluded.kinds.has(kind) || excluded.rows.has(row)}
-        areAllExcluded={excluded.kinds.has(kind)}
-        areSomeExcluded={[...excluded.rows.values()].includes(kind)}
-        onExclude={(row, isExcluded) => setExcluded(withRow(excluded, kind, row, isExcluded))}
-        onExcludeAll={(isExcluded) => setExcluded(withKind(excluded, kind, isExcluded))}
+        exclusion={kind === "created" || kind === "updated" ? toExclusion(excluded, kind, setExcluded) : undefined}
       />
-      {fault && <Alert severity="error">{fault}</Alert>}
-      <Stack direction="row" spacing={1}>
-        <Button variant="contained" onClick={run} disabled={isBusy || chosen === 0}>
-          {chosen === 0 ? translate("import.nothing_to_do") : translate("import.run", { smart_count: chosen })}
-        </Button>
-        <Button onClick={() => askBeforeLoss(onBack)}>{translate("import.back")}</Button>
-      </Stack>
+      <RunBar
+        info={info}
+        chosen={chosenRows(counts, excluded)}
+        removals={isRemoving ? countOf("missing") : 0}
+        excluded={excluded}
+        onBack={onBack}
+        onStarted={onStarted}
+      />
     </Stack>
+  );
+}
+
+function toExclusion(
+  excluded: Excluded,
+  kind: ImportKind,
+  setExcluded: (change: (before: Excluded) => Excluded) => void,
+) {
+  const ofKind = [...excluded.rows].filter(([, one]) => one === kind).map(([row]) => row);
+  return {
+    isAll: excluded.kinds.has(kind),
+    rows: new Set(ofKind),
+    onChange: (rows: readonly number[], isExcluded: boolean) =>
+      setExcluded((before) => withRows(before, kind, rows, isExcluded)),
+    onChangeAll: (isExcluded: boolean) => setExcluded((before) => withKind(before, kind, isExcluded)),
+  };
+}
+
+interface MissingProps {
+  readonly info: ImportInfo;
+  readonly missing: MissingInfo;
+  readonly isRemoving: boolean;
+  readonly onChange: (isRemoving: boolean) => void;
+}
+
+/** Says what happens to the records that the file lacks, and lets the operator keep them. */
+function Missing({ info, missing: { count, total, obstacle }, isRemoving, onChange }: MissingProps) {
+  const plural = usePlural(info.resource);
+  if (obstacle !== undefined)
+    return <Alert severity="warning">{translate("import.missing_obstacle", { plural, obstacle })}</Alert>;
+  if (count === 0) return null;
+  return (
+    <div>
+      <Typography>
+        {translate("import.missing_count", { count: toNumber(count), total: toNumber(total), plural })}
+      </Typography>
+      <FormControlLabel
+        control={<Checkbox checked={isRemoving} onChange={(_, isChosen) => onChange(isChosen)} />}
+        label={translate("import.missing_remove")}
+      />
+    </div>
+  );
+}
+
+function usePlural(resource: string): string {
+  return useDeclared().resources.find(({ path }) => path === resource)?.plural ?? resource;
+}
+
+interface RunBarProps extends CheckStepProps {
+  /** The number of rows that would create or change a record. */
+  readonly chosen: number;
+  /** The number of records to remove. */
+  readonly removals: number;
+  readonly excluded: Excluded;
+}
+
+/** The bar with the button that starts the import. If records are to be removed, a dialog asks for their number first. */
+function RunBar({ info, chosen, removals, excluded, onBack, onStarted }: RunBarProps) {
+  const siteName = useSiteName();
+  const plural = usePlural(info.resource);
+  const [isAsking, setAsking] = useState(false);
+  const [fault, setFault] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const start = async () => {
+    const rows: RunBody = { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] };
+    await runImport(siteName, info.id, removals > 0 ? { ...rows, removals } : rows);
+    onStarted();
+  };
+  const run = async () => {
+    if (removals > 0) return setAsking(true);
+    setBusy(true);
+    await start().catch((error: Error) => {
+      setFault(error.message);
+      setBusy(false);
+    });
+  };
+  const isNothing = chosen === 0 && removals === 0;
+  const importing = translate("import.run", { smart_count: chosen, count: toNumber(chosen) });
+  const removing = translate("import.run_removing", {
+    smart_count: chosen,
+    count: toNumber(chosen),
+    removals: toNumber(removals),
+    plural,
+  });
+  return (
+    <>
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <ActionBar reason={isNothing ? translate("import.nothing_to_do") : ""}>
+        {(reasonId) => (
+          <>
+            <Button variant="contained" onClick={run} disabled={isBusy || isNothing} aria-describedby={reasonId}>
+              {removals > 0 ? removing : importing}
+            </Button>
+            <Button onClick={() => askBeforeLoss(onBack)}>{translate("import.back")}</Button>
+          </>
+        )}
+      </ActionBar>
+      {isAsking && (
+        <RemovalDialog
+          removals={removals}
+          total={info.missing?.total ?? 0}
+          plural={plural}
+          onConfirm={start}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </>
+  );
+}
+
+interface RemovalDialogProps {
+  readonly removals: number;
+  readonly total: number;
+  readonly plural: string;
+  readonly onConfirm: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** Asks for the number of records that are removed. */
+function RemovalDialog({ removals, total, plural, onConfirm, onClose }: RemovalDialogProps) {
+  const [typed, setTyped] = useState("");
+  const numbers = { removals: toNumber(removals), total: toNumber(total), plural };
+  return (
+    <ActionDialog
+      title={translate("import.removal_title", numbers)}
+      action={translate("import.removal_action")}
+      isDangerous
+      isDisabled={typed.replace(/\D/g, "") !== String(removals)}
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <Typography>{translate("import.removal_explain", numbers)}</Typography>
+      <TextField
+        autoFocus
+        label={translate("import.removal_type", { removals })}
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+        slotProps={{ htmlInput: { inputMode: "numeric", autoComplete: "off" } }}
+      />
+    </ActionDialog>
   );
 }
 
@@ -98,10 +242,17 @@ function chosenRows(counts: Readonly<Record<ImportKind, number>>, { rows, kinds 
   return chosen;
 }
 
-function withRow({ rows, kinds }: Excluded, kind: ImportKind, row: number, isExcluded: boolean): Excluded {
+function withRows(
+  { rows, kinds }: Excluded,
+  kind: ImportKind,
+  changed: readonly number[],
+  isExcluded: boolean,
+): Excluded {
   const next = new Map(rows);
-  if (isExcluded) next.set(row, kind);
-  else next.delete(row);
+  for (const row of changed) {
+    if (isExcluded) next.set(row, kind);
+    else next.delete(row);
+  }
   return { rows: next, kinds };
 }
 

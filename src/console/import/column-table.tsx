@@ -1,109 +1,204 @@
-// The choice of a column for each field, with a sample of its values, and warnings about columns that are not imported.
+// The columns of the file, a row each: its name, a sample of its cells, and the field that it becomes.
 
-import { Alert, Box, Stack, TextField } from "@mui/material";
+import { Alert, Box, Stack, Typography } from "@mui/material";
+import { useMemo } from "react";
 import type { ColumnInfo, FilePreviewResponse, ImportMapping } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { fullLabelOf } from "../text/fields.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";
-import { columnOf, withColumn } from "./mappings.ts";
+import { columnOf, fieldsOfColumn, withField } from "./mappings.ts";
 
 interface ColumnTableProps {
   readonly preview: FilePreviewResponse;
   readonly resource: ResourceInfo;
   readonly mapping: ImportMapping;
-  readonly onChange: (mapping: ImportMapping) => void;
+  /** The columns whose fields are guessed, and not chosen by the operator. */
+  readonly guessed: ReadonlySet<string>;
+  /** The field by which rows are matched with records. */
+  readonly match: string;
+  readonly onChange: (mapping: ImportMapping, column: string) => void;
 }
 
+/** A column, and what the mapping does with it. */
+interface ColumnRow {
+  readonly column: ColumnInfo;
+  /** The position in the file, from 1. */
+  readonly number: number;
+  /** The fields that it becomes. A mapping that was loaded from a file can have several. */
+  readonly fields: readonly string[];
+  readonly isGuessed: boolean;
+  /** Why it cannot be imported. */
+  readonly obstacle: string;
+}
+
+/** Maximum samples of a column that are shown. */
+const maxSamples = 2;
+
 /** A table with the columns of the file. The operator chooses the field of each column. */
-export function ColumnTable({ preview, resource, mapping, onChange }: ColumnTableProps) {
-  const { columns = [] } = preview;
-  const used = new Set(Object.values(mapping.fields).map(columnOf));
-  const repeated = repeatedNames(columns);
-  const unused = columns.map(({ name }) => name).filter((name) => !used.has(name) && !repeated.includes(name));
-  const fields = [{ path: "ID", required: false }, ...resource.fields];
+export function ColumnTable({ preview, resource, mapping, guessed, match, onChange }: ColumnTableProps) {
+  const rows = useMemo(() => toRows(preview.columns ?? [], mapping, guessed), [preview, mapping, guessed]);
+  const columns = useMemo(() => toColumns(resource, mapping, onChange), [resource, mapping, onChange]);
+  const constants = Object.entries(mapping.fields).filter(([, entry]) => columnOf(entry) === undefined);
   return (
     <Stack spacing={1.5}>
-      {repeated.length > 0 && (
-        <Alert severity="warning" sx={{ overflowWrap: "anywhere" }}>
-          {translate("import.repeated", { names: repeated.join(", ") })}
-        </Alert>
-      )}
-      {unused.length > 0 && (
-        <Alert severity="warning" sx={{ overflowWrap: "anywhere" }}>
-          {translate("import.unused", { smart_count: unused.length, names: unused.join(", ") })}
-        </Alert>
-      )}
-      <Box
-        sx={{
-          display: "grid",
-          gridTemplateColumns: { xs: "minmax(0, 1fr)", md: "repeat(2, minmax(0, 1fr))" },
-          gap: 1.5,
-          alignItems: "start",
-        }}
-      >
-        {fields.map(({ path, required }) => (
-          <ColumnChoice
-            key={path}
-            path={path}
-            isRequired={required}
-            columns={columns}
-            entry={mapping.fields[path]}
-            onChange={(column) => onChange(withColumn(mapping, path, column))}
-          />
-        ))}
-      </Box>
+      <MissingFields resource={resource} mapping={mapping} match={match} />
+      <DataList
+        label={translate("import.columns_of_file")}
+        rows={rows}
+        columns={columns}
+        rowKey={({ number }) => number}
+        nameOf={nameOf}
+        isPale={({ fields }) => fields.length === 0}
+      />
+      {constants.map(([path, entry]) => (
+        <Typography key={path} variant="body2" sx={{ overflowWrap: "anywhere" }}>
+          {translate("import.constant", { field: fullLabelOf(path), value: constantOf(entry) })}
+        </Typography>
+      ))}
+      <Ignored rows={rows} />
     </Stack>
   );
 }
 
-interface ColumnChoiceProps {
-  readonly path: string;
-  readonly isRequired: boolean;
-  readonly columns: readonly ColumnInfo[];
-  /** The name of a column, or an object of a mapping file. */
-  readonly entry: unknown;
-  readonly onChange: (column: string) => void;
+function toRows(columns: readonly ColumnInfo[], mapping: ImportMapping, guessed: ReadonlySet<string>): ColumnRow[] {
+  const names = columns.map(({ name }) => name);
+  return columns.map((column, index) => {
+    const { name } = column;
+    const isRepeated = names.indexOf(name) !== names.lastIndexOf(name);
+    const obstacle = name === "" ? "import.unnamed" : isRepeated ? "import.repeated" : undefined;
+    return {
+      column,
+      number: index + 1,
+      fields: obstacle ? [] : fieldsOfColumn(mapping, name),
+      isGuessed: guessed.has(name),
+      obstacle: obstacle ? translate(obstacle) : "",
+    };
+  });
 }
 
-/** The option for an entry of a mapping file that is not just a column, such as a constant. */
-const other = "\0";
+function nameOf({ column: { name }, number }: ColumnRow): string {
+  return showInvisible(name) || translate("import.column", { number });
+}
 
-function ColumnChoice({ path, isRequired, columns, entry, onChange }: ColumnChoiceProps) {
-  const column = columns.find(({ name }) => name === columnOf(entry));
-  const sample = column?.samples.find((text) => text !== "");
-  const label = fullLabelOf(path);
-  const isOther = entry !== undefined && typeof entry !== "string";
+function toColumns(
+  resource: ResourceInfo,
+  mapping: ImportMapping,
+  onChange: ColumnTableProps["onChange"],
+): readonly DataColumn<ColumnRow>[] {
+  return [
+    { name: "column", label: translate("import.column_name"), isPrimary: true, render: nameOf },
+    {
+      name: "sample",
+      label: translate("import.column_sample"),
+      render: ({ column: { samples } }) => {
+        const filled = [...new Set(samples.filter((sample) => sample.trim() !== ""))].slice(0, maxSamples);
+        return <Box sx={sampleStyle}>{filled.map(showInvisible).join(" · ") || translate("import.column_empty")}</Box>;
+      },
+    },
+    {
+      name: "field",
+      label: translate("import.column_field"),
+      render: (row) =>
+        row.obstacle || <FieldChoice row={row} resource={resource} mapping={mapping} onChange={onChange} />,
+    },
+  ];
+}
+
+const sampleStyle = {
+  color: "text.secondary",
+  overflow: "hidden",
+  textOverflow: "ellipsis",
+  display: "-webkit-box",
+  WebkitLineClamp: 2,
+  WebkitBoxOrient: "vertical",
+  overflowWrap: "anywhere",
+} as const;
+
+interface FieldChoiceProps extends Pick<ColumnTableProps, "resource" | "mapping" | "onChange"> {
+  readonly row: ColumnRow;
+}
+
+/** The field of one column. Choosing a field that another column has takes it from there. */
+function FieldChoice({ row, resource, mapping, onChange }: FieldChoiceProps) {
+  const { column, fields, isGuessed } = row;
+  const [field = "", ...others] = fields;
+  const notes = [
+    isGuessed && field && translate("import.guessed"),
+    typeof mapping.fields[field] === "object" && translate("import.from_mapping"),
+    ...others.map((path) => translate("import.also", { field: fullLabelOf(path) })),
+  ].filter((note) => typeof note === "string" && note !== "");
   return (
-    <TextField
-      select
-      size="small"
-      fullWidth
-      label={isRequired ? `${label} *` : label}
-      value={isOther ? other : (entry ?? "")}
-      onChange={({ target }) => onChange(target.value)}
-      slotProps={{ select: { native: true }, inputLabel: { shrink: true } }}
-      helperText={sample === undefined ? false : translate("import.sample", { value: sample })}
-      sx={{ m: 0, overflowWrap: "anywhere" }}
-    >
-      <option value="">{translate("import.not_imported")}</option>
-      {isOther && <option value={other}>{translate("import.from_mapping")}</option>}
-      {uniqueNames(columns).map((name) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </TextField>
+    <Box sx={{ display: "flex", alignItems: "center", gap: 1, flexWrap: "wrap" }}>
+      <Box
+        component="select"
+        aria-label={translate("import.field_of", { column: nameOf(row) })}
+        value={field}
+        onChange={({ target }) => onChange(withField(mapping, column.name, target.value), column.name)}
+        sx={[selectStyle, field === "" && { color: "text.secondary" }]}
+      >
+        <option value="">{translate("import.not_imported")}</option>
+        {[{ path: "ID", required: false }, ...resource.fields].map(({ path, required }) => (
+          <option key={path} value={path}>
+            {optionOf(path, required, column.name, mapping)}
+          </option>
+        ))}
+      </Box>
+      {notes.length > 0 && (
+        <Typography component="span" variant="body2" color="textSecondary">
+          {notes.join(" · ")}
+        </Typography>
+      )}
+    </Box>
   );
 }
 
-/** Returns the names that several columns have, each once. */
-function repeatedNames(columns: ColumnChoiceProps["columns"]): string[] {
-  const names = columns.map(({ name }) => name).filter((name) => name !== "");
-  return [...new Set(names.filter((name, index) => names.indexOf(name) < index))];
+const selectStyle = {
+  font: "inherit",
+  color: "text.primary",
+  bgcolor: "background.paper",
+  border: 1,
+  borderColor: "divider",
+  borderRadius: 1,
+  height: 32,
+  px: 1,
+  width: { xs: 150, sm: 220 },
+  maxWidth: "100%",
+} as const;
+
+/** Returns the text of an option, with the other column that has the field now. */
+function optionOf(path: string, isRequired: boolean, column: string, mapping: ImportMapping): string {
+  const label = isRequired ? translate("import.required", { field: fullLabelOf(path) }) : fullLabelOf(path);
+  const other = columnOf(mapping.fields[path]);
+  return other === undefined || other === column ? label : translate("import.taken", { field: label, column: other });
 }
 
-/** Returns the names that only one column has. Only these can be chosen. */
-function uniqueNames(columns: ColumnChoiceProps["columns"]): string[] {
-  const names = columns.map(({ name }) => name).filter((name) => name !== "");
-  return names.filter((name) => names.indexOf(name) === names.lastIndexOf(name));
+function constantOf(entry: unknown): string {
+  return String((entry as { readonly constant?: unknown } | null)?.constant ?? "");
+}
+
+/** Says which required fields have no column, and what that means. */
+function MissingFields({ resource, mapping, match }: Pick<ColumnTableProps, "resource" | "mapping" | "match">) {
+  const missing = resource.fields.filter(({ path, required }) => required && !(path in mapping.fields));
+  if (missing.length === 0) return null;
+  const fields = missing.map(({ path }) => fullLabelOf(path)).join(", ");
+  const isMatched = match in mapping.fields;
+  return (
+    <Alert severity="warning">
+      {translate(isMatched ? "import.missing_new" : "import.missing_all", { fields, plural: resource.plural })}
+    </Alert>
+  );
+}
+
+/** Says which columns are not imported. */
+function Ignored({ rows }: { readonly rows: readonly ColumnRow[] }) {
+  const ignored = rows.filter(({ fields }) => fields.length === 0);
+  if (ignored.length === 0) return null;
+  const names = ignored.map(nameOf).join(", ");
+  return (
+    <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
+      {translate("import.unused", { smart_count: ignored.length, names })}
+    </Typography>
+  );
 }

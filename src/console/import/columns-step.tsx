@@ -1,8 +1,8 @@
 // The second step of an import: the dialect of the file, the mapping of its columns, and the match field. Starts the dry run.
 
-import { Alert, Button, Stack, TextField, Typography } from "@mui/material";
+import { Alert, Button, Checkbox, FormControlLabel, Stack, TextField, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { type ReactNode, useCallback, useId, useRef, useState } from "react";
 import type {
   CheckBody,
   DialectBody,
@@ -18,9 +18,9 @@ import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";
 import { translate } from "../text/translate.ts";
 import { ColumnTable } from "./column-table.tsx";
-import { DialectChoice } from "./dialect-choice.tsx";
 import { checkImport, previewFile } from "./imports.ts";
 import {
+  guessedColumns,
   keepMapping,
   keptMapping,
   readMappingFile,
@@ -28,6 +28,7 @@ import {
   suggestedMapping,
   suggestedMatch,
 } from "./mappings.ts";
+import { ActionBar } from "./step-parts.tsx";
 
 interface ColumnsStepProps {
   readonly info: ImportInfo;
@@ -93,46 +94,125 @@ function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, 
   const owner = { operator: session.id, siteId: site.id, resource: resource.path };
   const isCsv = preview.format === "csv";
   const kept = isCsv && !options ? keptMapping(owner, preview) : undefined;
-  const first = options?.mapping ?? kept?.mapping ?? suggestedMapping(preview);
-  const [mapping, setMapping] = useState<ImportMapping>(first);
+  const { mapping, guessed, change, load } = useMapping(preview, options?.mapping ?? kept?.mapping);
   const [chosenMatch, setMatch] = useState(options?.match ?? kept?.match);
+  const [findMissing, setFindMissing] = useState(options?.findMissing ?? false);
   const match = usableMatch(resource, mapping, isCsv, chosenMatch);
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  useUnsaved(useEdited([mapping, chosenMatch]));
+  const canFindMissing = match !== "ID" || !isCsv || "ID" in mapping.fields;
+  useUnsaved(useEdited([mapping, chosenMatch, findMissing]));
   const check = async () => {
     const { format, encoding, delimiter } = preview;
-    const chosen = isCsv ? { format, encoding, delimiter, mapping, match } : { format, match };
-    setBusy(true);
-    try {
-      await checkImport(site.name, info.id, chosen);
-      if (isCsv) keepMapping(owner, { mapping, match });
-      onOptions(chosen);
-      onChecked();
-    } catch (error) {
-      setFault((error as Error).message);
-      setBusy(false);
-    }
+    const how = { format, match, findMissing: findMissing && canFindMissing };
+    const chosen = isCsv ? { ...how, encoding, delimiter, mapping } : how;
+    await checkImport(site.name, info.id, chosen);
+    if (isCsv) keepMapping(owner, { mapping, match });
+    onOptions(chosen);
+    onChecked();
   };
+  const columnTable = { preview, resource, mapping, guessed, match, onChange: change };
   return (
     <>
       {kept && <Alert severity="info">{translate("import.kept")}</Alert>}
       <Typography color="textSecondary">{translate(isCsv ? "import.columns_explain" : "import.no_columns")}</Typography>
-      {isCsv && <ColumnTable preview={preview} resource={resource} mapping={mapping} onChange={setMapping} />}
+      {isCsv && <ColumnTable {...columnTable} />}
       <MatchChoice resource={resource} mapping={isCsv ? mapping : undefined} value={match} onChange={setMatch} />
-      {fault && <Alert severity="error">{fault}</Alert>}
-      <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
-        <Button
-          variant="contained"
-          onClick={check}
-          disabled={isBusy || (isCsv && Object.keys(mapping.fields).length === 0)}
-        >
-          {translate("import.check")}
-        </Button>
+      <MissingChoice
+        resource={resource}
+        isChosen={findMissing && canFindMissing}
+        isPossible={canFindMissing}
+        onChange={setFindMissing}
+      />
+      <CheckBar
+        reason={isCsv && Object.keys(mapping.fields).length === 0 ? translate("import.no_field") : ""}
+        onCheck={check}
+      >
         <Button onClick={() => askBeforeLoss(onAnotherFile)}>{translate("import.again")}</Button>
-        {isCsv && <MappingFile mapping={mapping} onLoad={setMapping} />}
-      </Stack>
+        {isCsv && <MappingFile mapping={mapping} onLoad={load} />}
+      </CheckBar>
     </>
+  );
+}
+
+/** The mapping of the columns, and the columns whose fields are guessed. @param known a mapping of before; by default that of the server */
+function useMapping(preview: FilePreviewResponse, known: ImportMapping | undefined) {
+  const [mapping, setMapping] = useState<ImportMapping>(known ?? suggestedMapping(preview));
+  const [guessed, setGuessed] = useState(known ? noColumns : guessedColumns(preview));
+  const change = useCallback((changed: ImportMapping, column: string) => {
+    setMapping(changed);
+    setGuessed((before) => new Set([...before].filter((name) => name !== column)));
+  }, []);
+  const load = (loaded: ImportMapping) => {
+    setMapping(loaded);
+    setGuessed(noColumns);
+  };
+  return { mapping, guessed, change, load };
+}
+
+interface CheckBarProps {
+  /** Why the check cannot start; the empty text if it can. */
+  readonly reason: string;
+  readonly onCheck: () => Promise<void>;
+  /** Further actions. */
+  readonly children: ReactNode;
+}
+
+/** The actions of the step. Shows why the check could not be started. */
+function CheckBar({ reason, onCheck, children }: CheckBarProps) {
+  const [fault, setFault] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const check = () => {
+    setBusy(true);
+    onCheck().catch((error: Error) => {
+      setFault(error.message);
+      setBusy(false);
+    });
+  };
+  return (
+    <>
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <ActionBar reason={reason}>
+        {(reasonId) => (
+          <>
+            <Button variant="contained" onClick={check} disabled={isBusy || reason !== ""} aria-describedby={reasonId}>
+              {translate("import.check")}
+            </Button>
+            {children}
+          </>
+        )}
+      </ActionBar>
+    </>
+  );
+}
+
+const noColumns: ReadonlySet<string> = new Set();
+
+interface MissingChoiceProps {
+  readonly resource: ResourceInfo;
+  readonly isChosen: boolean;
+  readonly isPossible: boolean;
+  readonly onChange: (isChosen: boolean) => void;
+}
+
+/** The choice to remove the records that the file lacks. The check says first how many they are. */
+function MissingChoice({ resource: { plural }, isChosen, isPossible, onChange }: MissingChoiceProps) {
+  const explanation = useId();
+  return (
+    <div>
+      <FormControlLabel
+        control={
+          <Checkbox
+            checked={isChosen}
+            disabled={!isPossible}
+            onChange={(_, chosen) => onChange(chosen)}
+            slotProps={{ input: { "aria-describedby": explanation } }}
+          />
+        }
+        label={translate("import.find_missing", { plural })}
+      />
+      <Typography id={explanation} variant="body2" color="textSecondary" sx={{ ml: 4 }}>
+        {translate(isPossible ? "import.find_missing_explain" : "import.find_missing_impossible", { plural })}
+      </Typography>
+    </div>
   );
 }
 
@@ -225,5 +305,56 @@ function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
         </option>
       ))}
     </TextField>
+  );
+}
+
+interface DialectChoiceProps {
+  readonly preview: FilePreviewResponse | undefined;
+  readonly dialect: DialectBody;
+  readonly onChange: (change: DialectBody) => void;
+}
+
+const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" } as const;
+const encodings = ["utf-8", "utf-16le", "utf-16be", "windows-1252", "windows-1250", "iso-8859-1", "iso-8859-15"];
+
+/** Shows the detected delimiter and encoding of the file, and lets the operator correct them. */
+function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
+  const delimiter = dialect.delimiter ?? preview?.delimiter ?? ",";
+  const encoding = dialect.encoding ?? preview?.encoding ?? "utf-8";
+  const choices = [
+    {
+      label: translate("import.delimiter"),
+      value: delimiter,
+      options: Object.entries(delimiters).map(([character, name]) => [character, translate(`import.${name}`)] as const),
+      onChoose: (chosen: string) => onChange({ delimiter: chosen }),
+    },
+    {
+      label: translate("import.encoding"),
+      value: encoding,
+      options: encodings.map((name) => [name, name] as const),
+      onChoose: (chosen: string) => onChange({ encoding: chosen }),
+    },
+  ];
+  return (
+    <Stack direction={{ xs: "column", sm: "row" }} spacing={1.5}>
+      {choices.map(({ label, value, options, onChoose }) => (
+        <TextField
+          key={label}
+          select
+          size="small"
+          label={label}
+          value={value}
+          onChange={({ target }) => onChoose(target.value)}
+          slotProps={{ select: { native: true } }}
+          sx={{ m: 0, maxWidth: 240 }}
+        >
+          {options.map(([one, text]) => (
+            <option key={one} value={one}>
+              {text}
+            </option>
+          ))}
+        </TextField>
+      ))}
+    </Stack>
   );
 }

@@ -1,78 +1,204 @@
-// The first step of an import: the file, by a dialog or by dropping it, and its upload.
+// The first step of an import: the records and the file, by a dialog or by dropping it; the sheet of a workbook; and the upload.
 
 import UploadIcon from "@mui/icons-material/UploadFile";
-import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
+import { Alert, Box, Button, LinearProgress, Stack, TextField, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
-import { useSiteName } from "../shell/site-context.ts";
+import { useAddress } from "../shell/address.ts";
+import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
-import { upload } from "./imports.ts";
-import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
+import { isWorkbook, type OpenWorkbook, openWorkbook, upload } from "./imports.ts";
 
 interface FileStepProps {
   /** Called with the ID of the import when the whole file has arrived. */
   readonly onSent: (id: string) => void;
 }
 
-interface Sending {
-  readonly name: string;
-  /** The share of the file that has arrived, 0 to 1. */
+/** A file that is converted or sent. */
+interface Work {
+  readonly text: string;
+  /** The share that is done, 0 to 1. */
   readonly share: number;
+}
+
+/** A workbook of several sheets, of which the operator chooses one. */
+interface Choice {
+  readonly sender: FileSender;
+  readonly workbook: OpenWorkbook;
 }
 
 /** The step that asks for a file, and sends it. */
 export function FileStep({ onSent }: FileStepProps) {
-  const siteName = useSiteName();
   const [resource, setResource] = useState(useFirstResource());
-  const [sending, setSending] = useState<Sending>();
-  const [fault, setFault] = useState("");
-  const markSaved = useUnsaved(sending !== undefined);
-  const leaveSignal = useLeaveSignal();
-  const send = async (file: File | null | undefined) => {
-    if (!file) return;
-    setFault("");
-    setSending({ name: file.name, share: 0 });
-    try {
-      const id = await upload(siteName, resource, file, (share) => setSending({ name: file.name, share }), leaveSignal);
-      markSaved();
-      onSent(id);
-    } catch (error) {
-      setFault((error as Error).message);
-      setSending(undefined);
-    }
-  };
+  const { work, choice, fault, begin, chooseSheet, cancel } = useSending(resource, onSent);
   return (
     <Stack spacing={2}>
       <Typography color="textSecondary">{translate("import.explain")}</Typography>
       <ResourceChoice value={resource} onChange={setResource} />
       {fault && <Alert severity="error">{fault}</Alert>}
-      {sending ? (
-        <Box aria-live="polite">
-          <Typography gutterBottom sx={{ overflowWrap: "anywhere" }}>
-            {translate("import.uploading", { name: sending.name })}
-          </Typography>
-          <LinearProgress
-            variant="determinate"
-            value={sending.share * 100}
-            aria-label={translate("import.uploading", { name: sending.name })}
-          />
-        </Box>
+      {work ? (
+        <Progress work={work} onCancel={cancel} />
+      ) : choice ? (
+        <SheetChoice choice={choice} onChoose={(sheet) => chooseSheet(choice, sheet)} onCancel={cancel} />
       ) : (
-        <DropZone onFile={send} />
+        <DropZone onFile={begin} />
       )}
     </Stack>
   );
 }
 
-/** Returns a signal that aborts when the operator leaves the step. */
-function useLeaveSignal(): AbortSignal {
-  const [controller, setController] = useState(() => new AbortController());
-  useEffect(() => {
-    // React may run an effect twice, and its cleanup in between.
-    if (controller.signal.aborted) setController(new AbortController());
-    return () => controller.abort();
-  }, [controller]);
-  return controller.signal;
+/** Converts and sends one file. */
+class FileSender {
+  readonly name: string;
+  readonly #siteName: string;
+  readonly #resource: string;
+  readonly #signal: AbortSignal;
+  readonly #onWork: (work: Work) => void;
+
+  constructor(
+    name: string,
+    target: { readonly siteName: string; readonly resource: string },
+    signal: AbortSignal,
+    onWork: (work: Work) => void,
+  ) {
+    this.name = name;
+    this.#siteName = target.siteName;
+    this.#resource = target.resource;
+    this.#signal = signal;
+    this.#onWork = onWork;
+  }
+
+  /** Opens a file if it is a workbook. */
+  async open(file: Blob): Promise<OpenWorkbook | undefined> {
+    if (!(await isWorkbook(file))) return undefined;
+    this.#report("import.converting", 0);
+    return openWorkbook(file, this.#signal);
+  }
+
+  async toCsv(workbook: OpenWorkbook, sheet: number): Promise<Blob> {
+    this.#report("import.converting", 0);
+    return workbook.toCsv(sheet, (share) => this.#report("import.converting", share));
+  }
+
+  /** Returns the ID of the import. */
+  async send(content: Blob): Promise<string> {
+    const onProgress = (share: number) => this.#report("import.uploading", share);
+    onProgress(0);
+    return upload(this.#siteName, this.#resource, { name: this.name, content }, onProgress, this.#signal);
+  }
+
+  #report(text: "import.converting" | "import.uploading", share: number): void {
+    this.#onWork({ text: translate(text, { name: this.name }), share });
+  }
+}
+
+/** Converts and sends a file. All of it ends when the operator leaves the step. */
+function useSending(resource: string, onSent: FileStepProps["onSent"]) {
+  const siteName = useSiteName();
+  const [work, setWork] = useState<Work>();
+  const [choice, setChoice] = useState<Choice>();
+  const [fault, setFault] = useState("");
+  const markSaved = useUnsaved(work !== undefined);
+  const control = useRef(new AbortController());
+  useEffect(() => () => control.current.abort(), []);
+
+  async function send(sender: FileSender, content: Blob) {
+    const id = await sender.send(content);
+    markSaved();
+    onSent(id);
+  }
+
+  async function open(file: File) {
+    const sender = new FileSender(file.name, { siteName, resource }, control.current.signal, setWork);
+    const workbook = await sender.open(file);
+    if (!workbook) return send(sender, file);
+    if (workbook.sheets.length === 1) return send(sender, await sender.toCsv(workbook, 0));
+    setWork(undefined);
+    setChoice({ sender, workbook });
+  }
+
+  /** Runs a step. Shows why it failed, unless the operator has cancelled it. */
+  async function attempt(step: () => Promise<void>) {
+    const { signal } = control.current;
+    setFault("");
+    await step().catch((error: Error) => {
+      if (!signal.aborted) setFault(error.message);
+      setWork(undefined);
+    });
+  }
+
+  function cancel() {
+    control.current.abort(new Error("cancelled"));
+    control.current = new AbortController();
+    setChoice(undefined);
+    setWork(undefined);
+  }
+
+  function begin(file: File | null | undefined) {
+    if (!file) return;
+    cancel();
+    void attempt(() => open(file));
+  }
+
+  function chooseSheet({ sender, workbook }: Choice, sheet: number) {
+    void attempt(async () => send(sender, await sender.toCsv(workbook, sheet)));
+  }
+
+  return { work, choice, fault, begin, chooseSheet, cancel };
+}
+
+function Progress({ work: { text, share }, onCancel }: { readonly work: Work; readonly onCancel: () => void }) {
+  return (
+    <Box>
+      <Typography gutterBottom aria-live="polite" sx={{ overflowWrap: "anywhere" }}>
+        {text}
+      </Typography>
+      <LinearProgress variant="determinate" value={share * 100} aria-label={text} sx={{ mb: 2 }} />
+      <Button variant="outlined" onClick={onCancel}>
+        {translate("general.cancel")}
+      </Button>
+    </Box>
+  );
+}
+
+interface SheetChoiceProps {
+  readonly choice: Choice;
+  readonly onChoose: (sheet: number) => void;
+  readonly onCancel: () => void;
+}
+
+/** Asks for the sheet of a workbook. */
+function SheetChoice({ choice: { sender, workbook }, onChoose, onCancel }: SheetChoiceProps) {
+  const [sheet, setSheet] = useState(0);
+  return (
+    <Stack spacing={2} sx={{ alignItems: "start" }}>
+      <Typography sx={{ overflowWrap: "anywhere" }}>
+        {translate("import.sheets", { name: sender.name, smart_count: workbook.sheets.length })}
+      </Typography>
+      <TextField
+        select
+        size="small"
+        label={translate("import.sheet")}
+        value={sheet}
+        onChange={({ target }) => setSheet(Number(target.value))}
+        slotProps={{ select: { native: true } }}
+        sx={{ maxWidth: 420, m: 0 }}
+      >
+        {workbook.sheets.map((one, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the sheets do not change
+          <option key={index} value={index}>
+            {one}
+          </option>
+        ))}
+      </TextField>
+      <Stack direction="row" spacing={1}>
+        <Button variant="contained" onClick={() => onChoose(sheet)}>
+          {translate("import.use_sheet")}
+        </Button>
+        <Button onClick={onCancel}>{translate("import.again")}</Button>
+      </Stack>
+    </Stack>
+  );
 }
 
 function DropZone({ onFile }: { readonly onFile: (file: File | null | undefined) => void }) {
@@ -95,9 +221,9 @@ function DropZone({ onFile }: { readonly onFile: (file: File | null | undefined)
       sx={{
         alignItems: "center",
         p: 4,
-        border: "2px dashed",
+        border: "1px dashed",
         borderColor: isOver ? "primary.main" : "divider",
-        borderRadius: 2,
+        borderRadius: 1,
         textAlign: "center",
       }}
     >
@@ -113,10 +239,49 @@ function DropZone({ onFile }: { readonly onFile: (file: File | null | undefined)
         ref={input}
         type="file"
         hidden
-        accept=".csv,.tsv,.txt,.json,.xml"
+        accept=".xlsx,.xlsm,.csv,.tsv,.txt,.json,.xml"
         aria-label={translate("import.choose")}
-        onChange={({ target }) => onFile(target.files?.item(0))}
+        onChange={({ target }) => {
+          onFile(target.files?.item(0));
+          target.value = "";
+        }}
       />
     </Stack>
+  );
+}
+
+/** Returns the path of the resource to offer first: the resource in the address of the page, otherwise the first. */
+export function useFirstResource(): string {
+  const { resources } = useDeclared();
+  const [parameters] = useAddress();
+  const wanted = parameters.get("resource");
+  return (resources.find(({ path }) => path === wanted) ?? resources[0])?.path ?? "";
+}
+
+interface ResourceChoiceProps {
+  /** Path of the chosen resource. */
+  readonly value: string;
+  readonly onChange: (path: string) => void;
+}
+
+/** Chooses the resource of the records in a file. */
+export function ResourceChoice({ value, onChange }: ResourceChoiceProps) {
+  const { resources } = useDeclared();
+  return (
+    <TextField
+      select
+      size="small"
+      label={translate("import.resource")}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+      slotProps={{ select: { native: true } }}
+      sx={{ maxWidth: 280, m: 0 }}
+    >
+      {resources.map(({ path, plural }) => (
+        <option key={path} value={path}>
+          {plural}
+        </option>
+      ))}
+    </TextField>
   );
 }

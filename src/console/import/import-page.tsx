@@ -29,9 +29,8 @@ import { useMay, useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
-import { FileStep } from "./file-step.tsx";
+import { FileStep, ResourceChoice, useFirstResource } from "./file-step.tsx";
 import { discardImport, exportUrl, readImport, readImports } from "./imports.ts";
-import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 import { RunStep } from "./run-step.tsx";
 
 /** Milliseconds between two reads of the import's progress. */

@@ -1,4 +1,4 @@
-// Calls the API of imports and exports.
+// Calls the API of imports and exports, and the worker that converts workbooks to CSV.
 
 import type {
   CheckBody,
@@ -6,6 +6,7 @@ import type {
   FilePreviewResponse,
   ImportInfo,
   ImportKind,
+  ImportRowInfo,
   ImportRowsResponse,
   ImportsResponse,
   NewImportBody,
@@ -13,6 +14,8 @@ import type {
 } from "../../admin/api/record-types.ts";
 import { callApi, sendBytes } from "../api/call-api.ts";
 import { sitePath } from "../api/site-path.ts";
+import { translate } from "../text/translate.ts";
+import type { WorkbookRequest, WorkbookResponse } from "./workbook.ts";
 
 export const importKinds: readonly ImportKind[] = ["created", "updated", "unchanged", "rejected"];
 
@@ -33,20 +36,20 @@ function importPath(siteName: string, id = ""): string {
 export async function upload(
   siteName: string,
   resource: string,
-  file: File,
+  { name, content }: { readonly name: string; readonly content: Blob },
   onProgress: (share: number) => void,
   signal: AbortSignal,
 ): Promise<string> {
   const { id } = await callApi<ImportInfo>("POST", importPath(siteName), {
     resource,
-    name: file.name,
+    name,
   } satisfies NewImportBody);
   try {
-    for (let part = 0; part * partBytes < file.size; part++) {
+    for (let part = 0; part * partBytes < content.size; part++) {
       signal.throwIfAborted();
-      const bytes = await file.slice(part * partBytes, (part + 1) * partBytes).arrayBuffer();
+      const bytes = await content.slice(part * partBytes, (part + 1) * partBytes).arrayBuffer();
       await sendBytes("PUT", `${importPath(siteName, id)}/parts/${part}`, bytes);
-      onProgress(Math.min(1, ((part + 1) * partBytes) / file.size));
+      onProgress(Math.min(1, ((part + 1) * partBytes) / content.size));
     }
     signal.throwIfAborted();
     return id;
@@ -90,11 +93,14 @@ export async function readImports(siteName: string): Promise<readonly ImportInfo
   return (await callApi<ImportsResponse>("GET", importPath(siteName))).imports;
 }
 
-/** Reads a page of the report: rows of one kind. */
+/** The kind of an entry in the report of an import. */
+export type EntryKind = ImportRowInfo["kind"];
+
+/** Reads a page of the report: entries of one kind. */
 export function readImportRows(
   siteName: string,
   id: string,
-  { kind, offset, limit }: { readonly kind: ImportKind; readonly offset: number; readonly limit: number },
+  { kind, offset, limit }: { readonly kind: EntryKind; readonly offset: number; readonly limit: number },
 ): Promise<ImportRowsResponse> {
   return callApi("GET", `${importPath(siteName, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
 }
@@ -107,4 +113,67 @@ export function rejectedUrl(siteName: string, id: string): string {
 /** Returns the URL of a file with all records of a resource. */
 export function exportUrl(siteName: string, resource: string, format: string): string {
   return `/operator${sitePath(siteName, `/records/${resource}/export?format=${format}`)}`;
+}
+
+// Workbooks. The worker is a script of its own, which the browser loads only for such a file.
+
+/** Milliseconds that the conversion of a sheet may take. */
+const maxConversionMs = 180_000;
+
+/** Whether a file is a workbook, by its first bytes: a ZIP archive, or a file of an old program. */
+export async function isWorkbook(file: Blob): Promise<boolean> {
+  const [first, second, third] = new Uint8Array(await file.slice(0, 3).arrayBuffer());
+  return (first === 0x50 && second === 0x4b) || (first === 0xd0 && second === 0xcf && third === 0x11);
+}
+
+/** A workbook that is open in a worker. */
+export interface OpenWorkbook {
+  /** The names of its sheets. */
+  readonly sheets: readonly string[];
+  /** Converts a sheet to CSV. @param onProgress called with the share that was read, 0 to 1 @throws Error for the operator */
+  toCsv(sheet: number, onProgress: (share: number) => void): Promise<Blob>;
+}
+
+/**
+ * Opens a workbook.
+ * @param signal ends the worker. Abort it also when the workbook is not needed any more
+ * @throws Error for the operator, if the file cannot be read
+ */
+export async function openWorkbook(file: Blob, signal: AbortSignal): Promise<OpenWorkbook> {
+  const worker = new Worker("/console-xlsx.js", { type: "module" });
+  signal.addEventListener("abort", () => worker.terminate());
+  const opened = await ask(worker, signal, { file });
+  if (opened.kind !== "sheets") throw new Error(translate("import.xlsx_broken"));
+  return {
+    sheets: opened.names,
+    async toCsv(sheet, onProgress) {
+      const converted = await ask(worker, signal, { sheet }, onProgress);
+      if (converted.kind !== "csv") throw new Error(translate("import.xlsx_broken"));
+      return converted.csv;
+    },
+  };
+}
+
+/** Sends a request to the worker, and waits for its response. @throws Error for the operator */
+function ask(
+  worker: Worker,
+  signal: AbortSignal,
+  request: WorkbookRequest,
+  onProgress: (share: number) => void = () => {},
+): Promise<WorkbookResponse> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => end(() => reject(new Error(translate("import.xlsx_slow")))), maxConversionMs);
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      settle();
+    };
+    signal.addEventListener("abort", () => end(() => reject(signal.reason)));
+    worker.onerror = () => end(() => reject(new Error(translate("import.xlsx_unloaded"))));
+    worker.onmessage = ({ data }: MessageEvent<WorkbookResponse>) => {
+      if (data.kind === "progress") onProgress(data.share);
+      else if (data.kind === "fault") end(() => reject(new Error(translate(`import.xlsx_${data.fault}`))));
+      else end(() => resolve(data));
+    };
+    worker.postMessage(request);
+  });
 }

@@ -42,9 +42,14 @@ export function keptMapping(owner: MappingOwner, preview: FilePreviewResponse): 
   }
 }
 
-/** Returns a mapping of the columns that have the name of a field. */
+/** Returns a mapping of the columns whose fields the server has found by their names. */
 export function suggestedMapping({ columns = [] }: FilePreviewResponse): ImportMapping {
   return { fields: Object.fromEntries(columns.flatMap(({ name, field }) => (field ? [[field, name]] : []))) };
+}
+
+/** Returns the columns whose fields the server has guessed. */
+export function guessedColumns({ columns = [] }: FilePreviewResponse): ReadonlySet<string> {
+  return new Set(columns.filter(({ isGuessed }) => isGuessed).map(({ name }) => name));
 }
 
 /** Suggests the match field: the ID if it has a column; otherwise the first required field that has one, and `Code` before others. */
@@ -54,10 +59,16 @@ export function suggestedMatch({ fields }: ResourceInfo, mapping: ImportMapping)
   return mapped.find((path) => path === "Code") ?? mapped[0] ?? "ID";
 }
 
-/** Returns the mapping with another column for a field. @param column the empty text for no column */
-export function withColumn(mapping: ImportMapping, field: string, column: string): ImportMapping {
-  const { [field]: _, ...others } = mapping.fields;
-  return { ...mapping, fields: column === "" ? others : { ...others, [field]: column } };
+/** Returns the fields that a column becomes. */
+export function fieldsOfColumn({ fields }: ImportMapping, column: string): readonly string[] {
+  return Object.keys(fields).filter((field) => columnOf(fields[field]) === column);
+}
+
+/** Returns the mapping with another field for a column. A column that had the field loses it. @param field the empty text for no field */
+export function withField(mapping: ImportMapping, column: string, field: string): ImportMapping {
+  const others = Object.entries(mapping.fields).filter(([path, entry]) => path !== field && columnOf(entry) !== column);
+  const fields = Object.fromEntries(others);
+  return { ...mapping, fields: field === "" ? fields : { ...fields, [field]: column } };
 }
 
 /** Returns the column in an entry of a mapping; undefined for a constant. */

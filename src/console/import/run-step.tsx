@@ -8,9 +8,9 @@ import { UndoDialog } from "../history/undo-dialog.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { ImportProgress } from "./import-progress.tsx";
+import { CheckTable } from "./check-table.tsx";
 import { rejectedUrl } from "./imports.ts";
-import { RowList } from "./row-list.tsx";
+import { ImportProgress } from "./step-parts.tsx";
 
 interface RunStepProps {
   readonly info: ImportInfo;
@@ -44,23 +44,13 @@ function ImportResult({ info, onAnotherFile }: RunStepProps) {
         <Button onClick={onAnotherFile}>{translate("import.again")}</Button>
       </Stack>
       {info.hasRejects && <Typography variant="body2">{translate("import.rejected_explain")}</Typography>}
-      {counts && counts.rejected > 0 && (
-        <RowList
-          id={info.id}
-          kind="rejected"
-          isExcluded={() => false}
-          areAllExcluded={false}
-          areSomeExcluded={false}
-          onExclude={() => {}}
-          onExcludeAll={() => {}}
-        />
-      )}
+      {counts && counts.rejected > 0 && <CheckTable id={info.id} resource={info.resource} kind="rejected" />}
     </Stack>
   );
 }
 
 /** Shows what the import has stored. */
-function Outcome({ info: { counts, error, isInterrupted, skipped } }: Pick<RunStepProps, "info">) {
+function Outcome({ info: { counts, error, isInterrupted, skipped, missing } }: Pick<RunStepProps, "info">) {
   const severity = error ? "error" : isInterrupted || (counts?.rejected ?? 0) > 0 ? "warning" : "success";
   const title = error ? "import.failed" : isInterrupted ? "import.stopped" : "import.done";
   return (
@@ -68,6 +58,10 @@ function Outcome({ info: { counts, error, isInterrupted, skipped } }: Pick<RunSt
       <Typography>{translate(title)}</Typography>
       {error?.detail}
       {counts && <div>{translate("import.done_counts", inNumbers(counts))}</div>}
+      {missing && missing.removed > 0 && <div>{translate("import.removed", { smart_count: missing.removed })}</div>}
+      {missing && missing.changed > 0 && (
+        <div>{translate("import.removal_kept", { smart_count: missing.changed })}</div>
+      )}
       {skipped > 0 && translate("import.skipped", { smart_count: skipped })}
     </Alert>
   );

@@ -116,7 +116,10 @@ describe.each(engines)("imports on $name", (kind) => {
         },
       ],
     });
-    expect((await rowsOf(path, "rejected")).rows).toMatchObject([{ row: 6, faults: [{ field: "ID" }] }]);
+    expect((await rowsOf(path, "rejected")).rows).toMatchObject([
+      { row: 6, after: { Name: "Bad", Address: { Town: "" } }, faults: [{ field: "ID" }] },
+    ]);
+    expect((await rowsOf(path, "unchanged")).rows).toMatchObject([{ row: 3, id: 2, after: { Name: "Zeta" } }]);
     const done = await act(path, "run", { without: [5] });
     expect(done).toMatchObject({
       state: "done",

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { openBrowser, openPage } from "../../support/console/browser.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { toWorkbook } from "../../support/console/workbooks.ts";
 import { waitUntil } from "../../support/time.ts";
 
 let server: TestConsole;
@@ -23,7 +24,7 @@ const file = {
   name: "supplier.csv",
   mimeType: "text/csv",
   buffer: Buffer.from(
-    "\ufeffVendor;Town\r\nAcme;Oslo\r\n<script>alert(1)</script>;Bergen\r\nLeft out;Hamar\r\n;Nowhere\r\n",
+    "\ufeffVendor;Town;Ctry;Note\r\nAcme;Oslo;;\r\n<script>alert(1)</script>;Bergen;NO;\r\nLeft out;Hamar;;\r\nFar away;Nowhere;Germany;late\r\n",
   ),
 };
 
@@ -46,6 +47,16 @@ async function dropTextAndFile(page: Page): Promise<void> {
   await area.dispatchEvent("drop", { dataTransfer: text });
   await waitUntil(async () => (await border()) === usual, "the usual border");
   await area.dispatchEvent("drop", { dataTransfer: await page.evaluateHandle(transferOf(file)) });
+}
+
+/** Returns the chosen field of each column of the file. */
+async function fieldsOf(page: Page): Promise<Record<string, string>> {
+  const choices = await page.getByLabel(/^Field for /).all();
+  const entries = choices.map(async (choice) => [
+    (await choice.getAttribute("aria-label"))?.slice("Field for ".length) ?? "",
+    await choice.inputValue(),
+  ]);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 /** Returns whether the page scrolls sideways. */
@@ -72,21 +83,37 @@ describe.each([
     expect(await isTooWide(page)).toBe(false);
     await page.locator("input[type=file]").setInputFiles(file);
 
-    await page.getByText("Choose which column of the file becomes which field.").waitFor();
-    await page.getByLabel("Name *", { exact: true }).selectOption("Vendor");
-    await page.getByText("for example Acme").waitFor();
-    expect(await page.getByLabel("Address: town").inputValue()).toBe("Town");
-    expect(await page.getByLabel("Find the record to change by").inputValue()).toBe("Name");
+    await page.getByText("Check which column of the file becomes which field.").waitFor();
+    expect(await fieldsOf(page)).toEqual({ Vendor: "Name", Town: "Address.Town", Ctry: "Address.Country", Note: "" });
+    expect(await page.getByText("guessed").count()).toBe(2);
+    await page.getByText("Acme · <script>alert(1)</script>").waitFor();
+    await page.getByText("Not imported, because it has no field: Note").waitFor();
+    const match = page.getByLabel("Find the record to change by");
+    expect(await match.inputValue()).toBe("Name");
+    // A field has one column, and a check needs a field.
+    await page.getByLabel("Field for Note").selectOption("Name");
+    expect((await fieldsOf(page)).Vendor).toBe("");
+    for (const name of ["Town", "Ctry", "Note"]) await page.getByLabel(`Field for ${name}`).selectOption("");
+    await page.getByText("No column becomes Name.").waitFor();
+    const checkButton = page.getByRole("button", { name: "Check" });
+    expect(await checkButton.isDisabled()).toBe(true);
+    const reason = await checkButton.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${reason}"]`).innerText()).toBe("Choose a field for one column first.");
+    await page.getByLabel("Field for Vendor").selectOption("Name");
+    await page.getByLabel("Field for Town").selectOption("Address.Town");
+    await page.getByLabel("Field for Ctry").selectOption("Address.Country");
+    expect(await page.getByText("guessed").count()).toBe(0);
     expect(await isTooWide(page)).toBe(false);
     await page.getByRole("button", { name: "Check" }).click();
 
     await page.getByRole("button", { name: "2 new" }).waitFor();
     await page.getByText("<script>alert(1)</script>").first().waitFor();
-    await page.getByLabel("Import row 4").uncheck();
+    await page.getByLabel("Select row 4 Left out").uncheck();
     await page.getByRole("button", { name: "1 changed" }).click();
-    await page.getByText("Oslo").waitFor();
+    await page.locator("ins", { hasText: "Oslo" }).waitFor();
     await page.getByRole("button", { name: "1 rejected" }).click();
-    await page.getByText("is empty, so no record can be matched by it").waitFor();
+    await page.getByText("Germany: must have at most 3 characters, not 7").waitFor();
+    await page.getByText("Far away").waitFor();
     expect(await names()).toEqual(["Acme"]);
     expect(await isTooWide(page)).toBe(false);
     await page.getByRole("button", { name: "Import 2 rows" }).click();
@@ -97,7 +124,7 @@ describe.each([
       page.waitForEvent("download"),
       page.getByRole("link", { name: "Rejected rows as a file" }).click(),
     ]);
-    expect(await Bun.file(await download.path()).text()).toContain(";Nowhere");
+    expect(await Bun.file(await download.path()).text()).toContain(";Nowhere;Germany");
     expect(await isTooWide(page)).toBe(false);
     await page.getByRole("button", { name: "Undo this import" }).click();
     await page.getByRole("button", { name: "Undo", exact: true }).click();
@@ -110,7 +137,7 @@ describe.each([
     await page.getByRole("button", { name: "Another file" }).click();
     await dropTextAndFile(page);
     await page.getByText("The mapping of your last import is used.").waitFor();
-    expect(await page.getByLabel("Name *", { exact: true }).inputValue()).toBe("Vendor");
+    expect((await fieldsOf(page)).Vendor).toBe("Name");
     const [loader] = await Promise.all([
       page.waitForEvent("filechooser"),
       page.getByRole("button", { name: "Load a mapping" }).click(),
@@ -126,3 +153,50 @@ describe.each([
     await page.context().close();
   }, 60_000);
 });
+
+test("a sheet of an Excel workbook is imported, and records that it lacks are removed after their number was typed", async () => {
+  for (const Name of ["Acme", "Best", "Cube"]) await anna.call("POST", "/sites/shop/records/brands", { Name });
+  const { page, errors, foreignRequests } = await openPage(browser, server.adminUrl, 1280, 800);
+  const scripts: string[] = [];
+  page.on("request", (request) => scripts.push(new URL(request.url()).pathname));
+  await page.goto(await server.link("anna"));
+  await page.waitForURL(/#\/shop$/);
+  await page.goto(`${server.adminUrl}/#/shop/import`);
+  const chooseFile = (buffer: Buffer) =>
+    page.locator("input[type=file]").setInputFiles({ name: "brands.xlsx", mimeType: "application/zip", buffer });
+  await page.getByText("Drop a file here").waitFor();
+  expect(scripts).not.toContain("/console-xlsx.js");
+  await chooseFile(Buffer.from("PK\x03\x04 is the beginning of an archive, and this is not its end"));
+  await page.getByRole("alert").getByText("This Excel file is damaged").waitFor();
+  const rows = [
+    ["Brand name", "Acct no"],
+    ["Acme", "0042"],
+    ["Cube", 1e15],
+  ];
+  await chooseFile(Buffer.from(toWorkbook({ Notes: [["x"]], Brands: rows })));
+  await page.getByText("brands.xlsx has 2 sheets.").waitFor();
+  await page.getByLabel("Sheet").selectOption({ label: "Brands" });
+  await page.getByRole("button", { name: "Use this sheet" }).click();
+  await page.getByLabel("Field for Acct no").waitFor();
+  expect(scripts).toContain("/console-xlsx.js");
+  await page.getByLabel("Also remove the brands that this file lacks").check();
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("1000000000000000", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "1 missing" }).click();
+  await page.getByText("The file lacks 1 of 3 brands.").waitFor();
+  await page.locator("del", { hasText: "Best" }).waitFor();
+  await page.getByRole("button", { name: "Import 2 rows, remove 1 brands" }).click();
+  const dialog = page.getByRole("dialog", { name: "Remove 1 of 3 brands?" });
+  const confirm = dialog.getByRole("button", { name: "Import and remove" });
+  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByLabel("Type 1 to confirm").fill("1");
+  await confirm.click();
+  await page.getByText("1 record removed, because the file lacks it").waitFor();
+  expect(await names()).toEqual(["Acme", "Cube"]);
+  await page.getByRole("button", { name: "Undo this import" }).click();
+  await page.getByRole("button", { name: "Undo", exact: true }).click();
+  await page.getByRole("alert").getByText("The import was undone").waitFor();
+  expect(await names()).toEqual(["Acme", "Best", "Cube"]);
+  expect([errors, foreignRequests]).toEqual([[], []]);
+  await page.context().close();
+}, 60_000);

@@ -10,7 +10,7 @@ import { importRecords } from "../import-records.ts";
 import type { ImportSummary } from "../import-summary.ts";
 import type { MissingOptions } from "../missing-records.ts";
 import { openRejectedRowsFile } from "../rejected-rows.ts";
-import { type ImportReport, toReportRow } from "./import-report.ts";
+import { type ImportReport, toRejectedEntry, toReportRow } from "./import-report.ts";
 
 interface ExecuteImportOptions {
   readonly engine: Engine;
@@ -39,7 +39,7 @@ export async function executeImport(
   const { engine, site, resource, rows, report, dryRun, signal, match, now, onRevisions } = options;
   const rejects = openRejectedRowsFile(options.rejectsPath);
   const onRejected = async (row: NumberedRow, fieldErrors: readonly FieldError[]) => {
-    await report.add({ row: row.number, kind: "rejected", id: null, before: null, after: null, faults: fieldErrors });
+    await report.add(toRejectedEntry(resource, row, fieldErrors));
     await rejects.add(row, fieldErrors);
   };
   const onAccepted = (row: NumberedRow, outcome: AcceptedOutcome) => report.add(toReportRow(row, outcome, dryRun));

@@ -4,6 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { AcceptedOutcome } from "../../../model/change.ts";
 import { type FieldError, ProblemError, withFileErrors } from "../../../model/errors.ts";
 import type { StorefrontRecord } from "../../../model/record.ts";
+import { type Resource, valuesIn } from "../../../model/resource.ts";
 import type { NumberedRow } from "../file-rows.ts";
 
 export const rowKinds = ["created", "updated", "unchanged", "rejected"] as const;
@@ -18,7 +19,7 @@ interface ReportEntry {
   readonly row: number;
   readonly kind: EntryKind;
   readonly id: number | null;
-  /** The record before and after the import; null if it did not exist or is not included. */
+  /** The record before and after the import; null if it did not exist or is not included. For a rejected row, `after` has its values. */
   readonly before: StorefrontRecord | null;
   readonly after: StorefrontRecord | null;
   /** The field errors of a rejected row. The console's API has this name. */
@@ -122,8 +123,18 @@ export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, h
   const kind: RowKind = outcome.kind === "unchanged" ? "unchanged" : operation === "create" ? "created" : "updated";
   const change = outcome.kind === "done" ? outcome.change : undefined;
   const before = change && "before" in change && typeof change.before === "string" ? JSON.parse(change.before) : null;
-  const after = hasContents && kind !== "unchanged" ? JSON.parse(body) : null;
+  const after = hasContents ? JSON.parse(body) : null;
   return { row: number, kind, id, before: hasContents ? before : null, after, faults: [] };
+}
+
+/** Returns the entry for a row that was rejected, with its values as texts. */
+export function toRejectedEntry(
+  { fields }: Resource,
+  { number: row, decoded: { input } }: NumberedRow,
+  faults: readonly FieldError[],
+): ReportEntry {
+  const after = { ID: 0, ...valuesIn(fields, input) };
+  return { row, kind: "rejected", id: null, before: null, after, faults };
 }
 
 function withReportErrors<T>(write: () => Promise<T>): Promise<T> {

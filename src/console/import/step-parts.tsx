@@ -1,13 +1,49 @@
-// The progress of a dry run or import, in rows and percent.
+// The parts that several steps of an import share: the bar with the actions, and the progress of a dry run or import.
 
 import { Box, Button, LinearProgress, Typography } from "@mui/material";
-import { useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import type { ImportInfo } from "../../admin/api/record-types.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 import { stopImport } from "./imports.ts";
+
+interface ActionBarProps {
+  /** Why the primary action cannot be used; the empty text if it can. */
+  readonly reason: string;
+  /** @param reasonId the ID of the element with the reason, for screen readers */
+  readonly children: (reasonId: string | undefined) => ReactNode;
+}
+
+/** The actions of a step. They stay at the bottom of the window, however long the step is, and say why the primary one cannot be used. */
+export function ActionBar({ reason, children }: ActionBarProps) {
+  const reasonId = useId();
+  return (
+    <Box sx={barStyle}>
+      {children(reason === "" ? undefined : reasonId)}
+      {reason && (
+        <Typography id={reasonId} variant="body2" color="textSecondary">
+          {reason}
+        </Typography>
+      )}
+    </Box>
+  );
+}
+
+const barStyle = {
+  position: "sticky",
+  bottom: 0,
+  zIndex: 1,
+  display: "flex",
+  flexWrap: "wrap",
+  alignItems: "center",
+  gap: 1,
+  py: 1.5,
+  bgcolor: "background.paper",
+  borderTop: 1,
+  borderColor: "divider",
+} as const;
 
 interface ImportProgressProps {
   readonly info: ImportInfo;

@@ -1,0 +1,221 @@
+// The entries of one kind in the report of a dry run or import, a row each: what changes in which field, or the values of a refused row with the reasons.
+
+import { Box, Checkbox, FormControlLabel, TablePagination, Typography } from "@mui/material";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { type ReactNode, useMemo, useState } from "react";
+import type { ImportRowInfo } from "../../admin/api/record-types.ts";
+import { OldAndNewValue } from "../history/changed-fields.tsx";
+import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
+import { useDeclared, useSiteName } from "../shell/site-context.ts";
+import { fullLabelOf, groupOf, labelOf, textAt } from "../text/fields.ts";
+import { showInvisible } from "../text/show-invisible.ts";
+import { translate } from "../text/translate.ts";
+import { type EntryKind, readImportRows } from "./imports.ts";
+
+interface CheckTableProps {
+  /** ID of the import. */
+  readonly id: string;
+  /** Path of the resource. */
+  readonly resource: string;
+  readonly kind: EntryKind;
+  /** Which rows are excluded; undefined if no row can be excluded. */
+  readonly exclusion?: RowExclusion | undefined;
+}
+
+interface RowExclusion {
+  /** Whether all rows of the kind are excluded. */
+  readonly isAll: boolean;
+  /** The numbers of the excluded rows. */
+  readonly rows: ReadonlySet<number>;
+  readonly onChange: (changed: readonly number[], isExcluded: boolean) => void;
+  readonly onChangeAll: (isExcluded: boolean) => void;
+}
+
+const pageSize = 50;
+
+/** Lists the entries of one kind, page by page. */
+export function CheckTable({ id, resource, kind, exclusion }: CheckTableProps) {
+  const siteName = useSiteName();
+  const paths = usePaths(resource);
+  const [page, setPage] = useState(0);
+  const { data, error, refetch } = useQuery({
+    queryKey: ["import-rows", siteName, id, kind, page],
+    queryFn: () => readImportRows(siteName, id, { kind, offset: page * pageSize, limit: pageSize }),
+    placeholderData: keepPreviousData,
+    retry: false,
+    gcTime: 0,
+  });
+  const columns = useMemo(() => (data ? toColumns(data.rows, kind, paths) : []), [data, kind, paths]);
+  if (error) return <ReadFailed error={error} onRetry={refetch} />;
+  if (!data) return <LoadingLines />;
+  if (data.total === 0) return <Typography color="textSecondary">{translate("import.no_rows")}</Typography>;
+  return (
+    <div>
+      {exclusion && data.total > pageSize && <AllRows exclusion={exclusion} />}
+      <DataList
+        label={translate(`import.list_${kind}`)}
+        rows={data.rows}
+        columns={columns}
+        rowKey={keyOf}
+        nameOf={nameForReaders}
+        selection={exclusion && !exclusion.isAll ? toSelection(data.rows, exclusion) : undefined}
+        isPale={({ row }) => exclusion !== undefined && (exclusion.isAll || exclusion.rows.has(row))}
+      />
+      {data.total > pageSize && (
+        <TablePagination
+          component="div"
+          count={data.total}
+          page={page}
+          rowsPerPage={pageSize}
+          rowsPerPageOptions={[pageSize]}
+          onPageChange={(_, newPage) => setPage(newPage)}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Returns the paths of the fields of a resource. */
+function usePaths(resource: string): readonly string[] {
+  const { resources } = useDeclared();
+  return useMemo(
+    () => resources.find(({ path }) => path === resource)?.fields.map(({ path }) => path) ?? [],
+    [resources, resource],
+  );
+}
+
+/** The choice of all rows of the kind, on all pages. */
+function AllRows({ exclusion: { isAll, rows, onChangeAll } }: { readonly exclusion: RowExclusion }) {
+  return (
+    <FormControlLabel
+      control={
+        <Checkbox checked={!isAll} indeterminate={!isAll && rows.size > 0} onChange={() => onChangeAll(!isAll)} />
+      }
+      label={translate("import.import_all")}
+      sx={{ ml: 0 }}
+    />
+  );
+}
+
+/** Returns the selection of a page: the rows that are not excluded. */
+function toSelection(rows: readonly ImportRowInfo[], exclusion: RowExclusion) {
+  const numbers = rows.map(({ row }) => row);
+  const keys = new Set(numbers.filter((row) => !exclusion.rows.has(row)));
+  const onChange = (next: ReadonlySet<string | number>) => {
+    exclusion.onChange(
+      numbers.filter((row) => keys.has(row) && !next.has(row)),
+      true,
+    );
+    exclusion.onChange(
+      numbers.filter((row) => !keys.has(row) && next.has(row)),
+      false,
+    );
+  };
+  return { keys, onChange };
+}
+
+function keyOf({ row, id }: ImportRowInfo): number {
+  return row || -(id ?? 0);
+}
+
+/** Returns the name of an entry for screen readers, and for the label of its tick box. */
+function nameForReaders(entry: ImportRowInfo): string {
+  const name = recordNameOf(entry);
+  return entry.row === 0 ? name : translate("import.row", { row: entry.row, name });
+}
+
+/** The record of an entry: as it would be, or as it is. */
+function recordOf({ before, after }: ImportRowInfo): object {
+  return after ?? before ?? {};
+}
+
+function recordNameOf(entry: ImportRowInfo): string {
+  return showInvisible(textAt(recordOf(entry), "Name"));
+}
+
+/** Maximum errors of a row that are shown. */
+const maxFaults = 5;
+
+/** Returns the columns for the entries of a page: only fields that an entry has, or would change. */
+function toColumns(
+  rows: readonly ImportRowInfo[],
+  kind: EntryKind,
+  paths: readonly string[],
+): DataColumn<ImportRowInfo>[] {
+  const shown = paths.filter((path) => path !== "Name" && rows.some((row) => hasContent(row, kind, path)));
+  const columns: DataColumn<ImportRowInfo>[] = [
+    {
+      name: "Name",
+      label: fullLabelOf("Name"),
+      isPrimary: true,
+      attributes: () => ({ style: { minWidth: 160 } }),
+      render: (row) => contentOf(row, "Name") ?? translate("import.no_name"),
+    },
+    ...shown.map((path) => ({
+      name: path,
+      label: headingOf(path),
+      render: (row: ImportRowInfo) => contentOf(row, path),
+    })),
+  ];
+  const numbers = { name: "row", label: translate("import.row_number"), render: ({ row }: ImportRowInfo) => row };
+  const ids = { name: "id", label: "ID", render: ({ id }: ImportRowInfo) => id };
+  if (kind === "missing") return [ids, ...columns];
+  if (kind === "rejected") {
+    const inCells = new Set(["Name", ...shown]);
+    const hasOthers = rows.some(({ faults }) => faults.some(({ field }) => !inCells.has(field)));
+    return [numbers, ...columns, ...(hasOthers ? [reasonColumn(inCells)] : [])];
+  }
+  return kind === "created" ? [numbers, ...columns] : [numbers, ids, ...columns];
+}
+
+/** Returns the heading of a field's column. Fields of the address have no group in it. */
+function headingOf(path: string): string {
+  return groupOf(path) === "Address" ? labelOf(path) : fullLabelOf(path);
+}
+
+function hasContent({ before, after, faults }: ImportRowInfo, kind: EntryKind, path: string): boolean {
+  if (kind === "unchanged") return false;
+  const [old, now] = [textAt(before ?? {}, path), textAt(after ?? {}, path)];
+  return kind === "updated" ? old !== now : old !== "" || now !== "" || faults.some(({ field }) => field === path);
+}
+
+/** Returns the content of a field: its value before and after, or its value with the reason why it is refused. */
+function contentOf(row: ImportRowInfo, path: string): ReactNode {
+  const { kind, before, after, faults } = row;
+  const [old, now] = [textAt(before ?? {}, path), textAt(after ?? {}, path)];
+  const reasons = faults.filter(({ field }) => field === path);
+  if (reasons.length > 0) {
+    return (
+      <Box component="span" sx={{ color: "error.main" }}>
+        {now && <strong>{showInvisible(now)}</strong>}
+        {now && ": "}
+        {reasons.map(({ detail }) => detail).join("; ")}
+      </Box>
+    );
+  }
+  if (kind === "updated" && old !== now) return <OldAndNewValue before={old} after={now} />;
+  if (kind === "created") return now && <OldAndNewValue before="" after={now} />;
+  if (kind === "missing") return old && <OldAndNewValue before={old} after="" />;
+  return now === "" ? null : showInvisible(now);
+}
+
+/** The column with the reasons that belong to no field of the table. @param shown the fields of the table */
+function reasonColumn(shown: ReadonlySet<string>): DataColumn<ImportRowInfo> {
+  return {
+    name: "reason",
+    label: translate("import.reason"),
+    render: ({ faults }) => {
+      const others = faults.filter(({ field }) => !shown.has(field));
+      if (others.length === 0) return null;
+      return (
+        <Box component="span" sx={{ color: "error.main" }}>
+          {others.slice(0, maxFaults).map(({ field, detail }) => (
+            <div key={field + detail}>{field ? `${fullLabelOf(field)}: ${detail}` : detail}</div>
+          ))}
+          {others.length > maxFaults && translate("import.more_faults", { count: others.length - maxFaults })}
+        </Box>
+      );
+    },
+  };
+}

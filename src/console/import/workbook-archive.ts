@@ -1,0 +1,168 @@
+// The ZIP archive of a workbook, its XML parts, and the limits.
+//
+// A workbook can be small and unzip to gigabytes, so everything is bounded before memory is reserved: the size of each part is known from the archive.
+
+import { unzipSync } from "fflate";
+import { Parser } from "saxen";
+
+const mebibyte = 1024 * 1024;
+
+export const workbookLimits = {
+  /** Maximum bytes of a file. */
+  fileBytes: 20 * mebibyte,
+  /** Maximum bytes of all parts that are read, unzipped; and maximum characters of the CSV. */
+  unzippedBytes: 256 * mebibyte,
+  /** Maximum rows with content, without the first. The server has the same limit. */
+  rows: 300_000,
+  /** Maximum columns. The server has the same limit. */
+  columns: 1000,
+} as const;
+
+/** Why a file cannot be read. `protected`: with a password. `old`: the format before 2007. `other`: not of a spreadsheet of Excel. */
+export type WorkbookFault =
+  | "broken"
+  | "columns"
+  | "empty"
+  | "large"
+  | "old"
+  | "other"
+  | "protected"
+  | "rows"
+  | "unzipped";
+
+/** The error for a file that cannot be read. */
+export class WorkbookError extends Error {
+  readonly fault: WorkbookFault;
+
+  constructor(fault: WorkbookFault, cause?: unknown) {
+    super(fault, { cause });
+    this.fault = fault;
+  }
+}
+
+/** Gets the content of an XML part. Names are without their prefixes. */
+export interface PartHandler {
+  open?(name: string, attributes: Readonly<Record<string, string>>): void;
+  text?(part: string): void;
+  close?(name: string): void;
+}
+
+interface Relation {
+  readonly id: string;
+  /** The last part of its type: `worksheet`. */
+  readonly type: string;
+  /** The path of the part in the archive. */
+  readonly path: string;
+}
+
+/** Bytes that are parsed at once. */
+const chunkBytes = 65_536;
+
+/** The parts of a workbook. */
+export class Archive {
+  readonly #bytes: Uint8Array;
+  #unzippedBytes = 0;
+
+  constructor(bytes: Uint8Array) {
+    if (bytes.length > workbookLimits.fileBytes) throw new WorkbookError("large");
+    if (startsWith(bytes, [0xd0, 0xcf, 0x11, 0xe0])) throw new WorkbookError(isEncrypted(bytes) ? "protected" : "old");
+    if (!startsWith(bytes, [0x50, 0x4b])) throw new WorkbookError("other");
+    this.#bytes = bytes;
+  }
+
+  /** Parses a part, if the archive has it. @throws WorkbookError */
+  parse(path: string, handler: PartHandler, onProgress: (share: number) => void = () => {}): void {
+    const bytes = this.#unzip(path);
+    if (!bytes) throw new WorkbookError("broken");
+    const parser = toParser(handler);
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    try {
+      for (let at = 0; at < bytes.length; at += chunkBytes) {
+        parser.write(decoder.decode(bytes.subarray(at, at + chunkBytes), { stream: true }));
+        onProgress(Math.min(1, (at + chunkBytes) / bytes.length));
+      }
+      parser.write(decoder.decode()).end();
+    } catch (error) {
+      throw error instanceof WorkbookError ? error : new WorkbookError("broken", error);
+    }
+  }
+
+  /** Returns the relations of a part; of the whole archive for the empty path. Only the archive of a workbook has to have them. */
+  relationsOf(part: string): readonly Relation[] {
+    const folder = part.slice(0, part.lastIndexOf("/") + 1);
+    const path = `${folder}_rels/${part.slice(folder.length)}.rels`;
+    const relations: Relation[] = [];
+    if (!this.#has(path)) return relations;
+    this.parse(path, {
+      open(name, { Id: id = "", Type: type = "", Target: target = "" }) {
+        if (name !== "Relationship") return;
+        const resolved = new URL(target, `zip:///${folder}`).pathname.slice(1);
+        relations.push({ id, type: type.slice(type.lastIndexOf("/") + 1), path: decodeURIComponent(resolved) });
+      },
+    });
+    return relations;
+  }
+
+  #has(path: string): boolean {
+    let has = false;
+    this.#read((name) => {
+      has ||= name === path;
+      return false;
+    });
+    return has;
+  }
+
+  #unzip(path: string): Uint8Array | undefined {
+    const files = this.#read((name, size) => {
+      if (name !== path) return false;
+      this.#unzippedBytes += size;
+      if (this.#unzippedBytes > workbookLimits.unzippedBytes) throw new WorkbookError("unzipped");
+      return true;
+    });
+    return files[path];
+  }
+
+  /** Unzips the files that `isWanted`. A file cannot become larger than its size in the archive. */
+  #read(isWanted: (name: string, size: number) => boolean): Readonly<Record<string, Uint8Array>> {
+    try {
+      return unzipSync(this.#bytes, { filter: ({ name, originalSize }) => isWanted(name, originalSize) });
+    } catch (error) {
+      throw error instanceof WorkbookError ? error : new WorkbookError("broken", error);
+    }
+  }
+}
+
+function startsWith(bytes: Uint8Array, start: readonly number[]): boolean {
+  return start.every((byte, index) => bytes[index] === byte);
+}
+
+/** Whether a compound file contains an encrypted workbook: its directory then names the stream "EncryptedPackage", in UTF-16. */
+function isEncrypted(bytes: Uint8Array): boolean {
+  return new TextDecoder("latin1").decode(bytes).includes([..."EncryptedPackage"].join("\0"));
+}
+
+function toParser(handler: PartHandler): Parser {
+  const parser = new Parser();
+  parser.on("error", (error) => {
+    throw error;
+  });
+  parser.on("openTag", (name, attributes, decode) => {
+    if (!handler.open) return;
+    const decoded: Record<string, string> = {};
+    for (const [attribute, value] of Object.entries(attributes())) decoded[withoutPrefix(attribute)] = decode(value);
+    handler.open(withoutPrefix(name), decoded);
+  });
+  parser.on("closeTag", (name) => handler.close?.(withoutPrefix(name)));
+  parser.on("text", (text, decode) => handler.text?.(decode(text)));
+  parser.on("cdata", (text) => handler.text?.(text));
+  return parser;
+}
+
+function withoutPrefix(name: string): string {
+  return name.slice(name.indexOf(":") + 1);
+}
+
+/** Whether an attribute is true. */
+export function isTrue(value: string | undefined): boolean {
+  return value === "1" || value === "true";
+}

@@ -1,0 +1,58 @@
+// Excel workbooks for tests, made of their XML parts.
+
+import { strToU8, type Zippable, zipSync } from "fflate";
+
+const relationships = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+const main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+
+interface WorkbookParts {
+  /** The name and the rows of each sheet, as XML. */
+  readonly sheets: Readonly<Record<string, string>>;
+  readonly sharedStrings?: string;
+  readonly styles?: string;
+  /** Attributes of the workbook, such as `date1904="1"`. */
+  readonly properties?: string;
+  /** The attributes of the sheets by their names, such as `state="hidden"`. */
+  readonly attributes?: Readonly<Record<string, string>>;
+}
+
+/** Makes a workbook of XML. */
+export function toWorkbookOfXml({ sheets, sharedStrings, styles, properties = "", attributes = {} }: WorkbookParts) {
+  const names = Object.keys(sheets);
+  const parts: Record<string, string> = {
+    "_rels/.rels": relations([["rId1", "officeDocument", "xl/workbook.xml"]]),
+    "xl/workbook.xml": `<workbook xmlns="${main}" xmlns:r="${relationships}"><workbookPr ${properties}/><sheets>${names
+      .map((name, index) => `<sheet name="${name}" sheetId="${index + 1}" r:id="s${index}" ${attributes[name] ?? ""}/>`)
+      .join("")}</sheets></workbook>`,
+    "xl/_rels/workbook.xml.rels": relations([
+      ...names.map((_, index) => [`s${index}`, "worksheet", `worksheets/sheet${index}.xml`] as const),
+      ...(sharedStrings === undefined ? [] : [["strings", "sharedStrings", "/xl/sharedStrings.xml"] as const]),
+      ...(styles === undefined ? [] : [["styles", "styles", "styles.xml"] as const]),
+    ]),
+    ...(sharedStrings === undefined ? {} : { "xl/sharedStrings.xml": `<sst xmlns="${main}">${sharedStrings}</sst>` }),
+    ...(styles === undefined ? {} : { "xl/styles.xml": `<styleSheet xmlns="${main}">${styles}</styleSheet>` }),
+  };
+  for (const [index, rows] of Object.values(sheets).entries())
+    parts[`xl/worksheets/sheet${index}.xml`] = `<worksheet xmlns="${main}"><sheetData>${rows}</sheetData></worksheet>`;
+  return zipSync(Object.fromEntries(Object.entries(parts).map(([path, text]) => [path, strToU8(text)])) as Zippable);
+}
+
+function relations(all: readonly (readonly [id: string, type: string, target: string])[]): string {
+  const each = all.map(
+    ([id, type, target]) => `<Relationship Id="${id}" Type="${relationships}/${type}" Target="${target}"/>`,
+  );
+  return `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${each.join("")}</Relationships>`;
+}
+
+/** Makes a workbook of the texts and numbers of each sheet. */
+export function toWorkbook(sheets: Readonly<Record<string, readonly (readonly (string | number)[])[]>>): Uint8Array {
+  const toCell = (value: string | number) =>
+    typeof value === "number"
+      ? `<c><v>${value.toExponential().toUpperCase()}</v></c>`
+      : `<c t="inlineStr"><is><t>${value}</t></is></c>`;
+  const toRows = (rows: readonly (readonly (string | number)[])[]) =>
+    rows.map((cells) => `<row>${cells.map(toCell).join("")}</row>`).join("");
+  return toWorkbookOfXml({
+    sheets: Object.fromEntries(Object.entries(sheets).map(([name, rows]) => [name, toRows(rows)])),
+  });
+}
