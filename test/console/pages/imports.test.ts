@@ -24,7 +24,7 @@ const file = {
   name: "supplier.csv",
   mimeType: "text/csv",
   buffer: Buffer.from(
-    "\ufeffVendor;Town;Ctry;Note\r\nAcme;Oslo;;\r\n<script>alert(1)</script>;Bergen;NO;\r\nLeft out;Hamar;;\r\nFar away;Nowhere;Germany;late\r\n",
+    "\ufeffVendor;Town;Ctry;Remark\r\nAcme;Oslo;;\r\n<script>alert(1)</script>;Bergen;NO;\r\nLeft out;Hamar;;\r\nFar away;Nowhere;Germany;late\r\n",
   ),
 };
 
@@ -84,16 +84,16 @@ describe.each([
     await page.locator("input[type=file]").setInputFiles(file);
 
     await page.getByText("Check which column of the file becomes which field.").waitFor();
-    expect(await fieldsOf(page)).toEqual({ Vendor: "Name", Town: "Address.Town", Ctry: "Address.Country", Note: "" });
+    expect(await fieldsOf(page)).toEqual({ Vendor: "Name", Town: "Address.Town", Ctry: "Address.Country", Remark: "" });
     expect(await page.getByText("guessed").count()).toBe(2);
     await page.getByText("Acme · <script>alert(1)</script>").waitFor();
-    await page.getByText("Not imported, because it has no field: Note").waitFor();
+    await page.getByText("Not imported, because it has no field: Remark").waitFor();
     const match = page.getByLabel("Find the record to change by");
     expect(await match.inputValue()).toBe("Name");
     // A field has one column, and a check needs a field.
-    await page.getByLabel("Field for Note").selectOption("Name");
+    await page.getByLabel("Field for Remark").selectOption("Name");
     expect((await fieldsOf(page)).Vendor).toBe("");
-    for (const name of ["Town", "Ctry", "Note"]) await page.getByLabel(`Field for ${name}`).selectOption("");
+    for (const name of ["Town", "Ctry", "Remark"]) await page.getByLabel(`Field for ${name}`).selectOption("");
     await page.getByText("No column becomes Name.").waitFor();
     const checkButton = page.getByRole("button", { name: "Check" });
     expect(await checkButton.isDisabled()).toBe(true);
@@ -173,7 +173,7 @@ test("a sheet of an Excel workbook is imported, and records that it lacks are re
     ["Acme", "0042"],
     ["Cube", 1e15],
   ];
-  await chooseFile(Buffer.from(toWorkbook({ Notes: [["x"]], Brands: rows })));
+  await chooseFile(Buffer.from(toWorkbook({ Remarks: [["x"]], Brands: rows })));
   await page.getByText("brands.xlsx has 2 sheets.").waitFor();
   await page.getByLabel("Sheet").selectOption({ label: "Brands" });
   await page.getByRole("button", { name: "Use this sheet" }).click();

@@ -75,7 +75,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
     async () => {
       await view.show("shop/import");
       await page.locator("input[type=file]").setInputFiles(supplier);
-      await page.getByLabel("Name *", { exact: true }).selectOption("Vendor");
+      await page.getByLabel("Field for Vendor").selectOption("Name");
     },
     "Check",
     async () => {
