@@ -412,6 +412,9 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
   const [loader] = await Promise.all([page.waitForEvent("filechooser"), click("Load a mapping")]);
   await loader.setFiles(await mapping.path());
   await page.getByLabel("Find the record to change by").selectOption("Account number");
+  const remove = page.getByLabel("Also remove the brands that this file lacks");
+  await remove.check();
+  await remove.uncheck();
   await click("Check");
   // The match is by the number, not by the name.
   await click("1 changed");
