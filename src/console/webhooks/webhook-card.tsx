@@ -5,9 +5,9 @@ import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { useDeclared, useMay } from "../shell/site-context.ts";
-import { capitalized, toNumber } from "../text/locale.ts";
+import { toNumber } from "../text/locale.ts";
 import { withMoments } from "../text/times.ts";
-import { translate } from "../text/translate.ts";
+import { toSentence, translate } from "../text/translate.ts";
 import { When } from "../text/when.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { isRetried } from "./webhooks.ts";
@@ -120,15 +120,15 @@ function State({ webhook, onTask }: StateProps) {
       {translate(isTrying ? "webhooks.trying" : `webhooks.${task}`)}
     </Button>
   );
-  const since = status === "failing" ? `${translate("webhooks.failing")} ${withMoments(detail)}` : capitalized(detail);
+  const since = status === "failing" ? `${translate("webhooks.failing")} ${withMoments(detail)}` : toSentence(detail);
   return (
     <Alert
       severity={status === "failing" ? "error" : "warning"}
       action={button}
       sx={{ mt: 1, overflowWrap: "anywhere" }}
     >
-      {reason && <Box sx={{ fontWeight: 600 }}>{capitalized(reason)}</Box>}
-      {since !== capitalized(reason ?? "") && since}
+      {reason && <Box sx={{ fontWeight: 600 }}>{toSentence(reason)}</Box>}
+      {since !== toSentence(reason ?? "") && since}
       {status === "failing" && nextAt && !isTrying && (
         <>
           {" · "}
