@@ -37,12 +37,18 @@ export function SetFieldDialog({ resource, target, count, onDone, onClose }: Set
   const ownFault = info && faultOf(info, value);
   const body: SetFieldBody = { ...target, field, value };
   const isAsked = info !== undefined && ownFault === undefined;
-  const { result, error } = useDryRun(resource.path, body, isAsked);
+  const { result, error, askAgain } = useDryRun(resource.path, body, isAsked);
   const fault = value === "" && !info?.required ? undefined : (ownFault ?? result?.faults[0]?.detail);
   const changed = result && result.faults.length === 0 ? result.changed : 0;
   const name = count === 1 ? resource.singular : resource.plural;
   async function confirm() {
-    await writes.setField({ ...body, expected: changed });
+    try {
+      await writes.setField({ ...body, expected: changed });
+    } catch (failure) {
+      // Others may have changed what the search finds.
+      void askAgain();
+      throw failure;
+    }
     onDone();
   }
   return (
@@ -81,7 +87,7 @@ export function SetFieldDialog({ resource, target, count, onDone, onClose }: Set
         slotProps={{ htmlInput: { dir: "auto", autoComplete: "off" } }}
       />
       {error && isAsked && <Alert severity="error">{(error as HttpError).message}</Alert>}
-      <Effect result={result} isAsked={isAsked && !error} resource={resource} />
+      {!(error && isAsked) && <Effect result={result} isAsked={isAsked} resource={resource} />}
     </ActionDialog>
   );
 }
@@ -92,14 +98,14 @@ function useDryRun(resource: string, body: SetFieldBody, isAsked: boolean) {
   const text = JSON.stringify(body);
   const asked = useLate(text, delayMs);
   const isLate = asked !== text;
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["set-field", resource, asked],
     queryFn: ({ signal }) => writes.trySetField(JSON.parse(asked) as SetFieldBody, signal),
     enabled: isAsked && !isLate,
     gcTime: 0,
     retry: false,
   });
-  return { result: isAsked && !isLate ? data : undefined, error };
+  return { result: isAsked && !isLate ? data : undefined, error, askAgain: refetch };
 }
 
 interface EffectProps {
