@@ -55,10 +55,12 @@ async function showRequests(call: ActionContext): Promise<RequestsResponse> {
   const answers = await call.askActivity({ kind: "requests", site: site.ID, ...filter });
   const known = answers.filter((answer): answer is RequestsAnswer => answer?.kind === "requests");
   if (known.length === 0) throw noAnswerError();
-  const keys = await listKeys(call.engine, site);
+  const { requests } = joinRequests(known);
+  // Most reads of a page that is open find nothing new, and need no labels.
+  const keys = requests.some(({ key }) => key) ? await listKeys(call.engine, site) : [];
   const labels = new Map(keys.map(({ Prefix, Label }) => [Prefix, Label]));
   return {
-    requests: joinRequests(known).requests.map((request) => toInfo(request, labels)),
+    requests: requests.map((request) => toInfo(request, labels)),
     isComplete: known.length === answers.length,
   };
 }
