@@ -37,18 +37,13 @@ export function SetFieldDialog({ resource, target, count, onDone, onClose }: Set
   const ownFault = info && faultOf(info, value);
   const body: SetFieldBody = { ...target, field, value };
   const isAsked = info !== undefined && ownFault === undefined;
-  const { result, error, askAgain } = useDryRun(resource.path, body, isAsked);
+  const { result, error, askAgainAfter } = useDryRun(resource.path, body, isAsked);
   const fault = value === "" && !info?.required ? undefined : (ownFault ?? result?.faults[0]?.detail);
   const changed = result && result.faults.length === 0 ? result.changed : 0;
   const name = count === 1 ? resource.singular : resource.plural;
   async function confirm() {
-    try {
-      await writes.setField({ ...body, expected: changed });
-    } catch (failure) {
-      // Others may have changed what the search finds.
-      void askAgain();
-      throw failure;
-    }
+    // Others may have changed what the search finds.
+    await writes.setField({ ...body, expected: changed }).catch(askAgainAfter);
     onDone();
   }
   return (
@@ -105,7 +100,11 @@ function useDryRun(resource: string, body: SetFieldBody, isAsked: boolean) {
     gcTime: 0,
     retry: false,
   });
-  return { result: isAsked && !isLate ? data : undefined, error, askAgain: refetch };
+  function askAgainAfter(failure: unknown): never {
+    void refetch();
+    throw failure;
+  }
+  return { result: isAsked && !isLate ? data : undefined, error, askAgainAfter };
 }
 
 interface EffectProps {

@@ -90,10 +90,16 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
           to={`/${siteName}/${path}/create${list.address}`}
           variant="contained"
           data-shortcut="new"
-          startIcon={<AddIcon />}
-          sx={{ whiteSpace: "nowrap", flexShrink: 0 }}
+          startIcon={isNarrow ? undefined : <AddIcon />}
+          aria-label={translate("record.new", { name: singular })}
+          sx={{
+            whiteSpace: "nowrap",
+            flexShrink: 0,
+            minWidth: isNarrow ? 44 : undefined,
+            px: isNarrow ? 1 : undefined,
+          }}
         >
-          {translate("record.new", { name: singular })}
+          {isNarrow ? <AddIcon /> : translate("record.new", { name: singular })}
         </Button>
       )}
     </>
