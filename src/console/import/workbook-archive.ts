@@ -2,6 +2,8 @@
 //
 // A workbook can be small and unzip to gigabytes, so everything is bounded before memory is reserved: the size of each part is known from the archive.
 
+/// <reference path="./saxen.d.ts" />
+
 import { unzipSync } from "fflate";
 import { Parser } from "saxen";
 
@@ -74,7 +76,8 @@ export class Archive {
   parse(path: string, handler: PartHandler, onProgress: (share: number) => void = () => {}): void {
     const bytes = this.#unzip(path);
     if (!bytes) throw new WorkbookError("broken");
-    const parser = toParser(handler);
+    const depth = { now: 0 };
+    const parser = toParser(handler, depth);
     const decoder = new TextDecoder("utf-8", { fatal: true });
     try {
       for (let at = 0; at < bytes.length; at += chunkBytes) {
@@ -82,6 +85,8 @@ export class Archive {
         onProgress(Math.min(1, (at + chunkBytes) / bytes.length));
       }
       parser.write(decoder.decode()).end();
+      // The parser accepts a document that was cut.
+      if (depth.now !== 0) throw new WorkbookError("broken");
     } catch (error) {
       throw error instanceof WorkbookError ? error : new WorkbookError("broken", error);
     }
@@ -141,18 +146,23 @@ function isEncrypted(bytes: Uint8Array): boolean {
   return new TextDecoder("latin1").decode(bytes).includes([..."EncryptedPackage"].join("\0"));
 }
 
-function toParser(handler: PartHandler): Parser {
+/** @param depth the number of open elements, which the parser counts */
+function toParser(handler: PartHandler, depth: { now: number }): Parser {
   const parser = new Parser();
   parser.on("error", (error) => {
     throw error;
   });
   parser.on("openTag", (name, attributes, decode) => {
+    depth.now++;
     if (!handler.open) return;
     const decoded: Record<string, string> = {};
     for (const [attribute, value] of Object.entries(attributes())) decoded[withoutPrefix(attribute)] = decode(value);
     handler.open(withoutPrefix(name), decoded);
   });
-  parser.on("closeTag", (name) => handler.close?.(withoutPrefix(name)));
+  parser.on("closeTag", (name) => {
+    depth.now--;
+    handler.close?.(withoutPrefix(name));
+  });
   parser.on("text", (text, decode) => handler.text?.(decode(text)));
   parser.on("cdata", (text) => handler.text?.(text));
   return parser;

@@ -287,7 +287,9 @@ function toDecimal(number: number): string {
   const shown = Number.isSafeInteger(number) ? number : Number(number.toPrecision(15));
   const text = String(shown);
   if (!text.includes("e")) return text;
-  return Math.abs(shown) < 1 ? shown.toFixed(30).replace(/\.?0+$/, "") : BigInt(shown).toString();
+  if (Math.abs(shown) >= 1) return BigInt(shown).toString();
+  const [, sign = "", digits = "", zeros = ""] = /^(-?)([\d.]+)e-(\d+)$/.exec(text) ?? [];
+  return `${sign}0.${"0".repeat(Number(zeros) - 1)}${digits.replace(".", "")}`;
 }
 
 // CSV.

@@ -5,10 +5,12 @@ import type { FilePreviewResponse } from "../../../../src/admin/api/record-types
 import type { FieldInfo, ResourceInfo } from "../../../../src/admin/api/types.ts";
 import {
   columnOf,
+  fieldsOfColumn,
+  guessedColumns,
   readMappingFile,
   suggestedMapping,
   suggestedMatch,
-  withColumn,
+  withField,
 } from "../../../../src/console/import/mappings.ts";
 
 /** Returns a resource with these required fields, and the field `Town`, which is not required. */
@@ -45,16 +47,30 @@ describe("the suggested mapping", () => {
   });
 });
 
-describe("the choice of a column", () => {
-  const mapping = { fields: { Name: "name", Town: "town" }, skip: { column: "old" } };
+test("the guessed columns are those whose names are not the names of fields", () => {
+  const columns = [
+    { name: "Vendor", field: "Name", isGuessed: true, samples: [] },
+    { name: "Town", field: "Address.Town", isGuessed: false, samples: [] },
+  ];
+  expect([...guessedColumns({ format: "csv", columns })]).toEqual(["Vendor"]);
+});
 
-  test("changes only its field", () => {
-    expect(withColumn(mapping, "Name", "Vendor")).toEqual({ ...mapping, fields: { Name: "Vendor", Town: "town" } });
-    expect(withColumn(mapping, "Code", "code")).toEqual({ ...mapping, fields: { ...mapping.fields, Code: "code" } });
+describe("the choice of a field", () => {
+  const mapping = { fields: { Name: "name", Town: { column: "town", lookup: {} } }, skip: { old: ["1"] } };
+
+  test("changes only its column", () => {
+    expect(withField(mapping, "code", "Code")).toEqual({ ...mapping, fields: { ...mapping.fields, Code: "code" } });
+    expect(withField(mapping, "town", "County")).toEqual({ ...mapping, fields: { Name: "name", County: "town" } });
   });
 
-  test("removes the field if it is the empty text", () => {
-    expect(withColumn(mapping, "Name", "")).toEqual({ ...mapping, fields: { Town: "town" } });
+  test("takes the field from the column that had it", () => {
+    const changed = withField(mapping, "town", "Name");
+    expect(changed).toEqual({ ...mapping, fields: { Name: "town" } });
+    expect([fieldsOfColumn(changed, "name"), fieldsOfColumn(changed, "town")]).toEqual([[], ["Name"]]);
+  });
+
+  test("removes the column if it is the empty text", () => {
+    expect(withField(mapping, "name", "")).toEqual({ ...mapping, fields: { Town: mapping.fields.Town } });
   });
 });
 
