@@ -408,8 +408,8 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
     "Account number",
     "Address: town",
   ]);
-  const [mapping] = await Promise.all([page.waitForEvent("download"), click("Save the mapping")]);
-  const [loader] = await Promise.all([page.waitForEvent("filechooser"), click("Load a mapping")]);
+  const [mapping] = await Promise.all([page.waitForEvent("download"), click("Save these choices")]);
+  const [loader] = await Promise.all([page.waitForEvent("filechooser"), click("Load saved choices")]);
   await loader.setFiles(await mapping.path());
   await page.getByLabel("Find the record to change by").selectOption("Account number");
   const remove = page.getByLabel("Also remove the brands that this file lacks");

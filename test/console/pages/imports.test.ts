@@ -136,11 +136,11 @@ describe.each([
 
     await page.getByRole("button", { name: "Another file" }).click();
     await dropTextAndFile(page);
-    await page.getByText("The mapping of your last import is used.").waitFor();
+    await page.getByText("The choices of your last import are used.").waitFor();
     expect((await fieldsOf(page)).Vendor).toBe("Name");
     const [loader] = await Promise.all([
       page.waitForEvent("filechooser"),
-      page.getByRole("button", { name: "Load a mapping" }).click(),
+      page.getByRole("button", { name: "Load saved choices" }).click(),
     ]);
     const mapping = Buffer.from(JSON.stringify({ fields: { Name: "Vendor", "Address.Town": "Twon" } }));
     await loader.setFiles({ name: "mapping.json", mimeType: "application/json", buffer: mapping });
