@@ -109,6 +109,7 @@ const others = [
     "readWebhookStates",
     "readWebhookSecrets",
     "readWebhookAttempts",
+    "readWebhookExchange",
     "readDatabaseId",
   ],
   ...[

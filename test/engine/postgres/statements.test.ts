@@ -195,6 +195,7 @@ async function useWebhooks(engine: Engine, site: number): Promise<void> {
   await engine.readWebhookStates([state]);
   await engine.readWebhookSecrets(state);
   await engine.readWebhookAttempts(state);
+  await engine.readWebhookExchange(state, 1);
   await engine.readDatabaseId();
   await engine.deleteWebhook(state);
 }
