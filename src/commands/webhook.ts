@@ -96,7 +96,8 @@ function retryCommand(): Command {
     async (id: number, options: CommonOptions) => {
       const webhook = await withEngine(options, (engine) => retryWebhook(engine, id, Date.now()));
       printResult(options, toWebhookJson(webhook), []);
-      printMessage(`a server delivers webhook ${id} within a few seconds: see \`webhook deliveries ${id}\``);
+      const isDue = `a server delivers webhook ${id} within a few seconds: see \`webhook deliveries ${id}\``;
+      printMessage(webhook.status === "failing" ? isDue : `webhook ${id} has not failed: it need not wait`);
     },
   );
 }

@@ -43,6 +43,8 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["webhook list", "", /^ID +SITE +URL .*\n1 +shop +http:\S+ +\S+ +\S+ \S+ +3 +active\n$/],
   ["webhook test", "1", /responded with 200 in \d+ ms\n$/],
   ["webhook deliveries", "1 --json", /"status": 200/],
+  ["webhook retry", "1", /^webhook 1 has not failed: it need not wait\n$/],
+  ["webhook change", "1 URL?a", /^webhook 1 delivers to http:\S+\?a\n$/],
   ["webhook rotate", "1", /^whsec_\S+\nwebhook 1 has a new secret/],
   ["webhook pause", "1", /^paused webhook 1\n$/],
   ["webhook resume", "1", /^resumed webhook 1\n$/],

@@ -88,18 +88,18 @@ export async function changeWebhookUrl(
 }
 
 /**
- * Makes the next attempt of a failing webhook due now, and not only after its back-off. A server makes it within a few seconds.
- * @throws ProblemError `not-found`; `conflict` if the webhook is paused or incomplete, has not failed, or is being delivered; `too-many-requests` if the last
- * attempt was a moment ago
+ * Makes the next attempt of a failing webhook due now, and not only after its back-off. A server makes it within a few seconds. Changes nothing if the
+ * webhook need not wait.
+ * @throws ProblemError `not-found`; `conflict` if the webhook is paused or incomplete, or is being delivered; `too-many-requests` if the last attempt was a
+ * moment ago
  */
 export async function retryWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
   const webhook = requireComplete(await getWebhook(engine, id));
   const { status, detail, state } = webhook;
   if (status === "paused") throw new ProblemError("conflict", `webhook ${id} is paused: ${detail}; resume it`);
-  if (status !== "failing") throw new ProblemError("conflict", `webhook ${id} has not failed: it delivers by itself`);
+  if (!isBackingOff(state, now)) return webhook;
   if (state.holder !== null && state.leaseUntil > now)
     throw new ProblemError("conflict", `webhook ${id} is being delivered now`);
-  if (!isBackingOff(state, now)) return webhook;
   const [last] = await engine.readWebhookAttempts(webhookRefOf(webhook), 1);
   const remainingMs = last ? last.at + retryPauseMs - now : 0;
   if (remainingMs > 0 && remainingMs <= retryPauseMs) {
