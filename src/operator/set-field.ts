@@ -9,8 +9,9 @@ import { type Intent, operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
-import { parseRecordChanges, type StorefrontRecord, type Values, valueAt } from "../model/record.ts";
+import { parseRecordChanges, type Values, valueAt } from "../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
+import { toTextSource } from "../store/memory/order.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import { epochChangedError } from "./journal/journal-entries.ts";
 import { selectRecords } from "./read-records.ts";
@@ -45,6 +46,8 @@ export const maxSetRecords = 50_000;
 /** Maximum changes that are one transaction, and changes per transaction of a larger setting. */
 const maxInOneTransaction = 5000;
 const changesPerTransaction = 500;
+/** Number of chosen records of a block from which the texts of the whole block are cached. */
+const minCachedTexts = 16;
 /** Maximum names in a plan. */
 const maxNames = 5;
 
@@ -62,20 +65,26 @@ export async function planField(
 ): Promise<FieldPlan> {
   const query = { search: ids ? "" : search, sort: { textField: undefined, descending: false } };
   const { version, ids: found } = await selectRecords(siteViews, site, resource, query, isWanted);
-  const wanted = ids ? new Set(ids) : found;
+  const wanted = new Set(ids ?? found);
+  const source = toTextSource(field);
   if (!ids && found.length > maxSetRecords) throw tooManyError(resource, found.length);
   const [changed, names]: [number[], string[]] = [[], []];
-  let [unchanged, missing] = [0, 0];
-  for await (const id of yieldBetween(wanted)) {
-    const stored = version.find(id);
-    const record: StorefrontRecord | undefined = stored && JSON.parse(stored.json);
-    if (!record) missing++;
-    else if (valueAt(record, field) === value) unchanged++;
-    else {
-      changed.push(id);
-      if (names.length < maxNames) names.push(valueAt(record, nameFieldOf(resource)));
+  let unchanged = 0;
+  for await (const block of yieldBetween(version.blocks)) {
+    const indexes = [...block.ids.keys()].filter((index) => wanted.has(block.ids[index] as number));
+    // The texts of a whole block are cached, because a plan is often made again with another value.
+    const texts = indexes.length >= minCachedTexts ? block.columns([source])[0] : undefined;
+    for (const index of indexes) {
+      const text = texts ? texts[index] : block.texts(index, [source])[0];
+      if (text === value) {
+        unchanged++;
+        continue;
+      }
+      changed.push(block.ids[index] as number);
+      if (names.length < maxNames) names.push(valueAt(JSON.parse(block.json(index)), nameFieldOf(resource)));
     }
   }
+  const missing = wanted.size - changed.length - unchanged;
   return { ids: changed, unchanged, missing, names, faults: findFaults(resource, field, value) };
 }
 

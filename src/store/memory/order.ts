@@ -13,7 +13,7 @@ export const anyField = "any";
  * Returns the text source for a field, for all fields (`anyField`), or for the ID if `textField` is undefined.
  * @param folded whether texts that differ only in upper and lower case become equal
  */
-function toTextSource(textField: TextFieldPath | typeof anyField | undefined, folded = false): TextSource {
+export function toTextSource(textField: TextFieldPath | typeof anyField | undefined, folded = false): TextSource {
   const of = (record: StorefrontRecord) => {
     if (textField === anyField) return allTexts(record);
     return textField ? valueAt(record, textField) : String(record.ID);
