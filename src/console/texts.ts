@@ -515,11 +515,10 @@ export const texts = {
     missing_count: "The file lacks %{count} of %{total} %{plural}.",
     missing_remove: "Remove them with the import",
     missing_obstacle: "No %{plural} can be removed: %{obstacle}.",
-    run_removing:
-      "Import %{count} row, remove %{removals} %{plural} |||| Import %{count} rows, remove %{removals} %{plural}",
+    run_removing: "Import %{count} row, remove %{removals} |||| Import %{count} rows, remove %{removals}",
     removal_title: "Remove %{removals} of %{total} %{plural}?",
     removal_explain:
-      "These %{plural} are not in the file. They are removed with the import, and its undo restores them. %{plural} that somebody changes meanwhile are kept.",
+      "These %{plural} are not in the file. They are removed with the import, and its undo restores them. Those that somebody changes meanwhile are kept.",
     removal_type: "Type %{removals} to confirm",
     removal_action: "Import and remove",
     removal_kept:

@@ -171,7 +171,6 @@ function RunBar({ info, chosen, removals, excluded, onBack, onStarted }: RunBarP
     smart_count: chosen,
     count: toNumber(chosen),
     removals: toNumber(removals),
-    plural,
   });
   return (
     <>

@@ -163,7 +163,7 @@ const selectStyle = {
   borderRadius: 1,
   height: 32,
   px: 1,
-  width: { xs: 150, sm: 220 },
+  width: { xs: 190, sm: 220 },
   maxWidth: "100%",
 } as const;
 

@@ -185,7 +185,7 @@ test("a sheet of an Excel workbook is imported, and records that it lacks are re
   await page.getByRole("button", { name: "1 missing" }).click();
   await page.getByText("The file lacks 1 of 3 brands.").waitFor();
   await page.locator("del", { hasText: "Best" }).waitFor();
-  await page.getByRole("button", { name: "Import 2 rows, remove 1 brands" }).click();
+  await page.getByRole("button", { name: "Import 2 rows, remove 1" }).click();
   const dialog = page.getByRole("dialog", { name: "Remove 1 of 3 brands?" });
   const confirm = dialog.getByRole("button", { name: "Import and remove" });
   expect(await confirm.isDisabled()).toBe(true);
