@@ -36,9 +36,11 @@ export async function noticesOf(adminUrl: string): Promise<string> {
   return response.text();
 }
 
-/** Whether the server sends another script, or other licences, than this source makes. */
+/** Whether the server sends other scripts, or other licences, than this source makes. */
 export async function differsFromSource(adminUrl = ""): Promise<boolean> {
-  const { script, notices } = await buildConsole();
+  const { script, workbookScript, notices } = await buildConsole();
   const { bytes } = await scriptOf(adminUrl, "identity");
+  const workbook = await fetch(new URL("/console-xlsx.js", adminUrl)).then((response) => response.text());
+  if (workbook !== workbookScript) return true;
   return Buffer.compare(bytes, Buffer.from(script)) !== 0 || (await noticesOf(adminUrl)) !== notices;
 }
