@@ -153,12 +153,17 @@ function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLEleme
 function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement): void {
   const { key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const step = arrows[key] ?? sideArrows[key];
+  const isOnCell = event.target === cell;
+  // From a tick box or a link, Tab leads to the next one as on every page.
+  const step =
+    arrows[key] ?? sideArrows[key] ?? (isOnCell && key === "Tab" ? stepOf(key, event.shiftKey, false) : undefined);
+  const next = step && neighbour(cell, step);
   const isText = key.length === 1 || key === "Delete" || key === "Backspace";
   if (step) {
-    event.preventDefault();
-    neighbour(cell, step)?.focus();
-  } else if (event.target === cell && isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
+    // After the last cell, Tab leaves the table.
+    if (key !== "Tab" || next) event.preventDefault();
+    next?.focus();
+  } else if (isOnCell && isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
     event.preventDefault();
     // Otherwise a letter could be a shortcut of the page.
     event.stopPropagation();
