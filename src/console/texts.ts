@@ -266,6 +266,8 @@ export const texts = {
     search: "Search this list",
     find: "Find in all shops",
     new: "New record, key, shop or person",
+    edit: "Edit the cell with the focus; arrows go to other cells",
+    take_back: "Take the last edit of a cell back",
     help: "Show this list",
     followed_by: "then",
   },

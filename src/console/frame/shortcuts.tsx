@@ -121,6 +121,8 @@ function ShortcutList({ destinations }: { readonly destinations: readonly Destin
     [["/"], translate("shortcuts.search")],
     [["Ctrl+K"], translate("shortcuts.find")],
     [["n"], translate("shortcuts.new")],
+    [["Enter"], translate("shortcuts.edit")],
+    [["Ctrl+Z"], translate("shortcuts.take_back")],
     ...destinations.map(({ key, label }): [string[], string] => [
       ["g", key],
       translate("shortcuts.go", { name: label }),

@@ -121,8 +121,8 @@ describe.each([
     await view.button("Delete").click();
     await page.getByRole("dialog").last().getByText(name).first().waitFor();
     await page.getByRole("dialog").last().getByRole("button", { name: "Delete" }).click();
-    await view.field(/^Name/).waitFor({ state: "hidden" });
-    await page.getByRole("alert").getByText("deleted").waitFor();
+    await page.locator(".MuiDrawer-root").waitFor({ state: "hidden" });
+    await page.getByRole("alert").getByText("deleted").first().waitFor();
     expect((await ben.call("GET", `/sites/shop/records/brands/${id}`)).status).toBe(404);
     expect(alerts).toBe(0);
   });
