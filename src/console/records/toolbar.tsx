@@ -187,6 +187,7 @@ function MenuButton({ text, icon, children }: MenuButtonProps) {
   return (
     <>
       <Button
+        color="inherit"
         size="small"
         startIcon={icon}
         aria-haspopup="menu"

@@ -193,6 +193,8 @@ const fields: ThemeOptions["components"] = {
           "& legend": { display: "none" },
         },
         [onTouch]: { minHeight: 40 },
+        "&.MuiInputBase-adornedStart:not(.MuiAutocomplete-inputRoot)": { paddingLeft: 10 },
+        "&.MuiInputBase-adornedStart > .MuiInputBase-input": { paddingLeft: 0 },
       }),
       input: { padding: "6px 10px" },
     },
@@ -230,10 +232,9 @@ const surfaces: ThemeOptions["components"] = {
   MuiDrawer: {
     styleOverrides: {
       paper: ({ theme }) => ({
-        backgroundColor: raised(theme),
         backgroundImage: "none",
         border: 0,
-        boxShadow: shadow,
+        boxShadow: `0 0 0 1px ${theme.palette.divider}, ${shadow}`,
       }),
     },
   },
@@ -295,6 +296,9 @@ const contents: ThemeOptions["components"] = {
   MuiSkeleton: { defaultProps: { animation: "wave" } },
 };
 
+/** Matches the elements around dialogs, which have the focus when a dialog opens. */
+const containers = "[role=dialog] *[tabindex='-1'], :is(.MuiPaper-root, .MuiDialog-container)[tabindex='-1']";
+
 /** Rules for all elements: focus, keys, reduced motion and print. */
 const baseline: ThemeOptions["components"] = {
   MuiCssBaseline: {
@@ -310,7 +314,7 @@ const baseline: ThemeOptions["components"] = {
         color: palette.text.secondary,
       },
       // An outline for the element with the focus. Fields show the focus by their border.
-      ":focus-visible:not(input:not([type=checkbox]), textarea, [role=combobox], [role=dialog] *[tabindex='-1'])": {
+      [`:focus-visible:not(input:not([type=checkbox]), textarea, [role=combobox], ${containers})`]: {
         outline: `2px solid ${palette.primary.main}`,
         outlineOffset: "1px",
       },
