@@ -23,8 +23,8 @@ import { hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
 
-/** Maximum direct steps of a tick after which a response that the handler has returned later still is one. Long responses take 50 µs each. */
-const maxLaterResponses = 64;
+/** Maximum direct steps of a tick after which a response that the handler has returned later still is one. Long responses take 40 µs each. */
+const maxLaterResponses = 256;
 
 /** The methods of a connection that its request loop calls. */
 interface RequestLoopOwner {
