@@ -86,6 +86,7 @@ function useSave(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStag
   const [open, setOpen] = useState<"show" | "discard">();
   const [fault, setFault] = useState("");
   const [isSaving, setSaving] = useState(false);
+  const isSent = useRef(false);
   const writes = useRecordWrites(resource.path);
   /** Shows the reason in the dialog. The cells have their own reasons. */
   function showFault(text: string): void {
@@ -93,9 +94,11 @@ function useSave(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStag
     setOpen("show");
   }
   async function save() {
-    if (isSaving) return;
+    // The second click of a double click comes before the button is drawn again.
+    if (isSent.current) return;
     if (hasFaults(staged)) return showFault(translate("record.pending_faulty"));
     setSaving(true);
+    isSent.current = true;
     try {
       await writes.saveStaged(staged);
       setStaged(nothingStaged);
@@ -107,6 +110,7 @@ function useSave(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStag
       showFault(textOf(body) ?? message);
     }
     setSaving(false);
+    isSent.current = false;
   }
   return { save, open, setOpen, fault, setFault, isSaving };
 }
