@@ -1,8 +1,7 @@
 // The requests that change records, and how their results can be undone.
 
 import type { HistoryEntryInfo, UndoBody, UndoResponse, WriteResponse } from "../../admin/api/record-types.ts";
-import { callApi } from "./call-api.ts";
-import { sitePath } from "./site-path.ts";
+import { callApi, sitePath } from "./call-api.ts";
 
 /** The result of a write, from which it can be undone. */
 export interface UndoableWrite extends WriteResponse {

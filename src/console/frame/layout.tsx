@@ -10,8 +10,7 @@ import { Notices } from "../shell/notices.tsx";
 import { keepAnnounced, TitleAnnouncer } from "../shell/page-title.tsx";
 import { useWithoutPlaceholder } from "../shell/plain-page.tsx";
 import { useLocation } from "../shell/router.tsx";
-import { findLive } from "../shell/sandboxes.ts";
-import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import {
   barHeight,
   chooseFrame,

@@ -11,9 +11,8 @@ import type {
   UndoResponse,
   WriteResponse,
 } from "../../admin/api/record-types.ts";
-import { callApi, HttpError } from "../api/call-api.ts";
+import { callApi, HttpError, sitePath } from "../api/call-api.ts";
 import { undoChanges } from "../api/records.ts";
-import { sitePath } from "../api/site-path.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";

@@ -12,8 +12,7 @@ import type {
   NewImportBody,
   RunBody,
 } from "../../admin/api/record-types.ts";
-import { callApi, sendBytes } from "../api/call-api.ts";
-import { sitePath } from "../api/site-path.ts";
+import { callApi, sendBytes, sitePath } from "../api/call-api.ts";
 import { translate } from "../text/translate.ts";
 import type { WorkbookRequest, WorkbookResponse } from "./workbook.ts";
 

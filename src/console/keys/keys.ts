@@ -9,8 +9,7 @@ import type {
   NewKeyResponse,
   RotationBody,
 } from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
-import { sitePath } from "../api/site-path.ts";
+import { callApi, sitePath } from "../api/call-api.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 

@@ -2,8 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import type { OverviewResponse, TrafficResponse } from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
-import { sitePath } from "../api/site-path.ts";
+import { callApi, sitePath } from "../api/call-api.ts";
 import { useSession, useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of the overview. */

@@ -15,9 +15,8 @@ import type {
   WriteResponse,
   WrittenRecordResponse,
 } from "../../admin/api/record-types.ts";
-import { callApi } from "../api/call-api.ts";
+import { callApi, sitePath } from "../api/call-api.ts";
 import type { UndoableWrite } from "../api/records.ts";
-import { sitePath } from "../api/site-path.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { type ListQuery, searchRecords, sortRecords } from "./local-list.ts";

@@ -15,8 +15,7 @@ import {
 import type { ReactNode } from "react";
 import type { LoggedRequestInfo } from "../../admin/api/types.ts";
 import { CopyableText } from "../shell/new-secret.tsx";
-import { findLive } from "../shell/sandboxes.ts";
-import { useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible } from "../text/show-invisible.ts";

@@ -2,8 +2,7 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { LoggedRequestInfo, RequestsResponse, SiteInfo } from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
-import { sitePath } from "../api/site-path.ts";
+import { callApi, sitePath } from "../api/call-api.ts";
 import { useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads. A page in a hidden tab does not read. */

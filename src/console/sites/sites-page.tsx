@@ -9,8 +9,7 @@ import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { EmptyList } from "../shell/empty-list.tsx";
 import { Page } from "../shell/page.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
-import { findLive, findSandboxOf } from "../shell/sandboxes.ts";
-import { useDeclared, useMay, useSession } from "../shell/site-context.ts";
+import { findLive, findSandboxOf, useDeclared, useMay, useSession } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
 import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
 

@@ -9,8 +9,7 @@ import type {
   SiteInfo,
   SiteSummaryResponse,
 } from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
-import { sitePath } from "../api/site-path.ts";
+import { callApi, sitePath } from "../api/call-api.ts";
 import { useReload } from "../shell/site-context.ts";
 
 export function addSite(site: NewSiteBody): Promise<NewSiteResponse> {

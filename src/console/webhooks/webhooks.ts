@@ -14,8 +14,7 @@ import type {
   WebhookBody,
   WebhooksResponse,
 } from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
-import { sitePath } from "../api/site-path.ts";
+import { callApi, sitePath } from "../api/call-api.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
