@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { openBrowser } from "../test/support/console/browser.ts";
 import { type ConsolePage, desktop, openConsole, phone } from "../test/support/console/page.ts";
 import { fileWithFaults, startScene } from "../test/support/console/scene.ts";
-import { madeUpTraffic } from "../test/support/console/traffic.ts";
+import { madeUpKeyTraffic, madeUpTraffic } from "../test/support/console/traffic.ts";
 
 const folder = fileURLToPath(new URL("../docs/console", import.meta.url));
 mkdirSync(folder, { recursive: true });
@@ -20,9 +20,10 @@ try {
         await view.page.screenshot({ path: file, type: "jpeg", quality: 60, scale: "css" });
         bytes += statSync(file).size;
       };
-      await view.page.route("**/operator/traffic", (route) =>
+      await view.page.route("**/operator/traffic?*", (route) =>
         route.fulfill({ json: { points: madeUpTraffic(Date.now()) } }),
       );
+      await view.page.route("**/key-traffic", (route) => route.fulfill({ json: madeUpKeyTraffic(Date.now()) }));
       await view.page.reload();
       for (const [name, path] of Object.entries(server.pages)) {
         await open(view, path);

@@ -1,51 +1,66 @@
-// Finds the matters that need attention, from the overview of the site and the traffic of the server. site-state.tsx shows them.
+// Finds the matters that need attention, from the overview of the site and the requests of programs. site-state.tsx shows them.
 
-import type { OverviewResponse } from "../../admin/api/types.ts";
-import { useSiteName } from "../shell/site-context.ts";
+import type { KeyTrafficResponse, OverviewResponse, TrafficPointInfo } from "../../admin/api/types.ts";
+import { useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { toDay, toMoment, withMoments } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
-import { useTraffic } from "./overview.ts";
+
+/** How bad a matter is: something fails; something will fail, or was neglected; something is unfinished. */
+export const levels = ["error", "warning", "info"] as const;
 
 /** A matter that the operator should know, or do something about. */
-interface Concern {
+export interface Concern {
   readonly name: string;
   readonly text: string;
-  /** Whether it is a warning: something is wrong, or soon will be. */
-  readonly isWarning: boolean;
-  /** The page where the operator can do something about it. */
+  readonly level: (typeof levels)[number];
+  /** What the operator can do about it: the name of the button. */
+  readonly action: string;
+  /** The page where the operator does it; undefined for the dialog about backups. */
   readonly to?: string;
-  readonly action?: string;
 }
 
 /** Milliseconds after which a backup counts as old: two days. */
 const maxBackupAgeMs = 2 * 24 * 60 * 60_000;
 
-/** Returns the matters to show for a site, warnings first. */
-export function useConcerns(overview: OverviewResponse): readonly Concern[] {
-  const failed = useFailedRequests();
-  const webhooks = useWebhookConcerns(overview);
-  const keys = useKeyConcerns(overview);
-  const backup = findBackupConcerns(overview);
-  const all = [...failed, ...webhooks, ...keys, ...backup];
-  return all.sort((one, other) => Number(other.isWarning) - Number(one.isWarning));
+/** What the concerns derive from. The last two are undefined if they could not be read, or may not be. */
+export interface Known {
+  readonly overview: OverviewResponse;
+  readonly keyTraffic: KeyTrafficResponse | undefined;
+  readonly traffic: readonly TrafficPointInfo[] | undefined;
 }
 
-function useFailedRequests(): Concern[] {
-  const failed = useTraffic().data?.reduce((sum, { errors }) => sum + errors, 0) ?? 0;
+/** Returns the matters to show for a site, the worst first. Operators who may not see the settings get no link to them. */
+export function useConcerns(known: Known): readonly Concern[] {
+  const siteName = useSiteName();
+  const maySeeSettings = useMay("read-settings");
+  const all = [
+    ...findFailedRequests(known, siteName),
+    ...findWebhookConcerns(known.overview, siteName),
+    ...findBackupConcerns(known.overview),
+    ...findKeyConcerns(known.overview, siteName),
+    ...findRejectedKeys(known, siteName),
+  ].filter(({ to }) => maySeeSettings || !/\/(keys|webhooks)$/.test(to ?? ""));
+  return all.sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level));
+}
+
+function findFailedRequests({ traffic = [] }: Known, siteName: string): Concern[] {
+  const failed = traffic.reduce((sum, { errors }) => sum + errors, 0);
   if (failed === 0) return [];
   const text = translate("overview.failed", { smart_count: failed, count: toNumber(failed) });
-  return [{ name: "failed", text, isWarning: true }];
+  const link = { to: `/${siteName}/requests`, action: translate("overview.to_requests") };
+  return [{ name: "failed", text, level: "error", ...link }];
 }
 
-function useWebhookConcerns({ webhooks }: OverviewResponse): Concern[] {
-  const siteName = useSiteName();
-  const link = { to: `/${siteName}/webhooks`, action: translate("overview.to_webhooks") };
+function findWebhookConcerns({ webhooks }: OverviewResponse, siteName: string): Concern[] {
+  const level = { failing: "error", incomplete: "warning", paused: "info", active: undefined } as const;
   return webhooks.flatMap(({ id, url, status, detail }) => {
     if (status === "active") return [];
     const text = translate(`overview.webhook_${status}`, { url: shortened(url), detail: withMoments(detail) });
-    return [{ name: `webhook ${id}`, text, isWarning: status !== "paused", ...link }];
+    const action = translate(`overview.webhook_${status}_action`);
+    return [{ name: `webhook ${id}`, text, level: level[status], to: `/${siteName}/webhooks`, action }];
   });
 }
 
@@ -58,23 +73,57 @@ function shortened(url: string): string {
   return path.length > maxUrlLength ? `${path.slice(0, maxUrlLength)}…` : path;
 }
 
-function useKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse): Concern[] {
-  const siteName = useSiteName();
-  const link = { to: `/${siteName}/keys`, action: translate("overview.to_keys") };
-  const hasRecords = Object.values(records).some((count) => count > 0);
-  const none = { name: "no key", text: translate("overview.no_key"), isWarning: false, ...link };
+function findKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse, siteName: string): Concern[] {
+  const to = `/${siteName}/keys`;
   const ending = endingKeys.map(({ id, label, prefix, ends }) => ({
     name: `key ${id}`,
-    text: translate("overview.key", { key: label || `${prefix}…`, day: toDay(ends) }),
-    isWarning: true,
-    ...link,
+    text: translate("overview.key", { key: showInvisible(label) || `${prefix}…`, day: toDay(ends) }),
+    level: "warning" as const,
+    to,
+    action: translate("overview.key_action"),
   }));
-  return hasRecords && validKeys === 0 ? [...ending, none] : ending;
+  const action = translate("overview.no_key_action");
+  const none = { name: "no key", text: translate("overview.no_key"), level: "info" as const, to, action };
+  return hasRecords(records) && validKeys === 0 ? [...ending, none] : ending;
 }
 
-function findBackupConcerns({ lastBackup }: OverviewResponse): Concern[] {
-  if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isWarning: false }];
+export function hasRecords(records: OverviewResponse["records"]): boolean {
+  return Object.values(records).some((count) => count > 0);
+}
+
+/** A key is named if at least this number and share of its requests in the last day had an error. */
+const [minErrors, minErrorShare] = [10, 0.5];
+
+function findRejectedKeys({ keyTraffic }: Known, siteName: string): Concern[] {
+  const keys = keyTraffic?.keys ?? [];
+  return keys
+    .filter(({ requests, errors }) => errors >= minErrors && errors >= requests * minErrorShare)
+    .map(({ id, label, prefix, requests, errors }) => ({
+      name: `requests of key ${id}`,
+      text: translate("overview.key_errors", {
+        key: showInvisible(label) || `${prefix}…`,
+        errors: toNumber(errors),
+        requests: toNumber(requests),
+      }),
+      level: "info" as const,
+      to: requestsPath(siteName, prefix),
+      action: translate("overview.to_requests"),
+    }));
+}
+
+/** Returns the page with the requests of a key. */
+export function requestsPath(siteName: string, prefix: string): string {
+  return `/${siteName}/requests?key=${prefix}`;
+}
+
+function findBackupConcerns({ lastBackup, records }: OverviewResponse): Concern[] {
+  const action = translate("overview.backup_action");
+  if (lastBackup === null) {
+    const level = hasRecords(records) ? "warning" : "info";
+    return [{ name: "backup", text: translate("overview.no_backup"), level, action }];
+  }
   // Also warn if the time is far in the future, because it was stored with a wrong clock.
   if (Math.abs(serverNow() - Date.parse(lastBackup)) <= maxBackupAgeMs) return [];
-  return [{ name: "backup", text: translate("overview.old_backup", { time: toMoment(lastBackup) }), isWarning: true }];
+  const text = translate("overview.old_backup", { time: toMoment(lastBackup) });
+  return [{ name: "backup", text, level: "warning", action }];
 }

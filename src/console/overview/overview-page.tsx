@@ -12,39 +12,72 @@ import {
   List,
   ListItem,
   ListItemText,
+  Skeleton,
   Stack,
   Typography,
 } from "@mui/material";
 import type { OverviewResponse } from "../../admin/api/types.ts";
+import { useHistory } from "../history/history.ts";
 import { HistoryList } from "../history/history-list.tsx";
 import { Page } from "../shell/page.tsx";
-import { QueryResult } from "../shell/query-result.tsx";
+import { ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { useOverview } from "./overview.ts";
+import { hasRecords } from "./concerns.ts";
+import { useKeyTraffic, useOverview, useTraffic } from "./overview.ts";
 import { SiteState } from "./site-state.tsx";
-import { Traffic } from "./traffic.tsx";
+import { ServerTraffic, ShopTraffic } from "./traffic.tsx";
 
 /** Maximum number of history entries to show. */
 const maxChanges = 8;
 
-/** The page that shows whether all is well, and the latest changes. */
+/** The page that shows whether all is well, what programs asked for, and the latest changes. */
 export function OverviewPage() {
-  const siteName = useSiteName();
+  const [overview, keyTraffic, traffic] = [useOverview(), useKeyTraffic(), useTraffic("hour")];
+  const { data, error, refetch } = overview;
+  // All parts appear together, so that none pushes another one down.
+  const isLoading = [overview, keyTraffic, traffic, useHistory({}, maxChanges)].some((query) => query.isLoading);
   return (
     <Page title={translate("overview.title")}>
-      <QueryResult query={useOverview()}>
-        {(overview) => (
-          <>
-            <SiteState overview={overview} />
-            <FirstSteps overview={overview} />
-            <Counts overview={overview} />
-          </>
-        )}
-      </QueryResult>
-      <Traffic />
+      {isLoading && <Placeholder />}
+      {!isLoading && (
+        <>
+          {data ? (
+            <>
+              <SiteState overview={data} keyTraffic={keyTraffic.data} traffic={traffic.data} />
+              <FirstSteps overview={data} />
+              <Counts overview={data} />
+            </>
+          ) : (
+            <ReadFailed error={error ?? new Error()} onRetry={refetch} />
+          )}
+          <ShopTraffic validKeys={data?.validKeys ?? 0} />
+          <LatestChanges />
+          <ServerTraffic />
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** Grey areas in place of the page while it is read. */
+function Placeholder() {
+  return (
+    <Stack role="progressbar" aria-label={translate("general.loading")} spacing={2}>
+      {[74, 88, 200, 200].map((height, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the areas keep their places
+        <Skeleton key={index} variant="rounded" height={height} />
+      ))}
+    </Stack>
+  );
+}
+
+function LatestChanges() {
+  const siteName = useSiteName();
+  return (
+    <Box component="section" sx={{ mb: 3 }}>
       <Stack direction="row" sx={{ mb: 1, alignItems: "center", justifyContent: "space-between" }}>
         <Typography component="h2" variant="h6">
           {translate("overview.changes")}
@@ -56,7 +89,7 @@ export function OverviewPage() {
       <Card>
         <HistoryList filter={{}} max={maxChanges} />
       </Card>
-    </Page>
+    </Box>
   );
 }
 
@@ -100,7 +133,7 @@ function Count({ to, count, what }: { readonly to: string; readonly count: numbe
 /** Lists the first steps for a shop without records. */
 function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
   const siteName = useSiteName();
-  if (Object.values(records).some((count) => count > 0)) return null;
+  if (hasRecords(records)) return null;
   const steps = [
     { name: "records", to: `/${siteName}/import`, isDone: false },
     { name: "key", to: `/${siteName}/keys`, isDone: validKeys > 0 },

@@ -1,74 +1,108 @@
-// The state of a site at a glance: one sentence, and a list of matters that need attention, with links to their pages.
+// The state of a site at a glance: the worst of its lines, and below it each line with what to do about it.
 
 import GoodIcon from "@mui/icons-material/CheckCircle";
+import ErrorIcon from "@mui/icons-material/Error";
 import InfoIcon from "@mui/icons-material/Info";
 import WarningIcon from "@mui/icons-material/Warning";
-import { Box, Button, Card, List, ListItem, Stack, Typography } from "@mui/material";
+import {
+  Box,
+  Button,
+  Card,
+  Dialog,
+  DialogActions,
+  DialogContent,
+  DialogTitle,
+  List,
+  ListItem,
+  Stack,
+  Link as TextLink,
+  Typography,
+} from "@mui/material";
+import { useId, useState } from "react";
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { Link } from "../shell/router.tsx";
+import { useDeclared } from "../shell/site-context.ts";
 import { serverNow } from "../text/server-time.ts";
 import { toAgo } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
-import { useConcerns } from "./concerns.ts";
+import { type Concern, type Known, useConcerns } from "./concerns.ts";
 
-export function SiteState({ overview }: { readonly overview: OverviewResponse }) {
-  const concerns = useConcerns(overview);
-  const warnings = concerns.filter(({ isWarning }) => isWarning).length;
-  const Icon = warnings > 0 ? WarningIcon : GoodIcon;
+const icons = { error: ErrorIcon, warning: WarningIcon, info: InfoIcon } as const;
+
+/** Shows whether all is well, and what is not. */
+export function SiteState(known: Known) {
+  const concerns = useConcerns(known);
+  const [isBackupShown, setBackupShown] = useState(false);
+  const worst = concerns[0]?.level;
+  const Icon = worst ? icons[worst] : GoodIcon;
+  const count = { smart_count: concerns.length };
   return (
     <Card sx={{ mb: 2 }}>
       <Stack direction="row" spacing={1.5} sx={{ p: 2, alignItems: "center" }}>
-        <Icon color={warnings > 0 ? "warning" : "success"} fontSize="large" />
+        <Icon color={worst ?? "success"} fontSize="large" />
         <Box>
           <Typography component="h2" variant="h6" sx={{ lineHeight: 1.3 }}>
-            {warnings > 0 ? translate("overview.concerns", { smart_count: warnings }) : translate("overview.well")}
+            {worst
+              ? translate(worst === "info" ? "overview.hints" : "overview.concerns", count)
+              : translate("overview.well")}
           </Typography>
           <Typography variant="body2" color="textSecondary">
-            <Facts overview={overview} />
+            <Facts overview={known.overview} />
           </Typography>
         </Box>
       </Stack>
       {concerns.length > 0 && (
         <List disablePadding>
-          {concerns.map(({ name, text, isWarning, to, action }) => (
-            <ListItem key={name} sx={concernStyle}>
-              {isWarning ? (
-                <WarningIcon color="warning" fontSize="small" />
-              ) : (
-                <InfoIcon color="info" fontSize="small" />
-              )}
-              <Typography
-                variant="body2"
-                sx={{ flex: { xs: "1 1 calc(100% - 32px)", sm: "1 1 0" }, minWidth: 0, overflowWrap: "anywhere" }}
-              >
-                {text}
-              </Typography>
-              {to && (
-                <Button
-                  component={Link}
-                  to={to}
-                  size="small"
-                  sx={{ flexShrink: 0, ml: { xs: 3, sm: 0 } }}
-                  aria-label={`${action}: ${text}`}
-                >
-                  {action}
-                </Button>
-              )}
-            </ListItem>
+          {concerns.map((concern) => (
+            <ConcernLine key={concern.name} concern={concern} onBackup={() => setBackupShown(true)} />
           ))}
         </List>
       )}
+      {isBackupShown && <BackupDialog onClose={() => setBackupShown(false)} />}
     </Card>
   );
 }
 
-/** The style of one matter. On a phone, its button is below the text. */
-const concernStyle = {
+interface ConcernLineProps {
+  readonly concern: Concern;
+  readonly onBackup: () => void;
+}
+
+/** One matter with its button, which is below the text on a phone. */
+function ConcernLine({ concern: { text, level, to, action }, onBackup }: ConcernLineProps) {
+  const Icon = icons[level];
+  const look = { size: "small", variant: "outlined", "aria-label": `${action}: ${text}` } as const;
+  const place = { flexShrink: 0, ml: { xs: 4, sm: 0 } };
+  return (
+    <ListItem sx={lineStyle}>
+      <Icon color={level} fontSize="small" titleAccess={translate(`overview.level_${level}`)} />
+      <Typography
+        variant="body2"
+        sx={{ flex: { xs: "1 1 calc(100% - 32px)", sm: "1 1 0" }, minWidth: 0, overflowWrap: "anywhere" }}
+      >
+        {text}
+      </Typography>
+      {to ? (
+        <Button component={Link} to={to} sx={place} {...look}>
+          {action}
+        </Button>
+      ) : (
+        <Button onClick={onBackup} sx={place} {...look}>
+          {action}
+        </Button>
+      )}
+    </ListItem>
+  );
+}
+
+const lineStyle = {
   columnGap: 1.5,
+  rowGap: 0.5,
   flexWrap: { xs: "wrap", sm: "nowrap" },
   borderTop: 1,
   borderColor: "divider",
   px: 2,
+  py: 0.75,
   minHeight: 48,
 } as const;
 
@@ -80,4 +114,30 @@ function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly ove
     lastBackup && translate("overview.last_backup", { time: toAgo(lastBackup, serverNow()) }),
   ];
   return facts.filter(Boolean).join(" · ");
+}
+
+/** Explains how a backup is made: only who runs the server can do it. */
+function BackupDialog({ onClose }: { readonly onClose: () => void }) {
+  const { publicUrl } = useDeclared();
+  const titleId = useId();
+  return (
+    <Dialog open onClose={onClose} fullWidth maxWidth="xs" aria-labelledby={titleId}>
+      <DialogTitle id={titleId}>{translate("overview.backup_title")}</DialogTitle>
+      <DialogContent>
+        <Typography>{translate("overview.backup_explain")}</Typography>
+        <Box component="code" sx={{ display: "block", my: 2, p: 1, borderRadius: 1, bgcolor: "action.hover" }}>
+          storefront backup shops.backup
+        </Box>
+        <Typography>
+          {translate("overview.backup_daily")}{" "}
+          <TextLink href={`${publicUrl}/docs/operating/backup`} target="_blank" rel="noreferrer">
+            {translate("overview.backup_guide")}
+          </TextLink>
+        </Typography>
+      </DialogContent>
+      <DialogActions>
+        <Button onClick={onClose}>{translate("general.close")}</Button>
+      </DialogActions>
+    </Dialog>
+  );
 }

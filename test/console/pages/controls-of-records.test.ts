@@ -122,6 +122,16 @@ test("the numbers of the overview link to their pages, and the page of an empty 
   await page.goBack();
   await page.getByRole("link", { name: "All changes" }).click();
   await page.waitForURL(/#\/shop\/history$/);
+  await view.show("shop");
+  await click("Last day");
+  await page.getByText("0 in the day").waitFor();
+  await click("Last hour");
+  await page.getByText("0 in the hour").waitFor();
+  // The state is that of its worst line: the shop has records, and was never backed up.
+  await page.getByRole("heading", { name: "1 thing needs attention" }).waitFor();
+  await click(/^Make a backup: how: No backup has been made/);
+  await page.getByText("storefront backup").waitFor();
+  await choose("Close");
   for (const [name, path] of [
     ["Import", "import"],
     ["Keys", "keys"],

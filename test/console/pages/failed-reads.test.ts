@@ -129,11 +129,19 @@ describe("a failed read", () => {
     ],
     [
       "the figures of the server",
-      /traffic$/,
+      /operator\/traffic/,
       404,
       "shop",
       async () => {},
-      () => page.getByText("The server in the last hour"),
+      () => page.getByRole("heading", { name: "Response time" }),
+    ],
+    [
+      "the requests of the keys",
+      /key-traffic$/,
+      404,
+      "shop",
+      async () => {},
+      () => page.getByRole("heading", { name: "Requests by hour" }),
     ],
     [
       "the imports that were started",
@@ -176,7 +184,13 @@ describe("a failed read", () => {
     ],
   ];
   /** Reads whose results the first page, the overview, has cached. The test reloads the page to read them again. */
-  const cachedReads = ["the history", "the keys", "the overview", "the figures of the server"];
+  const cachedReads = [
+    "the history",
+    "the keys",
+    "the overview",
+    "the figures of the server",
+    "the requests of the keys",
+  ];
   test.each(reads)("of %s is shown, and can be repeated", async (name, request, status, path, open, content) => {
     // The read fails until the operator repeats it. Some reads are repeated by the page too, and would succeed before the click.
     await page.evaluate("isRepeated = false");

@@ -1,0 +1,229 @@
+// A chart of values over time, drawn as SVG, with a table for screen readers. chart-scale.ts calculates its coordinates.
+
+import { Box, Card, type Palette, Stack, Typography, useTheme } from "@mui/material";
+import { type PointerEvent, type ReactNode, useState } from "react";
+import { forScreenReaders } from "../shell/theme.ts";
+import { toHour } from "../text/times.ts";
+import { translate } from "../text/translate.ts";
+import {
+  type ChartPoint,
+  height,
+  highestValues,
+  nearest,
+  roundMax,
+  type Span,
+  toBars,
+  toLine,
+  toX,
+  width,
+} from "./chart-scale.ts";
+
+interface ChartSeries {
+  /** Empty if the chart has only one series. */
+  readonly name: string;
+  readonly points: readonly ChartPoint[];
+  readonly color: "primary" | "error" | "success" | "warning" | "grey";
+  /** The number to show for the series; the default is its latest value. */
+  readonly figure?: string;
+}
+
+interface ChartProps {
+  readonly title: string;
+  readonly series: readonly ChartSeries[];
+  readonly span: Span;
+  /** Milliseconds between two points. */
+  readonly stepMs: number;
+  /** With bars, a point is the sum of the step that begins at its time, and the series are drawn over each other. */
+  readonly shape?: "line" | "bars";
+  readonly format: (value: number) => string;
+  /** The number of times below the chart. */
+  readonly times?: number;
+  /** A sentence between the title and the chart. */
+  readonly explain?: ReactNode;
+}
+
+/** A card with a chart, and a number for each series. Its height does not depend on the data. */
+export function Chart({ explain, ...props }: ChartProps) {
+  const { title, series, format } = props;
+  const { palette } = useTheme();
+  return (
+    <Card sx={{ minWidth: 0, p: 2, pb: 1.5 }}>
+      <Typography component="h3" variant="body2" color="textSecondary" noWrap>
+        {title}
+      </Typography>
+      <Stack
+        direction="row"
+        useFlexGap
+        sx={{ columnGap: 1.5, minHeight: 32, alignItems: "baseline", overflow: "hidden" }}
+      >
+        {series.map((one) => (
+          <Typography
+            key={one.name}
+            component="p"
+            sx={{ color: toColor(palette, one.color), fontSize: 18, fontWeight: 600, ...numbers, whiteSpace: "nowrap" }}
+          >
+            {one.figure ?? latest(one, format)}{" "}
+            <Typography component="span" variant="body2" color="textSecondary">
+              {one.name}
+            </Typography>
+          </Typography>
+        ))}
+      </Stack>
+      {explain}
+      <ChartArea {...props} />
+      <ChartTable {...props} />
+    </Card>
+  );
+}
+
+const numbers = { fontVariantNumeric: "tabular-nums" } as const;
+const caption = { fontSize: 11, lineHeight: "16px", color: "text.secondary", ...numbers } as const;
+
+/** Returns the latest value as text; a dash if the series has no value yet. */
+function latest({ points }: ChartSeries, format: (value: number) => string): string {
+  const value = points.findLast((point) => point.value !== null)?.value;
+  return typeof value === "number" ? format(value) : "–";
+}
+
+/** The drawing with its scale and times. Shows the values at the time under the pointer. */
+function ChartArea({ series, span, stepMs, shape = "line", format, times = 3 }: ChartProps) {
+  const [pointed, setPointed] = useState<number>();
+  const max = roundMax(series.flatMap(({ points }) => points.flatMap(({ value }) => value ?? [])));
+  const at = (share: number) => span.start + (span.end - span.start) * share;
+  const onPointerMove = ({ clientX, currentTarget }: PointerEvent) => {
+    const { left, width: shown } = currentTarget.getBoundingClientRect();
+    setPointed(at((clientX - left) / shown));
+  };
+  return (
+    <Box aria-hidden sx={{ display: "grid", gridTemplateColumns: "auto 1fr", columnGap: 0.75 }}>
+      <Box
+        sx={{
+          gridColumn: 2,
+          display: "flex",
+          gap: 1,
+          height: 16,
+          overflow: "hidden",
+          whiteSpace: "nowrap",
+          ...caption,
+        }}
+      >
+        {pointed !== undefined && <PointedValues series={series} at={pointed} stepMs={stepMs} format={format} />}
+      </Box>
+      <Stack sx={{ justifyContent: "space-between", textAlign: "right", my: "-8px", ...caption }}>
+        <span>{format(max)}</span>
+        <span>{format(0)}</span>
+      </Stack>
+      <Box onPointerMove={onPointerMove} onPointerLeave={() => setPointed(undefined)} sx={{ touchAction: "pan-y" }}>
+        <Drawing series={series} span={span} stepMs={stepMs} shape={shape} max={max} pointed={pointed} />
+      </Box>
+      <Box sx={{ gridColumn: 2, display: "flex", justifyContent: "space-between", mt: 0.5, ...caption }}>
+        {Array.from({ length: times }, (_, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the times keep their places
+          <span key={index}>{index === times - 1 ? translate("overview.now") : toHour(at(index / (times - 1)))}</span>
+        ))}
+      </Box>
+    </Box>
+  );
+}
+
+interface DrawingProps extends Pick<ChartProps, "series" | "span" | "stepMs" | "shape"> {
+  readonly max: number;
+  readonly pointed: number | undefined;
+}
+
+/** Draws the grid, the line of the pointed time, and the series. */
+function Drawing({ series, span, stepMs, shape, max, pointed }: DrawingProps) {
+  const { palette } = useTheme();
+  const line = { vectorEffect: "non-scaling-stroke" } as const;
+  const x = pointed === undefined ? undefined : toX(pointed, span);
+  return (
+    <Box
+      component="svg"
+      viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
+      sx={{ width: "100%", height: 96, display: "block" }}
+    >
+      <path d={`M0 1H${width}M0 ${height / 2}H${width}`} stroke={palette.divider} {...line} />
+      <path d={`M0 ${height - 1}H${width}`} stroke={palette.text.secondary} {...line} />
+      {x !== undefined && <path d={`M${x} 0V${height}`} stroke={palette.text.secondary} {...line} />}
+      {series.map(({ name, points, color }) =>
+        shape === "bars" ? (
+          <path key={name} d={toBars(points, max, span, stepMs)} fill={toColor(palette, color)} />
+        ) : (
+          <path
+            key={name}
+            d={toLine(points, max, span, stepMs)}
+            fill="none"
+            stroke={toColor(palette, color)}
+            strokeWidth={2}
+            strokeLinecap="round"
+            strokeLinejoin="round"
+            {...line}
+          />
+        ),
+      )}
+    </Box>
+  );
+}
+
+interface PointedValuesProps extends Pick<ChartProps, "series" | "stepMs" | "format"> {
+  readonly at: number;
+}
+
+/** Shows a time and the values of the series at it. */
+function PointedValues({ series, at, stepMs, format }: PointedValuesProps) {
+  const { palette } = useTheme();
+  return (
+    <>
+      <strong>{toHour(at)}</strong>
+      {series.map(({ name, points, color }) => {
+        const value = nearest(points, at, stepMs)?.value ?? null;
+        return (
+          <Box key={name} component="span" sx={{ color: toColor(palette, color), fontWeight: 600 }}>
+            {value === null ? "–" : format(value)} {name}
+          </Box>
+        );
+      })}
+    </>
+  );
+}
+
+/** Maximum number of rows of the table: an hour in steps of 5 minutes, or a day in hours. */
+const [hourRows, dayRows] = [12, 24];
+
+/** The highest values of parts of the span, for screen readers. */
+function ChartTable({ title, series, span, format }: ChartProps) {
+  const lists = series.map(({ points }) => points);
+  const rows = highestValues(lists, span, span.end - span.start > 7_200_000 ? dayRows : hourRows);
+  return (
+    <Box sx={forScreenReaders}>
+      <table>
+        <caption>{translate("overview.table", { title })}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{translate("overview.table_from")}</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name || title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ at, values }) => (
+            <tr key={at}>
+              <th scope="row">{toHour(at)}</th>
+              {values.map((value, index) => (
+                <td key={series[index]?.name}>{value === null ? translate("overview.table_none") : format(value)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Box>
+  );
+}
+
+function toColor(palette: Palette, color: ChartSeries["color"]): string {
+  return color === "grey" ? palette.text.secondary : palette[color].main;
+}
