@@ -54,13 +54,13 @@ export function Chart({ explain, ...props }: ChartProps) {
       <Stack
         direction="row"
         useFlexGap
-        sx={{ columnGap: 1.5, minHeight: 32, alignItems: "baseline", overflow: "hidden" }}
+        sx={{ columnGap: 1, minHeight: 32, alignItems: "baseline", overflow: "hidden" }}
       >
         {series.map((one) => (
           <Typography
             key={one.name}
             component="p"
-            sx={{ color: toColor(palette, one.color), fontSize: 18, fontWeight: 600, ...numbers, whiteSpace: "nowrap" }}
+            sx={{ color: toColor(palette, one.color), fontSize: 16, fontWeight: 600, ...numbers, whiteSpace: "nowrap" }}
           >
             {one.figure ?? latest(one, format)}{" "}
             <Typography component="span" variant="body2" color="textSecondary">

@@ -9,14 +9,14 @@ import { toDay, toMoment, withMoments } from "../text/times.ts";
 import { translate } from "../text/translate.ts";
 
 /** How bad a matter is: something fails; something will fail, or was neglected; something is unfinished. */
-export const levels = ["error", "warning", "info"] as const;
+const levels = ["error", "warning", "info"] as const;
 
 /** A matter that the operator should know, or do something about. */
 export interface Concern {
   readonly name: string;
   readonly text: string;
   readonly level: (typeof levels)[number];
-  /** What the operator can do about it: the name of the button. */
+  /** The name of the button, which says what the operator can do. */
   readonly action: string;
   /** The page where the operator does it; undefined for the dialog about backups. */
   readonly to?: string;
@@ -25,7 +25,7 @@ export interface Concern {
 /** Milliseconds after which a backup counts as old: two days. */
 const maxBackupAgeMs = 2 * 24 * 60 * 60_000;
 
-/** What the concerns derive from. The last two are undefined if they could not be read, or may not be. */
+/** The data from which the concerns derive. The last two are undefined if the operator may not read them, or if the read failed. */
 export interface Known {
   readonly overview: OverviewResponse;
   readonly keyTraffic: KeyTrafficResponse | undefined;
@@ -50,7 +50,7 @@ function findFailedRequests({ traffic = [] }: Known, siteName: string): Concern[
   const failed = traffic.reduce((sum, { errors }) => sum + errors, 0);
   if (failed === 0) return [];
   const text = translate("overview.failed", { smart_count: failed, count: toNumber(failed) });
-  const link = { to: `/${siteName}/requests`, action: translate("overview.to_requests") };
+  const link = { to: `/${siteName}/requests?status=5`, action: translate("overview.to_requests") };
   return [{ name: "failed", text, level: "error", ...link }];
 }
 

@@ -16,11 +16,12 @@ import {
   Stack,
   Typography,
 } from "@mui/material";
+import { useState } from "react";
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { useHistory } from "../history/history.ts";
 import { HistoryList } from "../history/history-list.tsx";
 import { Page } from "../shell/page.tsx";
-import { ReadFailed } from "../shell/query-result.tsx";
+import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
@@ -39,10 +40,14 @@ export function OverviewPage() {
   const { data, error, refetch } = overview;
   // All parts appear together, so that none pushes another one down.
   const isLoading = [overview, keyTraffic, traffic, useHistory({}, maxChanges)].some((query) => query.isLoading);
+  const siteName = useSiteName();
+  // A read that failed is repeated. The page then stays.
+  const [shownSite, setShownSite] = useState("");
+  if (!isLoading && shownSite !== siteName) setShownSite(siteName);
   return (
     <Page title={translate("overview.title")}>
-      {isLoading && <Placeholder />}
-      {!isLoading && (
+      {shownSite !== siteName && <Placeholder />}
+      {shownSite === siteName && (
         <>
           {data ? (
             <>
@@ -51,7 +56,7 @@ export function OverviewPage() {
               <Counts overview={data} />
             </>
           ) : (
-            <ReadFailed error={error ?? new Error()} onRetry={refetch} />
+            <Card sx={{ mb: 2 }}>{error ? <ReadFailed error={error} onRetry={refetch} /> : <LoadingLines />}</Card>
           )}
           <ShopTraffic validKeys={data?.validKeys ?? 0} />
           <LatestChanges />

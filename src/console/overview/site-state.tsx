@@ -29,7 +29,7 @@ import { type Concern, type Known, useConcerns } from "./concerns.ts";
 
 const icons = { error: ErrorIcon, warning: WarningIcon, info: InfoIcon } as const;
 
-/** Shows whether all is well, and what is not. */
+/** Shows the worst level of all matters, and each matter with its button. */
 export function SiteState(known: Known) {
   const concerns = useConcerns(known);
   const [isBackupShown, setBackupShown] = useState(false);

@@ -131,7 +131,12 @@ test("the numbers of the overview link to their pages, and the page of an empty 
   await page.getByRole("heading", { name: "1 thing needs attention" }).waitFor();
   await click(/^Make a backup: how: No backup has been made/);
   await page.getByText("storefront backup").waitFor();
+  const guide = page.context().waitForEvent("page");
+  await page.getByRole("link", { name: "How to set it up" }).click();
+  await (await guide).close();
   await choose("Close");
+  await page.getByRole("link", { name: "The last requests" }).click();
+  await page.waitForURL(/#\/shop\/requests$/);
   for (const [name, path] of [
     ["Import", "import"],
     ["Keys", "keys"],

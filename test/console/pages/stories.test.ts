@@ -69,6 +69,7 @@ describe.each([
     const colorOf = (text: string) =>
       view.page
         .getByText(text, { exact: true })
+        .first()
         .evaluate((shown) => shown.ownerDocument.defaultView?.getComputedStyle(shown).color);
     expect(await colorOf("0 in the hour")).toStartWith("rgb");
     expect(await colorOf("0 in the hour")).toBe(await colorOf("Server errors per minute"));
