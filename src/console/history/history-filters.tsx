@@ -65,8 +65,17 @@ export function Filters({ chosen, set, clear }: FiltersProps) {
   const now = serverNow();
   const preset = presetOf(chosen, now);
   return (
-    <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "center" }}>
-      <Box sx={{ display: "flex", flexWrap: "wrap", gap: 0.75, width: { xs: "100%", md: "auto" } }}>
+    <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "flex-end" }}>
+      <Box
+        sx={{
+          display: "flex",
+          flexWrap: "wrap",
+          gap: 0.75,
+          minHeight: 34,
+          alignItems: "center",
+          width: { xs: "100%", md: "auto" },
+        }}
+      >
         {dayPresets.map((name) => (
           <Chip
             key={name}
