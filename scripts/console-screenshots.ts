@@ -1,4 +1,4 @@
-// Creates the pictures of docs/console.md in docs/console: every page, in light and dark colours, on a desktop screen and on a phone.
+// Creates the pictures of docs/console/README.md: every page, in light and dark colours, on a desktop screen and on a phone.
 
 import { mkdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -30,6 +30,12 @@ try {
         if (name === "webhooks") await showDeliveries(view);
         await shoot(name);
       }
+      await open(view, "shop/brands");
+      await (place === "phone" ? tickBrands(view) : editBrands(view));
+      await shoot("brands-many");
+      await view.page.reload();
+      await chooseFile(view);
+      await shoot("import-columns");
       await checkFile(view);
       await shoot("import-check");
       await view.page.context().clearCookies();
@@ -51,7 +57,7 @@ async function open({ page, show }: ConsolePage, path: string): Promise<void> {
   const before = await page.title();
   await show(path);
   while ((await page.title()) === before) await page.waitForTimeout(50);
-  if (path === "shop") await page.getByText("Requests per second").waitFor();
+  if (path === "shop") await page.getByRole("heading", { name: "Requests per second" }).waitFor();
   while ((await page.getByRole("progressbar").count()) > 0) await page.waitForTimeout(50);
 }
 
@@ -60,11 +66,37 @@ async function showDeliveries({ page }: ConsolePage): Promise<void> {
   await page.getByText("no response within").waitFor();
 }
 
-/** Shows the dry run of a file with errors. */
-async function checkFile({ page, show, button }: ConsolePage): Promise<void> {
+/** Edits cells of the table, without saving them. */
+async function editBrands({ page }: ConsolePage): Promise<void> {
+  const edits = [
+    [11, "Address.Town", "Leeds"],
+    [12, "Address.Town", "Hull"],
+    [13, "AccountNumber", "SUP-203"],
+  ] as const;
+  for (const [id, column, text] of edits) {
+    await page.locator(`tr[data-key="${id}"] td[data-column="${column}"]`).click();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type(text);
+    await page.keyboard.press("Enter");
+  }
+  await page.getByText(`${edits.length} changes pending`).waitFor();
+}
+
+/** Ticks two brands, as one does on a phone to change both. */
+async function tickBrands({ page }: ConsolePage): Promise<void> {
+  for (const name of ["Alder & Co", "Copperfield"]) await page.getByRole("checkbox", { name }).check();
+}
+
+/** Shows the columns of a file. */
+async function chooseFile({ page, show, button }: ConsolePage): Promise<void> {
   await show("shop/import");
   const file = { name: "supplier.csv", mimeType: "text/csv", buffer: Buffer.from(fileWithFaults) };
   await page.locator("input[type=file]").first().setInputFiles(file);
+  await button("Check").waitFor();
+}
+
+/** Shows the dry run of the file, with errors. */
+async function checkFile({ page, button }: ConsolePage): Promise<void> {
   await button("Check").click();
   await page.getByRole("button", { name: "2 changed" }).click();
   await page.getByText("SUP-207").waitFor();

@@ -34,7 +34,8 @@ export function drawBars(figures: readonly Figures[], shown: readonly Pick<Peer,
   }));
   const drawn = panels.map(({ scenario, bars }, index) => drawPanel(scenario, bars, 8 + index * panelHeight));
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${panels.length * panelHeight + 8}" width="${width}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${panels.length * panelHeight + 8}" width="${width}" role="img">`,
+    "<title>Requests per second of this server and of others</title>",
     `<style>${style}\n</style>`,
     ...drawn.flat(),
     "</svg>",
