@@ -3,13 +3,11 @@
 import { Button } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
 import type { SessionInfo } from "../admin/api/types.ts";
-import { type HttpError, setPageOperator } from "./api/call-api.ts";
-import { type Declared, loadDeclared } from "./api/declarations.ts";
+import { type Declared, type HttpError, loadDeclared, setPageOperator } from "./api/call-api.ts";
 import { onForbidden, useServerAccess } from "./api/server-access.ts";
 import { SiteFrame } from "./frame/site-frame.tsx";
-import { currentSession, dropLink, openSession, operatorIn } from "./session/session.ts";
-import { SignIn } from "./session/sign-in.tsx";
-import { PlainPage } from "./shell/plain-page.tsx";
+import { currentSession, dropLink, openSession, operatorIn, SignIn } from "./session/session.tsx";
+import { PlainPage } from "./shell/page.tsx";
 import { translate } from "./text/translate.ts";
 
 type State =

@@ -349,6 +349,7 @@ export const texts = {
     backup_action: "Make a backup: how",
     backup_title: "Make a backup",
     backup_explain: "Who runs the server makes a backup with one command, while the shops stay open:",
+    backup_command: "storefront backup shops.backup",
     backup_daily: "Let a timer do that each day, and keep the files on another machine.",
     backup_guide: "How to set it up",
   },

@@ -1,6 +1,13 @@
-// Sends requests to the API of the console, `/operator`. The folder admin/ implements it.
+// Sends requests to the API of the console, `/operator`, which the folder admin/ implements, also the requests of several pages.
 
-import type { WriteProblem } from "../../admin/api/record-types.ts";
+import type {
+  HistoryEntryInfo,
+  UndoBody,
+  UndoResponse,
+  WriteProblem,
+  WriteResponse,
+} from "../../admin/api/record-types.ts";
+import type { ResourcesResponse, SitesResponse } from "../../admin/api/types.ts";
 import { compareClocks } from "../text/server-time.ts";
 import { toSentence, translate } from "../text/translate.ts";
 import { markForbidden, markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
@@ -206,4 +213,33 @@ function randomKey(): string {
 /** Returns the path of a site, with `rest` after it: `/sites/garden/keys`. @param rest begins with `/`; by default, the path is that of the site itself */
 export function sitePath(siteName: string, rest = ""): string {
   return `/sites/${encodeURIComponent(siteName)}${rest}`;
+}
+
+/** The resources of the server, and the sites of the operator. */
+export type Declared = ResourcesResponse & SitesResponse;
+
+/** Reads the declarations and the sites. @throws HttpError */
+export async function loadDeclared(): Promise<Declared> {
+  const [resources, sites] = await Promise.all([
+    callApi<ResourcesResponse>("GET", "/resources"),
+    callApi<SitesResponse>("GET", "/sites"),
+  ]);
+  return { ...resources, ...sites };
+}
+
+/** The result of a write, from which it can be undone. */
+export interface UndoableWrite extends WriteResponse {
+  readonly kind: "saved" | "created" | "deleted";
+  /** Number of records. */
+  readonly count: number;
+}
+
+/** Undoes the changes of an entry of the history, or with `dryRun` reports what that would do. @throws HttpError */
+export function undoChanges(
+  siteName: string,
+  { first, last, run }: Pick<HistoryEntryInfo, "first" | "last" | "run">,
+  dryRun: boolean,
+): Promise<UndoResponse> {
+  const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
+  return callApi("POST", sitePath(siteName, "/undo"), body);
 }

@@ -1,4 +1,4 @@
-// The search over all sites: its button in the bar, and its dialog.
+// The dialog that finds records in all shops by an exact value, and its requests.
 
 import SearchIcon from "@mui/icons-material/Search";
 import {
@@ -15,17 +15,17 @@ import {
   TextField,
   Typography,
 } from "@mui/material";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useState } from "react";
-import type { FoundRecordInfo } from "../../admin/api/record-types.ts";
-import { openPanel, usePanel } from "../shell/panel.ts";
+import type { FindResponse, FoundRecordInfo } from "../../admin/api/record-types.ts";
+import { callApi } from "../api/call-api.ts";
+import { openPanel, usePanel } from "../shell/page.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link, useNavigate } from "../shell/router.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { translate } from "../text/translate.ts";
-import { useFind } from "./find.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 
 /** A button that opens the search over all sites. */
 export function FindButton() {
@@ -155,4 +155,34 @@ function useSettled<T>(value: T, milliseconds: number): T {
     return () => clearTimeout(timer);
   }, [value, milliseconds]);
   return settled;
+}
+
+/**
+ * Returns the records found so far. `further` continues a search that has stopped before the last site.
+ * @param text the exact value to find; the empty text starts no search
+ */
+function useFind(text: string) {
+  const query = useInfiniteQuery({
+    queryKey: ["find", text],
+    enabled: text !== "",
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      callApi<FindResponse>(
+        "GET",
+        `/find?${new URLSearchParams({ text, after: String(pageParam) })}`,
+        undefined,
+        {},
+        signal,
+      ),
+    getNextPageParam: ({ next }) => next,
+    gcTime: 0,
+    retry: false,
+  });
+  return {
+    found: query.data?.pages.flatMap(({ found }) => found) ?? [],
+    isSearching: query.isFetching,
+    error: query.error,
+    retry: query.data ? query.fetchNextPage : query.refetch,
+    further: query.hasNextPage ? () => void query.fetchNextPage() : undefined,
+  };
 }

@@ -4,10 +4,9 @@
 import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Stack, Typography } from "@mui/material";
 import { type ReactNode, useEffect, useState } from "react";
 import { markSignedIn, probe, useServerAccess } from "../api/server-access.ts";
-import { reloadWithoutAddress } from "../session/session.ts";
-import { SignInForm } from "../session/sign-in.tsx";
+import { reloadWithoutAddress, SignInForm } from "../session/session.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { useDocumentTitle } from "../shell/page-title.tsx";
+import { useDocumentTitle } from "../shell/page.tsx";
 import { Link } from "../shell/router.tsx";
 import { useSession, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, discardWaitingAction, markAllSaved, useWaitingAction } from "../shell/unsaved.ts";

@@ -25,8 +25,8 @@ import {
 } from "@mui/material";
 import { useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
-import { reloadWithoutAddress, signOut } from "../session/session.ts";
-import { openPanel } from "../shell/panel.ts";
+import { reloadWithoutAddress, signOut } from "../session/session.tsx";
+import { openPanel } from "../shell/page.tsx";
 import { useNavigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteInfo } from "../shell/site-context.ts";
 import { chooseFrame, useFrameChoices } from "../shell/theme.ts";

@@ -7,8 +7,7 @@ import { useIsFetching } from "@tanstack/react-query";
 import { Component, type ReactNode, useEffect, useState } from "react";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
 import { Notices } from "../shell/notices.tsx";
-import { keepAnnounced, TitleAnnouncer } from "../shell/page-title.tsx";
-import { useWithoutPlaceholder } from "../shell/plain-page.tsx";
+import { keepAnnounced, TitleAnnouncer, useWithoutPlaceholder } from "../shell/page.tsx";
 import { useLocation } from "../shell/router.tsx";
 import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import {

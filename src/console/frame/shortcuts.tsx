@@ -15,12 +15,12 @@ import {
 } from "@mui/material";
 import { useEffect, useEffectEvent, useMemo } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { openPanel, usePanel } from "../shell/panel.ts";
+import { openPanel, usePanel } from "../shell/page.tsx";
 import { useNavigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { pagesOf } from "./pages.tsx";
+import { pagesOf } from "./menu.tsx";
 import { shortcutKeys } from "./shortcut-keys.ts";
 
 interface Destination {

@@ -3,17 +3,17 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo } from "react";
 import type { SessionInfo } from "../../admin/api/types.ts";
-import type { Declared } from "../api/declarations.ts";
+import type { Declared } from "../api/call-api.ts";
 import { OverviewPage } from "../overview/overview-page.tsx";
 import { RecordTable } from "../records/record-table.tsx";
-import { PlainPage } from "../shell/plain-page.tsx";
+import { PlainPage } from "../shell/page.tsx";
 import { useNavigate, usePath } from "../shell/router.tsx";
 import { SiteContext, useDeclared, useSession } from "../shell/site-context.ts";
-import { FirstSite } from "../sites/first-site.tsx";
+import { FirstSite } from "../sites/site-form.tsx";
 import { translate } from "../text/translate.ts";
 import { UnknownPage } from "./access-notices.tsx";
 import { ConsoleLayout } from "./layout.tsx";
-import { pageNamed } from "./pages.tsx";
+import { pageNamed } from "./menu.tsx";
 
 interface FrameProps {
   readonly session: SessionInfo;

@@ -24,11 +24,10 @@ import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useMay } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { differences, fieldsOf, fullLabelOf } from "../text/fields.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { toExactMoment } from "../text/times.ts";
-import { translate } from "../text/translate.ts";
+import { toExactMoment } from "../text/times.tsx";
+import { showInvisible, translate } from "../text/translate.ts";
+import { nameOfActor } from "./description.tsx";
 import { usePresentRecord, useRestore } from "./history.ts";
-import { nameOfActor } from "./summary.ts";
 
 interface CompareBarProps {
   /** The ticked entries: at most two. */

@@ -21,14 +21,12 @@ import { Link } from "../shell/router.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
-import { toDayHeading, toExactMoment, toHour } from "../text/times.ts";
+import { toDayHeading, toExactMoment, toHour, When } from "../text/times.tsx";
 import { translate } from "../text/translate.ts";
-import { When } from "../text/when.tsx";
-import { ChangedFields } from "./changed-fields.tsx";
 import { CompareBar } from "./compare.tsx";
 import { dayAt } from "./days.ts";
+import { ChangedFields, nameOfActor, useSummary } from "./description.tsx";
 import { type HistoryFilter, useHistory, useRestore } from "./history.ts";
-import { nameOfActor, useSummary } from "./summary.ts";
 import { UndoDialog } from "./undo-dialog.tsx";
 
 interface HistoryListProps {

@@ -1,12 +1,17 @@
-// The page of the history: what changed in the shop, when, and by whom.
+// The page of the history: what changed in the shop, when, and by whom. Its filters (days, kind of record, kind of change and person) are in the address
+// of the page, so that a person can share it.
 
 import DownloadIcon from "@mui/icons-material/Download";
-import { Button, Card } from "@mui/material";
+import { Autocomplete, Box, Button, Card, Chip, MenuItem, TextField } from "@mui/material";
+import { type ReactNode, useMemo, useState } from "react";
 import { Page } from "../shell/page.tsx";
-import { useSiteName } from "../shell/site-context.ts";
-import { translate } from "../text/translate.ts";
-import { historyFileUrl } from "./history.ts";
-import { Filters, useFilters } from "./history-filters.tsx";
+import { useAddress } from "../shell/router.tsx";
+import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
+import { serverNow } from "../text/server-time.ts";
+import { type TextKey, translate } from "../text/translate.ts";
+import { dayPresets, daysOf, parseDay, presetOf, toInstants } from "./days.ts";
+import { nameOfActor } from "./description.tsx";
+import { type HistoryFilter, historyFileUrl, useHistory } from "./history.ts";
 import { HistoryList } from "./history-list.tsx";
 
 /** The page with the history of a shop, limited by the filters in the address. */
@@ -42,5 +47,201 @@ export function HistoryPage() {
         />
       </Card>
     </Page>
+  );
+}
+
+const kinds = ["create", "update", "delete"] as const;
+
+/** The filters that a person has chosen; an empty text for none. */
+interface Chosen {
+  readonly from: string;
+  readonly to: string;
+  /** The path of a resource. */
+  readonly resource: string;
+  readonly kind: (typeof kinds)[number] | "";
+  /** An actor in the form of the journal, or the name of a person. */
+  readonly by: string;
+  /** The ID of a record of the resource. */
+  readonly id: string;
+}
+
+/** Returns the filters in the address, as a query of the history, and a function that changes some of them. Ignores invalid ones. */
+function useFilters() {
+  const [parameters, change] = useAddress();
+  const { resources } = useDeclared();
+  const chosen = useMemo((): Chosen => {
+    const resource = resources.find(({ path }) => path === parameters.get("resource"))?.path ?? "";
+    const id = parameters.get("id") ?? "";
+    return {
+      from: parseDay(parameters.get("from")),
+      to: parseDay(parameters.get("to")),
+      resource,
+      kind: kinds.find((kind) => kind === parameters.get("kind")) ?? "",
+      by: parameters.get("by") ?? "",
+      id: resource && /^[1-9][0-9]{0,14}$/.test(id) ? id : "",
+    };
+  }, [parameters, resources]);
+  const filter = useMemo((): HistoryFilter => {
+    const { from, to, resource, kind, by, id } = chosen;
+    return {
+      ...toInstants({ from, to }),
+      ...(resource ? { resource } : {}),
+      ...(kind ? { kind } : {}),
+      ...(by ? { actor: by } : {}),
+      ...(id ? { id: Number(id) } : {}),
+    };
+  }, [chosen]);
+  const set = (changes: Partial<Chosen>) => change(changes, "push");
+  const clear = () => set({ from: "", to: "", resource: "", kind: "", by: "", id: "" });
+  return { chosen, filter, set, clear };
+}
+
+type FiltersProps = Pick<ReturnType<typeof useFilters>, "chosen" | "set" | "clear">;
+
+/** The choices of days are as high as the fields beside them. */
+const daysStyle = {
+  display: "flex",
+  flexWrap: "wrap",
+  gap: 0.75,
+  minHeight: 34,
+  alignItems: "center",
+  width: { xs: "100%", md: "auto" },
+} as const;
+
+/** The controls of the filters. */
+function Filters({ chosen, set, clear }: FiltersProps) {
+  const { resources } = useDeclared();
+  const { from, to, resource, kind, by, id } = chosen;
+  const now = serverNow();
+  const preset = presetOf(chosen, now);
+  return (
+    <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "flex-end" }}>
+      <Box sx={daysStyle}>
+        {dayPresets.map((name) => (
+          <Chip
+            key={name}
+            label={translate(`history.preset_${name}`)}
+            color={preset === name ? "primary" : "default"}
+            variant={preset === name ? "filled" : "outlined"}
+            aria-pressed={preset === name}
+            onClick={() => set(preset === name ? { from: "", to: "" } : daysOf(name, now))}
+          />
+        ))}
+      </Box>
+      <DayField label="history.from" value={from} onChange={(day) => set({ from: day })} />
+      <DayField label="history.to" value={to} onChange={(day) => set({ to: day })} />
+      <Box sx={{ flexBasis: "100%", display: { xs: "none", md: "block" } }} />
+      <Choice label="history.resource" value={resource} onChange={(path) => set({ resource: path, id: "" })}>
+        <MenuItem value="">{translate("history.all")}</MenuItem>
+        {resources.map(({ path, plural }) => (
+          <MenuItem key={path} value={path}>
+            {plural}
+          </MenuItem>
+        ))}
+      </Choice>
+      <Choice label="history.kind" value={kind} onChange={(name) => set({ kind: name as Chosen["kind"] })}>
+        <MenuItem value="">{translate("history.all_kinds")}</MenuItem>
+        {kinds.map((name) => (
+          <MenuItem key={name} value={name}>
+            {translate(`history.kind_${name}`)}
+          </MenuItem>
+        ))}
+      </Choice>
+      <PersonChoice value={by} onChange={(actor) => set({ by: actor })} />
+      {id && (
+        <Chip
+          label={translate("history.one_record", { resource: singularOf(resources, resource), id })}
+          onDelete={() => set({ id: "" })}
+        />
+      )}
+      {Object.values(chosen).some((value) => value !== "") && (
+        <Button size="small" onClick={clear}>
+          {translate("history.clear")}
+        </Button>
+      )}
+    </Box>
+  );
+}
+
+function singularOf(resources: readonly { readonly path: string; readonly singular: string }[], path: string): string {
+  return resources.find((resource) => resource.path === path)?.singular ?? path;
+}
+
+/** The width of a control: half of a phone. */
+const controlStyle = { m: 0, width: { xs: "calc(50% - 4px)", sm: 152 } } as const;
+
+interface DayFieldProps {
+  readonly label: TextKey;
+  readonly value: string;
+  readonly onChange: (day: string) => void;
+}
+
+/** A field for a day. While the day is incomplete, its value is empty. */
+function DayField({ label, value, onChange }: DayFieldProps) {
+  // While a year is typed, the field has years such as 0002, which are not used yet.
+  const [typed, setTyped] = useState({ value, text: value });
+  if (typed.value !== value) setTyped({ value, text: value });
+  return (
+    <TextField
+      type="date"
+      label={translate(label)}
+      value={typed.text}
+      onChange={({ target: { value: text } }) => {
+        setTyped({ value, text });
+        if (text === "" || parseDay(text)) onChange(text);
+      }}
+      slotProps={{ inputLabel: { shrink: true } }}
+      sx={controlStyle}
+    />
+  );
+}
+
+interface ChoiceProps extends DayFieldProps {
+  readonly children: ReactNode;
+}
+
+function Choice({ label, value, onChange, children }: ChoiceProps) {
+  return (
+    <TextField
+      select
+      label={translate(label)}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+      slotProps={{ select: { displayEmpty: true }, inputLabel: { shrink: true } }}
+      sx={controlStyle}
+    >
+      {children}
+    </TextField>
+  );
+}
+
+/** Chooses a person or key: offers the reader, and those of the latest changes, and accepts any other name. */
+function PersonChoice({ value, onChange }: Pick<DayFieldProps, "value" | "onChange">) {
+  const { operator } = useSession();
+  const { entries } = useHistory({}, 0);
+  const reader = { actor: `console:${operator}`, actorLabel: null };
+  const names = new Map([reader, ...entries].map((entry) => [entry.actor, nameOfActor(entry)]));
+  const nameOf = (actor: string) => names.get(actor) ?? nameOfActor({ actor, actorLabel: null });
+  const actors = [...names.keys()];
+  return (
+    <Autocomplete
+      freeSolo
+      options={actors}
+      value={value || null}
+      getOptionLabel={nameOf}
+      onChange={(_event, chosen) =>
+        onChange(actors.find((actor) => nameOf(actor) === chosen?.trim()) ?? chosen?.trim() ?? "")
+      }
+      sx={{ width: { xs: "100%", sm: 200 } }}
+      renderInput={(parameters) => (
+        <TextField
+          {...parameters}
+          label={translate("history.actor")}
+          placeholder={translate("history.everyone")}
+          margin="none"
+          slotProps={{ ...parameters.slotProps, inputLabel: { ...parameters.slotProps?.inputLabel, shrink: true } }}
+        />
+      )}
+    />
   );
 }

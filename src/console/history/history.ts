@@ -11,8 +11,7 @@ import type {
   UndoResponse,
   WriteResponse,
 } from "../../admin/api/record-types.ts";
-import { callApi, HttpError, sitePath } from "../api/call-api.ts";
-import { undoChanges } from "../api/records.ts";
+import { callApi, HttpError, sitePath, undoChanges } from "../api/call-api.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";

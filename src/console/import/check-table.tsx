@@ -4,13 +4,12 @@ import { Box, Checkbox, FormControlLabel, TablePagination, Typography } from "@m
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
 import type { ImportRowInfo } from "../../admin/api/record-types.ts";
-import { OldAndNewValue } from "../history/changed-fields.tsx";
+import { OldAndNewValue } from "../history/description.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { fullLabelOf, groupOf, labelOf, textAt } from "../text/fields.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { translate } from "../text/translate.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 import { type EntryKind, readImportRows } from "./imports.ts";
 
 interface CheckTableProps {

@@ -6,8 +6,7 @@ import type { ColumnInfo, FilePreviewResponse, ImportMapping } from "../../admin
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { fullLabelOf } from "../text/fields.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { translate } from "../text/translate.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 import { columnOf, fieldsOfColumn, withField } from "./mappings.ts";
 
 interface ColumnTableProps {

@@ -3,7 +3,7 @@
 import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, TextField, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
-import { useAddress } from "../shell/address.ts";
+import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";

@@ -1,8 +1,17 @@
 // The page of operators: their list, and the dialog that is open over it.
 
 import { Button, Chip, Typography } from "@mui/material";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import type { OperatorInfo } from "../../admin/api/types.ts";
+import type {
+  LinkResponse,
+  NewOperatorBody,
+  OperatorBody,
+  OperatorInfo,
+  OperatorRemovalBody,
+  OperatorsResponse,
+} from "../../admin/api/types.ts";
+import { callApi } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
@@ -12,11 +21,9 @@ import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
 import { useMay, useSession } from "../shell/site-context.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { toDay } from "../text/times.ts";
-import { translate } from "../text/translate.ts";
+import { toDay } from "../text/times.tsx";
+import { showInvisible, translate } from "../text/translate.ts";
 import { AddOperator, ChangeOperator, RemoveOperator } from "./operator-dialogs.tsx";
-import { isLastWithAllRights, useOperatorActions, useOperators } from "./operators.ts";
 
 type OperatorTask = "edit" | "sign_out" | "remove";
 
@@ -165,4 +172,41 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
       <Typography>{translate("operators.sign_out_explain", { name })}</Typography>
     </ActionDialog>
   );
+}
+
+function useOperators() {
+  return useQuery({
+    queryKey: ["operators"],
+    queryFn: async () => (await callApi<OperatorsResponse>("GET", "/operators")).operators,
+  });
+}
+
+/** Whether nobody else than `operator` may do everything in all sites. */
+function isLastWithAllRights(operator: OperatorInfo, operators: readonly OperatorInfo[]): boolean {
+  const hasAllRights = ({ sites, role }: OperatorInfo) => sites === null && role === "all";
+  return hasAllRights(operator) && operators.every((one) => one.id === operator.id || !hasAllRights(one));
+}
+
+/** Returns the functions that change operators. After each, except `link`, the list is read again. */
+function useOperatorActions() {
+  const queries = useQueryClient();
+  async function done<T>(request: Promise<T>): Promise<T> {
+    const result = await request;
+    await queries.invalidateQueries({ queryKey: ["operators"] });
+    return result;
+  }
+  return {
+    add: (operator: NewOperatorBody) => done(callApi("POST", "/operators", operator)),
+    /** Changes the sites or the role of an operator. */
+    change: (id: number, change: OperatorBody) => done(callApi("PATCH", `/operators/${id}`, change)),
+    /** Removes an operator. */
+    remove: (id: number, confirmation: OperatorRemovalBody) =>
+      done(callApi("DELETE", `/operators/${id}`, confirmation)),
+    /** Creates a sign-in link to this page for the operator. */
+    async link(id: number) {
+      const { secret } = await callApi<LinkResponse>("POST", `/operators/${id}/link`, {});
+      return `${location.origin}/#sign-in=${secret}`;
+    },
+    signOut: (id: number) => done(callApi("POST", `/operators/${id}/sign-out`, {})),
+  };
 }

@@ -3,7 +3,7 @@
 import { Box, Card, type Palette, Stack, Typography, useTheme } from "@mui/material";
 import { type PointerEvent, type ReactNode, useState } from "react";
 import { forScreenReaders } from "../shell/theme.ts";
-import { toHour } from "../text/times.ts";
+import { toHour } from "../text/times.tsx";
 import { translate } from "../text/translate.ts";
 import {
   type ChartPoint,

@@ -26,9 +26,8 @@ import { Link } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { hasRecords } from "./concerns.ts";
 import { useKeyTraffic, useOverview, useTraffic } from "./overview.ts";
-import { SiteState } from "./site-state.tsx";
+import { hasRecords, SiteState } from "./site-state.tsx";
 import { ServerTraffic, ShopTraffic } from "./traffic.tsx";
 
 /** Maximum number of history entries to show. */

@@ -1,4 +1,4 @@
-// The state of a site at a glance: the worst of its lines, and below it each line with what to do about it.
+// The state of a site: everything that needs attention, each with its action, and the worst of it.
 
 import GoodIcon from "@mui/icons-material/CheckCircle";
 import ErrorIcon from "@mui/icons-material/Error";
@@ -19,13 +19,133 @@ import {
   Typography,
 } from "@mui/material";
 import { useId, useState } from "react";
-import type { OverviewResponse } from "../../admin/api/types.ts";
+import type { KeyTrafficResponse, OverviewResponse, TrafficPointInfo } from "../../admin/api/types.ts";
 import { Link } from "../shell/router.tsx";
-import { useDeclared } from "../shell/site-context.ts";
+import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
+import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
-import { toAgo } from "../text/times.ts";
-import { translate } from "../text/translate.ts";
-import { type Concern, type Known, useConcerns } from "./concerns.ts";
+import { toAgo, toDay, toMoment, withMoments } from "../text/times.tsx";
+import { showInvisible, translate } from "../text/translate.ts";
+
+/** How bad a matter is: something fails; something will fail, or was neglected; something is unfinished. */
+const levels = ["error", "warning", "info"] as const;
+
+/** A matter that the operator should know, or do something about. */
+interface Concern {
+  readonly name: string;
+  readonly text: string;
+  readonly level: (typeof levels)[number];
+  /** The name of the button, which says what the operator can do. */
+  readonly action: string;
+  /** The page where the operator does it; undefined for the dialog about backups. */
+  readonly to?: string;
+}
+
+/** Milliseconds after which a backup counts as old: two days. */
+const maxBackupAgeMs = 2 * 24 * 60 * 60_000;
+
+/** The data from which the concerns derive. The last two are undefined if the operator may not read them, or if the read failed. */
+interface Known {
+  readonly overview: OverviewResponse;
+  readonly keyTraffic: KeyTrafficResponse | undefined;
+  readonly traffic: readonly TrafficPointInfo[] | undefined;
+}
+
+/** Returns the matters to show for a site, the worst first. Operators who may not see the settings get no link to them. */
+function useConcerns(known: Known): readonly Concern[] {
+  const siteName = useSiteName();
+  const maySeeSettings = useMay("read-settings");
+  const all = [
+    ...findFailedRequests(known, siteName),
+    ...findWebhookConcerns(known.overview, siteName),
+    ...findBackupConcerns(known.overview),
+    ...findKeyConcerns(known.overview, siteName),
+    ...findRejectedKeys(known, siteName),
+  ].filter(({ to }) => maySeeSettings || !/\/(keys|webhooks)$/.test(to ?? ""));
+  return all.sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level));
+}
+
+function findFailedRequests({ traffic = [] }: Known, siteName: string): Concern[] {
+  const failed = traffic.reduce((sum, { errors }) => sum + errors, 0);
+  if (failed === 0) return [];
+  const text = translate("overview.failed", { smart_count: failed, count: toNumber(failed) });
+  const link = { to: `/${siteName}/requests?status=5`, action: translate("overview.to_requests") };
+  return [{ name: "failed", text, level: "error", ...link }];
+}
+
+function findWebhookConcerns({ webhooks }: OverviewResponse, siteName: string): Concern[] {
+  const level = { failing: "error", incomplete: "warning", paused: "info", active: undefined } as const;
+  return webhooks.flatMap(({ id, url, status, detail }) => {
+    if (status === "active") return [];
+    const text = translate(`overview.webhook_${status}`, { url: shortened(url), detail: withMoments(detail) });
+    const action = translate(`overview.webhook_${status}_action`);
+    return [{ name: `webhook ${id}`, text, level: level[status], to: `/${siteName}/webhooks`, action }];
+  });
+}
+
+/** Maximum length of a shown URL, in characters. */
+const maxUrlLength = 50;
+
+/** Shortens a URL for display: without the scheme, without query and fragment (which often contain secrets), and cut to the maximum length. */
+function shortened(url: string): string {
+  const [path = ""] = url.replace(/^https?:\/\//, "").split(/[?#]/);
+  return path.length > maxUrlLength ? `${path.slice(0, maxUrlLength)}…` : path;
+}
+
+function findKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse, siteName: string): Concern[] {
+  const to = `/${siteName}/keys`;
+  const ending = endingKeys.map(({ id, label, prefix, ends }) => ({
+    name: `key ${id}`,
+    text: translate("overview.key", { key: showInvisible(label) || `${prefix}…`, day: toDay(ends) }),
+    level: "warning" as const,
+    to,
+    action: translate("overview.key_action"),
+  }));
+  const action = translate("overview.no_key_action");
+  const none = { name: "no key", text: translate("overview.no_key"), level: "info" as const, to, action };
+  return hasRecords(records) && validKeys === 0 ? [...ending, none] : ending;
+}
+
+export function hasRecords(records: OverviewResponse["records"]): boolean {
+  return Object.values(records).some((count) => count > 0);
+}
+
+/** A key is named if at least this number and share of its requests in the last day had an error. */
+const [minErrors, minErrorShare] = [10, 0.5];
+
+function findRejectedKeys({ keyTraffic }: Known, siteName: string): Concern[] {
+  const keys = keyTraffic?.keys ?? [];
+  return keys
+    .filter(({ requests, errors }) => errors >= minErrors && errors >= requests * minErrorShare)
+    .map(({ id, label, prefix, requests, errors }) => ({
+      name: `requests of key ${id}`,
+      text: translate("overview.key_errors", {
+        key: showInvisible(label) || `${prefix}…`,
+        errors: toNumber(errors),
+        requests: toNumber(requests),
+      }),
+      level: "info" as const,
+      to: requestsPath(siteName, prefix),
+      action: translate("overview.to_requests"),
+    }));
+}
+
+/** Returns the page with the requests of a key. */
+export function requestsPath(siteName: string, prefix: string): string {
+  return `/${siteName}/requests?key=${prefix}`;
+}
+
+function findBackupConcerns({ lastBackup, records }: OverviewResponse): Concern[] {
+  const action = translate("overview.backup_action");
+  if (lastBackup === null) {
+    const level = hasRecords(records) ? "warning" : "info";
+    return [{ name: "backup", text: translate("overview.no_backup"), level, action }];
+  }
+  // Also warn if the time is far in the future, because it was stored with a wrong clock.
+  if (Math.abs(serverNow() - Date.parse(lastBackup)) <= maxBackupAgeMs) return [];
+  const text = translate("overview.old_backup", { time: toMoment(lastBackup) });
+  return [{ name: "backup", text, level: "warning", action }];
+}
 
 const icons = { error: ErrorIcon, warning: WarningIcon, info: InfoIcon } as const;
 
@@ -126,7 +246,7 @@ function BackupDialog({ onClose }: { readonly onClose: () => void }) {
       <DialogContent>
         <Typography>{translate("overview.backup_explain")}</Typography>
         <Box component="code" sx={{ display: "block", my: 2, p: 1, borderRadius: 1, bgcolor: "action.hover" }}>
-          storefront backup shops.backup
+          {translate("overview.backup_command")}
         </Box>
         <Typography>
           {translate("overview.backup_daily")}{" "}

@@ -10,13 +10,11 @@ import { useSession, useSiteName } from "../shell/site-context.ts";
 import { useStored } from "../shell/stored.ts";
 import { locale, toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { toMoment } from "../text/times.ts";
-import { translate } from "../text/translate.ts";
-import { When } from "../text/when.tsx";
+import { toMoment, When } from "../text/times.tsx";
+import { showInvisible, translate } from "../text/translate.ts";
 import { Chart } from "./chart.tsx";
-import { requestsPath } from "./concerns.ts";
 import { type TrafficSpan, useKeyTraffic, useTraffic } from "./overview.ts";
+import { requestsPath } from "./site-state.tsx";
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
 

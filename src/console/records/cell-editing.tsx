@@ -16,7 +16,7 @@ import { flushSync } from "react-dom";
 import type { RecordResponse } from "../../admin/api/record-types.ts";
 import { Link } from "../shell/router.tsx";
 import { fullLabelOf, textAt } from "../text/fields.ts";
-import { showInvisible } from "../text/show-invisible.ts";
+import { showInvisible } from "../text/translate.ts";
 import { type Edit, parseCells, type StagedRecord } from "./staged-edits.ts";
 
 /** The cell that is being edited. */

@@ -22,9 +22,8 @@ import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { differences, fullLabelOf, toValues } from "../text/fields.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { translate } from "../text/translate.ts";
-import { When } from "../text/when.tsx";
+import { When } from "../text/times.tsx";
+import { showInvisible, translate } from "../text/translate.ts";
 import { useRecordWrites } from "./record-data.ts";
 
 interface ConflictDialogProps {

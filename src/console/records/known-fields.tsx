@@ -5,8 +5,7 @@ import { Box, Link, Stack } from "@mui/material";
 import type { RecordValues } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { groupOf, labelOf, textAt } from "../text/fields.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { translate } from "../text/translate.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 
 /** The fields of which a list on a phone shows the values below the name. */
 const summaryPaths = ["Code", "AccountNumber", "Address.Town"];

@@ -3,7 +3,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { useAddress } from "../shell/address.ts";
+import { useAddress } from "../shell/router.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useStored } from "../shell/stored.ts";
 import { groupOf } from "../text/fields.ts";

@@ -16,15 +16,14 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import type { RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
-import { OldAndNewValue } from "../history/changed-fields.tsx";
+import { OldAndNewValue } from "../history/description.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useNotify } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { translate } from "../text/translate.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 import { ChangedBy } from "./conflict-dialog.tsx";
 import { useRecordWrites } from "./record-data.ts";
 import {

@@ -15,8 +15,7 @@ import type {
   WriteResponse,
   WrittenRecordResponse,
 } from "../../admin/api/record-types.ts";
-import { callApi, sitePath } from "../api/call-api.ts";
-import type { UndoableWrite } from "../api/records.ts";
+import { callApi, sitePath, type UndoableWrite } from "../api/call-api.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { type ListQuery, searchRecords, sortRecords } from "./local-list.ts";

@@ -1,16 +1,19 @@
-// The ticked records of a list: some of them, or all that the search finds; and what can be done with them.
+// The ticked records of a list: some of them, or all that the search finds; and the dialogs that delete them or give a field the same text in all.
 
-import { type ReactNode, useState } from "react";
-import type { RecordsResponse, SetFieldBody } from "../../admin/api/record-types.ts";
+import { Alert, Box, TextField, Typography } from "@mui/material";
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useState } from "react";
+import type { RecordsResponse, SetFieldBody, SetFieldResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import type { HttpError } from "../api/call-api.ts";
+import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useNotify } from "../shell/notices.tsx";
-import { useMay } from "../shell/site-context.ts";
+import { useMay, useSiteName } from "../shell/site-context.ts";
+import { faultOf, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
-import { translate } from "../text/translate.ts";
-import { DeleteDialog } from "./delete-dialog.tsx";
+import { showInvisible, translate } from "../text/translate.ts";
 import type { useListState } from "./list-state.ts";
-import { useReadIds } from "./record-data.ts";
-import { SetFieldDialog } from "./set-field-dialog.tsx";
+import { useReadIds, useReadRecord, useRecordWrites } from "./record-data.ts";
 import { SelectedActions } from "./toolbar.tsx";
 
 interface SelectionProps {
@@ -103,4 +106,205 @@ function SelectionDialog({ open, target, onDeleted, onDone, ...rest }: Selection
     onDone();
   }
   return <DeleteDialog {...rest} ids={open.ids} onDone={() => finish(open.ids)} />;
+}
+
+/** Maximum number of records that the dialog names. */
+const maxNamed = 5;
+
+interface DeleteDialogProps {
+  readonly resource: ResourceInfo;
+  readonly ids: readonly number[];
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** The dialog that asks before records are deleted. It shows the shop, the number of records, and the names of the first ones. */
+export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogProps) {
+  const siteName = useSiteName();
+  const writes = useRecordWrites(resource.path);
+  const named = ids.slice(0, maxNamed);
+  const names = useNames(resource.path, named);
+  const name = ids.length === 1 ? resource.singular : resource.plural;
+  async function remove() {
+    await writes.remove(ids);
+    onDone();
+  }
+  return (
+    <ActionDialog
+      title={translate("record.delete_title", { count: toNumber(ids.length), name, site: siteName })}
+      action={translate("record.delete")}
+      isDangerous
+      isDisabled={!names}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <Box component="ul" sx={{ m: 0, pl: 3, overflowWrap: "anywhere" }}>
+        {names?.map((text, index) => (
+          <li key={named[index]}>
+            {[showInvisible(text), translate("record.id", { id: named[index] ?? 0 })].filter(Boolean).join(" · ")}
+          </li>
+        ))}
+        {ids.length > maxNamed && (
+          <li>{translate("record.delete_more", { count: toNumber(ids.length - maxNamed) })}</li>
+        )}
+      </Box>
+      <Typography>{translate("record.delete_explain")}</Typography>
+    </ActionDialog>
+  );
+}
+
+/** Reads the names of records; undefined until all are read. The name of a record that cannot be read is empty. */
+function useNames(resource: string, ids: readonly number[]): readonly string[] | undefined {
+  const readRecord = useReadRecord(resource);
+  const reads = useQueries({ queries: ids.map((id) => ({ ...readRecord(id), retry: false })) });
+  if (reads.some(({ isPending }) => isPending)) return undefined;
+  return reads.map(({ data }) => (data ? textAt(data.record, "Name") : ""));
+}
+
+/** The records to change: some by their IDs, or all that a search finds. */
+type Target = Pick<SetFieldBody, "ids" | "search">;
+
+interface SetFieldProps {
+  readonly resource: ResourceInfo;
+  readonly target: Target;
+  /** The number of records in the target. */
+  readonly count: number;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** Milliseconds after the last key press until the server is asked what the change would do. */
+const delayMs = 250;
+
+/** Asks for a field and its text, and changes the records in one run that can be undone. */
+function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldProps) {
+  const writes = useRecordWrites(resource.path);
+  const [field, setField] = useState("");
+  const [value, setValue] = useState("");
+  const info = resource.fields.find(({ path }) => path === field);
+  const ownFault = info && faultOf(info, value);
+  const body: SetFieldBody = { ...target, field, value };
+  const isAsked = info !== undefined && ownFault === undefined;
+  const { result, error, askAgainAfter } = useDryRun(resource.path, body, isAsked);
+  const fault = value === "" && !info?.required ? undefined : (ownFault ?? result?.faults[0]?.detail);
+  const changed = result && result.faults.length === 0 ? result.changed : 0;
+  const name = count === 1 ? resource.singular : resource.plural;
+  async function confirm() {
+    // Others may have changed what the search finds.
+    await writes.setField({ ...body, expected: changed }).catch(askAgainAfter);
+    onDone();
+  }
+  return (
+    <ActionDialog
+      title={translate("record.set_title", { count: toNumber(count), name })}
+      action={
+        changed > 0 ? translate("record.set_action", { count: toNumber(changed), name }) : translate("record.set")
+      }
+      isEdited={field !== ""}
+      isDisabled={changed === 0}
+      busyText={translate("record.set_busy")}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <TextField
+        select
+        autoFocus
+        label={translate("record.set_which")}
+        value={field}
+        onChange={({ target: { value: path } }) => setField(path)}
+        slotProps={{ select: { native: true }, inputLabel: { shrink: true } }}
+      >
+        <option value="">{translate("record.set_choose")}</option>
+        {resource.fields.map(({ path }) => (
+          <option key={path} value={path}>
+            {fullLabelOf(path)}
+          </option>
+        ))}
+      </TextField>
+      <TextField
+        label={translate("record.set_value")}
+        value={value}
+        error={fault !== undefined}
+        helperText={fault ?? translate("record.set_empty")}
+        onChange={({ target: { value: text } }) => setValue(text)}
+        slotProps={{ htmlInput: { dir: "auto", autoComplete: "off" } }}
+      />
+      {error && isAsked && <Alert severity="error">{(error as HttpError).message}</Alert>}
+      {!(error && isAsked) && <Effect result={result} isAsked={isAsked} resource={resource} />}
+    </ActionDialog>
+  );
+}
+
+/** Asks the server what a change would do, once its text has not changed for a moment. */
+function useDryRun(resource: string, body: SetFieldBody, isAsked: boolean) {
+  const writes = useRecordWrites(resource);
+  const text = JSON.stringify(body);
+  const asked = useLate(text, delayMs);
+  const isLate = asked !== text;
+  const { data, error, refetch } = useQuery({
+    queryKey: ["set-field", resource, asked],
+    queryFn: ({ signal }) => writes.trySetField(JSON.parse(asked) as SetFieldBody, signal),
+    enabled: isAsked && !isLate,
+    gcTime: 0,
+    retry: false,
+  });
+  function askAgainAfter(failure: unknown): never {
+    void refetch();
+    throw failure;
+  }
+  return { result: isAsked && !isLate ? data : undefined, error, askAgainAfter };
+}
+
+interface EffectProps {
+  readonly result: SetFieldResponse | undefined;
+  readonly isAsked: boolean;
+  readonly resource: ResourceInfo;
+}
+
+/** Says what the change would do. */
+function Effect({ result, isAsked, resource }: EffectProps) {
+  if (!isAsked) return <Typography color="textSecondary">{translate("record.set_first")}</Typography>;
+  if (!result) return <Typography color="textSecondary">{translate("record.set_counting")}</Typography>;
+  const { changed, unchanged, missing, names, faults } = result;
+  if (faults.length > 0) return null;
+  const more = changed - names.length;
+  const nameOf = (count: number) => (count === 1 ? resource.singular : resource.plural);
+  return (
+    <Box role="status" sx={{ overflowWrap: "anywhere" }}>
+      <Typography>
+        {changed === 0
+          ? translate("record.set_nothing")
+          : translate("record.set_changes", { count: toNumber(changed), name: nameOf(changed) })}
+      </Typography>
+      {changed > 0 && (
+        <Box component="ul" sx={{ m: 0, pl: 3 }}>
+          {names.map((text, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: names need not be unique
+            <li key={index}>{showInvisible(text)}</li>
+          ))}
+          {more > 0 && <li>{translate("record.delete_more", { count: toNumber(more) })}</li>}
+        </Box>
+      )}
+      {unchanged > 0 && changed > 0 && (
+        <Typography color="textSecondary">
+          {translate("record.set_unchanged", { count: toNumber(unchanged), name: nameOf(unchanged) })}
+        </Typography>
+      )}
+      {missing > 0 && (
+        <Typography color="textSecondary">
+          {translate("record.set_missing", { count: toNumber(missing), name: nameOf(missing) })}
+        </Typography>
+      )}
+    </Box>
+  );
+}
+
+/** Returns a value as it was some milliseconds ago, once it has not changed for that long. */
+function useLate<T>(value: T, ms: number): T {
+  const [late, setLate] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return late;
 }

@@ -29,8 +29,7 @@ import { Link, useNavigate } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders, useIsNarrow } from "../shell/theme.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { translate } from "../text/translate.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 import { columnLabel } from "./known-fields.tsx";
 import { type useListState, useViews } from "./list-state.ts";
 

@@ -18,9 +18,8 @@ import { CopyableText } from "../shell/new-secret.tsx";
 import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { toExactMoment } from "../text/times.ts";
-import { translate } from "../text/translate.ts";
+import { toExactMoment } from "../text/times.tsx";
+import { showInvisible, translate } from "../text/translate.ts";
 import { toCurl } from "./requests.ts";
 
 interface RequestDetailsProps {

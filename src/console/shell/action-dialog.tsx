@@ -11,9 +11,8 @@ import {
   Stack,
   Typography,
 } from "@mui/material";
-import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { translate } from "../text/translate.ts";
-import { useShown } from "./shown.ts";
 import { askBeforeLoss, useUnsaved } from "./unsaved.ts";
 
 interface ActionDialogProps {
@@ -95,4 +94,16 @@ export function ActionDialog({
       </form>
     </Dialog>
   );
+}
+
+/** Returns a function that tells whether the component is shown now. */
+export function useShown(): () => boolean {
+  const isShown = useRef(false);
+  useEffect(() => {
+    isShown.current = true;
+    return () => {
+      isShown.current = false;
+    };
+  }, []);
+  return () => isShown.current;
 }

@@ -3,7 +3,7 @@
 import { Alert, Button, Stack } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { type UndoableWrite, undoChanges } from "../api/records.ts";
+import { type UndoableWrite, undoChanges } from "../api/call-api.ts";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { translate } from "../text/translate.ts";
 import { useSiteName } from "./site-context.ts";

@@ -1,6 +1,8 @@
-// Data that is read from the server: grey lines before it has arrived, and an error with a button if the read has failed.
+// Data that is read from the server: grey lines before it has arrived, an error with a button if the read has failed, and a placeholder for a list
+// without entries.
 
-import { Alert, Button, Card, Skeleton, Stack } from "@mui/material";
+import type { SvgIconComponent } from "@mui/icons-material";
+import { Alert, Button, Card, Skeleton, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";
 import { translate } from "../text/translate.ts";
 
@@ -51,5 +53,37 @@ export function LoadingLines() {
         <Skeleton key={width} variant="rounded" height={18} width={`${width}%`} />
       ))}
     </Stack>
+  );
+}
+
+interface EmptyListProps {
+  readonly icon: SvgIconComponent;
+  /** Says that the list is empty. */
+  readonly title: string;
+  /** Explains the purpose of the missing items. */
+  readonly explain?: string;
+  /** Buttons, for example to create an item. */
+  readonly children?: ReactNode;
+}
+
+/** The placeholder of an empty list. */
+export function EmptyList({ icon: Icon, title, explain, children }: EmptyListProps) {
+  return (
+    <Card>
+      <Stack spacing={1} sx={{ px: 2, py: { xs: 4, sm: 7 }, alignItems: "center", textAlign: "center" }}>
+        <Icon color="disabled" sx={{ fontSize: 48 }} />
+        <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{title}</Typography>
+        {explain && (
+          <Typography color="textSecondary" sx={{ maxWidth: 520 }}>
+            {explain}
+          </Typography>
+        )}
+        {children && (
+          <Stack direction="row" useFlexGap spacing={1} sx={{ pt: 1, flexWrap: "wrap", justifyContent: "center" }}>
+            {children}
+          </Stack>
+        )}
+      </Stack>
+    </Card>
   );
 }

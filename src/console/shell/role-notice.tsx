@@ -3,8 +3,8 @@
 import LockIcon from "@mui/icons-material/LockOutlined";
 import { Alert } from "@mui/material";
 import { translate } from "../text/translate.ts";
-import { EmptyList } from "./empty-list.tsx";
 import { Page } from "./page.tsx";
+import { EmptyList } from "./query-result.tsx";
 import { useMay, useSession } from "./site-context.ts";
 
 interface LookOnlyProps {

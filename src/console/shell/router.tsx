@@ -1,7 +1,7 @@
-// The address of the page, links, and going to another page. The address is after `#`, such as `#/shop/brands/7?search=oak`, because the server has
-// one page. Nothing here loses changes that were not saved: leaving their page waits until the operator agrees.
+// The address of the page and its query, links, and going to another page. The address is after `#`, such as `#/shop/brands/7?search=oak`, because the
+// server has one page. Nothing here loses changes that were not saved: leaving their page waits until the operator agrees.
 
-import type { AnchorHTMLAttributes, MouseEvent, Ref } from "react";
+import { type AnchorHTMLAttributes, type MouseEvent, type Ref, useMemo } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { askBeforeLoss, hasUnsaved, markAllSaved } from "./unsaved.ts";
 
@@ -140,4 +140,30 @@ export function Link({ to, onClick, ...rest }: LinkProps) {
     navigate(to);
   }
   return <a {...rest} href={`#${to}`} onClick={follow} />;
+}
+
+/**
+ * Returns the parameters of the address, and a function that changes some of them and keeps the others.
+ */
+export function useAddress(): [parameters: URLSearchParams, change: typeof changeAddress] {
+  const { search } = useLocation();
+  const parameters = useMemo(() => new URLSearchParams(search), [search]);
+  return [parameters, changeAddress];
+}
+
+/**
+ * Changes parameters of the address. It is always the same function.
+ * @param changes an empty or missing value removes the parameter
+ * @param how with `push`, the back button of the browser returns to the former ones: use it for another page of a list or another view. By default,
+ *   the former ones are replaced: use that while a person types
+ */
+function changeAddress(changes: Readonly<Record<string, string | undefined>>, how: "push" | "replace" = "replace") {
+  // Read the address now, because two changes may follow each other before the page is rendered again.
+  const next = new URLSearchParams(/\?.*/.exec(location.hash)?.[0]);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) next.set(name, value);
+    else next.delete(name);
+  }
+  const query = next.toString();
+  navigate({ search: query === "" ? "" : `?${query}` }, { replace: how === "replace" });
 }

@@ -2,7 +2,7 @@
 
 import { createContext, useContext } from "react";
 import type { RightInfo, SessionInfo, SiteInfo } from "../../admin/api/types.ts";
-import type { Declared } from "../api/declarations.ts";
+import type { Declared } from "../api/call-api.ts";
 
 interface SiteContextValue {
   readonly site: SiteInfo;

@@ -1,12 +1,14 @@
-// The forms for a new and an existing site, and the conversion of the typed values.
+// The forms for a new and an existing site, the conversion of the typed values, and the page of an operator who has no site yet.
 
-import { Checkbox, FormControlLabel, TextField } from "@mui/material";
-import { useState } from "react";
-import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
+import { Alert, Button, Checkbox, FormControlLabel, Stack, TextField } from "@mui/material";
+import { type FormEvent, useState } from "react";
+import type { NewSiteBody, NewSiteResponse, SessionInfo, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { useEdited } from "../shell/unsaved.ts";
+import { NewSecret } from "../shell/new-secret.tsx";
+import { PlainPage } from "../shell/page.tsx";
+import { useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
-import { toHostnames } from "./sites.ts";
+import { addSite, toHostnames } from "./sites.ts";
 
 interface FieldsProps {
   readonly values: NewSiteText;
@@ -17,11 +19,11 @@ interface FieldsProps {
 }
 
 /** The values of the form, as typed. */
-export interface NewSiteText extends Required<Omit<NewSiteBody, "hostnames">> {
+interface NewSiteText extends Required<Omit<NewSiteBody, "hostnames">> {
   readonly hostnames: string;
 }
 
-export function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps) {
+function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps) {
   const box = (name: "isDefault" | "withKey", label: string) => (
     <FormControlLabel
       label={label}
@@ -57,7 +59,7 @@ export function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps)
   );
 }
 
-export function toNewSite(values: NewSiteText): Required<NewSiteBody> {
+function toNewSite(values: NewSiteText): Required<NewSiteBody> {
   return { ...values, name: values.name.trim(), hostnames: toHostnames(values.hostnames) };
 }
 
@@ -118,4 +120,60 @@ function toChange(site: SiteInfo, values: NewSiteText): SiteBody {
     ...(isSame ? {} : { hostnames }),
     ...(isDefault === site.isDefault ? {} : { isDefault }),
   };
+}
+
+interface FirstSiteProps {
+  readonly session: SessionInfo;
+  /** Reads the sites again. */
+  readonly reload: () => Promise<void>;
+}
+
+/** The page that is shown until a site exists. */
+export function FirstSite({ session, reload }: FirstSiteProps) {
+  if (session.sites !== null || !session.rights.includes("settings"))
+    return <PlainPage title={translate("app.title")} detail={translate("sites.first_other")} />;
+  return (
+    <PlainPage title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
+      <FirstSiteForm reload={reload} />
+    </PlainPage>
+  );
+}
+
+function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
+  const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: true, withKey: true });
+  const [added, setAdded] = useState<NewSiteResponse>();
+  const [fault, setFault] = useState("");
+  useUnsaved(useEdited(values) && !added);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    try {
+      const result = await addSite(toNewSite(values));
+      if (result.key) setAdded(result);
+      else await reload();
+    } catch (error) {
+      setFault((error as Error).message);
+    }
+  }
+
+  if (added?.key) {
+    const title = translate("sites.created", { name: added.site.name });
+    return (
+      <NewSecret
+        title={title}
+        explain={translate("keys.shown_once")}
+        secrets={{ [translate("keys.key")]: added.key }}
+        onClose={() => void reload()}
+      />
+    );
+  }
+  return (
+    <Stack component="form" onSubmit={submit} spacing={2}>
+      <SiteFields values={values} onChange={setValues} isNew hasDefault />
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Button type="submit" variant="contained">
+        {translate("general.create")}
+      </Button>
+    </Stack>
+  );
 }

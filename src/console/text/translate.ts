@@ -1,4 +1,4 @@
-// Gives the texts of `texts.ts` to the console, and turns messages of the server into sentences.
+// Gives the texts of `texts.ts` to the console, turns messages of the server into sentences, and shows invisible characters in texts of other people.
 
 import { texts } from "../texts.ts";
 
@@ -56,4 +56,18 @@ export function toSentence(message: string): string {
 
 function withOwnWords(text: string): string {
   return ownWords.reduce((changed, [word, own]) => changed.replace(word, own), text);
+}
+
+/**
+ * Replaces invisible characters that change the direction of text by their code points, such as `[U+202E]`. Otherwise a name could look like
+ * another name.
+ */
+export function showInvisible(text: string): string {
+  return text.replace(directionControl, (character) => `[U+${hexOf(character)}]`);
+}
+
+const directionControl = /\p{Bidi_Control}/gu;
+
+function hexOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
 }

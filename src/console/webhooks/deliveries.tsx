@@ -18,9 +18,8 @@ import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { useIsNarrow } from "../shell/theme.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { toExactMoment } from "../text/times.ts";
-import { translate } from "../text/translate.ts";
+import { toExactMoment } from "../text/times.tsx";
+import { showInvisible, translate } from "../text/translate.ts";
 import { toDuration, useDeliveries, useExchange } from "./webhooks.ts";
 
 /** Lists the last delivery attempts of a webhook, the latest first. */

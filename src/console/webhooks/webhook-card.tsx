@@ -6,9 +6,8 @@ import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { useDeclared, useMay } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
-import { withMoments } from "../text/times.ts";
+import { When, withMoments } from "../text/times.tsx";
 import { toSentence, translate } from "../text/translate.ts";
-import { When } from "../text/when.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { isRetried } from "./webhooks.ts";
 

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 
 // Bun does not name the languages of a browser.
 Object.defineProperty(navigator, "languages", { value: ["en-GB"] });
-const { toAgo, toDay, toMoment, withMoments } = await import("../../../../src/console/text/times.ts");
+const { toAgo, toDay, toMoment, withMoments } = await import("../../../../src/console/text/times.tsx");
 
 const now = Date.parse("2026-03-01T12:00:00Z");
 const at = (seconds: number) => new Date(now + seconds * 1000).toISOString();

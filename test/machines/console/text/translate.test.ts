@@ -1,7 +1,7 @@
-// The texts of the console, and the messages of the server in its words.
+// The texts of the console, the messages of the server in its words, and texts of other people.
 
 import { expect, test } from "bun:test";
-import { toSentence, translate } from "../../../../src/console/text/translate.ts";
+import { showInvisible, toSentence, translate } from "../../../../src/console/text/translate.ts";
 
 const messages: [message: string, sentence: string][] = [
   ["the site `garden` exists already", "The shop “garden” exists already."],
@@ -25,4 +25,12 @@ test("a text has the form for its number, and its values", () => {
   const form = (count: number) => translate("keys.hours", { smart_count: count });
   expect([form(1), form(0), form(24)]).toEqual(["1 hour", "0 hours", "24 hours"]);
   expect(translate("keys.named", { label: "$&", prefix: "sfk" })).toBe("“$&” (sfk…)");
+});
+
+test.each([
+  ["Acme", "Acme"],
+  ["a\u202Eb\u2066c", "a[U+202E]b[U+2066]c"],
+  ["a\u061Cb", "a[U+061C]b"],
+])("the text %j is shown as %j", (text, shown) => {
+  expect(showInvisible(text)).toBe(shown);
 });

@@ -1,6 +1,8 @@
-// Formats times in the reader's time zone and language.
+// Times in the reader's time zone and language. A time such as `5 minutes ago` is updated while it is shown.
 
+import { useSyncExternalStore } from "react";
 import { capitalized, locale } from "./locale.ts";
+import { serverNow } from "./server-time.ts";
 
 const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
@@ -72,4 +74,37 @@ const timeOfDay = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 /** Formats the time of day, to the second. @param instant in ISO 8601 */
 export function toTimeOfDay(instant: string): string {
   return timeOfDay.format(new Date(instant));
+}
+
+/** Shows a time relative to now, such as `5 minutes ago`, with the exact time as its tooltip. @param at in ISO 8601 */
+export function When({ at }: { readonly at: string }) {
+  const now = useSyncExternalStore(subscribe, roundedNow);
+  return (
+    <time dateTime={at} title={toMoment(at)}>
+      {toAgo(at, now)}
+    </time>
+  );
+}
+
+/** Milliseconds between two updates of relative times. */
+const intervalMs = 30_000;
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    for (const each of listeners) each();
+  }, intervalMs);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+/** Returns the present time, rounded up to the interval, because React requires that a store returns the same value between updates. */
+function roundedNow(): number {
+  return Math.ceil(serverNow() / intervalMs) * intervalMs;
 }

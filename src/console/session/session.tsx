@@ -1,8 +1,12 @@
-// Signs in with a link, signs out, and reads the present session.
+// Signs in with a link, which a page asks for, signs out, and reads the present session.
 
+import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
+import { type FormEvent, useState } from "react";
 import type { SessionInfo, SessionResponse, SignInBody } from "../../admin/api/types.ts";
 import { callApi, type HttpError } from "../api/call-api.ts";
+import { PlainPage } from "../shell/page.tsx";
 import { navigate } from "../shell/router.tsx";
+import { translate } from "../text/translate.ts";
 
 const linkInHash = /^#sign-in=([0-9A-Za-z]+)$/;
 
@@ -59,7 +63,7 @@ window.addEventListener("hashchange", () => {
 });
 
 /** Returns the secret in a link, or in a part of a link; undefined if the text contains no secret. */
-export function secretIn(text: string): string | undefined {
+function secretIn(text: string): string | undefined {
   return /(?:^|sign-in=)([0-9A-Za-z]{32})$/.exec(text.trim())?.[1];
 }
 
@@ -68,7 +72,7 @@ export function secretIn(text: string): string | undefined {
  * @param insteadOf ID of the signed-in operator, if the link may replace that operator's session
  * @throws HttpError with the status 409 if another operator is signed in, see `operatorIn`
  */
-export function redeemLink(link: string, insteadOf?: number): Promise<SessionInfo> {
+function redeemLink(link: string, insteadOf?: number): Promise<SessionInfo> {
   const body: SignInBody = { link, insteadOf };
   return callApi("POST", "/session", body);
 }
@@ -87,4 +91,67 @@ export async function currentSession(): Promise<SessionInfo | undefined> {
 /** Signs out in this browser, or in all browsers. */
 export function signOut(everywhere: boolean): Promise<void> {
   return callApi("DELETE", everywhere ? "/sessions" : "/session");
+}
+
+interface SignInProps {
+  readonly fault?: string | undefined;
+  readonly onSignedIn: (session: SessionInfo) => void;
+}
+
+/** The page for people who are not signed in. */
+export function SignIn(props: SignInProps) {
+  return (
+    <PlainPage title={translate("session.title")}>
+      <Typography>{translate("session.explain")}</Typography>
+      <SignInForm {...props} />
+      <Divider />
+      <Typography component="h2" variant="subtitle1" sx={{ fontWeight: 600 }}>
+        {translate("session.how")}
+      </Typography>
+      <Typography variant="body2">{translate("session.how_colleague")}</Typography>
+      <Typography variant="body2">{translate("session.how_command")}</Typography>
+      <Box component="code" sx={{ p: 1, borderRadius: 1, bgcolor: "action.hover", overflowX: "auto" }}>
+        {translate("session.command")}
+      </Box>
+    </PlainPage>
+  );
+}
+
+/** A field for a sign-in link. */
+export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
+  const [text, setText] = useState("");
+  const [fault, setFault] = useState(before);
+  const [replaced, setReplaced] = useState<number>();
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    const secret = secretIn(text);
+    if (!secret) return setFault(translate("session.invalid"));
+    try {
+      onSignedIn(await redeemLink(secret, replaced));
+    } catch (error) {
+      setReplaced(operatorIn(error));
+      setFault((error as Error).message);
+    }
+  }
+
+  return (
+    <Stack component="form" onSubmit={submit} spacing={2}>
+      <TextField
+        label={translate("session.paste")}
+        placeholder={translate("session.paste_example")}
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setReplaced(undefined);
+        }}
+        autoComplete="off"
+        fullWidth
+      />
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Button type="submit" variant="contained">
+        {replaced === undefined ? translate("session.sign_in") : translate("session.sign_in_instead")}
+      </Button>
+    </Stack>
+  );
 }

@@ -1,0 +1,104 @@
+// Describes a change of the history: in a few words, by the name of its actor, and by the old and new values of the fields.
+
+import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
+import type { HistoryEntryInfo, RecordValues } from "../../admin/api/record-types.ts";
+import { useDeclared } from "../shell/site-context.ts";
+import { differences, fullLabelOf } from "../text/fields.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
+import { showInvisible, translate } from "../text/translate.ts";
+
+/** Describes an entry of the history in a few words. */
+export function useSummary({ counts, resources, change, first, last }: HistoryEntryInfo): string {
+  const declared = useDeclared();
+  const nameOf = (path: string, isPlural: boolean) => {
+    const found = declared.resources.find((resource) => resource.path === path);
+    return found ? (isPlural ? found.plural : found.singular) : path;
+  };
+  if (first === last) {
+    const name = (change.after ?? change.before)?.Name;
+    return translate(`history.one_${change.operation}`, {
+      resource: nameOf(change.resource, false),
+      name: name === undefined ? `${change.id}` : showInvisible(String(name)),
+    });
+  }
+  const what = resources.map((path) => nameOf(path, true)).join(", ");
+  const parts = operations.flatMap((operation) => {
+    const count = counts[operation];
+    return count ? [translate(`history.many_${operation}`, { count: toNumber(count) })] : [];
+  });
+  return capitalized(`${joined(parts, translate("history.and"))} ${what}`);
+}
+
+const operations = ["create", "update", "delete"] as const;
+
+/** Joins the parts of a summary: `created 3, changed 2 and deleted 1`. */
+function joined(parts: readonly string[], and: string): string {
+  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${and} ${parts.at(-1)}`;
+}
+
+/**
+ * Names who made a change for people: `anna` for `console:anna`, `root (command line)` for `operator:root`, and a key by its label.
+ * @param actorLabel the label of the key
+ */
+export function nameOfActor({ actor, actorLabel }: Pick<HistoryEntryInfo, "actor" | "actorLabel">): string {
+  if (actorLabel) return translate("history.actor_key", { name: showInvisible(actorLabel) });
+  const [kind = "", ...rest] = actor.split(":");
+  const name = rest.join(":");
+  return name !== "" && (kind === "console" || kind === "operator")
+    ? translate(`history.actor_${kind}`, { name: showInvisible(name) })
+    : showInvisible(actor);
+}
+
+/** Keeps the old value on the left of the new value, even if both are written from right to left. */
+const isolated = { unicodeBidi: "isolate" } as const;
+const oldValue = { ...isolated, color: "error.main", overflowWrap: "anywhere" } as const;
+const newValue = { ...isolated, color: "success.main", textDecoration: "none", overflowWrap: "anywhere" } as const;
+
+/** Shows what a change did to a record, field by field. */
+export function ChangedFields({
+  before,
+  after,
+}: {
+  readonly before: RecordValues | null;
+  readonly after: RecordValues | null;
+}) {
+  const fields = differences(before, after);
+  if (fields.length === 0) return <Typography>{translate("history.nothing")}</Typography>;
+  return (
+    <Box sx={{ overflowX: "auto" }}>
+      <Table size="small">
+        <TableBody>
+          {fields.map((field) => (
+            <TableRow key={field.path}>
+              <TableCell component="th" scope="row" sx={{ color: "text.secondary", width: 180, maxWidth: "45vw" }}>
+                {fullLabelOf(field.path)}
+              </TableCell>
+              <TableCell>
+                <OldAndNewValue before={field.before} after={field.after} />
+              </TableCell>
+            </TableRow>
+          ))}
+        </TableBody>
+      </Table>
+    </Box>
+  );
+}
+
+/** Shows the old and the new value of a field. An empty value is not shown. */
+export function OldAndNewValue({ before, after }: { readonly before: string; readonly after: string }) {
+  return (
+    <>
+      {before && (
+        <Box component="del" sx={oldValue}>
+          {showInvisible(before)}
+        </Box>
+      )}
+      {before && after && " "}
+      {after && (
+        <Box component="ins" sx={newValue}>
+          {showInvisible(after)}
+        </Box>
+      )}
+    </>
+  );
+}
