@@ -106,10 +106,15 @@ function totalsOf(families: MetricsSample): Totals {
     Number(labels.status) < 300 && ["POST", "PUT", "PATCH", "DELETE"].includes(String(labels.method));
   return {
     requests: sumOf(requests),
-    errors: sumOf(requests.filter(({ labels }) => Number(labels.status) >= 500)),
+    errors: sumOf(requests.filter(({ labels }) => isServerError(Number(labels.status)))),
     writes: sumOf(requests.filter(isWrite)),
     durations,
   };
+}
+
+/** Whether the server failed. 501 means a method that HTTP does not have, which is a mistake of the client. */
+function isServerError(status: number): boolean {
+  return status >= 500 && status !== 501;
 }
 
 function sumOf(values: readonly MetricValue[]): number {

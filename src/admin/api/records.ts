@@ -40,12 +40,14 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
   const textField = findTextField(resource, sort);
   if (!textField && sort !== "ID")
     throw new ProblemError("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
+  const order = query.get("order") ?? "asc";
+  if (order !== "asc" && order !== "desc") throw new ProblemError("bad-request", "`order` must be asc or desc");
   const search = query.get("search") ?? "";
   if (search.length > maxSearchLength)
     throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearchLength} characters`);
   const wanted = {
     search,
-    sort: { textField, descending: query.get("order") === "desc" },
+    sort: { textField, descending: order === "desc" },
     limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
     offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),
     known: query.get("known"),

@@ -70,7 +70,7 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
           </ToggleButton>
         ))}
       </ToggleButtonGroup>
-      {info.missing && kind === "missing" && (
+      {info.missing && (kind === "missing" || info.missing.obstacle !== undefined) && (
         <Missing info={info} missing={info.missing} isRemoving={isRemoving} onChange={setRemoving} />
       )}
       <CheckTable

@@ -16,6 +16,7 @@ import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { checkImport, previewFile } from "./imports.ts";
@@ -61,7 +62,7 @@ export function ColumnsStep(props: ColumnsStepProps) {
   const resource = resources.find(({ path }) => path === info.resource);
   return (
     <Stack spacing={2}>
-      <Typography sx={{ overflowWrap: "anywhere" }}>{info.name}</Typography>
+      <Typography sx={{ overflowWrap: "anywhere" }}>{showInvisible(info.name)}</Typography>
       {error && <ReadFailed error={error} onRetry={refetch} />}
       {info.error && <FileError error={info.error} />}
       {(preview?.format === "csv" || error) && (

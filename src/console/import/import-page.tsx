@@ -25,6 +25,7 @@ import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
 import { Link, useAddress } from "../shell/router.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
+import { showInvisible } from "../text/show-invisible.ts";
 import { translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
@@ -187,7 +188,7 @@ function OpenImports() {
           <ListItem key={id} disablePadding>
             <ListItemButton component={Link} to={`/${siteName}/import?id=${id}`}>
               <ListItemText
-                primary={name}
+                primary={showInvisible(name)}
                 secondary={translate(`import.state_${state}`)}
                 slotProps={{ primary: { sx: { overflowWrap: "anywhere" } } }}
               />

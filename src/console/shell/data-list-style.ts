@@ -13,6 +13,8 @@ const sharedStyle = (theme: Theme) => ({
   "& .opener": { color: "inherit", font: "inherit", fontWeight: 500, textAlign: "inherit", textDecoration: "none" },
   "& .opener:hover": { textDecoration: "underline" },
   "& strong": { fontWeight: 600 },
+  // A long path of a request must not cover the next column.
+  "& code": { overflowWrap: "anywhere" },
   "& .lines": { display: "flex", flexDirection: "column", alignItems: "flex-start" },
   "& .fact .lines": { alignItems: "flex-end" },
   "& .lines small, & time, & .whole": { whiteSpace: "nowrap" },

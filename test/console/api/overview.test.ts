@@ -113,7 +113,7 @@ describe("the traffic of the server", () => {
     const [point, ...others] = await pointsOf([
       [sampleOf({ "GET 200": 5 }, [5, 5, 5]), sampleOf({ "GET 200": 1 }, [1, 1, 1])],
       [
-        sampleOf({ "GET 200": 15, "POST 201": 4, "POST 400": 2 }, [15, 21, 21]),
+        sampleOf({ "GET 200": 15, "POST 201": 4, "POST 501": 2 }, [15, 21, 21]),
         sampleOf({ "GET 200": 1, "GET 500": 3, "DELETE 204": 1 }, [1, 5, 5]),
       ],
     ]);

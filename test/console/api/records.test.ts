@@ -97,6 +97,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
 
   const badLists: [string, number][] = [
     [`${brands}?sort=Nme`, 400],
+    [`${brands}?order=up`, 400],
     [`${brands}?limit=0`, 400],
     [`${brands}?limit=5001`, 400],
     [`${brands}?offset=-1`, 400],
