@@ -16,8 +16,7 @@ import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";
-import { showInvisible } from "../text/show-invisible.ts";
-import { translate } from "../text/translate.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { checkImport, previewFile } from "./imports.ts";
 import {

@@ -108,8 +108,8 @@ function toTexts(record: object, above = "", texts = new Map<string, string>()):
 }
 
 /**
- * Prevents that a spreadsheet runs a cell as a formula: a text that begins with `=`, `+`, `-`, `@`, one of these in full width, a tab or a line break
- * gets an apostrophe before it (OWASP, CSV injection). So does `+44 113 496 0142`.
+ * Prevents that a spreadsheet runs a cell as a formula: a text that begins with `=`, `+`, `-`, `@`, a full-width form of these characters, a tab or a
+ * line break gets an apostrophe before it (OWASP, CSV injection). So does `+44 113 496 0142`.
  */
 function toSafeCell(cell: string | number): string | number {
   return typeof cell === "string" && /^[=+\-@＝＋－＠\t\r\n]/.test(cell) ? `'${cell}` : cell;

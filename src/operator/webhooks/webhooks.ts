@@ -106,7 +106,7 @@ export async function retryWebhook(engine: Engine, id: number, now: number): Pro
     const detail = `the last attempt of webhook ${id} was a moment ago`;
     throw new ProblemError("too-many-requests", detail, { retryAfterSeconds: remainingMs / 1000 });
   }
-  // An attempt that an operator asks for does not count. Otherwise each one that fails would make the wait for the next automatic one longer.
+  // An attempt that an operator asks for does not count. Otherwise each failed attempt would make the wait for the next automatic attempt longer.
   await updateState(engine, id, ({ failures }) => ({ nextAt: 0, failures: Math.max(failures - 1, 1) }));
   return getWebhook(engine, id);
 }
