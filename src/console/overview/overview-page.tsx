@@ -23,7 +23,7 @@ import { HistoryList } from "../history/history-list.tsx";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
-import { useDeclared, useSiteName } from "../shell/site-context.ts";
+import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { useKeyTraffic, useOverview, useTraffic } from "./overview.ts";
@@ -134,15 +134,17 @@ function Count({ to, count, what }: { readonly to: string; readonly count: numbe
   );
 }
 
-/** Lists the first steps for a shop without records. */
+/** Lists the first steps that the operator may take in a shop without records. */
 function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
   const siteName = useSiteName();
-  if (hasRecords(records)) return null;
-  const steps = [
-    { name: "records", to: `/${siteName}/import`, isDone: false },
-    { name: "key", to: `/${siteName}/keys`, isDone: validKeys > 0 },
-    { name: "webhook", to: `/${siteName}/webhooks`, isDone: webhooks.length > 0 },
+  const [mayFill, mayMake] = [useMay("records"), useMay("settings")];
+  const all = [
+    { name: "records", to: `/${siteName}/import`, isDone: false, isAllowed: mayFill },
+    { name: "key", to: `/${siteName}/keys`, isDone: validKeys > 0, isAllowed: mayMake },
+    { name: "webhook", to: `/${siteName}/webhooks`, isDone: webhooks.length > 0, isAllowed: mayMake },
   ] as const;
+  const steps = all.filter(({ isAllowed }) => isAllowed);
+  if (hasRecords(records) || steps.length === 0) return null;
   return (
     <Card sx={{ mb: 2 }}>
       <CardContent sx={{ pb: 0 }}>

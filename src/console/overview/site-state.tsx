@@ -228,9 +228,10 @@ const lineStyle = {
 
 /** Shows the numbers of valid keys and webhooks, and the time of the last backup, in one line. */
 function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: OverviewResponse }) {
+  const maySeeWebhooks = useMay("read-settings");
   const facts = [
     translate("overview.valid_keys", { smart_count: validKeys }),
-    translate("overview.webhooks", { smart_count: webhooks.length }),
+    maySeeWebhooks && translate("overview.webhooks", { smart_count: webhooks.length }),
     lastBackup && translate("overview.last_backup", { time: toAgo(lastBackup, serverNow()) }),
   ];
   return facts.filter(Boolean).join(" · ");

@@ -60,13 +60,16 @@ function withOwnWords(text: string): string {
 
 /**
  * Replaces invisible characters that change the direction of text by their code points, such as `[U+202E]`. Otherwise a name could look like
- * another name.
+ * another name. If no character of a text is visible, all are replaced, because otherwise nothing could be clicked.
  */
 export function showInvisible(text: string): string {
-  return text.replace(directionControl, (character) => `[U+${hexOf(character)}]`);
+  const replaced = nothingVisible.test(text) ? anyCharacter : directionControl;
+  return text.replace(replaced, (character) => `[U+${hexOf(character)}]`);
 }
 
 const directionControl = /\p{Bidi_Control}/gu;
+const nothingVisible = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u;
+const anyCharacter = /./gsu;
 
 function hexOf(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");

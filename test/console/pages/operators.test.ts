@@ -95,6 +95,11 @@ test("someone with the role Look only sees all pages and changes nothing; someon
   await server.addOperator("tom", [], "records");
   const other = await openConsole(browser, server, { ...desktop, operator: "tom" });
   expect(await other.page.getByRole("menuitem", { name: /Keys|Webhooks|People/ }).count()).toBe(0);
+  await other.page
+    .getByText(/\d valid keys?$/)
+    .first()
+    .waitFor();
+  expect(await other.page.getByText(/\d webhooks?/).count()).toBe(0);
   for (const [path, title] of [
     ["keys", "Keys"],
     ["webhooks", "Webhooks"],

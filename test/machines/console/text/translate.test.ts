@@ -31,6 +31,8 @@ test.each([
   ["Acme", "Acme"],
   ["a\u202Eb\u2066c", "a[U+202E]b[U+2066]c"],
   ["a\u061Cb", "a[U+061C]b"],
+  ["a \u200Bb", "a \u200Bb"],
+  ["\u200B \u00AD", "[U+200B][U+0020][U+00AD]"],
 ])("the text %j is shown as %j", (text, shown) => {
   expect(showInvisible(text)).toBe(shown);
 });
