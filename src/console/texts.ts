@@ -666,7 +666,7 @@ export const texts = {
     columns: "Columns",
     conflict: "Choose for each field which value to keep.",
     conflict_title: "Someone else has changed this record",
-    controls: "Characters that nobody sees change the direction of this text: %{text}",
+    controls: "This text has characters that nobody sees: %{text}",
     count: "%{count} %{name}",
     count_found: "%{count} of %{all} %{name}",
     created: "Created",

@@ -75,7 +75,7 @@ test("characters that change the direction of a text are shown by their code", a
     ["shop", `Created the brand ${shown}`],
     ["shop/history", `Created the brand ${shown}`],
     ["shop/brands", shown],
-    [`shop/brands/${id}`, `Characters that nobody sees change the direction of this text: ${shown}`],
+    [`shop/brands/${id}`, `This text has characters that nobody sees: ${shown}`],
   ];
   for (const [path, text] of everywhere) {
     await view.show(path);
