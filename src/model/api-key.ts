@@ -14,11 +14,9 @@ const shownRandomLength = 8;
 const minRandomLength = 4;
 const marks = "sfk_(?:test_)?";
 const form = new RegExp(`^${marks}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
-/** The underscores of a key may be percent-encoded, because a path is logged as it was sent. */
-const longerThanShown = new RegExp(
-  `${marks.replaceAll("_", "(?:_|%5[Ff])")}[0-9A-Za-z]{${shownRandomLength + 1},}`,
-  "g",
-);
+const longerThanShown = new RegExp(`${marks}[0-9A-Za-z]{${shownRandomLength + 1},}`, "g");
+/** A letter, a digit or an underscore that is percent-encoded. */
+const encodedCharacter = /%(?:3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
 const beginning = new RegExp(`^${marks}[0-9A-Za-z]{0,${randomLength + checksumLength - 1}}$`);
 
 /** The rights of a key. `write` includes `read`. */
@@ -60,11 +58,12 @@ function markOf(text: string): string {
 }
 
 /**
- * Returns `text` with each key in it, also a mistyped or partial key, shortened to the part that may be shown. A key whose underscores are
- * percent-encoded is decoded.
+ * Returns `text` with each key in it, also a mistyped or partial key, shortened to the part that may be shown. Paths are logged as they were sent, so
+ * characters of a key may be percent-encoded: such a text is decoded.
  */
 export function redactKeys(text: string): string {
-  return text.replace(longerThanShown, (key) => `${visiblePrefix(key.replace(/%5F/gi, "_"))}...`);
+  const plain = text.includes("%") ? text.replace(encodedCharacter, decodeURIComponent) : text;
+  return plain.search(longerThanShown) < 0 ? text : plain.replace(longerThanShown, (key) => `${visiblePrefix(key)}...`);
 }
 
 /** Whether `text` has the form of a key that was cut off at the end. */

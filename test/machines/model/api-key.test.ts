@@ -43,8 +43,10 @@ describe.each([
     expect(redactKeys(`${key}${key}`)).not.toContain(key.slice(0, shown + 1));
     expect(redactKeys(`${key.slice(0, -1)}_`)).toBe(`${prefix}..._`);
     expect(redactKeys(prefix)).toBe(prefix);
-    for (const encoded of [key.replaceAll("_", "%5F"), key.replace("_", "%5f")])
+    const allEncoded = Buffer.from(key).toString("hex").replaceAll(/../g, "%$&");
+    for (const encoded of [key.replaceAll("_", "%5F"), key.replace("_", "%5f"), allEncoded, allEncoded.toUpperCase()])
       expect(redactKeys(`/${encoded}.json`)).toBe(`/${prefix}....json`);
+    expect(redactKeys("/restapi/%62rands.json?100%41")).toBe("/restapi/%62rands.json?100%41");
   });
 
   test("can be cut off anywhere after `sfk_`", () => {
