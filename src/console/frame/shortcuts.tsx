@@ -1,21 +1,10 @@
 // The keyboard shortcuts: listens for keys, opens pages, and shows the list of shortcuts.
 
-import {
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  Stack,
-  Table,
-  TableBody,
-  TableCell,
-  TableRow,
-  Typography,
-} from "@mui/material";
+import { Stack, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import { useEffect, useEffectEvent, useMemo } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { openPanel, usePanel } from "../shell/page.tsx";
+import { ReadingDialog } from "../shell/reading-dialog.tsx";
 import { useNavigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
@@ -130,28 +119,20 @@ function ShortcutList({ destinations }: { readonly destinations: readonly Destin
     [["?"], translate("shortcuts.help")],
   ];
   return (
-    <Dialog open onClose={close} fullWidth maxWidth="xs" aria-labelledby="shortcuts">
-      <DialogTitle id="shortcuts">{translate("shortcuts.title")}</DialogTitle>
-      <DialogContent>
-        <Table size="small">
-          <TableBody>
-            {rows.map(([keys, text]) => (
-              <TableRow key={text}>
-                <TableCell sx={{ whiteSpace: "nowrap", width: 120 }}>
-                  <Keys keys={keys} />
-                </TableCell>
-                <TableCell>{text}</TableCell>
-              </TableRow>
-            ))}
-          </TableBody>
-        </Table>
-      </DialogContent>
-      <DialogActions>
-        <Button onClick={close} variant="contained">
-          {translate("general.close")}
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <ReadingDialog title={translate("shortcuts.title")} onClose={close}>
+      <Table size="small">
+        <TableBody>
+          {rows.map(([keys, text]) => (
+            <TableRow key={text}>
+              <TableCell sx={{ whiteSpace: "nowrap", width: 120 }}>
+                <Keys keys={keys} />
+              </TableCell>
+              <TableCell>{text}</TableCell>
+            </TableRow>
+          ))}
+        </TableBody>
+      </Table>
+    </ReadingDialog>
   );
 }
 

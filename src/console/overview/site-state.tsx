@@ -4,22 +4,10 @@ import GoodIcon from "@mui/icons-material/CheckCircle";
 import ErrorIcon from "@mui/icons-material/Error";
 import InfoIcon from "@mui/icons-material/Info";
 import WarningIcon from "@mui/icons-material/Warning";
-import {
-  Box,
-  Button,
-  Card,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  List,
-  ListItem,
-  Stack,
-  Link as TextLink,
-  Typography,
-} from "@mui/material";
-import { useId, useState } from "react";
+import { Box, Button, Card, List, ListItem, Stack, Link as TextLink, Typography } from "@mui/material";
+import { useState } from "react";
 import type { KeyTrafficResponse, OverviewResponse, TrafficPointInfo } from "../../admin/api/types.ts";
+import { ReadingDialog } from "../shell/reading-dialog.tsx";
 import { Link } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
@@ -240,25 +228,18 @@ function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly ove
 /** Explains how a backup is made: only who runs the server can do it. */
 function BackupDialog({ onClose }: { readonly onClose: () => void }) {
   const { publicUrl } = useDeclared();
-  const titleId = useId();
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="xs" aria-labelledby={titleId}>
-      <DialogTitle id={titleId}>{translate("overview.backup_title")}</DialogTitle>
-      <DialogContent>
-        <Typography>{translate("overview.backup_explain")}</Typography>
-        <Box component="code" sx={{ display: "block", my: 2, p: 1, borderRadius: 1, bgcolor: "action.hover" }}>
-          {translate("overview.backup_command")}
-        </Box>
-        <Typography>
-          {translate("overview.backup_daily")}{" "}
-          <TextLink href={`${publicUrl}/docs/operating/backup`} target="_blank" rel="noreferrer">
-            {translate("overview.backup_guide")}
-          </TextLink>
-        </Typography>
-      </DialogContent>
-      <DialogActions>
-        <Button onClick={onClose}>{translate("general.close")}</Button>
-      </DialogActions>
-    </Dialog>
+    <ReadingDialog title={translate("overview.backup_title")} onClose={onClose}>
+      <Typography>{translate("overview.backup_explain")}</Typography>
+      <Box component="code" sx={{ display: "block", my: 2, p: 1, borderRadius: 1, bgcolor: "action.hover" }}>
+        {translate("overview.backup_command")}
+      </Box>
+      <Typography>
+        {translate("overview.backup_daily")}{" "}
+        <TextLink href={`${publicUrl}/docs/operating/backup`} target="_blank" rel="noreferrer">
+          {translate("overview.backup_guide")}
+        </TextLink>
+      </Typography>
+    </ReadingDialog>
   );
 }

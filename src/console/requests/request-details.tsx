@@ -1,22 +1,11 @@
 // The details of one request: its problem with all errors, its facts, and a line that repeats it.
 
-import {
-  Alert,
-  AlertTitle,
-  Box,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  Link,
-  Stack,
-} from "@mui/material";
+import { Alert, AlertTitle, Box, Link, Stack } from "@mui/material";
 import type { ReactNode } from "react";
 import type { LoggedRequestInfo } from "../../admin/api/types.ts";
 import { CopyableText } from "../shell/new-secret.tsx";
+import { ReadingDialog } from "../shell/reading-dialog.tsx";
 import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
-import { useIsNarrow } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
 import { toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -31,30 +20,25 @@ interface RequestDetailsProps {
 export function RequestDetails({ request, onClose }: RequestDetailsProps) {
   const site = useSiteInfo();
   const { publicUrl, sites } = useDeclared();
-  const isNarrow = useIsNarrow();
   const { method, path, problem } = request;
   return (
-    <Dialog open fullWidth maxWidth="sm" fullScreen={isNarrow} onClose={onClose} aria-labelledby="request-details">
-      <DialogTitle id="request-details" sx={{ fontFamily: "monospace", fontSize: 15, overflowWrap: "anywhere" }}>
-        {method} {showInvisible(path)}
-      </DialogTitle>
-      <DialogContent>
-        <Stack spacing={2}>
-          {problem ? <Problem problem={problem} publicUrl={publicUrl} /> : null}
-          <Facts request={request} />
-          <CopyableText
-            label={translate("requests.repeat")}
-            text={toCurl(request, findLive(sites, site) ?? site, publicUrl)}
-            help={translate("requests.repeat_help")}
-          />
-        </Stack>
-      </DialogContent>
-      <DialogActions>
-        <Button variant="contained" onClick={onClose}>
-          {translate("general.close")}
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <ReadingDialog
+      title={`${method} ${showInvisible(path)}`}
+      titleStyle={{ fontFamily: "monospace", fontSize: 15, overflowWrap: "anywhere" }}
+      maxWidth="sm"
+      isLong
+      onClose={onClose}
+    >
+      <Stack spacing={2}>
+        {problem ? <Problem problem={problem} publicUrl={publicUrl} /> : null}
+        <Facts request={request} />
+        <CopyableText
+          label={translate("requests.repeat")}
+          text={toCurl(request, findLive(sites, site) ?? site, publicUrl)}
+          help={translate("requests.repeat_help")}
+        />
+      </Stack>
+    </ReadingDialog>
   );
 }
 

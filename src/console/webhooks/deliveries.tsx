@@ -1,22 +1,11 @@
 // The last delivery attempts of a webhook, and the request and the response of one of them.
 
-import {
-  Alert,
-  Box,
-  Button,
-  Chip,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  Stack,
-  Typography,
-} from "@mui/material";
+import { Alert, Box, Chip, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import type { DeliveryInfo, ExchangeResponse } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
-import { useIsNarrow } from "../shell/theme.ts";
+import { ReadingDialog } from "../shell/reading-dialog.tsx";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -87,31 +76,25 @@ interface DeliveryDetailsProps {
 
 /** The dialog with the request and the response of an attempt. */
 function DeliveryDetails({ webhook, delivery, isKept, onClose }: DeliveryDetailsProps) {
-  const isNarrow = useIsNarrow();
   const { at, fault, milliseconds } = delivery;
   return (
-    <Dialog open fullWidth maxWidth="md" fullScreen={isNarrow} onClose={onClose} aria-labelledby="delivery-details">
-      <DialogTitle id="delivery-details">
-        {translate("webhooks.delivery_title", { time: toExactMoment(at) })}
-      </DialogTitle>
-      <DialogContent>
-        <Stack spacing={2}>
-          <Alert severity={fault ? "error" : "success"} sx={{ overflowWrap: "anywhere" }}>
-            {describeResult(fault)} · {toDuration(milliseconds)}
-          </Alert>
-          {isKept ? (
-            <Exchange webhook={webhook} delivery={delivery} />
-          ) : (
-            <Typography color="textSecondary">{translate("webhooks.not_kept")}</Typography>
-          )}
-        </Stack>
-      </DialogContent>
-      <DialogActions>
-        <Button variant="contained" onClick={onClose}>
-          {translate("general.close")}
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <ReadingDialog
+      title={translate("webhooks.delivery_title", { time: toExactMoment(at) })}
+      maxWidth="md"
+      isLong
+      onClose={onClose}
+    >
+      <Stack spacing={2}>
+        <Alert severity={fault ? "error" : "success"} sx={{ overflowWrap: "anywhere" }}>
+          {describeResult(fault)} · {toDuration(milliseconds)}
+        </Alert>
+        {isKept ? (
+          <Exchange webhook={webhook} delivery={delivery} />
+        ) : (
+          <Typography color="textSecondary">{translate("webhooks.not_kept")}</Typography>
+        )}
+      </Stack>
+    </ReadingDialog>
   );
 }
 
