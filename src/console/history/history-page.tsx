@@ -2,8 +2,9 @@
 // of the page, so that a person can share it.
 
 import DownloadIcon from "@mui/icons-material/Download";
-import { Autocomplete, Box, Button, Card, Chip, MenuItem, TextField } from "@mui/material";
-import { type ReactNode, useMemo, useState } from "react";
+import { Autocomplete, Box, Button, Card, Chip, TextField } from "@mui/material";
+import { useMemo, useState } from "react";
+import { Choice } from "../shell/choice.tsx";
 import { Page } from "../shell/page.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
@@ -131,22 +132,22 @@ function Filters({ chosen, set, clear }: FiltersProps) {
       <DayField label="history.from" value={from} onChange={(day) => set({ from: day })} />
       <DayField label="history.to" value={to} onChange={(day) => set({ to: day })} />
       <Box sx={{ flexBasis: "100%", display: { xs: "none", md: "block" } }} />
-      <Choice label="history.resource" value={resource} onChange={(path) => set({ resource: path, id: "" })}>
-        <MenuItem value="">{translate("history.all")}</MenuItem>
-        {resources.map(({ path, plural }) => (
-          <MenuItem key={path} value={path}>
-            {plural}
-          </MenuItem>
-        ))}
-      </Choice>
-      <Choice label="history.kind" value={kind} onChange={(name) => set({ kind: name as Chosen["kind"] })}>
-        <MenuItem value="">{translate("history.all_kinds")}</MenuItem>
-        {kinds.map((name) => (
-          <MenuItem key={name} value={name}>
-            {translate(`history.kind_${name}`)}
-          </MenuItem>
-        ))}
-      </Choice>
+      <Choice
+        label="history.resource"
+        any="history.all"
+        sx={controlStyle}
+        value={resource}
+        options={resources.map(({ path, plural }) => [path, plural])}
+        onChange={(path) => set({ resource: path, id: "" })}
+      />
+      <Choice
+        label="history.kind"
+        any="history.all_kinds"
+        sx={controlStyle}
+        value={kind}
+        options={kinds.map((name) => [name, translate(`history.kind_${name}`)])}
+        onChange={(name) => set({ kind: name as Chosen["kind"] })}
+      />
       <PersonChoice value={by} onChange={(actor) => set({ by: actor })} />
       {id && (
         <Chip
@@ -193,25 +194,6 @@ function DayField({ label, value, onChange }: DayFieldProps) {
       slotProps={{ inputLabel: { shrink: true } }}
       sx={controlStyle}
     />
-  );
-}
-
-interface ChoiceProps extends DayFieldProps {
-  readonly children: ReactNode;
-}
-
-function Choice({ label, value, onChange, children }: ChoiceProps) {
-  return (
-    <TextField
-      select
-      label={translate(label)}
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
-      slotProps={{ select: { displayEmpty: true }, inputLabel: { shrink: true } }}
-      sx={controlStyle}
-    >
-      {children}
-    </TextField>
   );
 }
 

@@ -3,9 +3,10 @@
 import RequestsIcon from "@mui/icons-material/CompareArrows";
 import PauseIcon from "@mui/icons-material/Pause";
 import PlayIcon from "@mui/icons-material/PlayArrow";
-import { Box, Button, Chip, MenuItem, TextField } from "@mui/material";
-import { type ReactNode, useMemo, useRef, useState } from "react";
+import { Box, Button, Chip } from "@mui/material";
+import { useMemo, useRef, useState } from "react";
 import type { LoggedRequestInfo } from "../../admin/api/types.ts";
+import { Choice } from "../shell/choice.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { CopyableText } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
@@ -90,31 +91,29 @@ interface FiltersProps {
 /** The controls of the filters. Keys and problems can be chosen once a request with them was seen. */
 function Filters({ filter, onChange, requests }: FiltersProps) {
   const { keys, problems } = useSeen(requests);
-  const problemChoices = withChosen(problems, filter.problem);
-  const keyChoices = withChosen(keys, filter.key);
   return (
     <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "center" }}>
-      <Choice label="requests.status" value={filter.status} onChange={(status) => onChange({ status })}>
-        {statuses.map(([digit, name]) => (
-          <MenuItem key={digit} value={digit}>
-            {translate(`requests.status_${name}`)}
-          </MenuItem>
-        ))}
-      </Choice>
-      <Choice label="requests.problem" value={filter.problem} onChange={(problem) => onChange({ problem })}>
-        {problemChoices.map(([code, title]) => (
-          <MenuItem key={code} value={code}>
-            {title}
-          </MenuItem>
-        ))}
-      </Choice>
-      <Choice label="requests.key" value={filter.key} onChange={(key) => onChange({ key })}>
-        {keyChoices.map(([prefix, label]) => (
-          <MenuItem key={prefix} value={prefix}>
-            {showInvisible(label)}
-          </MenuItem>
-        ))}
-      </Choice>
+      <Choice
+        {...choice}
+        label="requests.status"
+        value={filter.status}
+        options={statuses.map(([digit, name]) => [digit, translate(`requests.status_${name}`)])}
+        onChange={(status) => onChange({ status })}
+      />
+      <Choice
+        {...choice}
+        label="requests.problem"
+        value={filter.problem}
+        options={withChosen(problems, filter.problem)}
+        onChange={(problem) => onChange({ problem })}
+      />
+      <Choice
+        {...choice}
+        label="requests.key"
+        value={filter.key}
+        options={withChosen(keys, filter.key).map(([prefix, label]) => [prefix, showInvisible(label)])}
+        onChange={(key) => onChange({ key })}
+      />
       {filter !== noFilter && Object.values(filter).some((value) => value !== "") && (
         <Button size="small" onClick={() => onChange(noFilter)}>
           {translate("requests.clear")}
@@ -143,28 +142,8 @@ function withChosen(names: Names, chosen: string): readonly (readonly [string, s
   return [...names, ...(chosen === "" || names.has(chosen) ? [] : [[chosen, chosen] as const])];
 }
 
-interface ChoiceProps {
-  readonly label: "requests.status" | "requests.problem" | "requests.key";
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly children: ReactNode;
-}
-
-function Choice({ label, value, onChange, children }: ChoiceProps) {
-  return (
-    <TextField
-      select
-      label={translate(label)}
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
-      slotProps={{ select: { displayEmpty: true }, inputLabel: { shrink: true } }}
-      sx={{ width: { xs: "calc(50% - 4px)", sm: 220 }, m: 0 }}
-    >
-      <MenuItem value="">{translate("requests.any")}</MenuItem>
-      {children}
-    </TextField>
-  );
-}
+/** The properties that all filters of the page have. */
+const choice = { any: "requests.any", sx: { width: { xs: "calc(50% - 4px)", sm: 220 }, m: 0 } } as const;
 
 const columns: readonly DataColumn<LoggedRequestInfo>[] = [
   {
