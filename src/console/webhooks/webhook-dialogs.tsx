@@ -36,15 +36,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
       onConfirm={() => onAdd(url, chosen)}
       onClose={onClose}
     >
-      <TextField
-        autoFocus
-        required
-        type="url"
-        label={translate("webhooks.url")}
-        helperText={translate("webhooks.url_help")}
-        value={url}
-        onChange={({ target }) => setUrl(target.value)}
-      />
+      <UrlField value={url} onChange={setUrl} />
       <FormControl component="fieldset">
         <FormLabel component="legend">{translate("webhooks.resources")}</FormLabel>
         <FormGroup>
@@ -59,6 +51,25 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
         <FormHelperText sx={{ mx: 0 }}>{translate("webhooks.resources_help")}</FormHelperText>
       </FormControl>
     </ActionDialog>
+  );
+}
+
+interface UrlFieldProps {
+  readonly value: string;
+  readonly onChange: (url: string) => void;
+}
+
+function UrlField({ value, onChange }: UrlFieldProps) {
+  return (
+    <TextField
+      autoFocus
+      required
+      type="url"
+      label={translate("webhooks.url")}
+      helperText={translate("webhooks.url_help")}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+    />
   );
 }
 
@@ -82,15 +93,7 @@ export function ChangeUrl({ url, onChange, onClose }: ChangeUrlProps) {
       onClose={onClose}
     >
       <Typography>{translate("webhooks.change_explain")}</Typography>
-      <TextField
-        autoFocus
-        required
-        type="url"
-        label={translate("webhooks.url")}
-        helperText={translate("webhooks.url_help")}
-        value={changed}
-        onChange={({ target }) => setChanged(target.value)}
-      />
+      <UrlField value={changed} onChange={setChanged} />
     </ActionDialog>
   );
 }
