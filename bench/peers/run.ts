@@ -16,7 +16,7 @@ import { storefront } from "./storefront.ts";
 import { vendure } from "./vendure.ts";
 
 const peers: readonly Peer[] = [hono, fastify, express, jsonServer, vendure, directus];
-/** The servers in the picture of the README: this one, one that a developer would write, and one that needs no code. */
+/** The servers in the picture of the README: this server, a server that a developer would write, and a program that needs no code. */
 const pictured = [storefront, fastify, directus];
 const brands = sampleBrands(1000);
 
