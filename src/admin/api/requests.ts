@@ -12,7 +12,7 @@ import {
 import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
 import { parseTime } from "../../lib/text.ts";
 import { type ErrorCode, ProblemError, problemTitles } from "../../model/errors.ts";
-import { type ListedKey, listKeys } from "../../operator/sites/keys.ts";
+import { type ListedKey, listKeyLabels, listKeys } from "../../operator/sites/keys.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { KeyTrafficInfo, KeyTrafficResponse, LoggedRequestInfo, RequestsResponse } from "./types.ts";
 
@@ -49,6 +49,8 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
+const noLabels: ReadonlyMap<string, string> = new Map();
+
 async function showRequests(call: ActionContext): Promise<RequestsResponse> {
   const site = await call.site();
   const filter = filterIn(call);
@@ -57,8 +59,7 @@ async function showRequests(call: ActionContext): Promise<RequestsResponse> {
   if (known.length === 0) throw noAnswerError();
   const { requests } = joinRequests(known);
   // Most reads of a page that is open find nothing new, and need no labels.
-  const keys = requests.some(({ key }) => key) ? await listKeys(call.engine, site) : [];
-  const labels = new Map(keys.map(({ Prefix, Label }) => [Prefix, Label]));
+  const labels = requests.some(({ key }) => key) ? await listKeyLabels(call.engine, site.ID) : noLabels;
   return {
     requests: requests.map((request) => toInfo(request, labels)),
     isComplete: known.length === answers.length,
