@@ -2,7 +2,6 @@
 
 import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
 import { Semaphore } from "../../lib/concurrency.ts";
-import { parseTime } from "../../lib/text.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
@@ -19,7 +18,7 @@ import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNu
 import type { OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { collectFile, mediaTypes, toFile } from "./downloads.ts";
-import { idOf, resourceNamed, resourceOf } from "./parameters.ts";
+import { idOf, resourceNamed, resourceOf, timeIn } from "./parameters.ts";
 import type {
   HistoryEntryInfo,
   HistoryResponse,
@@ -100,14 +99,6 @@ async function rangeIn({ query, engine }: ActionContext, site: number): Promise<
     ...(from === undefined ? {} : { since: await resolveRevision(engine, site, { at: from }) }),
     ...(to === undefined ? {} : { until: await resolveRevision(engine, site, { at: to }) }),
   };
-}
-
-function timeIn(query: URLSearchParams, name: string): number | undefined {
-  const text = parseSingle(query, name);
-  if (text === undefined) return undefined;
-  const at = parseTime(text);
-  if (Number.isSafeInteger(at)) return at;
-  throw new ProblemError("bad-request", `\`${name}\` must be a time such as 2026-01-31T12:00:00Z`);
 }
 
 /** The range of a revision in a body. 0 is the state before the first change. */

@@ -1,5 +1,7 @@
-// The parameters that several actions have: a resource, an ID, and the text of a search.
+// The parameters that several actions have: a resource, an ID, a time, and the text of a search.
 
+import { parseSingle } from "../../http/common/parameters.ts";
+import { parseTime } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources, type Resource } from "../../model/resource.ts";
@@ -23,6 +25,15 @@ export function idOf({ parameters }: ActionContext): number {
   const id = toId(parameters.id ?? "");
   if (id !== undefined) return id;
   throw new ProblemError("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
+}
+
+/** Returns the time in a parameter of a query, in milliseconds since 1970; undefined if it is absent. @throws ProblemError `bad-request` */
+export function timeIn(query: URLSearchParams, name: string): number | undefined {
+  const text = parseSingle(query, name);
+  if (text === undefined) return undefined;
+  const at = parseTime(text);
+  if (Number.isSafeInteger(at)) return at;
+  throw new ProblemError("bad-request", `\`${name}\` must be a time such as 2026-01-31T12:00:00Z`);
 }
 
 /** Maximum length of a search in a list, and of a text to find in all sites, in characters. */

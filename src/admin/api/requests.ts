@@ -10,10 +10,10 @@ import {
   type RequestsAnswer,
 } from "../../http/common/activity.ts";
 import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
-import { parseTime } from "../../lib/text.ts";
 import { type ErrorCode, ProblemError, problemTitles } from "../../model/errors.ts";
 import { type ListedKey, listKeyLabels, listKeys } from "../../operator/sites/keys.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
+import { timeIn } from "./parameters.ts";
 import type { KeyTrafficInfo, KeyTrafficResponse, LoggedRequestInfo, RequestsResponse } from "./types.ts";
 
 export const requestActions: readonly Action[] = [
@@ -68,11 +68,8 @@ async function showRequests(call: ActionContext): Promise<RequestsResponse> {
 
 /** Parses the filter of the requests. @throws ProblemError `bad-request` */
 function filterIn({ query }: ActionContext): RequestFilter {
-  const after = parseSingle(query, "after");
-  const at = after === undefined ? undefined : parseTime(after);
-  if (Number.isNaN(at)) throw new ProblemError("bad-request", "`after` must be a time such as 2026-01-31T12:00:00Z");
   return {
-    after: at,
+    after: timeIn(query, "after"),
     statusClass: parseNumber(query, "status", { min: 1, max: 5, byDefault: undefined }),
     key: parseSingle(query, "key"),
     problem: parseSingle(query, "problem"),
