@@ -38,3 +38,9 @@ export function timeIn(query: URLSearchParams, name: string): number | undefined
 
 /** Maximum length of a search in a list, and of a text to find in all sites, in characters. */
 export const maxSearchLength = 255;
+
+/** Returns the text of a search. @throws ProblemError `bad-request` if it is too long */
+export function checkedSearch(search: string): string {
+  if (search.length <= maxSearchLength) return search;
+  throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearchLength} characters`);
+}

@@ -7,7 +7,7 @@ import { findTextField } from "../../model/resource.ts";
 import { findVersioned, readRecordPage } from "../../operator/read-records.ts";
 import { createRecord, deleteRecords, updateRecord, type WrittenRecord } from "../../operator/records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import { idOf, maxSearchLength, resourceOf } from "./parameters.ts";
+import { checkedSearch, idOf, resourceOf } from "./parameters.ts";
 import type {
   DeletionBody,
   DeletionResponse,
@@ -42,11 +42,8 @@ async function listPage(call: ActionContext): Promise<RecordsResponse> {
     throw new ProblemError("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
   const order = query.get("order") ?? "asc";
   if (order !== "asc" && order !== "desc") throw new ProblemError("bad-request", "`order` must be asc or desc");
-  const search = query.get("search") ?? "";
-  if (search.length > maxSearchLength)
-    throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearchLength} characters`);
   const wanted = {
-    search,
+    search: checkedSearch(query.get("search") ?? ""),
     sort: { textField, descending: order === "desc" },
     limit: parseNumber(query, "limit", { min: 1, max: maxListed, byDefault: 25 }),
     offset: parseNumber(query, "offset", { min: 0, byDefault: 0 }),

@@ -18,7 +18,7 @@ import {
   type ReceivedBody,
 } from "../json-body.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
-import { maxSearchLength, resourceOf } from "./parameters.ts";
+import { checkedSearch, resourceOf } from "./parameters.ts";
 import type { ChangesBody, ChangesResponse, SetFieldBody, SetFieldResponse } from "./record-types.ts";
 
 const list = "/operator/sites/{site}/records/{resource}";
@@ -84,9 +84,7 @@ function parseSetting(resource: Resource, input: ReceivedBody<SetFieldBody>): Fi
   const search = parseOptionalText(input, "search");
   if ((ids === undefined) === (search === undefined))
     throw new ProblemError("bad-request", "send either `ids` or `search`");
-  if (search && search.length > maxSearchLength)
-    throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearchLength} characters`);
-  return { field, value, ids, search: search ?? "" };
+  return { field, value, ids, search: checkedSearch(search ?? "") };
 }
 
 function fieldNamed(resource: Resource, path: string): TextFieldPath {
