@@ -16,6 +16,11 @@ export function copyHead({ revision, epoch, timeline }: Head): Head {
   return { revision, epoch, timeline };
 }
 
+/** Returns the epoch that a site must keep until a write is stored. A site without changes may not have an epoch yet. */
+export function epochToKeep({ revision, epoch }: Head): string | undefined {
+  return revision === 0 ? undefined : epoch;
+}
+
 /** Whether two heads have the same epoch, revision and timeline. On another timeline, the same revision may be another change. */
 export function isSameHead(one: Head, other: Head): boolean {
   return one.epoch === other.epoch && one.revision === other.revision && one.timeline === other.timeline;

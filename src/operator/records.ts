@@ -3,7 +3,7 @@
 import { type Intent, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import type { Head } from "../model/head.ts";
+import { epochToKeep, type Head } from "../model/head.ts";
 import { parseNewRecord, parseRecordChanges, toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { findConflicts, WriteRefusedError } from "./conflicts.ts";
@@ -107,7 +107,7 @@ export async function deleteRecords(
     actor: operatorActor,
     at,
   } as const;
-  const ifEpoch = head.revision === 0 ? undefined : head.epoch;
+  const ifEpoch = epochToKeep(head);
   const outcomes = await engine.commit(
     unique.map((id) => ({ ...common, id, ifEpoch })),
     { atomic: true },

@@ -8,14 +8,14 @@ import { chunksOf, yieldBetween } from "../lib/yielding.ts";
 import { type Intent, operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../model/errors.ts";
-import type { Head } from "../model/head.ts";
+import { epochToKeep, type Head } from "../model/head.ts";
 import { parseRecordChanges, type Values, valueAt } from "../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
 import { toTextSource } from "../store/memory/order.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import { epochChangedError } from "./journal/journal-entries.ts";
 import { selectRecords } from "./read-records.ts";
-import { type ChangedRecords, commitTogether, epochOf } from "./several-records.ts";
+import { type ChangedRecords, commitTogether } from "./several-records.ts";
 
 /** A value for a field of many records. */
 export interface FieldSetting {
@@ -137,7 +137,7 @@ export async function storeField(
   if (plan.faults.length > 0) throw invalidRecordError(plan.faults);
   const valuesJson = JSON.stringify(toValues(field, value));
   const base = { site, resource: resource.name, operation: "update", valuesJson, actor: operatorActor, at } as const;
-  const common: Intent = { ...base, ifEpoch: epochOf(head), isOptional: true };
+  const common: Intent = { ...base, ifEpoch: epochToKeep(head), isOptional: true };
   const size = plan.ids.length > maxInOneTransaction ? changesPerTransaction : maxInOneTransaction;
   let sum: ChangedRecords = { changed: 0, unchanged: plan.unchanged, revisions: undefined };
   for await (const ids of yieldBetween(chunksOf(plan.ids, size))) {

@@ -4,7 +4,7 @@ import { chunksOf, yieldBetween } from "../lib/yielding.ts";
 import { type Intent, type Outcome, operatorActor, type RejectedOutcome } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
-import type { Head } from "../model/head.ts";
+import { epochToKeep, type Head } from "../model/head.ts";
 import { parseRecordChanges } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import {
@@ -79,7 +79,7 @@ async function toIntents(resource: Resource, changes: readonly RecordChanges[], 
   for await (const { id, ifVersion, values } of yieldBetween(changes)) {
     try {
       const valuesJson = JSON.stringify(parseChanges(resource, values));
-      const condition = { ifVersion: ifVersion === undefined ? undefined : [ifVersion], ifEpoch: epochOf(head) };
+      const condition = { ifVersion: ifVersion === undefined ? undefined : [ifVersion], ifEpoch: epochToKeep(head) };
       intents.push({ ...common, ...condition, id, valuesJson });
     } catch (error) {
       if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
@@ -96,11 +96,6 @@ function parseChanges(resource: Resource, values: unknown) {
   const parsed = parseRecordChanges(resource, values);
   if (parsed.id === undefined) return parsed.values;
   return parseRecordChanges(resource, values, [{ field: "ID", detail: "cannot be changed" }]).values;
-}
-
-/** Returns the epoch that the site must keep. A site without changes may not have an epoch yet. */
-export function epochOf(head: Head): string | undefined {
-  return head.revision === 0 ? undefined : head.epoch;
 }
 
 /**
