@@ -137,13 +137,18 @@ async function suggestNames(
   cachedSuggestions.set(version, cached);
   const known = cached.get(name);
   if (known) return known;
-  const nameField = findTextField(resource, "Name") as TextFieldPath;
+  const nameField = nameFieldOf(resource);
   const find = () => findNearestNames(version.blocks, resource.textFields, nameField, words, maxSuggestions);
   const ids = await limiter.run(`names ${version.number} ${name}`, find, isWanted);
   const names = ids.map((id) => valueAt(JSON.parse(version.find(id)?.json ?? "{}"), nameField));
   if (cached.size >= maxCachedSuggestions) cached.clear();
   cached.set(name, names);
   return names;
+}
+
+/** Returns the field `Name`, which every resource of a site has. */
+export function nameFieldOf(resource: Resource): TextFieldPath {
+  return findTextField(resource, "Name") as TextFieldPath;
 }
 
 /** Prepares the first search, because a long list is often searched next: the first search creates the texts that all searches read. */

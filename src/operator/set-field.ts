@@ -10,11 +10,11 @@ import type { Engine } from "../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../model/errors.ts";
 import { epochToKeep, type Head } from "../model/head.ts";
 import { parseRecordChanges, type Values, valueAt } from "../model/record.ts";
-import { findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
+import type { Resource, TextFieldPath } from "../model/resource.ts";
 import { toTextSource } from "../store/memory/order.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import { epochChangedError } from "./journal/journal-entries.ts";
-import { selectRecords } from "./read-records.ts";
+import { nameFieldOf, selectRecords } from "./read-records.ts";
 import { type ChangedRecords, commitTogether } from "./several-records.ts";
 
 /** A value for a field of many records. */
@@ -91,11 +91,6 @@ export async function planField(
 function tooManyError({ plural }: Resource, count: number): ProblemError {
   const [most, found] = [maxSetRecords, count].map((number) => number.toLocaleString("en-GB"));
   return new ProblemError("bad-request", `the search finds ${found} ${plural}, and at most ${most} can be set at once`);
-}
-
-/** Returns the field `Name`, which every resource of a site has. */
-function nameFieldOf(resource: Resource): TextFieldPath {
-  return findTextField(resource, "Name") as TextFieldPath;
 }
 
 function findFaults(resource: Resource, field: TextFieldPath, value: string): readonly FieldError[] {
