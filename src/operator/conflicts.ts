@@ -1,6 +1,6 @@
 // Why a write of records was refused: the faults of its values, and the records that someone else has changed meanwhile, with who did it and when.
 
-import { yieldBetween } from "../lib/yielding.ts";
+import { chunksOf, yieldBetween } from "../lib/yielding.ts";
 import { versionOf } from "../model/change.ts";
 import type { Engine, RecordRow } from "../model/engine.ts";
 import { type ErrorCode, type FieldError, ProblemError } from "../model/errors.ts";
@@ -74,9 +74,7 @@ export async function findConflicts(
 ): Promise<{ readonly conflicts: readonly Conflict[]; readonly conflictCount: number }> {
   const conflicts: Conflict[] = [];
   let conflictCount = 0;
-  const starts = Array.from({ length: Math.ceil(expected.length / maxKeys) }, (_, index) => index * maxKeys);
-  for await (const start of yieldBetween(starts)) {
-    const chunk = expected.slice(start, start + maxKeys);
+  for await (const chunk of yieldBetween(chunksOf(expected, maxKeys))) {
     const { head, rows } = await engine.readRows(
       site,
       chunk.map(({ id }) => ({ resource: resource.name, id })),

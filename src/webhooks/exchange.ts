@@ -1,5 +1,6 @@
 // The request and the response of an attempt, as operators see them: cut, without secrets, and as text even if the receiver sent other bytes.
 
+import { chunksOf } from "../lib/yielding.ts";
 import { redactKeys } from "../model/api-key.ts";
 import { type DeliveryExchange, type ExchangedMessage, maxExchangedBytes } from "../model/webhooks.ts";
 import type { Delivery, ResponseMessage } from "./send.ts";
@@ -37,8 +38,7 @@ function shownRequestValue(name: string, value: string): string {
 
 /** Returns the header fields of a response: Node has names and values in turn. */
 function toFields(raw: readonly string[]): (readonly [string, string])[] {
-  return Array.from({ length: raw.length / 2 }, (_, index) => {
-    const [name = "", value = ""] = raw.slice(2 * index, 2 * index + 2);
+  return Array.from(chunksOf(raw, 2), ([name = "", value = ""]) => {
     return [name, secretFields.has(name.toLowerCase()) ? hiddenValue : redactKeys(value)] as const;
   });
 }

@@ -11,6 +11,7 @@
 // - Nothing is deleted if it is unknown what the file names: if it has no rows, or if a row does not say which record it means. Nothing is deleted either
 //   if more records than allowed are missing. This is an obstacle (`MissingSummary`).
 
+import { chunksOf } from "../../lib/yielding.ts";
 import { type Intent, type Outcome, operatorActor, versionOf } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -120,11 +121,11 @@ export class MissingRecords {
     const { engine, site, resource, options } = this.#parts;
     const { ids } = this.#missing;
     if (!options.onMissing) return;
-    for (let from = 0; from < ids.length; from += batchSize) {
-      const keys = ids.slice(from, from + batchSize).map((id) => ({ resource: resource.name, id }));
+    for (const chunk of chunksOf(ids, batchSize)) {
+      const keys = chunk.map((id) => ({ resource: resource.name, id }));
       const { rows } = await engine.readRows(site, keys);
       const bodies = new Map(rows.map(({ id, body }) => [id, body]));
-      for (const { id } of keys) {
+      for (const id of chunk) {
         const body = bodies.get(id);
         if (typeof body === "string") await options.onMissing(id, body);
       }
