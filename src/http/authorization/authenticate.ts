@@ -40,16 +40,20 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
  * Checks nothing else: the key may have expired or been revoked.
  */
 export function findSandboxKey(context: RequestContext, index: SystemSiteIndex): ApiKey | undefined {
-  const sent = sentKey(context);
-  return sent !== null && isSandboxKey(sent)
-    ? index.findKeyByDigest(cachedKeyDigest(context.request.headers, sent))
-    : undefined;
+  return findSentKey(context, index, isSandboxKey);
 }
 
-/** Returns the key of a request; undefined for an unknown key. Checks nothing else: the key may be invalid here. */
-export function findSentKey(context: RequestContext, index: SystemSiteIndex): ApiKey | undefined {
+/**
+ * Returns the key of a request; undefined for an unknown key. Checks nothing else: the key may have expired or been revoked.
+ * @param hasForm which keys to look up
+ */
+export function findSentKey(
+  context: RequestContext,
+  index: SystemSiteIndex,
+  hasForm: (sent: string) => boolean = isKey,
+): ApiKey | undefined {
   const sent = sentKey(context);
-  return sent !== null && isKey(sent)
+  return sent !== null && hasForm(sent)
     ? index.findKeyByDigest(cachedKeyDigest(context.request.headers, sent))
     : undefined;
 }
