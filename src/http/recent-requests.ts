@@ -154,7 +154,7 @@ export class RecentRequests {
       bytes: request.method === "HEAD" ? 0 : bodyLength(body),
       request: String(id),
       key: sentPrefix(context),
-      problem: problem && toLoggedProblem(toProblemDocument(context, problem)),
+      problem: problem && { code: problem.code, ...toLoggedErrors(toProblemDocument(context, problem)) },
     };
   }
 
@@ -193,9 +193,9 @@ function passes({ at, status, key, problem }: Entry, filter: RequestFilter): boo
   );
 }
 
-function toLoggedProblem({ type, detail, errors = [] }: ReturnType<typeof toProblemDocument>) {
+/** Returns what a problem document says about its errors. Keys in the document are already shortened. */
+function toLoggedErrors({ detail, errors = [] }: ReturnType<typeof toProblemDocument>) {
   return {
-    code: type.slice(type.lastIndexOf("/") + 1),
     detail: shorten(detail, maxChars.detail),
     errors: errors.slice(0, maxErrors).map((error) => ({
       field: shorten(error.field, maxChars.field),
