@@ -175,13 +175,8 @@ export class FollowerPacing {
 
   #forgetOld(now: number): void {
     this.#sweptAt = now;
-    for (const [
-      id,
-      {
-        member: { seenAt, deferred },
-      },
-    ] of this.#sites)
-      if (deferred.isEmpty && now - seenAt > forgetMs) this.#sites.delete(id);
+    for (const [id, { member: site }] of this.#sites)
+      if (site.deferred.isEmpty && now - site.seenAt > forgetMs) this.#sites.delete(id);
   }
 
   #isSteady({ movedBefore }: FollowedSite): boolean {
