@@ -1,8 +1,9 @@
-// Authorizes the operator of an import, an undo, a change of many records or the copy for a sandbox again before each transaction, because they can run for minutes after the
-// request that started them.
+// Authorizes the operator of an import, an undo, a change of many records or the copy for a sandbox again before each transaction, because they can run
+// for minutes after the request that started them.
 
 import type { Engine, EngineCommits } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
+import type { Right } from "../model/operator-role.ts";
 import { canManage, findOperator, hasRight, type ListedOperator } from "../operator/operators.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
@@ -16,7 +17,8 @@ interface Started {
 
 /**
  * Wraps the engine of `call` for an import, undo, change or copy. Before each transaction, requires that the operator still exists, may manage the
- * site, has the right that the action needs, and is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in. Rows that are already stored are kept.
+ * site, has the right that the action needs, and is signed in. With `outlivesSession`, an operator who signed out in one browser counts as signed in.
+ * Rows that are already stored are kept.
  */
 export function withReauthorization(
   call: ActionContext,
@@ -48,13 +50,16 @@ async function reauthorizeOperator(
   // Read `outlivesSession` only after the session: signing out sets it before it ends the session.
   const operator =
     (await operatorOfSession(call)) ?? (started.outlivesSession ? await currentOperator(call) : undefined);
-  if (operator && canManage(operator, site) && hasRight(operator, call.needs)) return;
-  const reason = !operator
-    ? "was signed out or removed"
-    : canManage(operator, site)
-      ? "has another role now"
-      : "may no longer manage this shop";
-  throw new ProblemError("forbidden", `the ${what} was stopped, because ${call.session.operator.Name} ${reason}`);
+  const obstacle = findObstacle(operator, site, call.needs);
+  if (obstacle === undefined) return;
+  throw new ProblemError("forbidden", `the ${what} was stopped, because ${call.session.operator.Name} ${obstacle}`);
+}
+
+/** Returns why an operator may not continue; undefined if nothing prevents it. */
+function findObstacle(operator: ListedOperator | undefined, site: SiteRecord, needs: Right): string | undefined {
+  if (!operator) return "was signed out or removed";
+  if (!canManage(operator, site)) return "may no longer manage this shop";
+  return hasRight(operator, needs) ? undefined : "has another role now";
 }
 
 async function operatorOfSession(call: ActionContext): Promise<ListedOperator | undefined> {
