@@ -1,13 +1,12 @@
 // The requests of programs: the last ones of a site, and how many each key sent in the last day.
 
 import {
+  type ActivityAnswer,
   countedHours,
   joinKeyTraffic,
   joinRequests,
-  type KeyTrafficAnswer,
   type LoggedRequest,
   type RequestFilter,
-  type RequestsAnswer,
 } from "../../http/common/activity.ts";
 import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
 import { type ErrorCode, ProblemError, problemTitles } from "../../model/errors.ts";
@@ -28,9 +27,7 @@ const maxKeys = 100;
 async function showKeyTraffic(call: ActionContext): Promise<KeyTrafficResponse> {
   const keys = await listKeys(call.engine, await call.site());
   const answers = await call.askActivity({ kind: "key-traffic", keys: keys.map(({ ID }) => ID) });
-  const known = answers.filter((answer): answer is KeyTrafficAnswer => answer?.kind === "key-traffic");
-  if (known.length === 0) throw noAnswerError();
-  const { since, hour, keys: counted } = joinKeyTraffic(known);
+  const { since, hour, keys: counted } = joinKeyTraffic(knownAnswers(answers, "key-traffic"));
   const byId = new Map(keys.map((key) => [key.ID, key]));
   const infos = counted.flatMap(({ id, requests, errors }): KeyTrafficInfo[] => {
     const { Prefix: prefix, Label: label, lastUsed } = byId.get(id) as ListedKey;
@@ -55,8 +52,7 @@ async function showRequests(call: ActionContext): Promise<RequestsResponse> {
   const site = await call.site();
   const filter = filterIn(call);
   const answers = await call.askActivity({ kind: "requests", site: site.ID, ...filter });
-  const known = answers.filter((answer): answer is RequestsAnswer => answer?.kind === "requests");
-  if (known.length === 0) throw noAnswerError();
+  const known = knownAnswers(answers, "requests");
   const { requests } = joinRequests(known);
   // Most reads of a page that is open find nothing new, and need no labels.
   const labels = requests.some(({ key }) => key) ? await listKeyLabels(call.engine, site.ID) : noLabels;
@@ -89,9 +85,17 @@ function toInfo(
   };
 }
 
-function noAnswerError(): ProblemError {
+type AnswerOf<Kind> = Extract<ActivityAnswer, { readonly kind: Kind }>;
+
+/** Returns the answers of the processes that know the question. @throws ProblemError `unavailable` if there are none */
+function knownAnswers<Kind extends NonNullable<ActivityAnswer>["kind"]>(
+  answers: readonly ActivityAnswer[],
+  kind: Kind,
+): readonly AnswerOf<Kind>[] {
+  const known = answers.filter((answer): answer is AnswerOf<Kind> => answer?.kind === kind);
+  if (known.length > 0) return known;
   const detail = "no process that serves programs has answered; try again";
-  return new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
+  throw new ProblemError("unavailable", detail, { retryAfterSeconds: 1 });
 }
 
 function toTime(at: number): string {
