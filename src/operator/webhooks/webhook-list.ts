@@ -5,7 +5,13 @@ import { readInChunks } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
-import type { DeliveryExchange, KeptAttempt, WebhookRef, WebhookState } from "../../model/webhooks.ts";
+import {
+  type DeliveryExchange,
+  type KeptAttempt,
+  maxWebhookExchanges,
+  type WebhookRef,
+  type WebhookState,
+} from "../../model/webhooks.ts";
 import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
@@ -60,7 +66,7 @@ export async function getDeliveryExchange(
   if (found) return found;
   throw new ProblemError(
     "not-found",
-    `the request and the response of attempt ${number} are not kept: only those of the last 20 attempts are`,
+    `the request and the response of attempt ${number} are not kept: only those of the last ${maxWebhookExchanges} attempts are`,
   );
 }
 
