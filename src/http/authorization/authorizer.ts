@@ -6,7 +6,7 @@
 //   reauthorize            key and site again, up to date             after a wait: slow body, long poll, list
 //   reauthorizeInMemory    key and site again, without a query        after a read that also returned the head of the system site; when a long poll ends
 //   repeatIfOutdated       all of it again, with the work             when the epoch, the key or the site changed meanwhile
-//   identifyKey            the key and its sandbox, for `X-Sandbox`   before an error that may have come before the check of the key
+//   identifyKey            the key and its sandbox, in memory         when an error is thrown before the key is checked
 //
 // The order of checks is that of contract section 1: method, host (421, 403 if the site is suspended), route (404, 405), key (401, 403, 429), and only
 // then the site that host and key select. handler.ts checks the route between `resolveSite` and `authorize`.
@@ -177,8 +177,9 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Sets in the request context the key, and the sandbox that host and key select, if an error was thrown before the key was checked, so that the
-   * response to the error says the sandbox too, and operators see the key. Looks in memory only, does not throw, and counts nothing.
+   * If an error was thrown before the key was checked, sets in the request context the key and the sandbox that host and key select. The response to
+   * the error then names the sandbox (`X-Sandbox`), and the log of the site's requests names the key. Looks in memory only, does not throw, and counts
+   * nothing.
    */
   identifyKey(context: RequestContext): void {
     const { endpoint, sandbox } = context;

@@ -1,15 +1,15 @@
-// Full synchronization: removes the records of a site that a file lacks (`--remove-missing`).
+// Full synchronization (`--remove-missing`): after the rows of a file are stored, deletes the records of the site that the file lacks.
 //
-// An example: `import brands towns.csv --match Name --remove-missing`, into a site with the brands 1 "Acme", 2 "Best" and 3 "Cube". The file has the rows
-// "Acme" and "Dune". After its rows are stored, brands 2 and 3 are missing in it. While the rows were stored, a client has changed brand 3. So brand 2 is
-// deleted, and brand 3 is kept and counted as changed.
+// An example: a site has the brands 1 "Acme", 2 "Best" and 3 "Cube". The file brands.csv has the rows "Acme" and "Dune". An operator runs
+// `import brands brands.csv --match Name --remove-missing`. The import stores the rows: "Dune" becomes brand 4. Meanwhile, a client changes brand 3. Then
+// the import finds that the file lacks brands 2 and 3. It deletes brand 2. It keeps brand 3, and counts it as changed.
 //
 // Invariants:
-// - A record is deleted only if it had no change after the head `asOf`: that of the check that the operator has seen, or of the beginning of the import.
-//   The transaction checks it again (`ifVersion`). So records that others create or change meanwhile are kept.
-// - A record that any row names is kept, also if that row is rejected or excluded.
-// - Nothing is deleted if it is unknown what the file names: if it has no rows, or if a row does not say which record it means. Nothing is deleted either
-//   if more records than allowed are missing. This is an obstacle (`MissingSummary`).
+// - If a record was created or changed after the head `asOf`, it is kept. `asOf` is the head of the dry run whose result the operator has confirmed; by
+//   default, it is the head at the beginning of the import. The transaction compares the version of each record again (`ifVersion`).
+// - If a row names a record, the record is kept, even if the row is rejected or excluded.
+// - If no row names a record, nothing is deleted. If a row does not say which record it means, nothing is deleted. If the file lacks more records than
+//   may be removed, nothing is deleted. Each of these three reasons is an obstacle (`MissingSummary`).
 
 import { chunksOf } from "../../lib/yielding.ts";
 import { type Intent, type Outcome, operatorActor, versionOf } from "../../model/change.ts";
