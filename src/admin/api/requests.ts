@@ -87,7 +87,7 @@ function toInfo(
 
 type AnswerOf<Kind> = Extract<ActivityAnswer, { readonly kind: Kind }>;
 
-/** Returns the answers of the processes that know the question. @throws ProblemError `unavailable` if there are none */
+/** Returns the answers of the processes that know the question. @throws ProblemError `unavailable` if no process does */
 function knownAnswers<Kind extends NonNullable<ActivityAnswer>["kind"]>(
   answers: readonly ActivityAnswer[],
   kind: Kind,

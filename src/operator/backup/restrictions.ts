@@ -188,8 +188,8 @@ function restrictedWebhooks(replaced: KnownSystem, restored: KnownSystem, isSame
 
 /**
  * Returns a function that finds a restored webhook in the replaced system site. It compares the site, the URL and the time of creation; not the ID,
- * because `import-site` changes the IDs. If there is no such webhook, but the epoch is the same, it compares the ID and the time of creation, because the
- * URL may have been changed since the backup.
+ * because `import-site` changes the IDs. If it finds none, and the epoch is the same, it compares the ID and the time of creation, because the URL may
+ * have been changed since the backup.
  */
 function webhookFinder(
   known: KnownSystem["webhooks"],
