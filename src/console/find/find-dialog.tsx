@@ -96,7 +96,6 @@ function OpenFind() {
       <DialogContent>
         <TextField
           autoFocus
-          fullWidth
           type="search"
           label={translate("find.label")}
           helperText={translate("find.help")}

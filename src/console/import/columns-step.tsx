@@ -291,7 +291,6 @@ function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
   return (
     <TextField
       select
-      size="small"
       label={translate("import.match")}
       value={isKnown ? value : "ID"}
       onChange={({ target }) => onChange(target.value)}
@@ -341,7 +340,6 @@ function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
         <TextField
           key={label}
           select
-          size="small"
           label={label}
           value={value}
           onChange={({ target }) => onChoose(target.value)}

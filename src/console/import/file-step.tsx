@@ -177,7 +177,6 @@ function SheetChoice({ choice: { sender, workbook }, onChoose, onCancel }: Sheet
       </Typography>
       <TextField
         select
-        size="small"
         label={translate("import.sheet")}
         value={sheet}
         onChange={({ target }) => setSheet(Number(target.value))}
@@ -270,7 +269,6 @@ export function ResourceChoice({ value, onChange }: ResourceChoiceProps) {
   return (
     <TextField
       select
-      size="small"
       label={translate("import.resource")}
       value={value}
       onChange={({ target }) => onChange(target.value)}

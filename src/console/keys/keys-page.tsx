@@ -159,7 +159,7 @@ function KeyState({ apiKey }: Pick<KeyNameProps, "apiKey">) {
   const isEnding = apiKey.endsSoon;
   const color = isEnding ? "warning" : colors[apiKey.state];
   const label = translate(isEnding ? "keys.ending" : `keys.${apiKey.state}`);
-  return <Chip size="small" variant="outlined" color={color} label={label} />;
+  return <Chip variant="outlined" color={color} label={label} />;
 }
 
 interface OpenDialogProps {

@@ -83,7 +83,7 @@ function columnsOf(own: string): DataColumn<OperatorInfo>[] {
       render: ({ name }) => (
         <>
           <strong>{showInvisible(name)}</strong>{" "}
-          {name === own && <Chip size="small" variant="outlined" label={translate("operators.you")} />}
+          {name === own && <Chip variant="outlined" label={translate("operators.you")} />}
         </>
       ),
     },

@@ -356,7 +356,6 @@ const FieldInput = memo(function FieldInput({ field, text, fault, isReadOnly, on
       onChange={({ target }) => onChange(path, target.value)}
       error={fault !== undefined}
       helperText={fault ?? explained}
-      fullWidth
       sx={{ gridColumn: groupOf(path) && max <= short ? "auto" : "1 / -1" }}
       slotProps={{
         inputLabel: { required: isRequired },

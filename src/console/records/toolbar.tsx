@@ -147,7 +147,6 @@ function Search({ list }: Pick<ToolbarProps, "list">) {
   return (
     <TextField
       name="q"
-      size="small"
       margin="none"
       value={search}
       placeholder={translate("record.search")}

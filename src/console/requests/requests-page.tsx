@@ -25,7 +25,6 @@ export function RequestsPage() {
   const [opened, setOpened] = useState<LoggedRequestInfo>();
   const [filter, change] = useFilter();
   const query = useRequests(filter, isPaused);
-  const isFiltered = Object.values(filter).some((value) => value !== "");
   const pause = (
     <Button
       variant="outlined"
@@ -48,7 +47,7 @@ export function RequestsPage() {
             rowKey={({ id }) => id}
             nameOf={({ method, path, status }) => `${method} ${path} ${status}`}
             onOpen={setOpened}
-            empty={<NoRequests onClear={isFiltered ? () => change(noFilter) : undefined} />}
+            empty={<NoRequests onClear={isFiltered(filter) ? () => change(noFilter) : undefined} />}
           />
         )}
       </QueryResult>
@@ -59,6 +58,10 @@ export function RequestsPage() {
 
 const noRequests: readonly LoggedRequestInfo[] = [];
 const noFilter: RequestFilter = { status: "", key: "", problem: "" };
+
+function isFiltered(filter: RequestFilter): boolean {
+  return Object.values(filter).some((value) => value !== "");
+}
 
 /** Returns the filter in the address, and a function that changes parts of it. */
 function useFilter(): [filter: RequestFilter, change: (changes: Partial<RequestFilter>) => void] {
@@ -114,7 +117,7 @@ function Filters({ filter, onChange, requests }: FiltersProps) {
         options={withChosen(keys, filter.key).map(([prefix, label]) => [prefix, showInvisible(label)])}
         onChange={(key) => onChange({ key })}
       />
-      {filter !== noFilter && Object.values(filter).some((value) => value !== "") && (
+      {isFiltered(filter) && (
         <Button size="small" onClick={() => onChange(noFilter)}>
           {translate("requests.clear")}
         </Button>
@@ -202,7 +205,7 @@ function KeyLabel({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<
 
 function Status({ status }: { readonly status: number }) {
   const [, , color] = statuses.find(([digit]) => digit === String(status).charAt(0)) ?? statuses[0];
-  return <Chip size="small" variant="outlined" color={color} label={status} />;
+  return <Chip variant="outlined" color={color} label={status} />;
 }
 
 /** Says what appears here, with a line that sends a first request. @param onClear shows all requests again; undefined if none are left out */

@@ -146,7 +146,6 @@ export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
           setReplaced(undefined);
         }}
         autoComplete="off"
-        fullWidth
       />
       {fault && <Alert severity="error">{fault}</Alert>}
       <Button type="submit" variant="contained">

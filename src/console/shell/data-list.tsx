@@ -15,9 +15,8 @@ type RowKey = string | number;
 export interface DataColumn<Row> {
   /** Unique among the columns; also the name to sort by. */
   readonly name: string;
-  /** The heading. Screen readers read it also if `isLabelHidden`. */
+  /** The heading. */
   readonly label: string;
-  readonly isLabelHidden?: boolean;
   readonly render: (row: Row) => ReactNode;
   readonly sortable?: boolean;
   readonly align?: "left" | "right";
@@ -227,12 +226,12 @@ interface HeadingProps<Row> extends Pick<DataListProps<Row>, "sort"> {
 }
 
 function Heading<Row>({ column, sort }: HeadingProps<Row>) {
-  const { name, label, isLabelHidden, sortable, align } = column;
+  const { name, label, sortable, align } = column;
   const look = align === "right" ? "right" : undefined;
   if (!sort || !sortable)
     return (
-      <th scope="col" className={look} aria-label={isLabelHidden ? label : undefined}>
-        {!isLabelHidden && label}
+      <th scope="col" className={look}>
+        {label}
       </th>
     );
   const isSorted = sort.by === name;
@@ -355,7 +354,7 @@ function Fact<Row>({ column, row }: { readonly column: DataColumn<Row>; readonly
   if (content === "" || content === null || content === undefined) return null;
   return (
     <div className="fact">
-      {column.label && !column.isLabelHidden && <span className="label">{column.label}</span>}
+      {column.label && <span className="label">{column.label}</span>}
       <span>{content}</span>
     </div>
   );

@@ -52,7 +52,6 @@ export function CopyableText({ label, text, help }: CopyableTextProps) {
       <TextField
         label={label}
         value={text}
-        fullWidth
         multiline
         inputRef={input}
         helperText={isCopied === false ? translate("general.not_copied") : help}

@@ -11,8 +11,6 @@ import { forScreenReaders } from "./theme.ts";
 
 interface PageProps {
   readonly title: string;
-  /** The number of the items on the page, such as `100,000 brands`. */
-  readonly count?: ReactNode;
   /** Purpose of the page, in a sentence. */
   readonly explain?: string | undefined;
   /** The buttons for the most frequent actions. The primary one is the last one. */
@@ -21,7 +19,7 @@ interface PageProps {
 }
 
 /** A page with its title in one row with its actions, which are below the title on a phone. */
-export function Page({ title, count, explain, actions, children }: PageProps) {
+export function Page({ title, explain, actions, children }: PageProps) {
   useDocumentTitle(title);
   return (
     <Box component="section" sx={{ mt: 2, mb: 4, maxWidth: 1400 }}>
@@ -34,11 +32,6 @@ export function Page({ title, count, explain, actions, children }: PageProps) {
         <Typography variant="h6" component="h1">
           {title}
         </Typography>
-        {count !== undefined && (
-          <Typography component="span" color="textSecondary" sx={{ fontVariantNumeric: "tabular-nums" }}>
-            {count}
-          </Typography>
-        )}
         <Box sx={{ flexGrow: 1 }} />
         {actions}
       </Stack>

@@ -39,7 +39,6 @@ export function SitesPage() {
       {sites.length > 5 && (
         <TextField
           type="search"
-          size="small"
           label={translate("sites.search")}
           value={search}
           onChange={({ target }) => setSearch(target.value)}
@@ -139,8 +138,8 @@ function SiteState({ site: { isDefault, suspended, importing } }: { readonly sit
   const color = state === "served" ? "success" : "warning";
   return (
     <Stack direction="row" useFlexGap sx={{ gap: 1, flexShrink: 0 }}>
-      <Chip size="small" variant="outlined" color={color} label={translate(`sites.${state}`)} />
-      {isDefault && <Chip size="small" variant="outlined" label={translate("sites.default")} />}
+      <Chip variant="outlined" color={color} label={translate(`sites.${state}`)} />
+      {isDefault && <Chip variant="outlined" label={translate("sites.default")} />}
     </Stack>
   );
 }

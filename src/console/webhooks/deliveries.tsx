@@ -62,7 +62,7 @@ function describeResult(fault: string | null): string {
 
 function Status({ delivery: { status, fault } }: { readonly delivery: DeliveryInfo }) {
   const label = status ?? translate("webhooks.no_response");
-  return <Chip size="small" variant="outlined" color={fault ? "error" : "success"} label={label} />;
+  return <Chip variant="outlined" color={fault ? "error" : "success"} label={label} />;
 }
 
 interface DeliveryDetailsProps {

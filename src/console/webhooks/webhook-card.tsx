@@ -33,7 +33,7 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
           <Typography component="h2" variant="body1" sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>
             {url}
           </Typography>
-          <Chip size="small" variant="outlined" color={colors[status]} label={translate(`webhooks.${status}`)} />
+          <Chip variant="outlined" color={colors[status]} label={translate(`webhooks.${status}`)} />
         </Stack>
         <Facts webhook={webhook} />
         <State webhook={webhook} onTask={mayChange ? onTask : undefined} />
