@@ -16,12 +16,13 @@ import {
   Typography,
 } from "@mui/material";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useEffect, useState } from "react";
+import { type KeyboardEvent, useState } from "react";
 import type { FindResponse, FoundRecordInfo } from "../../admin/api/record-types.ts";
 import { callApi } from "../api/call-api.ts";
 import { openPanel, usePanel } from "../shell/page.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link, useNavigate } from "../shell/router.tsx";
+import { useSettled } from "../shell/settled.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
@@ -144,16 +145,6 @@ function FoundItem({ record }: { readonly record: FoundRecordInfo }) {
 
 function toAddress({ site, resource, id }: FoundRecordInfo): string {
   return `/${site}/${resource}/${id}`;
-}
-
-/** Returns the value after it has stayed the same for `milliseconds`; until then the previous value. */
-function useSettled<T>(value: T, milliseconds: number): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), milliseconds);
-    return () => clearTimeout(timer);
-  }, [value, milliseconds]);
-  return settled;
 }
 
 /**

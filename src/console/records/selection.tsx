@@ -2,12 +2,13 @@
 
 import { Alert, Box, TextField, Typography } from "@mui/material";
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { RecordsResponse, SetFieldBody, SetFieldResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useNotify } from "../shell/notices.tsx";
+import { useSettled } from "../shell/settled.ts";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { faultOf, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
@@ -239,7 +240,7 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
 function useDryRun(resource: string, body: SetFieldBody, isAsked: boolean) {
   const writes = useRecordWrites(resource);
   const text = JSON.stringify(body);
-  const asked = useLate(text, delayMs);
+  const asked = useSettled(text, delayMs);
   const isLate = asked !== text;
   const { data, error, refetch } = useQuery({
     queryKey: ["set-field", resource, asked],
@@ -297,14 +298,4 @@ function Effect({ result, isAsked, resource }: EffectProps) {
       )}
     </Box>
   );
-}
-
-/** Returns a value as it was some milliseconds ago, once it has not changed for that long. */
-function useLate<T>(value: T, ms: number): T {
-  const [late, setLate] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return late;
 }
