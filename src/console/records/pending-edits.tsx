@@ -1,5 +1,5 @@
-// The staged edits of a page: the bar with their number, the dialog that shows what each record was and will be, what the server refuses and what others
-// have changed meanwhile, and the requests that save them.
+// The staged edits of a page: a bar with their number, a dialog, and the requests that save them. The dialog shows the values of each record before and
+// after its edits, the edits that the server refuses, and the records that other people have changed meanwhile.
 
 import {
   Alert,

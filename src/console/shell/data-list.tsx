@@ -1,7 +1,7 @@
-// The one list of the console: a table, or on a phone a card for each row with the same content, tick boxes and actions.
+// The one list of the console. It is a table; on a phone, each row is a card with the same content, tick box and actions.
 //
-// A list can be drawn at each key press, so its cells are plain elements: the styles of all of them are one rule of the element around the table, and
-// a row is drawn again only if its object, its tick or the columns have changed. Keep `columns` and the rows the same objects between two renderings.
+// A list can be drawn at each key press, so drawing must be cheap. Cells are plain elements, and one style rule of the element around the table is for
+// all of them. A row is drawn again only if its object, its tick, the columns or the actions have changed: pass the same objects if nothing has changed.
 
 import { Box, Link } from "@mui/material";
 import { type MouseEvent, memo, type ReactNode, type TableHTMLAttributes, type TdHTMLAttributes, useRef } from "react";
