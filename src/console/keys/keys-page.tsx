@@ -17,7 +17,15 @@ import { useEdited } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { toDay, toMoment, When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
-import { formatKeyName, type KeyTask, type RequestCounts, useKeyActions, useKeys, useRequestCounts } from "./keys.ts";
+import {
+  formatKeyName,
+  type KeyTask,
+  type RequestCounts,
+  requestsOfKeyPath,
+  useKeyActions,
+  useKeys,
+  useRequestCounts,
+} from "./keys.ts";
 
 /** The dialog that is open over the list. */
 type OpenKey =
@@ -136,7 +144,7 @@ function Requests({ count, prefix }: { readonly count: number | undefined; reado
   return (
     <MuiLink
       component={Link}
-      to={`/${siteName}/requests?key=${prefix}`}
+      to={requestsOfKeyPath(siteName, prefix)}
       aria-label={translate("keys.requests_of", { count: toNumber(count), key: prefix })}
     >
       {toNumber(count)}

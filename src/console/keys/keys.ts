@@ -11,14 +11,24 @@ import type {
 } from "../../admin/api/types.ts";
 import { callApi, sitePath } from "../api/call-api.ts";
 import { useSiteName } from "../shell/site-context.ts";
-import { translate } from "../text/translate.ts";
+import { showInvisible, translate } from "../text/translate.ts";
 
 /** The actions for a valid key. */
 export type KeyTask = "edit" | "rotate" | "revoke";
 
+/** Returns the label of a key; the beginning of the key if it has none. */
+export function labelOfKey({ label, prefix }: Pick<ListedKeyInfo, "label" | "prefix">): string {
+  return showInvisible(label) || `${prefix}…`;
+}
+
 /** Returns the name of a key in a sentence: its label and prefix, or the prefix alone. */
 export function formatKeyName({ label, prefix }: Pick<ListedKeyInfo, "label" | "prefix">): string {
   return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
+}
+
+/** Returns the address of the page with the requests of a key. */
+export function requestsOfKeyPath(siteName: string, prefix: string): string {
+  return `/${siteName}/requests?key=${prefix}`;
 }
 
 /** Sorts keys: valid keys first, and newer keys before older ones. */
@@ -36,6 +46,14 @@ export function useKeys() {
   });
 }
 
+/** Returns the query that reads how many requests each key of a shop sent in the last day. */
+export function keyTrafficQuery(siteName: string) {
+  return {
+    queryKey: ["key-traffic", siteName],
+    queryFn: () => callApi<KeyTrafficResponse>("GET", sitePath(siteName, "/key-traffic")),
+  };
+}
+
 /** The requests of each key in the last day. */
 export interface RequestCounts {
   /** @param id the ID of a key */
@@ -45,11 +63,7 @@ export interface RequestCounts {
 /** Reads how many requests each key sent in the last day; undefined until they are read, or if they cannot be read. */
 export function useRequestCounts(): RequestCounts | undefined {
   const siteName = useSiteName();
-  const { data } = useQuery({
-    queryKey: ["key-traffic", siteName],
-    queryFn: () => callApi<KeyTrafficResponse>("GET", sitePath(siteName, "/key-traffic")),
-    select: toCounts,
-  });
+  const { data } = useQuery({ ...keyTrafficQuery(siteName), select: toCounts });
   return data;
 }
 

@@ -1,8 +1,9 @@
 // Reads the data of the overview.
 
 import { useQuery } from "@tanstack/react-query";
-import type { KeyTrafficResponse, OverviewResponse, TrafficResponse } from "../../admin/api/types.ts";
+import type { OverviewResponse, TrafficResponse } from "../../admin/api/types.ts";
 import { callApi, sitePath } from "../api/call-api.ts";
+import { keyTrafficQuery } from "../keys/keys.ts";
 import { useSession, useSiteName } from "../shell/site-context.ts";
 
 /** Milliseconds between two reads of the overview, of the traffic of the last hour, and of slower figures. */
@@ -25,11 +26,7 @@ export function useTraffic(span: TrafficSpan) {
 /** Reads how many requests each key of the shop sent in the last day. */
 export function useKeyTraffic() {
   const siteName = useSiteName();
-  return useQuery({
-    queryKey: ["key traffic", siteName],
-    queryFn: () => callApi<KeyTrafficResponse>("GET", sitePath(siteName, "/key-traffic")),
-    refetchInterval: slowIntervalMs,
-  });
+  return useQuery({ ...keyTrafficQuery(siteName), refetchInterval: slowIntervalMs });
 }
 
 export function useOverview() {

@@ -7,13 +7,14 @@ import WarningIcon from "@mui/icons-material/Warning";
 import { Box, Button, Card, List, ListItem, Stack, Link as TextLink, Typography } from "@mui/material";
 import { useState } from "react";
 import type { KeyTrafficResponse, OverviewResponse, TrafficPointInfo } from "../../admin/api/types.ts";
+import { labelOfKey, requestsOfKeyPath } from "../keys/keys.ts";
 import { ReadingDialog } from "../shell/reading-dialog.tsx";
 import { Link } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { toAgo, toDay, toMoment, withMoments } from "../text/times.tsx";
-import { showInvisible, translate } from "../text/translate.ts";
+import { translate } from "../text/translate.ts";
 
 /** How bad a matter is: something fails; something will fail, or was neglected; something is unfinished. */
 const levels = ["error", "warning", "info"] as const;
@@ -82,9 +83,9 @@ function shortened(url: string): string {
 
 function findKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse, siteName: string): Concern[] {
   const to = `/${siteName}/keys`;
-  const ending = endingKeys.map(({ id, label, prefix, ends }) => ({
-    name: `key ${id}`,
-    text: translate("overview.key", { key: showInvisible(label) || `${prefix}…`, day: toDay(ends) }),
+  const ending = endingKeys.map(({ ends, ...key }) => ({
+    name: `key ${key.id}`,
+    text: translate("overview.key", { key: labelOfKey(key), day: toDay(ends) }),
     level: "warning" as const,
     to,
     action: translate("overview.key_action"),
@@ -105,22 +106,17 @@ function findRejectedKeys({ keyTraffic }: Known, siteName: string): Concern[] {
   const keys = keyTraffic?.keys ?? [];
   return keys
     .filter(({ requests, errors }) => errors >= minErrors && errors >= requests * minErrorShare)
-    .map(({ id, label, prefix, requests, errors }) => ({
-      name: `requests of key ${id}`,
+    .map(({ requests, errors, ...key }) => ({
+      name: `requests of key ${key.id}`,
       text: translate("overview.key_errors", {
-        key: showInvisible(label) || `${prefix}…`,
+        key: labelOfKey(key),
         errors: toNumber(errors),
         requests: toNumber(requests),
       }),
       level: "info" as const,
-      to: requestsPath(siteName, prefix),
+      to: requestsOfKeyPath(siteName, key.prefix),
       action: translate("overview.to_requests"),
     }));
-}
-
-/** Returns the page with the requests of a key. */
-export function requestsPath(siteName: string, prefix: string): string {
-  return `/${siteName}/requests?key=${prefix}`;
 }
 
 function findBackupConcerns({ lastBackup, records }: OverviewResponse): Concern[] {

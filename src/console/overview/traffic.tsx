@@ -3,6 +3,7 @@
 import { Box, Card, Stack, Link as TextLink, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
 import type { KeyTrafficInfo, KeyTrafficResponse, TrafficPointInfo } from "../../admin/api/types.ts";
+import { labelOfKey, requestsOfKeyPath } from "../keys/keys.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
@@ -14,7 +15,6 @@ import { toMoment, When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { Chart } from "./chart.tsx";
 import { type TrafficSpan, useKeyTraffic, useTraffic } from "./overview.ts";
-import { requestsPath } from "./site-state.tsx";
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
 
@@ -106,7 +106,7 @@ const keyColumns: readonly DataColumn<KeyTrafficInfo>[] = [
     name: "key",
     label: translate("overview.key_name"),
     isPrimary: true,
-    render: ({ label, prefix }) => showInvisible(label) || `${prefix}…`,
+    render: labelOfKey,
   },
   {
     name: "requests",
@@ -146,7 +146,7 @@ function KeyTable({ traffic: { keys } }: KeyTableProps) {
         columns={keyColumns}
         rowKey={({ id }) => id}
         nameOf={({ label, prefix }) => showInvisible(label) || prefix}
-        hrefOf={({ prefix }) => requestsPath(siteName, prefix)}
+        hrefOf={({ prefix }) => requestsOfKeyPath(siteName, prefix)}
         empty={
           <Card sx={{ p: 2, height: "100%" }}>
             <Typography component="h3" variant="body2" color="textSecondary">
