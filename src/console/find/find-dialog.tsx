@@ -21,7 +21,7 @@ import type { FindResponse, FoundRecordInfo } from "../../admin/api/record-types
 import { callApi } from "../api/call-api.ts";
 import { openPanel, usePanel } from "../shell/page.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
-import { Link, useNavigate } from "../shell/router.tsx";
+import { Link, navigate } from "../shell/router.tsx";
 import { useSettled } from "../shell/settled.ts";
 import { useDeclared } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
@@ -72,7 +72,6 @@ const close = () => openPanel(undefined);
 
 function OpenFind() {
   const { maxSearchLength } = useDeclared();
-  const navigate = useNavigate();
   const [text, setText] = useState("");
   const wanted = useSettled(text.trim(), 250);
   const { found, isSearching, error, retry, further } = useFind(wanted);

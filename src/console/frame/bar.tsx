@@ -27,7 +27,7 @@ import { useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { reloadWithoutAddress, signOut } from "../session/session.tsx";
 import { openPanel } from "../shell/page.tsx";
-import { useNavigate } from "../shell/router.tsx";
+import { navigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteInfo } from "../shell/site-context.ts";
 import { chooseFrame, useFrameChoices } from "../shell/theme.ts";
 import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
@@ -45,7 +45,6 @@ const filterSites = createFilterOptions<SiteInfo>({
 export function SiteChoice() {
   const site = useSiteInfo();
   const { sites } = useDeclared();
-  const navigate = useNavigate();
   return (
     <Autocomplete
       size="small"

@@ -5,7 +5,7 @@ import { useEffect, useEffectEvent, useMemo } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { openPanel, usePanel } from "../shell/page.tsx";
 import { ReadingDialog } from "../shell/reading-dialog.tsx";
-import { useNavigate } from "../shell/router.tsx";
+import { navigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
@@ -22,7 +22,6 @@ interface Destination {
 /** Listens for keyboard shortcuts, and shows the list of them. */
 export function Shortcuts() {
   const siteName = useSiteName();
-  const navigate = useNavigate();
   const destinations = useDestinations();
   const go = useEffectEvent((key: string) => {
     const found = destinations.find((one) => one.key === key);

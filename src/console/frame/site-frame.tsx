@@ -7,7 +7,7 @@ import type { Declared } from "../api/call-api.ts";
 import { OverviewPage } from "../overview/overview-page.tsx";
 import { RecordTable } from "../records/record-table.tsx";
 import { PlainPage } from "../shell/page.tsx";
-import { useNavigate, usePath } from "../shell/router.tsx";
+import { navigate, usePath } from "../shell/router.tsx";
 import { SiteContext, useDeclared, useSession } from "../shell/site-context.ts";
 import { FirstSite } from "../sites/site-form.tsx";
 import { translate } from "../text/translate.ts";
@@ -57,14 +57,12 @@ function ShownPage(): ReactNode {
 }
 
 function Redirect({ to }: { readonly to: string }) {
-  const navigate = useNavigate();
-  useEffect(() => navigate(to, { replace: true }), [navigate, to]);
+  useEffect(() => navigate(to, { replace: true }), [to]);
   return null;
 }
 
 /** The page for an unknown site, or a site of other operators. @param first name of the site to link to */
 function UnknownSite({ siteName, first }: { readonly siteName: string; readonly first: string }) {
-  const navigate = useNavigate();
   return (
     <PlainPage
       title={translate("app.unknown_page")}

@@ -15,7 +15,7 @@ import {
 } from "@mui/material";
 import { Fragment, useState } from "react";
 import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
@@ -49,7 +49,6 @@ export function HistoryList({
   hasDays = false,
   onClear,
 }: HistoryListProps) {
-  const notify = useNotify();
   const { entries, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error, refetch } = useHistory(
     filter,
     max,
@@ -248,7 +247,6 @@ function RecordLinks({ entry: { change } }: Pick<EntryProps, "entry">) {
 }
 
 function RestoreButton({ entry }: Pick<EntryProps, "entry">) {
-  const notify = useNotify();
   const restore = useRestore();
   const { resource, id } = entry.change;
   const run = () => restore(resource, id, entry.last).catch((error: Error) => notify(error.message, "error"));

@@ -11,7 +11,7 @@ import type {
   ImportMapping,
 } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
@@ -250,7 +250,6 @@ interface MappingFileProps {
 
 /** Buttons that save the mapping as a file for the command line, and load such a file. */
 function MappingFile({ mapping, onLoad }: MappingFileProps) {
-  const notify = useNotify();
   const input = useRef<HTMLInputElement>(null);
   const load = (file: File | null | undefined) => {
     if (file) readMappingFile(file).then(onLoad, () => notify(translate("import.bad_mapping"), "error"));

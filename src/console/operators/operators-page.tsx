@@ -16,7 +16,7 @@ import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
@@ -103,7 +103,6 @@ interface OperatorActionsProps extends Pick<OperatorListProps, "onOpen"> {
 
 /** The button for the most frequent action, a sign-in link, and the menu of the others. */
 function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
-  const notify = useNotify();
   const { link } = useOperatorActions();
   const { id, name } = operator;
   async function makeLink() {

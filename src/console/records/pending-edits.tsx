@@ -18,7 +18,7 @@ import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { OldAndNewValue } from "../history/description.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
@@ -66,7 +66,6 @@ type SetStaged = (change: StagedEdits | ((before: StagedEdits) => StagedEdits)) 
 
 /** Returns a stable function that stages edits. */
 function useStage(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStaged) {
-  const notify = useNotify();
   const latest = useRef(staged);
   latest.current = staged;
   return useCallback(
@@ -76,7 +75,7 @@ function useStage(resource: ResourceInfo, staged: StagedEdits, setStaged: SetSta
         notify(translate("record.pending_full", { count: toNumber(maxStagedRecords) }), "warning");
       setStaged((before) => stageEdits(before, edits, resource));
     },
-    [resource, notify, setStaged],
+    [resource, setStaged],
   );
 }
 

@@ -8,7 +8,7 @@ import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { HistoryList } from "../history/history-list.tsx";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
@@ -31,7 +31,6 @@ interface RecordFormProps {
 export function NewRecord({ resource, onLeave }: RecordFormProps) {
   const writes = useRecordWrites(resource.path);
   const form = useFields(resource, nothing);
-  const notify = useNotify();
   const save = () =>
     form.submit(
       (texts) => writes.create(toValues(Object.entries(texts))),
@@ -90,7 +89,6 @@ function RecordTabs({ resource, id, item, onLeave, onSaved, onEdited, onReread }
   const [tab, setTab] = useState(0);
   const [open, setOpen] = useState<FormDialog>();
   const writes = useRecordWrites(resource.path);
-  const notify = useNotify();
   const form = useFields(resource, item);
   useEffect(() => onEdited(form.isEdited), [form.isEdited, onEdited]);
   const close = () => setOpen(undefined);

@@ -8,10 +8,10 @@ import type { RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { iconOf } from "../shell/icons.ts";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { EmptyList, LoadingLines, ReadFailed } from "../shell/query-result.tsx";
-import { Link, useLocation, useNavigate } from "../shell/router.tsx";
+import { Link, navigate, useLocation } from "../shell/router.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { textAt } from "../text/fields.ts";
@@ -89,7 +89,6 @@ const nameOf = ({ item, staged }: TableRecord) =>
 function RecordList({ resource, list, items, pending, selection, isLate, empty }: RecordListProps) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
-  const notify = useNotify();
   const mayEdit = useMay("records") && !isNarrow && !pending.isSaving;
   const { columns: paths, query, sortBy, address } = list;
   const base = `/${siteName}/${resource.path}`;
@@ -224,7 +223,6 @@ interface FormBesideProps extends RecordTableProps {
 /** The form for the record in the address of the page, at the side of the list. */
 function FormBeside({ resource, address, onSaved }: FormBesideProps) {
   const siteName = useSiteName();
-  const navigate = useNavigate();
   const { pathname } = useLocation();
   const base = `/${siteName}/${resource.path}`;
   const leave = () => navigate(`${base}${address}`);

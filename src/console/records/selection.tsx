@@ -7,7 +7,7 @@ import type { RecordsResponse, SetFieldBody, SetFieldResponse } from "../../admi
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { useSettled } from "../shell/settled.ts";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { faultOf, fullLabelOf, textAt } from "../text/fields.ts";
@@ -82,7 +82,6 @@ export function useSelection(props: SelectionProps) {
 /** Returns a function that asks before the ticked records are deleted. Without IDs, the function reads the IDs that the search finds. */
 function useAskDelete(resource: ResourceInfo, setOpen: (open: OpenDialog) => void) {
   const readIds = useReadIds(resource.path);
-  const notify = useNotify();
   return async (ids: readonly number[] | undefined, search: string) => {
     try {
       setOpen({ kind: "delete", ids: ids ?? (await readIds(search, maxDeleted)) });

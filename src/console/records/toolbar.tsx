@@ -24,8 +24,8 @@ import { type ReactNode, useState } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
-import { useNotify } from "../shell/notices.tsx";
-import { Link, useNavigate } from "../shell/router.tsx";
+import { notify } from "../shell/notices.tsx";
+import { Link, navigate } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders, useIsNarrow } from "../shell/theme.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
@@ -163,7 +163,6 @@ function Search({ list }: Pick<ToolbarProps, "list">) {
 /** Opens the page of imports and exports. */
 function MoreMenu({ resource: { path } }: Pick<ToolbarProps, "resource">) {
   const siteName = useSiteName();
-  const navigate = useNavigate();
   const open = () => navigate(`/${siteName}/import?resource=${path}`);
   return (
     <ActionMenu
@@ -233,7 +232,6 @@ function ColumnsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">
 function ViewsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">) {
   const { views, save, remove } = useViews(resource);
   const [isNaming, setNaming] = useState(false);
-  const notify = useNotify();
   const shown = views.find(({ address }) => address === list.address);
   function removeShown() {
     if (!shown) return;

@@ -38,13 +38,8 @@ function close(number: number): void {
 }
 
 /** Shows a notice. @param kind `info` by default */
-function notify(text: string, kind: NoticeKind = "info"): void {
+export function notify(text: string, kind: NoticeKind = "info"): void {
   show({ text, kind });
-}
-
-/** Returns a function that shows a notice. The function is always the same one, so effects may depend on it. */
-export function useNotify(): typeof notify {
-  return notify;
 }
 
 /** Says what a write did, and offers to undo it. @param text by default, a sentence for the kind of the write */

@@ -36,17 +36,12 @@ interface NavigateOptions {
   readonly replace?: boolean;
 }
 
-/** Goes to another address. */
+/** Goes to another address: `navigate("/shop/keys")`. */
 export function navigate(to: Destination, { replace = false }: NavigateOptions = {}): void {
   const next = typeof to === "string" ? placeIn(to) : { ...place.get(), search: to.search };
   const go = () => enter(next, replace);
   if (leavesPage(next)) askToLeave(next, go);
   else go();
-}
-
-/** Returns a function that goes to another address: `navigate("/shop/keys")`. It is always the same function. */
-export function useNavigate(): typeof navigate {
-  return navigate;
 }
 
 /** Returns the address, and renders the component again when it changes. */

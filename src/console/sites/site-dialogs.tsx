@@ -6,9 +6,9 @@ import { useState } from "react";
 import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { ActionDialog, useShown } from "../shell/action-dialog.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
-import { useNavigate } from "../shell/router.tsx";
+import { navigate } from "../shell/router.tsx";
 import { findLive, findSandboxOf, useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { markAllSaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
@@ -74,7 +74,6 @@ function useActionsWithNavigation() {
   const { add, change, remove } = useSiteActions();
   const shown = useSiteInfo();
   const { sites } = useDeclared();
-  const navigate = useNavigate();
   return {
     add,
     async change(site: SiteInfo, values: SiteBody) {
@@ -194,8 +193,6 @@ interface SandboxDialogProps {
 
 /** Makes or renews a sandbox. The copy of many records takes long, so the dialog can be closed meanwhile: then a notification tells the result. */
 function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
-  const notify = useNotify();
-  const navigate = useNavigate();
   const isShown = useShown();
   const queryClient = useQueryClient();
   const { renewSandbox } = useSiteActions();

@@ -6,7 +6,7 @@ import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { NewSecret } from "../shell/new-secret.tsx";
-import { useNotify } from "../shell/notices.tsx";
+import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
@@ -60,7 +60,6 @@ export function WebhooksPage() {
 
 /** Returns a function that executes an action at once, or opens its dialog if it needs a confirmation. */
 function useTasks(onOpen: (open: OpenWebhook) => void) {
-  const notify = useNotify();
   const actions = useWebhookActions();
   return async (webhook: ListedWebhookInfo, task: WebhookTask) => {
     const { id } = webhook;
@@ -84,7 +83,6 @@ function OpenDialog({
   readonly open: OpenWebhook;
   readonly onOpen: (open: OpenWebhook | undefined) => void;
 }) {
-  const notify = useNotify();
   const actions = useWebhookActions();
   const close = () => onOpen(undefined);
   const showSecret = async (made: Promise<{ readonly secret: string; readonly isResolved?: boolean }>) => {
