@@ -2,7 +2,7 @@
 
 import { Argument, Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
-import { roles } from "../model/operator-role.ts";
+import { type GivenRole, roles } from "../model/operator-role.ts";
 import {
   createOperator,
   LastOperatorError,
@@ -18,8 +18,6 @@ import { type CommonOptions, collectValue, withCommonOptions } from "./shared/op
 import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { commandLine } from "./shared/shell-words.ts";
 import { UsageError } from "./shared/usage-error.ts";
-
-type GivenRole = (typeof roles)[number];
 
 interface SiteOptions extends CommonOptions {
   readonly site?: string[];

@@ -10,8 +10,11 @@ export type Right = "read" | "read-settings" | "records" | "settings";
 /** The roles, from the one with the most rights on. Operators choose one of these words. */
 export const roles = ["all", "records", "read"] as const;
 
+/** A role that can be given to an operator. */
+export type GivenRole = (typeof roles)[number];
+
 /** The role of an operator; `unknown` if another program version has stored a word that this one does not know. */
-export type Role = (typeof roles)[number] | "unknown";
+export type Role = GivenRole | "unknown";
 
 /** The rights of each role. An unknown role has only the rights that every role has. */
 const rightsOfRoles: Readonly<Record<Role, readonly Right[]>> = {
@@ -33,6 +36,6 @@ export function toRole(stored: string): Role {
 }
 
 /** Returns the value of the field `Role` for a role. */
-export function fromRole(role: (typeof roles)[number]): string {
+export function fromRole(role: GivenRole): string {
   return role === "all" ? "" : role;
 }

@@ -2,7 +2,7 @@
 
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import { fromRole, type Right, type Role, rightsOf, type roles, toRole } from "../model/operator-role.ts";
+import { fromRole, type GivenRole, type Right, type Role, rightsOf, toRole } from "../model/operator-role.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { readSystemRecords } from "../system/read-system-records.ts";
@@ -26,9 +26,6 @@ export interface ListedOperator extends OperatorRecord {
   readonly siteNames: readonly string[] | undefined;
   readonly role: Role;
 }
-
-/** A role that can be given to an operator. */
-type GivenRole = (typeof roles)[number];
 
 /** The settings of an operator to change. Undefined means no change. */
 interface OperatorSettings {
