@@ -12,7 +12,14 @@ import type { JobOptions } from "../../operator/import/job/import-job.ts";
 import { type EntryKind, entryKinds, rowKinds } from "../../operator/import/job/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
-import { parseChoice, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
+import {
+  parseBoolean,
+  parseChoice,
+  parseOptionalText,
+  parseOptionalWholeNumber,
+  parseText,
+  type ReceivedBody,
+} from "../json-body.ts";
 import type { ImportOwner, OpenImport, OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { maxDownloadBytes, mediaTypes, toFile, tooLargeError } from "./downloads.ts";
@@ -100,19 +107,19 @@ async function check(call: ActionContext, found: OpenImport, imports: OpenImport
 
 /** Starts the import. */
 async function run(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {
-  const { without = [], withoutKinds = [], removals } = await call.input<RunBody>();
+  const input = await call.input<RunBody>();
+  const { without = [], withoutKinds = [] } = input;
   if (!Array.isArray(without) || !without.every((row) => Number.isSafeInteger(row)))
     throw new ProblemError("bad-request", "`without` must be a list of row numbers");
   if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
     throw new ProblemError("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
-  if (removals !== undefined && !(Number.isSafeInteger(removals) && (removals as number) >= 0))
-    throw new ProblemError("bad-request", "`removals` must be the number of records to remove");
+  const removals = parseOptionalWholeNumber(input, "removals", { min: 0 });
   const site = await call.site();
   if (!found.job.isBusy) imports.requireFreeCapacity(found);
   found.job.run(
     withReauthorization(call, "import", site, found),
     found.site,
-    { rows: without, kinds: withoutKinds, removals: removals as number | undefined },
+    { rows: without, kinds: withoutKinds, removals },
     call.now,
   );
   found.run = call.run;
@@ -141,8 +148,8 @@ async function rejectedRows({ job }: OpenImport): Promise<FileContent> {
 }
 
 function parseOptions(input: ReceivedBody<CheckBody>, { job: { resource } }: OpenImport): JobOptions {
-  const { mapping, findMissing = false } = input;
-  if (typeof findMissing !== "boolean") throw new ProblemError("bad-request", "`findMissing` must be true or false");
+  const { mapping } = input;
+  const findMissing = parseBoolean(input, "findMissing") ?? false;
   const format = parseChoice(input, "format", fileFormats);
   const match = parseOptionalText(input, "match");
   getMatchField(resource, match);
