@@ -122,9 +122,10 @@ export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, h
   const { operation, id, body } = outcome;
   const kind: RowKind = outcome.kind === "unchanged" ? "unchanged" : operation === "create" ? "created" : "updated";
   const change = outcome.kind === "done" ? outcome.change : undefined;
+  const entry = { row: number, kind, id, before: null, after: null, faults: [] };
+  if (!hasContents) return entry;
   const before = change && "before" in change && typeof change.before === "string" ? JSON.parse(change.before) : null;
-  const after = hasContents ? JSON.parse(body) : null;
-  return { row: number, kind, id, before: hasContents ? before : null, after, faults: [] };
+  return { ...entry, before, after: JSON.parse(body) };
 }
 
 /** Returns the entry for a row that was rejected, with its values as texts. */
