@@ -55,7 +55,8 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
   const isCut = hasNextPage && (pages.at(-1)?.entries.length ?? 0) < pageSize;
   const isSearching = isCut && entries.length <= max && pages.length < limit && !isFetchNextPageError;
   useEffect(() => {
-    if (isSearching && !isFetching) void fetchNextPage();
+    // Several parts of a page may show the same history. They share the request: otherwise each would cancel that of another, and send it again.
+    if (isSearching && !isFetching) void fetchNextPage({ cancelRefetch: false });
   }, [isSearching, isFetching, fetchNextPage]);
   const more = () => {
     setLimit(pages.length + maxPages);
