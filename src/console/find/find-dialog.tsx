@@ -23,7 +23,7 @@ import { openPanel, usePanel } from "../shell/page.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate } from "../shell/router.tsx";
 import { useSettled } from "../shell/settled.ts";
-import { useDeclared } from "../shell/site-context.ts";
+import { singularOf, useDeclared } from "../shell/site-context.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -130,7 +130,7 @@ function OpenFind() {
 function FoundItem({ record }: { readonly record: FoundRecordInfo }) {
   const { resources } = useDeclared();
   const { site, resource, id, name, field } = record;
-  const singular = resources.find(({ path }) => path === resource)?.singular ?? resource;
+  const singular = singularOf(resources, resource);
   return (
     <ListItemButton component={Link} to={toAddress(record)} onClick={close}>
       <ListItemText

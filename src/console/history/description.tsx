@@ -2,7 +2,7 @@
 
 import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import type { HistoryEntryInfo, RecordValues } from "../../admin/api/record-types.ts";
-import { useDeclared } from "../shell/site-context.ts";
+import { pluralOf, singularOf, useDeclared } from "../shell/site-context.ts";
 import { differences, fullLabelOf } from "../text/fields.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -10,18 +10,14 @@ import { showInvisible, translate } from "../text/translate.ts";
 /** Describes an entry of the history in a few words. */
 export function useSummary({ counts, resources, change, first, last }: HistoryEntryInfo): string {
   const declared = useDeclared();
-  const nameOf = (path: string, isPlural: boolean) => {
-    const found = declared.resources.find((resource) => resource.path === path);
-    return found ? (isPlural ? found.plural : found.singular) : path;
-  };
   if (first === last) {
     const name = (change.after ?? change.before)?.Name;
     return translate(`history.one_${change.operation}`, {
-      resource: nameOf(change.resource, false),
+      resource: singularOf(declared.resources, change.resource),
       name: name === undefined ? `${change.id}` : showInvisible(String(name)),
     });
   }
-  const what = resources.map((path) => nameOf(path, true)).join(", ");
+  const what = resources.map((path) => pluralOf(declared.resources, path)).join(", ");
   const parts = operations.flatMap((operation) => {
     const count = counts[operation];
     return count ? [translate(`history.many_${operation}`, { count: toNumber(count) })] : [];

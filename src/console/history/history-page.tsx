@@ -7,7 +7,7 @@ import { useMemo, useState } from "react";
 import { Choice } from "../shell/choice.tsx";
 import { Page } from "../shell/page.tsx";
 import { useAddress } from "../shell/router.tsx";
-import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
+import { singularOf, useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { serverNow } from "../text/server-time.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 import { dayPresets, daysOf, parseDay, presetOf, toInstants } from "./days.ts";
@@ -162,10 +162,6 @@ function Filters({ chosen, set, clear }: FiltersProps) {
       )}
     </Box>
   );
-}
-
-function singularOf(resources: readonly { readonly path: string; readonly singular: string }[], path: string): string {
-  return resources.find((resource) => resource.path === path)?.singular ?? path;
 }
 
 /** The width of a control: half of a phone. */

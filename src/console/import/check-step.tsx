@@ -14,7 +14,7 @@ import {
 import { useState } from "react";
 import type { ImportInfo, ImportKind, MissingInfo, RunBody } from "../../admin/api/record-types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { useDeclared, useSiteName } from "../shell/site-context.ts";
+import { pluralOf, useDeclared, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
@@ -116,7 +116,7 @@ interface MissingProps {
 
 /** Says what happens to the records that the file lacks, and lets the operator keep them. */
 function Missing({ info, missing: { count, total, obstacle }, isRemoving, onChange }: MissingProps) {
-  const plural = usePlural(info.resource);
+  const plural = pluralOf(useDeclared().resources, info.resource);
   if (obstacle !== undefined)
     return <Alert severity="warning">{translate("import.missing_obstacle", { plural, obstacle })}</Alert>;
   if (count === 0) return null;
@@ -133,10 +133,6 @@ function Missing({ info, missing: { count, total, obstacle }, isRemoving, onChan
   );
 }
 
-function usePlural(resource: string): string {
-  return useDeclared().resources.find(({ path }) => path === resource)?.plural ?? resource;
-}
-
 interface RunBarProps extends CheckStepProps {
   /** The number of rows that would create or change a record. */
   readonly chosen: number;
@@ -148,7 +144,7 @@ interface RunBarProps extends CheckStepProps {
 /** The bar with the button that starts the import. If records are to be removed, a dialog asks for their number first. */
 function RunBar({ info, chosen, removals, excluded, onBack, onStarted }: RunBarProps) {
   const siteName = useSiteName();
-  const plural = usePlural(info.resource);
+  const plural = pluralOf(useDeclared().resources, info.resource);
   const [isAsking, setAsking] = useState(false);
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);

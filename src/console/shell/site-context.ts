@@ -53,6 +53,18 @@ function useSiteContext(): SiteContextValue {
   return value;
 }
 
+type Resources = Declared["resources"];
+
+/** Returns the name of one record of a resource; for an unknown resource, its path. */
+export function singularOf(resources: Resources, path: string): string {
+  return resources.find((resource) => resource.path === path)?.singular ?? path;
+}
+
+/** Returns the name of several records of a resource; for an unknown resource, its path. */
+export function pluralOf(resources: Resources, path: string): string {
+  return resources.find((resource) => resource.path === path)?.plural ?? path;
+}
+
 /** Returns the live site of a sandbox; undefined if `site` is not a sandbox. */
 export function findLive(sites: readonly SiteInfo[], site: SiteInfo): SiteInfo | undefined {
   return sites.find(({ id }) => id === site.sandboxOf);

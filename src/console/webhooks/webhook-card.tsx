@@ -4,7 +4,7 @@ import { Alert, Box, Button, Card, CardActions, CardContent, Chip, Collapse, Sta
 import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
-import { useDeclared, useMay } from "../shell/site-context.ts";
+import { pluralOf, useDeclared, useMay } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { When, withMoments } from "../text/times.tsx";
 import { toSentence, translate } from "../text/translate.ts";
@@ -84,7 +84,7 @@ function Facts({ webhook: { resources, behind, last } }: { readonly webhook: Lis
       : behind === 0
         ? translate("webhooks.up_to_date")
         : translate("webhooks.behind_changes", { smart_count: behind, count: toNumber(behind) });
-  const names = resources.map((path) => declared.resources.find((one) => one.path === path)?.plural ?? path);
+  const names = resources.map((path) => pluralOf(declared.resources, path));
   const what =
     names.length === 0
       ? translate("webhooks.all_resources")
