@@ -9,7 +9,7 @@ import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
-import { toCurl } from "./requests.ts";
+import { formatDuration, toCurl } from "./requests.ts";
 
 interface RequestDetailsProps {
   readonly request: LoggedRequestInfo;
@@ -84,10 +84,7 @@ function Facts({ request: { at, status, milliseconds, bytes, request, key } }: P
     [translate("requests.at"), toExactMoment(at)],
     [translate("requests.status"), status],
     [translate("requests.key"), key ? <KeyName key="key" apiKey={key} /> : translate("requests.no_key")],
-    [
-      translate("requests.took"),
-      translate("requests.milliseconds", { count: toNumber(milliseconds, { maximumFractionDigits: 1 }) }),
-    ],
+    [translate("requests.took"), formatDuration(milliseconds)],
     [translate("requests.size"), translate("requests.bytes", { count: toNumber(bytes) })],
     [translate("requests.id"), <code key="id">{request}</code>],
   ];

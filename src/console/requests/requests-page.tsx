@@ -17,7 +17,7 @@ import { toNumber } from "../text/locale.ts";
 import { toMoment, toTimeOfDay } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { Detail, RequestDetails } from "./request-details.tsx";
-import { type RequestFilter, toCurl, useRequests } from "./requests.ts";
+import { formatDuration, type RequestFilter, toCurl, useRequests } from "./requests.ts";
 
 /** The page with the last requests of the site. */
 export function RequestsPage() {
@@ -190,11 +190,7 @@ const columns: readonly DataColumn<LoggedRequestInfo>[] = [
     name: "took",
     label: translate("requests.took"),
     align: "right",
-    render: ({ milliseconds }) => (
-      <span className="whole">
-        {translate("requests.milliseconds", { count: toNumber(milliseconds, { maximumFractionDigits: 1 }) })}
-      </span>
-    ),
+    render: ({ milliseconds }) => <span className="whole">{formatDuration(milliseconds)}</span>,
   },
 ];
 
