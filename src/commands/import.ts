@@ -8,7 +8,7 @@ import { type FileFormat, formatOf, type NumberedRow, readRowsOfCompleteFile } f
 import { type ImportOptions, importRecords } from "../operator/import/import-records.ts";
 import type { ImportSummary } from "../operator/import/import-summary.ts";
 import { getMatchField } from "../operator/import/matcher.ts";
-import type { MissingSummary } from "../operator/import/missing-records.ts";
+import { type MissingSummary, toMissingNumbers } from "../operator/import/missing-records.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
 import { getSite } from "../operator/sites/sites.ts";
 import { type CsvFlags, formatOption, readCsvFlags, withCsvOptions } from "./shared/csv-options.ts";
@@ -166,7 +166,7 @@ function report(
   const line = `${formatCount(rows, "row")}: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
   const omitted = skipped > 0 ? `; ${skipped} more skipped by the mapping` : "";
   const removals = missing ? [removalLine(resource, missing, would, missingNames)] : [];
-  printUndoable(options, { ...summary, ...toMissingJson(missing) }, [line + omitted, ...removals]);
+  printUndoable(options, { ...summary, missing: missing && toMissingNumbers(missing) }, [line + omitted, ...removals]);
   if (rejected > 0 && rejects !== undefined) {
     const hint = options.dryRun || options.atomic ? "" : ": correct them, and import that file with the same options";
     printMessage(`the rejected rows are in ${rejects}${hint}`);
@@ -202,11 +202,4 @@ function printKept({ singular, plural }: Resource, { changed, obstacle }: Missin
   if (obstacle === undefined) return;
   printMessage(`nothing ${isDryRun ? "would be" : "was"} removed: ${obstacle}`);
   process.exitCode = 1;
-}
-
-/** Returns the numbers of the records that the file lacks, as `--json` prints them. */
-function toMissingJson(missing: MissingSummary | undefined) {
-  if (!missing) return {};
-  const { asOf: _, ...numbers } = missing;
-  return { missing: numbers };
 }

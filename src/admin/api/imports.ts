@@ -11,6 +11,7 @@ import { previewUpload } from "../../operator/import/job/file-preview.ts";
 import type { JobOptions } from "../../operator/import/job/import-job.ts";
 import { type EntryKind, entryKinds, rowKinds } from "../../operator/import/job/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
+import { toMissingNumbers } from "../../operator/import/missing-records.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import {
   parseBoolean,
@@ -31,7 +32,6 @@ import type {
   ImportInfo,
   ImportRowsResponse,
   ImportsResponse,
-  MissingInfo,
   NewImportBody,
   RunBody,
 } from "./record-types.ts";
@@ -174,7 +174,6 @@ function parseDialect(input: ReceivedBody<DialectBody>): Pick<JobOptions, "delim
 
 function toImportInfo({ id, name, run, undone, job }: OpenImport): ImportInfo {
   const { error, counts, revisions, missing, ...progress } = job.progress;
-  const { asOf: _, ...numbers } = missing ?? {};
   return {
     id,
     name,
@@ -182,7 +181,7 @@ function toImportInfo({ id, name, run, undone, job }: OpenImport): ImportInfo {
     parts: job.upload.parts,
     ...progress,
     counts: counts ?? null,
-    missing: missing ? (numbers as MissingInfo) : null,
+    missing: missing ? toMissingNumbers(missing) : null,
     error: error ? { detail: error.message, faults: error.fieldErrors } : null,
     revisions: revisions ?? null,
     run: run ?? null,

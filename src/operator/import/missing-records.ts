@@ -47,6 +47,11 @@ export interface MissingSummary {
   readonly asOf: Head;
 }
 
+/** Returns what operators see of a summary: the numbers, and the obstacle. */
+export function toMissingNumbers({ asOf: _, ...numbers }: MissingSummary): Omit<MissingSummary, "asOf"> {
+  return numbers;
+}
+
 /** Records per read and per transaction. */
 const batchSize = 500;
 
