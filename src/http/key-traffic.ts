@@ -1,11 +1,10 @@
 // Counts the requests of each key by hour, for the overview of the console. A request costs one look-up in a map and one or two additions.
 
-import { type CountedKey, countedHours, type KeyTrafficAnswer } from "./common/activity.ts";
+import { type CountedKey, countedHours, hourMs, type KeyTrafficAnswer } from "./common/activity.ts";
 
 /** Maximum number of keys that are counted: 3 MB. A further key replaces the first one. */
 const maxKeys = 10_000;
 
-const hourMs = 3_600_000;
 /** Maximum milliseconds between two looks at the wall clock, which can be set. */
 const maxCheckPauseMs = 60_000;
 

@@ -3,6 +3,7 @@
 import {
   type ActivityAnswer,
   countedHours,
+  hourMs,
   joinKeyTraffic,
   joinRequests,
   type LoggedRequest,
@@ -20,7 +21,6 @@ export const requestActions: readonly Action[] = [
   ["GET", "/operator/sites/{site}/requests", "read", showRequests],
 ];
 
-const hourMs = 3_600_000;
 /** Maximum number of keys in a response. */
 const maxKeys = 100;
 

@@ -36,6 +36,8 @@ export type ActivityAnswer = KeyTrafficAnswer | RequestsAnswer | undefined;
 
 /** The number of hours that processes count, with the present one. */
 export const countedHours = 24;
+/** Milliseconds of an hour. Hours are counted from 1970 on, as milliseconds are. */
+export const hourMs = 3_600_000;
 
 /** The requests of keys, by hour. */
 export interface KeyTrafficAnswer {
