@@ -146,21 +146,16 @@ function RunBar({ info, chosen, removals, excluded, onBack, onStarted }: RunBarP
   const siteName = useSiteName();
   const plural = pluralOf(useDeclared().resources, info.resource);
   const [isAsking, setAsking] = useState(false);
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
   const start = async () => {
     const rows: RunBody = { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] };
     await runImport(siteName, info.id, removals > 0 ? { ...rows, removals } : rows);
     onStarted();
   };
-  const run = async () => {
-    if (removals > 0) return setAsking(true);
-    setBusy(true);
-    await start().catch((error: Error) => {
-      setFault(error.message);
-      setBusy(false);
-    });
-  };
+  function run() {
+    if (removals === 0) return start();
+    setAsking(true);
+    return undefined;
+  }
   const isNothing = chosen === 0 && removals === 0;
   const importing = translate("import.run", { smart_count: chosen, count: toNumber(chosen) });
   const removing = translate("import.run_removing", {
@@ -170,16 +165,12 @@ function RunBar({ info, chosen, removals, excluded, onBack, onStarted }: RunBarP
   });
   return (
     <>
-      {fault && <Alert severity="error">{fault}</Alert>}
-      <ActionBar reason={isNothing ? translate("import.nothing_to_do") : ""}>
-        {(reasonId) => (
-          <>
-            <Button variant="contained" onClick={run} disabled={isBusy || isNothing} aria-describedby={reasonId}>
-              {removals > 0 ? removing : importing}
-            </Button>
-            <Button onClick={() => askBeforeLoss(onBack)}>{translate("import.back")}</Button>
-          </>
-        )}
+      <ActionBar
+        action={removals > 0 ? removing : importing}
+        onAct={run}
+        reason={isNothing ? translate("import.nothing_to_do") : ""}
+      >
+        <Button onClick={() => askBeforeLoss(onBack)}>{translate("import.back")}</Button>
       </ActionBar>
       {isAsking && (
         <RemovalDialog

@@ -2,7 +2,7 @@
 
 import { Alert, Button, Checkbox, FormControlLabel, Stack, TextField, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useCallback, useId, useRef, useState } from "react";
+import { useCallback, useId, useRef, useState } from "react";
 import type {
   CheckBody,
   DialectBody,
@@ -122,13 +122,14 @@ function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, 
         isPossible={canFindMissing}
         onChange={setFindMissing}
       />
-      <CheckBar
+      <ActionBar
+        action={translate("import.check")}
+        onAct={check}
         reason={isCsv && Object.keys(mapping.fields).length === 0 ? translate("import.no_field") : ""}
-        onCheck={check}
       >
         <Button onClick={() => askBeforeLoss(onAnotherFile)}>{translate("import.again")}</Button>
         {isCsv && <MappingFile mapping={mapping} onLoad={load} />}
-      </CheckBar>
+      </ActionBar>
     </>
   );
 }
@@ -146,42 +147,6 @@ function useMapping(preview: FilePreviewResponse, known: ImportMapping | undefin
     setGuessed(noColumns);
   };
   return { mapping, guessed, change, load };
-}
-
-interface CheckBarProps {
-  /** Why the check cannot start; the empty text if it can. */
-  readonly reason: string;
-  readonly onCheck: () => Promise<void>;
-  /** Further actions. */
-  readonly children: ReactNode;
-}
-
-/** The actions of the step. Shows why the check could not be started. */
-function CheckBar({ reason, onCheck, children }: CheckBarProps) {
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const check = () => {
-    setBusy(true);
-    onCheck().catch((error: Error) => {
-      setFault(error.message);
-      setBusy(false);
-    });
-  };
-  return (
-    <>
-      {fault && <Alert severity="error">{fault}</Alert>}
-      <ActionBar reason={reason}>
-        {(reasonId) => (
-          <>
-            <Button variant="contained" onClick={check} disabled={isBusy || reason !== ""} aria-describedby={reasonId}>
-              {translate("import.check")}
-            </Button>
-            {children}
-          </>
-        )}
-      </ActionBar>
-    </>
-  );
 }
 
 const noColumns: ReadonlySet<string> = new Set();

@@ -1,6 +1,6 @@
 // The parts that several steps of an import share: the bar with the actions, and the progress of a dry run or import.
 
-import { Box, Button, LinearProgress, Typography } from "@mui/material";
+import { Alert, Box, Button, LinearProgress, Typography } from "@mui/material";
 import { type ReactNode, useId, useState } from "react";
 import type { ImportInfo } from "../../admin/api/record-types.ts";
 import { useSiteName } from "../shell/site-context.ts";
@@ -10,24 +10,52 @@ import { type TextKey, translate } from "../text/translate.ts";
 import { stopImport } from "./imports.ts";
 
 interface ActionBarProps {
+  /** The name of the primary action. */
+  readonly action: string;
+  /** Starts the primary action. The button cannot be used while the promise is pending, nor after it is fulfilled, because then another step follows. */
+  readonly onAct: () => Promise<void> | undefined;
   /** Why the primary action cannot be used; the empty text if it can. */
   readonly reason: string;
-  /** @param reasonId the ID of the element with the reason, for screen readers */
-  readonly children: (reasonId: string | undefined) => ReactNode;
+  /** Further actions. */
+  readonly children: ReactNode;
 }
 
-/** The actions of a step. They stay at the bottom of the window, however long the step is, and say why the primary one cannot be used. */
-export function ActionBar({ reason, children }: ActionBarProps) {
+/**
+ * The actions of a step. They stay at the bottom of the window, however long the step is, and say why the primary one cannot be used. Above them is why
+ * the primary one failed.
+ */
+export function ActionBar({ action, onAct, reason, children }: ActionBarProps) {
   const reasonId = useId();
+  const [fault, setFault] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  function act() {
+    const started = onAct();
+    setBusy(started !== undefined);
+    started?.catch((error: Error) => {
+      setFault(error.message);
+      setBusy(false);
+    });
+  }
   return (
-    <Box sx={barStyle}>
-      {children(reason === "" ? undefined : reasonId)}
-      {reason && (
-        <Typography id={reasonId} variant="body2" color="textSecondary">
-          {reason}
-        </Typography>
-      )}
-    </Box>
+    <>
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Box sx={barStyle}>
+        <Button
+          variant="contained"
+          onClick={act}
+          disabled={isBusy || reason !== ""}
+          aria-describedby={reason === "" ? undefined : reasonId}
+        >
+          {action}
+        </Button>
+        {children}
+        {reason && (
+          <Typography id={reasonId} variant="body2" color="textSecondary">
+            {reason}
+          </Typography>
+        )}
+      </Box>
+    </>
   );
 }
 
