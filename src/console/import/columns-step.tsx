@@ -1,6 +1,6 @@
 // The second step of an import: the dialect of the file, the mapping of its columns, and the match field. Starts the dry run.
 
-import { Alert, Button, Checkbox, FormControlLabel, Stack, TextField, Typography } from "@mui/material";
+import { Alert, Button, Checkbox, FormControlLabel, Stack, Typography } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useId, useRef, useState } from "react";
 import type {
@@ -28,7 +28,7 @@ import {
   suggestedMapping,
   suggestedMatch,
 } from "./mappings.ts";
-import { ActionBar } from "./step-parts.tsx";
+import { ActionBar, StepChoice } from "./step-parts.tsx";
 
 interface ColumnsStepProps {
   readonly info: ImportInfo;
@@ -253,21 +253,16 @@ function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
   const paths = resource.fields.map(({ path }) => path).filter(isThere);
   const isKnown = value === "ID" || paths.includes(value);
   return (
-    <TextField
-      select
+    <StepChoice
       label={translate("import.match")}
       value={isKnown ? value : "ID"}
-      onChange={({ target }) => onChange(target.value)}
-      slotProps={{ select: { native: true } }}
-      sx={{ maxWidth: 420, m: 0 }}
-    >
-      <option value="ID">{translate(isThere("ID") ? "import.match_id" : "import.match_none")}</option>
-      {paths.map((path) => (
-        <option key={path} value={path}>
-          {fullLabelOf(path)}
-        </option>
-      ))}
-    </TextField>
+      options={[
+        ["ID", translate(isThere("ID") ? "import.match_id" : "import.match_none")],
+        ...paths.map((path) => [path, fullLabelOf(path)] as const),
+      ]}
+      onChange={onChange}
+      maxWidth={420}
+    />
   );
 }
 
@@ -284,39 +279,22 @@ const encodings = ["utf-8", "utf-16le", "utf-16be", "windows-1252", "windows-125
 function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
   const delimiter = dialect.delimiter ?? preview?.delimiter ?? ",";
   const encoding = dialect.encoding ?? preview?.encoding ?? "utf-8";
-  const choices = [
-    {
-      label: translate("import.delimiter"),
-      value: delimiter,
-      options: Object.entries(delimiters).map(([character, name]) => [character, translate(`import.${name}`)] as const),
-      onChoose: (chosen: string) => onChange({ delimiter: chosen }),
-    },
-    {
-      label: translate("import.encoding"),
-      value: encoding,
-      options: encodings.map((name) => [name, name] as const),
-      onChoose: (chosen: string) => onChange({ encoding: chosen }),
-    },
-  ];
   return (
     <Stack direction={{ xs: "column", sm: "row" }} spacing={1.5}>
-      {choices.map(({ label, value, options, onChoose }) => (
-        <TextField
-          key={label}
-          select
-          label={label}
-          value={value}
-          onChange={({ target }) => onChoose(target.value)}
-          slotProps={{ select: { native: true } }}
-          sx={{ m: 0, maxWidth: 240 }}
-        >
-          {options.map(([one, text]) => (
-            <option key={one} value={one}>
-              {text}
-            </option>
-          ))}
-        </TextField>
-      ))}
+      <StepChoice
+        label={translate("import.delimiter")}
+        value={delimiter}
+        options={Object.entries(delimiters).map(([character, name]) => [character, translate(`import.${name}`)])}
+        onChange={(chosen) => onChange({ delimiter: chosen })}
+        maxWidth={240}
+      />
+      <StepChoice
+        label={translate("import.encoding")}
+        value={encoding}
+        options={encodings.map((name) => [name, name])}
+        onChange={(chosen) => onChange({ encoding: chosen })}
+        maxWidth={240}
+      />
     </Stack>
   );
 }

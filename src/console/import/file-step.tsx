@@ -1,13 +1,14 @@
 // The first step of an import: the records and the file, by a dialog or by dropping it; the sheet of a workbook; and the upload.
 
 import UploadIcon from "@mui/icons-material/UploadFile";
-import { Alert, Box, Button, LinearProgress, Stack, TextField, Typography } from "@mui/material";
+import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
 import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 import { isWorkbook, type OpenWorkbook, openWorkbook, upload } from "./imports.ts";
+import { StepChoice } from "./step-parts.tsx";
 
 interface FileStepProps {
   /** Called with the ID of the import when the whole file has arrived. */
@@ -175,21 +176,13 @@ function SheetChoice({ choice: { sender, workbook }, onChoose, onCancel }: Sheet
       <Typography sx={{ overflowWrap: "anywhere" }}>
         {translate("import.sheets", { name: sender.name, smart_count: workbook.sheets.length })}
       </Typography>
-      <TextField
-        select
+      <StepChoice
         label={translate("import.sheet")}
-        value={sheet}
-        onChange={({ target }) => setSheet(Number(target.value))}
-        slotProps={{ select: { native: true } }}
-        sx={{ maxWidth: 420, m: 0 }}
-      >
-        {workbook.sheets.map((one, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the sheets do not change
-          <option key={index} value={index}>
-            {one}
-          </option>
-        ))}
-      </TextField>
+        value={String(sheet)}
+        options={workbook.sheets.map((name, index) => [String(index), name])}
+        onChange={(index) => setSheet(Number(index))}
+        maxWidth={420}
+      />
       <Stack direction="row" spacing={1}>
         <Button variant="contained" onClick={() => onChoose(sheet)}>
           {translate("import.use_sheet")}
@@ -267,19 +260,12 @@ interface ResourceChoiceProps {
 export function ResourceChoice({ value, onChange }: ResourceChoiceProps) {
   const { resources } = useDeclared();
   return (
-    <TextField
-      select
+    <StepChoice
       label={translate("import.resource")}
       value={value}
-      onChange={({ target }) => onChange(target.value)}
-      slotProps={{ select: { native: true } }}
-      sx={{ maxWidth: 280, m: 0 }}
-    >
-      {resources.map(({ path, plural }) => (
-        <option key={path} value={path}>
-          {plural}
-        </option>
-      ))}
-    </TextField>
+      options={resources.map(({ path, plural }) => [path, plural])}
+      onChange={onChange}
+      maxWidth={280}
+    />
   );
 }

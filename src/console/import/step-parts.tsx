@@ -1,6 +1,6 @@
-// The parts that several steps of an import share: the bar with the actions, and the progress of a dry run or import.
+// The parts that several steps of an import share: the bar with the actions, a field to choose a value, and the progress of a dry run or import.
 
-import { Alert, Box, Button, LinearProgress, Typography } from "@mui/material";
+import { Alert, Box, Button, LinearProgress, TextField, Typography } from "@mui/material";
 import { type ReactNode, useId, useState } from "react";
 import type { ImportInfo } from "../../admin/api/record-types.ts";
 import { useSiteName } from "../shell/site-context.ts";
@@ -72,6 +72,36 @@ const barStyle = {
   borderTop: 1,
   borderColor: "divider",
 } as const;
+
+interface StepChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  /** The values, and how each is shown. */
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly onChange: (value: string) => void;
+  /** Maximum width of the field, in pixels. */
+  readonly maxWidth: number;
+}
+
+/** Chooses one of several values, with the control of the browser. */
+export function StepChoice({ label, value, options, onChange, maxWidth }: StepChoiceProps) {
+  return (
+    <TextField
+      select
+      label={label}
+      value={value}
+      onChange={({ target }) => onChange(target.value)}
+      slotProps={{ select: { native: true } }}
+      sx={{ maxWidth, m: 0 }}
+    >
+      {options.map(([option, text]) => (
+        <option key={option} value={option}>
+          {text}
+        </option>
+      ))}
+    </TextField>
+  );
+}
 
 interface ImportProgressProps {
   readonly info: ImportInfo;
