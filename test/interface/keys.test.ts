@@ -298,6 +298,18 @@ describe("limits", () => {
     expect([done.status, done.headers.get("RateLimit")]).toEqual([method === "POST" ? 201 : 200, '"key";r=0;t=1']);
   });
 
+  test("a rejected request says that no token is left, although the time goes on meanwhile", async () => {
+    const other = await startTestServer({ now: () => (clock += 5) });
+    const key = await other.issueKey({ rate: 10 });
+    const rejections = new Set<string | null>();
+    for (let i = 0; i < 60; i++) {
+      const { status, headers } = await other.call("GET", "/restapi/brands.json", { key });
+      if (status === 429) rejections.add(headers.get("RateLimit"));
+    }
+    expect([...rejections]).toEqual(['"key";r=0;t=1']);
+    await other.stop();
+  });
+
   test("the server's own limit applies to keys without one", async () => {
     const limited = await startTestServer({ settings: { RATE: "1", BURST: "3" }, now: () => clock });
     const statuses = [];

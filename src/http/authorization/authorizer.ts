@@ -197,7 +197,8 @@ export class RequestAuthorizer {
    */
   countOperations(context: RequestContext, key: ApiKey, operations: number): void {
     const limit = this.#limitOf(key);
-    if (limit) this.#addDebt(context, key, limit, Math.floor(operations / operationsPerToken));
+    if (limit)
+      this.#addDebt(context, key, limit, Math.floor(operations / operationsPerToken), this.#dependencies.now());
   }
 
   /** Saves the times at which keys were last used. */
@@ -283,7 +284,7 @@ export class RequestAuthorizer {
       context.rateLimit = rateLimitHeaders(limit, remainingTokens);
       return;
     }
-    const missingTokens = this.#addDebt(context, key, limit, 0);
+    const missingTokens = this.#addDebt(context, key, limit, 0, now);
     context.keyRejection = "over its rate";
     const detail = `the API key may make ${limit.tokensPerSecond} requests per second`;
     const debt = missingTokens > limit.maxTokens ? ", and the operations of its batches count too" : "";
@@ -291,8 +292,8 @@ export class RequestAuthorizer {
   }
 
   /** Adds to the debt of the key's bucket, and sets the header fields. Returns the tokens that the bucket lacks. */
-  #addDebt(context: RequestContext, key: ApiKey, limit: Limit, tokens: number): number {
-    const missingTokens = this.#keyBuckets.addDebt(key.id, tokens, limit, this.#dependencies.now());
+  #addDebt(context: RequestContext, key: ApiKey, limit: Limit, tokens: number, now: number): number {
+    const missingTokens = this.#keyBuckets.addDebt(key.id, tokens, limit, now);
     context.rateLimit = rateLimitHeaders(limit, Math.floor(limit.maxTokens - missingTokens + roundingTokens));
     return missingTokens;
   }
