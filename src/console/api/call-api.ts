@@ -12,13 +12,6 @@ import { compareClocks } from "../text/server-time.ts";
 import { toSentence, translate } from "../text/translate.ts";
 import { markForbidden, markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
 
-/** A problem document of the server (RFC 9457). */
-interface Problem extends WriteProblem {
-  readonly detail?: string;
-  readonly code?: string;
-  readonly errors?: readonly { readonly field: string; readonly detail: string }[];
-}
-
 /** Why a request was not fulfilled: the server rejected it, or could not be reached. */
 export class HttpError extends Error {
   /** The status of the response; 0 if the server could not be reached. */
@@ -34,13 +27,13 @@ export class HttpError extends Error {
   }
 }
 
+/** A problem document of the server (RFC 9457). */
 interface HttpErrorBody extends WriteProblem {
-  /** The code of the problem. */
-  readonly code?: string | undefined;
+  readonly detail?: string;
+  /** The faults of the fields. */
+  readonly errors?: readonly { readonly field: string; readonly detail: string }[];
   /** ID of the signed-in operator, if the request was rejected because its page or link belongs to another operator. */
   readonly operator?: number | undefined;
-  /** The faults of the fields, by the parts of their paths: `{Address: {Town: message}}`. */
-  readonly errors?: object;
 }
 
 let pageOperator: number | undefined;
@@ -59,10 +52,9 @@ export async function callApi<T>(
   method: string,
   path: string,
   body?: unknown,
-  headers: Record<string, string> = {},
-  signal?: AbortSignal,
+  { headers = {}, signal }: { readonly headers?: Record<string, string>; readonly signal?: AbortSignal } = {},
 ): Promise<T> {
-  const text = body === undefined ? undefined : JSON.stringify(body);
+  const text = JSON.stringify(body);
   const change = method === "GET" ? undefined : keyOfChange([method, path, text, headers]);
   const request = {
     method,
@@ -72,8 +64,8 @@ export async function callApi<T>(
       ...(change ? { "Idempotency-Key": change.key } : {}),
       ...headers,
     },
-    ...(text === undefined ? {} : { body: text }),
-    ...(signal ? { signal } : {}),
+    body: text ?? null,
+    signal: signal ?? null,
   };
   const response = path === sessionPath ? await sendOnce(path, request) : await sendUntilAnswered(path, request);
   change?.clearKeys();
@@ -143,39 +135,17 @@ function parseResult<T>({ status, operator, text }: ApiResponse): T {
   if (status === 204) return undefined as T;
   if (isGood) return JSON.parse(text);
   if (status === 403) markForbidden();
-  throw toHttpError(status, { ...parseProblem(text), operator });
+  const problem = { ...parseProblem(text), operator };
+  const message = problem.detail ? toSentence(problem.detail) : translate("app.failed", { status });
+  throw new HttpError(message, status, problem);
 }
 
-function parseProblem(text: string): Problem {
+function parseProblem(text: string): HttpErrorBody {
   try {
     return JSON.parse(text);
   } catch {
     return {};
   }
-}
-
-function toHttpError(
-  status: number,
-  { detail, errors, ...problem }: Problem & Pick<ApiResponse, "operator">,
-): HttpError {
-  const messages = errors && Object.fromEntries(errors.map(({ field, detail: message }) => [field, message]));
-  const message = detail ? toSentence(detail) : translate("app.failed", { status });
-  return new HttpError(message, status, { ...problem, ...(messages ? { errors: nestByPath(messages) } : {}) });
-}
-
-/** Converts `{"Address.Town": message}` to `{Address: {Town: message}}`. */
-function nestByPath(messages: Record<string, string>): object {
-  const tree: Record<string, unknown> = {};
-  for (const [path, message] of Object.entries(messages)) {
-    const keys = path.split(".");
-    let node = tree;
-    for (const key of keys.slice(0, -1)) {
-      node[key] ??= {};
-      node = node[key] as Record<string, unknown>;
-    }
-    node[keys.at(-1) as string] = message;
-  }
-  return tree;
 }
 
 // The `Idempotency-Key` of each change. If a response is lost, the server may have made the change. If the operator then sends the same change again,

@@ -22,8 +22,8 @@ import { callApi } from "../api/call-api.ts";
 import { openPanel, usePanel } from "../shell/page.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate } from "../shell/router.tsx";
-import { useSettled } from "../shell/settled.ts";
 import { singularOf, useDeclared } from "../shell/site-context.ts";
+import { useSettled } from "../shell/site-data.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -156,13 +156,9 @@ function useFind(text: string) {
     enabled: text !== "",
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      callApi<FindResponse>(
-        "GET",
-        `/find?${new URLSearchParams({ text, after: String(pageParam) })}`,
-        undefined,
-        {},
+      callApi<FindResponse>("GET", `/find?${new URLSearchParams({ text, after: String(pageParam) })}`, undefined, {
         signal,
-      ),
+      }),
     getNextPageParam: ({ next }) => next,
     gcTime: 0,
     retry: false,

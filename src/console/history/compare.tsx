@@ -88,7 +88,7 @@ function CompareDialog({ states, onClose }: CompareBarProps) {
   const isNarrow = useIsNarrow();
   const [isShort, setShort] = useState(false);
   const { resource, id } = states[0]?.change ?? { resource: "", id: 0 };
-  const { data: present, error, refetch } = usePresentRecord(resource, id);
+  const { present, error, refetch } = usePresentRecord(resource, id);
   const inOrder = [...states].sort((one, other) => one.last - other.last);
   const toState = (entry: HistoryEntryInfo): State => {
     const { at, change, last } = entry;

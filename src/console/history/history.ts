@@ -1,12 +1,11 @@
 // Reads the history of a site, undoes changes, and restores records.
 
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type {
   HistoryEntryInfo,
   HistoryResponse,
   RecordResponse,
-  RecordValues,
   RestoreBody,
   UndoResponse,
   WriteResponse,
@@ -14,6 +13,7 @@ import type {
 import { callApi, HttpError, sitePath, undoChanges } from "../api/call-api.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
+import { useRead, useSitePath } from "../shell/site-data.ts";
 import { translate } from "../text/translate.ts";
 
 /** Limits the history to some changes. */
@@ -94,19 +94,9 @@ export function useRestore() {
 
 /** Reads the present state of a record; null if it does not exist. */
 export function usePresentRecord(resource: string, id: number) {
-  const siteName = useSiteName();
-  return useQuery({
-    queryKey: ["present record", siteName, resource, id],
-    queryFn: async (): Promise<RecordValues | null> => {
-      try {
-        const { record } = await callApi<RecordResponse>("GET", sitePath(siteName, `/records/${resource}/${id}`));
-        return { ...record };
-      } catch (error) {
-        if (error instanceof HttpError && error.status === 404) return null;
-        throw error;
-      }
-    },
-  });
+  const { data, error, refetch } = useRead<RecordResponse>(useSitePath(`/records/${resource}/${id}`));
+  const isMissing = error instanceof HttpError && error.status === 404;
+  return { present: isMissing ? null : data?.record, error: isMissing ? null : error, refetch };
 }
 
 /** Returns the URL of a CSV file with the changes that a filter selects. */

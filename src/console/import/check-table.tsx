@@ -1,16 +1,17 @@
 // The entries of one kind in the report of a dry run or import, a row each: what changes in which field, or the values of a refused row with the reasons.
 
 import { Box, Checkbox, FormControlLabel, TablePagination, Typography } from "@mui/material";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
-import type { ImportRowInfo } from "../../admin/api/record-types.ts";
+import type { ImportRowInfo, ImportRowsResponse } from "../../admin/api/record-types.ts";
 import { OldAndNewValue } from "../history/description.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
-import { useDeclared, useSiteName } from "../shell/site-context.ts";
+import { useDeclared } from "../shell/site-context.ts";
+import { useRead, useSitePath } from "../shell/site-data.ts";
 import { fullLabelOf, groupOf, labelOf, textAt } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
-import { type EntryKind, readImportRows } from "./imports.ts";
+import type { EntryKind } from "./imports.ts";
 
 interface CheckTableProps {
   /** ID of the import. */
@@ -35,16 +36,12 @@ const pageSize = 50;
 
 /** Lists the entries of one kind, page by page. */
 export function CheckTable({ id, resource, kind, exclusion }: CheckTableProps) {
-  const siteName = useSiteName();
   const paths = usePaths(resource);
   const [page, setPage] = useState(0);
-  const { data, error, refetch } = useQuery({
-    queryKey: ["import-rows", siteName, id, kind, page],
-    queryFn: () => readImportRows(siteName, id, { kind, offset: page * pageSize, limit: pageSize }),
-    placeholderData: keepPreviousData,
-    retry: false,
-    gcTime: 0,
-  });
+  const { data, error, refetch } = useRead<ImportRowsResponse>(
+    useSitePath(`/imports/${id}/rows?kind=${kind}&offset=${page * pageSize}&limit=${pageSize}`),
+    { placeholderData: keepPreviousData, retry: false, gcTime: 0 },
+  );
   const columns = useMemo(() => (data ? toColumns(data.rows, kind, paths) : []), [data, kind, paths]);
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
   if (!data) return <LoadingLines />;

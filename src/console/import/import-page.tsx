@@ -16,20 +16,20 @@ import {
   Stepper,
   Typography,
 } from "@mui/material";
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import type { CheckBody, ImportInfo } from "../../admin/api/record-types.ts";
+import type { CheckBody, ImportInfo, ImportsResponse } from "../../admin/api/record-types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
 import { Link, useAddress } from "../shell/router.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
+import { useRead, useSitePath } from "../shell/site-data.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
 import { FileStep, ResourceChoice, useFirstResource } from "./file-step.tsx";
-import { discardImport, exportUrl, readImport, readImports } from "./imports.ts";
+import { discardImport, exportUrl } from "./imports.ts";
 import { RunStep } from "./run-step.tsx";
 
 /** Milliseconds between two reads of the import's progress. */
@@ -117,10 +117,7 @@ function stepOf({ state, run }: ImportInfo): number {
 }
 
 function useImport(id: string) {
-  const siteName = useSiteName();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["import", siteName, id],
-    queryFn: () => readImport(siteName, id),
+  const { data, error, refetch } = useRead<ImportInfo>(useSitePath(`/imports/${id}`), {
     refetchInterval: ({ state: { data: last, error: fault } }) =>
       !isNotFound(fault) && (last?.state === "checking" || last?.state === "running") ? pollIntervalMs : false,
     retry: false,
@@ -172,18 +169,14 @@ function ImportSteps({ step, isDone = false, children }: ImportStepsProps) {
 /** Lists the open imports, also those of other tabs, so that the operator can continue one. */
 function OpenImports() {
   const siteName = useSiteName();
-  const {
-    data = [],
-    error,
-    refetch,
-  } = useQuery({ queryKey: ["imports", siteName], queryFn: () => readImports(siteName), gcTime: 0 });
+  const { data, error, refetch } = useRead<ImportsResponse>(useSitePath("/imports"), { gcTime: 0 });
   if (error) return <ReadFailed error={error} onRetry={refetch} />;
-  if (data.length === 0) return null;
+  if (!data || data.imports.length === 0) return null;
   return (
     <div>
       <Typography id="open-imports">{translate("import.open_imports")}</Typography>
       <List dense disablePadding aria-labelledby="open-imports">
-        {data.map(({ id, name, state }) => (
+        {data.imports.map(({ id, name, state }) => (
           <ListItem key={id} disablePadding>
             <ListItemButton component={Link} to={`/${siteName}/import?id=${id}`}>
               <ListItemText

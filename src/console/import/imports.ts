@@ -7,8 +7,6 @@ import type {
   ImportInfo,
   ImportKind,
   ImportRowInfo,
-  ImportRowsResponse,
-  ImportsResponse,
   NewImportBody,
   RunBody,
 } from "../../admin/api/record-types.ts";
@@ -21,9 +19,8 @@ export const importKinds: readonly ImportKind[] = ["created", "updated", "unchan
 /** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
 const partBytes = 1024 * 1024;
 
-/** Returns the path of an import; without `id`, the path of the list of imports. */
-function importPath(siteName: string, id = ""): string {
-  return sitePath(siteName, `/imports${id && `/${id}`}`);
+function importPath(siteName: string, id: string): string {
+  return sitePath(siteName, `/imports/${id}`);
 }
 
 /**
@@ -39,7 +36,7 @@ export async function upload(
   onProgress: (share: number) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  const { id } = await callApi<ImportInfo>("POST", importPath(siteName), {
+  const { id } = await callApi<ImportInfo>("POST", sitePath(siteName, "/imports"), {
     resource,
     name,
   } satisfies NewImportBody);
@@ -83,26 +80,8 @@ export function discardImport(siteName: string, id: string): Promise<void> {
   return callApi("DELETE", importPath(siteName, id));
 }
 
-export function readImport(siteName: string, id: string): Promise<ImportInfo> {
-  return callApi("GET", importPath(siteName, id));
-}
-
-/** Reads the open imports of the operator into the site, the latest first. */
-export async function readImports(siteName: string): Promise<readonly ImportInfo[]> {
-  return (await callApi<ImportsResponse>("GET", importPath(siteName))).imports;
-}
-
 /** The kind of an entry in the report of an import. */
 export type EntryKind = ImportRowInfo["kind"];
-
-/** Reads a page of the report: entries of one kind. */
-export function readImportRows(
-  siteName: string,
-  id: string,
-  { kind, offset, limit }: { readonly kind: EntryKind; readonly offset: number; readonly limit: number },
-): Promise<ImportRowsResponse> {
-  return callApi("GET", `${importPath(siteName, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
-}
 
 /** Returns the URL of a file with the rejected rows. */
 export function rejectedUrl(siteName: string, id: string): string {

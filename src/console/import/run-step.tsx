@@ -27,8 +27,7 @@ function ImportResult({ info, onAnotherFile }: RunStepProps) {
   const siteName = useSiteName();
   const queries = useQueryClient();
   useEffect(() => {
-    const isOther = ({ queryKey }: { readonly queryKey: readonly unknown[] }) => !/^import/.test(String(queryKey[0]));
-    void queries.invalidateQueries({ predicate: isOther });
+    void queries.invalidateQueries({ predicate: ({ queryKey: [, , part] }) => part !== "imports" });
   }, [queries]);
   const { counts } = info;
   return (

@@ -103,7 +103,7 @@ function columnsOf(keys: readonly ListedKeyInfo[], counts: RequestCounts | undef
     {
       ...named("requests"),
       align: "right",
-      render: ({ id, prefix }) => <Requests count={counts?.requestsOf(id)} prefix={prefix} />,
+      render: ({ id, prefix }) => <Requests count={counts && (counts.get(id) ?? 0)} prefix={prefix} />,
     },
     {
       ...named("last_used"),
@@ -209,7 +209,7 @@ function OpenDialog({ open, onOpen }: OpenDialogProps) {
   if (open.kind === "rotate")
     return <RotateKey apiKey={apiKey} onRotate={(hours) => show(actions.rotate(apiKey.id, hours))} onClose={close} />;
   const revoke = () => actions.revoke(apiKey.id);
-  return <RevokeKey apiKey={apiKey} requests={counts?.requestsOf(apiKey.id)} onRevoke={revoke} onClose={close} />;
+  return <RevokeKey apiKey={apiKey} requests={counts?.get(apiKey.id)} onRevoke={revoke} onClose={close} />;
 }
 
 /** Returns a curl command with the key, which works on the machine of the server. */

@@ -1,6 +1,6 @@
 // Reads and changes the API keys of a site.
 
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
 import type {
   KeyBody,
   KeysResponse,
@@ -9,8 +9,7 @@ import type {
   NewKeyResponse,
   RotationBody,
 } from "../../admin/api/types.ts";
-import { callApi, sitePath } from "../api/call-api.ts";
-import { useSiteName } from "../shell/site-context.ts";
+import { useRead, useSend, useSitePath } from "../shell/site-data.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
 /** The actions for a valid key. */
@@ -32,64 +31,40 @@ export function requestsOfKeyPath(siteName: string, prefix: string): string {
 }
 
 /** Sorts keys: valid keys first, and newer keys before older ones. */
-function inOrder(keys: readonly ListedKeyInfo[]): ListedKeyInfo[] {
+function inOrder({ keys }: KeysResponse): readonly ListedKeyInfo[] {
   return [...keys].sort(
     (one, other) => Number(other.state === "valid") - Number(one.state === "valid") || other.id - one.id,
   );
 }
 
 export function useKeys() {
-  const siteName = useSiteName();
-  return useQuery({
-    queryKey: ["keys", siteName],
-    queryFn: async () => inOrder((await callApi<KeysResponse>("GET", keysPath(siteName))).keys),
-  });
+  return useRead<KeysResponse, readonly ListedKeyInfo[]>(useSitePath("/keys"), { select: inOrder });
 }
 
-/** Returns the query that reads how many requests each key of a shop sent in the last day. */
-export function keyTrafficQuery(siteName: string) {
-  return {
-    queryKey: ["key-traffic", siteName],
-    queryFn: () => callApi<KeyTrafficResponse>("GET", sitePath(siteName, "/key-traffic")),
-  };
+/** Milliseconds between two reads of the traffic. */
+const trafficIntervalMs = 60_000;
+
+/** Reads how many requests each key of the shop sent in the last day. */
+export function useKeyTraffic() {
+  return useRead<KeyTrafficResponse>(useSitePath("/key-traffic"), { refetchInterval: trafficIntervalMs });
 }
 
-/** The requests of each key in the last day. */
-export interface RequestCounts {
-  /** @param id the ID of a key */
-  requestsOf(id: number): number;
-}
-
-/** Reads how many requests each key sent in the last day; undefined until they are read, or if they cannot be read. */
+/** Returns the number of requests of each key in the last day, by its ID; undefined until they are read, or if they cannot be read. */
 export function useRequestCounts(): RequestCounts | undefined {
-  const siteName = useSiteName();
-  const { data } = useQuery({ ...keyTrafficQuery(siteName), select: toCounts });
-  return data;
+  const { data } = useKeyTraffic();
+  return useMemo(() => data && new Map(data.keys.map(({ id, requests }) => [id, requests])), [data]);
 }
 
-function toCounts({ keys }: KeyTrafficResponse): RequestCounts {
-  const byId = new Map(keys.map(({ id, requests }) => [id, requests]));
-  return { requestsOf: (id) => byId.get(id) ?? 0 };
-}
+export type RequestCounts = ReadonlyMap<number, number>;
 
 /** Returns the functions that change keys. After each, the list is read again. */
 export function useKeyActions() {
-  const siteName = useSiteName();
-  const queries = useQueryClient();
-  async function done<T>(request: Promise<T>): Promise<T> {
-    const result = await request;
-    await queries.invalidateQueries({ queryKey: ["keys", siteName] });
-    return result;
-  }
+  const send = useSend(useSitePath("/keys"));
   return {
-    create: (settings: KeyBody) => done(callApi<NewKeyResponse>("POST", keysPath(siteName), settings)),
-    change: (id: number, settings: KeyBody) => done(callApi("PATCH", `${keysPath(siteName)}/${id}`, settings)),
-    revoke: (id: number) => done(callApi("POST", `${keysPath(siteName)}/${id}/revoke`, {})),
+    create: (settings: KeyBody) => send<NewKeyResponse>("POST", "", settings),
+    change: (id: number, settings: KeyBody) => send("PATCH", `/${id}`, settings),
+    revoke: (id: number) => send("POST", `/${id}/revoke`, {}),
     rotate: (id: number, overlap: number) =>
-      done(callApi<NewKeyResponse>("POST", `${keysPath(siteName)}/${id}/rotate`, { overlap } satisfies RotationBody)),
+      send<NewKeyResponse>("POST", `/${id}/rotate`, { overlap } satisfies RotationBody),
   };
-}
-
-function keysPath(siteName: string): string {
-  return sitePath(siteName, "/keys");
 }

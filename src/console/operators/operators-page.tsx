@@ -1,7 +1,6 @@
 // The page of operators: their list, and the dialog that is open over it.
 
 import { Button, Chip, Typography } from "@mui/material";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type {
   LinkResponse,
@@ -11,7 +10,6 @@ import type {
   OperatorRemovalBody,
   OperatorsResponse,
 } from "../../admin/api/types.ts";
-import { callApi } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
@@ -21,6 +19,7 @@ import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
 import { useMay, useSession } from "../shell/site-context.ts";
+import { useRead, useSend } from "../shell/site-data.ts";
 import { toDay } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { AddOperator, ChangeOperator, RemoveOperator } from "./operator-dialogs.tsx";
@@ -35,7 +34,7 @@ type OpenOperator =
 
 /** The page with the operators: the people who may use the console. */
 export function OperatorsPage() {
-  const query = useOperators();
+  const query = useRead<OperatorsResponse>("/operators");
   const [open, setOpen] = useState<OpenOperator>();
   const mayChange = useMay("settings");
   const add = mayChange && (
@@ -46,8 +45,10 @@ export function OperatorsPage() {
   return (
     <Page title={translate("operators.title")} explain={translate("operators.explain")} actions={add}>
       <LookOnly right="settings" />
-      <QueryResult query={query}>{(operators) => <OperatorList operators={operators} onOpen={setOpen} />}</QueryResult>
-      {open && <OpenDialog open={open} operators={query.data ?? []} onOpen={setOpen} />}
+      <QueryResult query={query}>
+        {({ operators }) => <OperatorList operators={operators} onOpen={setOpen} />}
+      </QueryResult>
+      {open && <OpenDialog open={open} operators={query.data?.operators ?? []} onOpen={setOpen} />}
     </Page>
   );
 }
@@ -173,39 +174,26 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
   );
 }
 
-function useOperators() {
-  return useQuery({
-    queryKey: ["operators"],
-    queryFn: async () => (await callApi<OperatorsResponse>("GET", "/operators")).operators,
-  });
-}
-
 /** Whether nobody else than `operator` may do everything in all sites. */
 function isLastWithAllRights(operator: OperatorInfo, operators: readonly OperatorInfo[]): boolean {
   const hasAllRights = ({ sites, role }: OperatorInfo) => sites === null && role === "all";
   return hasAllRights(operator) && operators.every((one) => one.id === operator.id || !hasAllRights(one));
 }
 
-/** Returns the functions that change operators. After each, except `link`, the list is read again. */
+/** Returns the functions that change operators. After each, the list is read again. */
 function useOperatorActions() {
-  const queries = useQueryClient();
-  async function done<T>(request: Promise<T>): Promise<T> {
-    const result = await request;
-    await queries.invalidateQueries({ queryKey: ["operators"] });
-    return result;
-  }
+  const send = useSend("/operators");
   return {
-    add: (operator: NewOperatorBody) => done(callApi("POST", "/operators", operator)),
+    add: (operator: NewOperatorBody) => send("POST", "", operator),
     /** Changes the sites or the role of an operator. */
-    change: (id: number, change: OperatorBody) => done(callApi("PATCH", `/operators/${id}`, change)),
+    change: (id: number, change: OperatorBody) => send("PATCH", `/${id}`, change),
     /** Removes an operator. */
-    remove: (id: number, confirmation: OperatorRemovalBody) =>
-      done(callApi("DELETE", `/operators/${id}`, confirmation)),
+    remove: (id: number, confirmation: OperatorRemovalBody) => send("DELETE", `/${id}`, confirmation),
     /** Creates a sign-in link to this page for the operator. */
     async link(id: number) {
-      const { secret } = await callApi<LinkResponse>("POST", `/operators/${id}/link`, {});
+      const { secret } = await send<LinkResponse>("POST", `/${id}/link`, {});
       return `${location.origin}/#sign-in=${secret}`;
     },
-    signOut: (id: number) => done(callApi("POST", `/operators/${id}/sign-out`, {})),
+    signOut: (id: number) => send("POST", `/${id}/sign-out`, {}),
   };
 }

@@ -20,13 +20,14 @@ import { useState } from "react";
 import type { OverviewResponse } from "../../admin/api/types.ts";
 import { useHistory } from "../history/history.ts";
 import { HistoryList } from "../history/history-list.tsx";
+import { useKeyTraffic } from "../keys/keys.ts";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { useKeyTraffic, useOverview, useTraffic } from "./overview.ts";
+import { useOverview, useTraffic } from "./overview.ts";
 import { hasRecords, SiteState } from "./site-state.tsx";
 import { ServerTraffic, ShopTraffic } from "./traffic.tsx";
 

@@ -3,7 +3,7 @@
 import { Box, Card, Stack, Link as TextLink, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
 import type { KeyTrafficInfo, KeyTrafficResponse, TrafficPointInfo } from "../../admin/api/types.ts";
-import { labelOfKey, requestsOfKeyPath } from "../keys/keys.ts";
+import { labelOfKey, requestsOfKeyPath, useKeyTraffic } from "../keys/keys.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
@@ -14,7 +14,7 @@ import { serverNow } from "../text/server-time.ts";
 import { toMoment, When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { Chart } from "./chart.tsx";
-import { type TrafficSpan, useKeyTraffic, useTraffic } from "./overview.ts";
+import { type TrafficSpan, useTraffic } from "./overview.ts";
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
 

@@ -18,6 +18,7 @@ import type {
 import { callApi, sitePath, type UndoableWrite } from "../api/call-api.ts";
 import { reportWrite } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
+import { useRead, useSitePath } from "../shell/site-data.ts";
 import { type ListQuery, searchRecords, sortRecords } from "./local-list.ts";
 import { type StagedEdits, toChanges } from "./staged-edits.ts";
 
@@ -128,7 +129,7 @@ function readList(
   signal?: AbortSignal,
 ): Promise<RecordsResponse> {
   const query = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
-  return callApi("GET", `${recordsPath(siteName, resource)}?${query}`, undefined, {}, signal);
+  return callApi("GET", `${recordsPath(siteName, resource)}?${query}`, undefined, signal ? { signal } : {});
 }
 
 /** Returns a function that reads the IDs of the records that a search finds, at most `limit`. */
@@ -138,18 +139,10 @@ export function useReadIds(resource: string): (search: string, limit: number) =>
     (await readList(siteName, resource, { limit, search })).records.map(({ record }) => record.ID);
 }
 
-/** Returns the query that reads a record. */
-export function useReadRecord(resource: string) {
-  const siteName = useSiteName();
-  return (id: number | string) => ({
-    queryKey: ["record", siteName, resource, String(id)],
-    queryFn: () => callApi<RecordResponse>("GET", `${recordsPath(siteName, resource)}/${id}`),
-  });
-}
-
 /** Reads a record. @param isPaused while the operator edits it: typed values must not be replaced */
 export function useRecord(resource: string, id: number | string, isPaused: boolean) {
-  return useQuery({ ...useReadRecord(resource)(id), enabled: !isPaused, refetchOnWindowFocus: false });
+  const path = useSitePath(`/records/${resource}/${id}`);
+  return useRead<RecordResponse>(path, { enabled: !isPaused, refetchOnWindowFocus: false });
 }
 
 /** Returns the functions that write records. After each write, the page reads its data again, and offers to undo it. */
@@ -163,7 +156,7 @@ export function useRecordWrites(resource: string) {
         finish(queries, "created", callApi<WrittenRecordResponse>("POST", path, values), countOne),
       update(id: number | string, values: RecordValues, version?: string) {
         const headers: Record<string, string> = version ? { "If-Match": `"${version}"` } : {};
-        const sent = callApi<WrittenRecordResponse>("PATCH", `${path}/${id}`, values, headers);
+        const sent = callApi<WrittenRecordResponse>("PATCH", `${path}/${id}`, values, { headers });
         return finish(queries, "saved", sent, countOne);
       },
       remove(ids: readonly number[]) {
@@ -180,7 +173,7 @@ export function useRecordWrites(resource: string) {
       },
       /** Reports the effect of `setField`. */
       trySetField: (body: SetFieldBody, signal: AbortSignal) =>
-        callApi<SetFieldResponse>("POST", `${path}/set-field`, { ...body, dryRun: true }, {}, signal),
+        callApi<SetFieldResponse>("POST", `${path}/set-field`, { ...body, dryRun: true }, { signal }),
     };
   }, [siteName, resource, queries]);
 }
@@ -204,7 +197,7 @@ async function finish<T extends WriteResponse>(
   const { run, revisions } = result;
   reportWrite({ kind, count: countOf(result), run, ...(revisions ? { revisions } : {}) });
   // A deleted record cannot be read again, although its form is still open.
-  const isGone = ([first]: readonly unknown[]) => kind === "deleted" && first === "record";
+  const isGone = ([, , part]: readonly unknown[]) => kind === "deleted" && part === "records";
   void queries.invalidateQueries({ predicate: ({ queryKey }) => !isOfList(queryKey) && !isGone(queryKey) });
   // The list must not show the earlier values again.
   await readLists();

@@ -206,8 +206,8 @@ function useFields(resource: ResourceInfo, item: RecordResponse) {
       markSaved();
       onDone(result);
     } catch (error) {
-      const { errors } = (error as HttpError).body ?? {};
-      const refused = faultsIn(resource, ({ path }) => textAt(errors ?? {}, path) || undefined);
+      const { errors = [] } = (error as HttpError).body ?? {};
+      const refused = faultsIn(resource, ({ path }) => errors.find(({ field }) => field === path)?.detail);
       setFaults(refused);
       if (Object.keys(refused).length === 0) onFailed(error as HttpError, texts);
     }

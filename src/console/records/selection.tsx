@@ -3,18 +3,18 @@
 import { Alert, Box, TextField, Typography } from "@mui/material";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import type { RecordsResponse, SetFieldBody, SetFieldResponse } from "../../admin/api/record-types.ts";
+import type { RecordResponse, RecordsResponse, SetFieldBody, SetFieldResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { notify } from "../shell/notices.tsx";
-import { useSettled } from "../shell/settled.ts";
 import { useMay, useSiteName } from "../shell/site-context.ts";
+import { readOf, useSettled, useSitePath } from "../shell/site-data.ts";
 import { faultOf, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import type { useListState } from "./list-state.ts";
-import { useReadIds, useReadRecord, useRecordWrites } from "./record-data.ts";
+import { useReadIds, useRecordWrites } from "./record-data.ts";
 import { SelectedActions } from "./toolbar.tsx";
 
 interface SelectionProps {
@@ -155,8 +155,10 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
 
 /** Reads the names of records; undefined until all are read. The name of a record that cannot be read is empty. */
 function useNames(resource: string, ids: readonly number[]): readonly string[] | undefined {
-  const readRecord = useReadRecord(resource);
-  const reads = useQueries({ queries: ids.map((id) => ({ ...readRecord(id), retry: false })) });
+  const path = useSitePath(`/records/${resource}`);
+  const reads = useQueries({
+    queries: ids.map((id) => ({ ...readOf<RecordResponse>(`${path}/${id}`), retry: false })),
+  });
   if (reads.some(({ isPending }) => isPending)) return undefined;
   return reads.map(({ data }) => (data ? textAt(data.record, "Name") : ""));
 }

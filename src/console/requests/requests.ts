@@ -34,7 +34,7 @@ export function useRequests(filter: RequestFilter, isPaused: boolean) {
     queryFn: async ({ signal }) => {
       const known = queries.getQueryData<readonly LoggedRequestInfo[]>(queryKey) ?? [];
       const path = `${sitePath(siteName, "/requests")}?${toSearch(filter, known[0]?.at)}`;
-      const { requests } = await callApi<RequestsResponse>("GET", path, undefined, {}, signal);
+      const { requests } = await callApi<RequestsResponse>("GET", path, undefined, { signal });
       return mergeRequests(known, requests);
     },
     refetchInterval: isPaused ? false : intervalMs,

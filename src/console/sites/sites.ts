@@ -1,6 +1,5 @@
 // Adds, changes and removes sites.
 
-import { useQuery } from "@tanstack/react-query";
 import type {
   NewSiteBody,
   NewSiteResponse,
@@ -11,6 +10,7 @@ import type {
 } from "../../admin/api/types.ts";
 import { callApi, sitePath } from "../api/call-api.ts";
 import { useReload } from "../shell/site-context.ts";
+import { useRead } from "../shell/site-data.ts";
 
 export function addSite(site: NewSiteBody): Promise<NewSiteResponse> {
   return callApi("POST", "/sites", site);
@@ -33,11 +33,7 @@ export function useSiteActions() {
 }
 
 export function useSiteContents(name: string) {
-  return useQuery({
-    queryKey: ["site-contents", name],
-    queryFn: () => callApi<SiteSummaryResponse>("GET", sitePath(name)),
-    staleTime: 0,
-  });
+  return useRead<SiteSummaryResponse>(sitePath(name), { staleTime: 0 });
 }
 
 /** Parses hostnames: one per line, or separated by spaces, commas or semicolons. */

@@ -1,6 +1,5 @@
 // Reads and changes the webhooks of a site.
 
-import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type {
   AttemptInfo,
   ChangedWebhookResponse,
@@ -14,8 +13,7 @@ import type {
   WebhookBody,
   WebhooksResponse,
 } from "../../admin/api/types.ts";
-import { callApi, sitePath } from "../api/call-api.ts";
-import { useSiteName } from "../shell/site-context.ts";
+import { useRead, useSend, useSitePath } from "../shell/site-data.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { translate } from "../text/translate.ts";
@@ -30,32 +28,20 @@ export function isRetried({ status, nextAt }: Pick<ListedWebhookInfo, "status" |
 }
 
 export function useWebhooks() {
-  const siteName = useSiteName();
-  return useQuery({
-    queryKey: ["webhooks", siteName],
-    queryFn: async () => (await callApi<WebhooksResponse>("GET", webhooksPath(siteName))).webhooks,
-    refetchInterval: ({ state }) => (state.data?.some(isRetried) ? awaitedIntervalMs : intervalMs),
+  return useRead<WebhooksResponse, readonly ListedWebhookInfo[]>(useSitePath("/webhooks"), {
+    select: ({ webhooks }) => webhooks,
+    refetchInterval: ({ state }) => (state.data?.webhooks.some(isRetried) ? awaitedIntervalMs : intervalMs),
   });
 }
 
 export function useDeliveries(id: number) {
-  const siteName = useSiteName();
-  return useQuery({
-    queryKey: ["webhooks", siteName, id],
-    queryFn: () => callApi<DeliveriesResponse>("GET", `${webhooksPath(siteName)}/${id}/deliveries`),
-    refetchInterval: intervalMs,
-  });
+  return useRead<DeliveriesResponse>(useSitePath(`/webhooks/${id}/deliveries`), { refetchInterval: intervalMs });
 }
 
 /** Reads the request and the response of an attempt, which never change. @param number the number of the attempt */
 export function useExchange(id: number, number: number) {
-  const siteName = useSiteName();
-  return useQuery({
-    queryKey: ["exchange", siteName, id, number],
-    queryFn: () => callApi<ExchangeResponse>("GET", `${webhooksPath(siteName)}/${id}/deliveries/${number}`),
-    staleTime: Number.POSITIVE_INFINITY,
-    retry: false,
-  });
+  const path = useSitePath(`/webhooks/${id}/deliveries/${number}`);
+  return useRead<ExchangeResponse>(path, { staleTime: Number.POSITIVE_INFINITY, retry: false });
 }
 
 /** Formats a duration: `12 ms`, or from a second on `1.5 s`. */
@@ -66,22 +52,12 @@ export function toDuration(milliseconds: number): string {
 
 /** Returns the functions that change webhooks. After each, also if it fails, the list is read again. */
 export function useWebhookActions() {
-  const siteName = useSiteName();
-  const queries = useQueryClient();
-  async function done<T>(request: Promise<T>): Promise<T> {
-    try {
-      return await request;
-    } finally {
-      await queries.invalidateQueries({ queryKey: ["webhooks", siteName] });
-    }
-  }
-  const post = <T>(id: number, action: string, body: object = {}) =>
-    done(callApi<T>("POST", `${webhooksPath(siteName)}/${id}/${action}`, body));
+  const send = useSend(useSitePath("/webhooks"));
+  const post = <T>(id: number, action: string, body: object = {}) => send<T>("POST", `/${id}/${action}`, body);
   return {
-    add: (webhook: NewWebhookBody) => done(callApi<NewWebhookResponse>("POST", webhooksPath(siteName), webhook)),
-    change: (id: number, url: string) =>
-      done(callApi<ChangedWebhookResponse>("PATCH", `${webhooksPath(siteName)}/${id}`, { url } satisfies WebhookBody)),
-    remove: (id: number) => done(callApi("DELETE", `${webhooksPath(siteName)}/${id}`)),
+    add: (webhook: NewWebhookBody) => send<NewWebhookResponse>("POST", "", webhook),
+    change: (id: number, url: string) => send<ChangedWebhookResponse>("PATCH", `/${id}`, { url } satisfies WebhookBody),
+    remove: (id: number) => send("DELETE", `/${id}`),
     test: (id: number) => post<AttemptInfo>(id, "test"),
     retry: (id: number) => post(id, "retry"),
     pause: (id: number) => post(id, "pause"),
@@ -89,8 +65,4 @@ export function useWebhookActions() {
     rotate: (id: number) => post<RotatedWebhookResponse>(id, "rotate"),
     rewind: (id: number, time: string) => post(id, "rewind", { since: { time } } satisfies RewindBody),
   };
-}
-
-function webhooksPath(siteName: string): string {
-  return sitePath(siteName, "/webhooks");
 }

@@ -1,0 +1,49 @@
+// Reads and changes data of the server in components. A read is known by the path of its request, so a change below a path reads all of that again.
+
+import { type UseQueryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { callApi, sitePath } from "../api/call-api.ts";
+import { useSiteName } from "./site-context.ts";
+
+/** Returns the path of something of the shown site: `/sites/garden/keys`. @param rest begins with `/` */
+export function useSitePath(rest: string): string {
+  return sitePath(useSiteName(), rest);
+}
+
+type ReadOptions<T, Data> = Omit<UseQueryOptions<T, Error, Data>, "queryKey" | "queryFn">;
+
+/** Returns the query that reads a path. */
+export function readOf<T>(path: string) {
+  return { queryKey: keyOf(path), queryFn: () => callApi<T>("GET", path) };
+}
+
+/** Reads a path. `Data` is what the option `select` makes of the response. */
+export function useRead<T, Data = T>(path: string, options: ReadOptions<T, Data> = {}) {
+  return useQuery({ ...readOf<T>(path), ...options });
+}
+
+/** Returns a function that sends a change to `path`, or to a path below it. After it, also if it fails, the page reads `path` and all below it again. */
+export function useSend(path: string) {
+  const queries = useQueryClient();
+  return async <T = unknown>(method: "POST" | "PATCH" | "DELETE", rest = "", body?: object): Promise<T> => {
+    try {
+      return await callApi<T>(method, path + rest, body);
+    } finally {
+      await queries.invalidateQueries({ queryKey: keyOf(path) });
+    }
+  };
+}
+
+function keyOf(path: string): readonly string[] {
+  return path.slice(1).split("/");
+}
+
+/** Returns the value after it has stayed the same for `milliseconds`; until then the previous value. It is for a request that waits while a person types. */
+export function useSettled<T>(value: T, milliseconds: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value, milliseconds]);
+  return settled;
+}
