@@ -25,9 +25,6 @@ import type { StepTask } from "./round-robin.ts";
 /** Seconds after opening during which a connection without a request counts as new, because its first request may still be in transit. */
 const newbornSeconds = 2;
 
-/** Maximum direct steps of a tick after which the first request of a connection still is one. With a long response, it takes 50 µs. */
-const maxFirstRequests = 16;
-
 export class Connection implements StepTask, PlacedConnection {
   readonly #socket: Socket<unknown>;
   readonly #context: ConnectionContext;
@@ -85,7 +82,7 @@ export class Connection implements StepTask, PlacedConnection {
     const { roundRobin } = this.#context;
     if (!this.#requestLoop.receive(bytes)) return;
     if (roundRobin.has(this.#stepEntry)) this.#requestLoop.input.applyBackpressure();
-    else if (!this.#hasHadRequest && !roundRobin.takeDirectStep(maxFirstRequests)) roundRobin.add(this.#stepEntry);
+    else if (!this.#hasHadRequest && !roundRobin.takeDirectStep(true)) roundRobin.add(this.#stepEntry);
     else if (this.runStep()) roundRobin.add(this.#stepEntry);
   }
 

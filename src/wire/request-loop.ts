@@ -23,9 +23,6 @@ import { hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
 
-/** Maximum direct steps of a tick after which a response that the handler has returned later still is one. Long responses take 40 µs each. */
-const maxLaterResponses = 256;
-
 /** The methods of a connection that its request loop calls. */
 interface RequestLoopOwner {
   /** Called when the client has sent or read this many bytes, or has been sent something to read. */
@@ -45,6 +42,7 @@ export class RequestLoop {
   readonly #owner: RequestLoopOwner;
   readonly #headers = new HeaderReader();
   #state: ConnectionState = idle;
+  #hasResponded = false;
   /** A response that the handler has returned, and that a step sends. */
   #returned: WireResponse | undefined;
   readonly #bodyOwner: BodyOwner = {
@@ -186,7 +184,7 @@ export class RequestLoop {
 
   #respondLater(response: Promise<WireResponse>): void {
     const respond = (made: WireResponse) => {
-      if (this.#context.roundRobin.takeDirectStep(maxLaterResponses)) this.#respond(made);
+      if (this.#context.roundRobin.takeDirectStep(!this.#hasResponded)) this.#respond(made);
       else if (this.#state.kind !== "closed") this.#returned = made;
       this.#owner.schedule();
     };
@@ -197,6 +195,7 @@ export class RequestLoop {
     this.#returned = undefined;
     const state = this.#state;
     if (state.kind !== "handling") return;
+    this.#hasResponded = true;
     this.client.onEnd(undefined);
     const { isStopping, places } = this.#context;
     const isLastRequest = (this.client.isEnded && !hasBegun(this.input.bytes)) || state.body?.isEndUnknown === true;

@@ -4,7 +4,8 @@
 // all (`RoundRobin`). So a client that sends many requests at once does not block the others.
 //
 // Direct steps: usually a request, and a response that the handler has returned later, do not wait in that queue. Thousands of clients can connect at
-// once, or wait for the same load of a site. So only some of these steps run directly in a tick.
+// once, or wait for the same query or load of a site. So only some of these steps run directly in a tick, and fewer of clients that have had no
+// response yet.
 //
 // First writes: the first part of a new response is written at once, without waiting in that queue. A thousand requests can arrive in one tick,
 // so `takeWriteAllowance` limits the bytes of these writes.
@@ -12,6 +13,11 @@
 import { drainMicrotasks } from "bun:jsc";
 import { LinkedQueue, type QueueEntry } from "../lib/linked-queue.ts";
 import { tickBudgetMs } from "../lib/tick-budgets.ts";
+
+/** Maximum direct steps per tick. If each is short, the queue would cost more than it saves. */
+const maxDirectSteps = 256;
+/** Number of direct steps in a tick after which those of new clients wait. With a long response, each takes 60 µs. */
+const maxStepsBeforeNewClient = 16;
 
 /** A task that runs in steps. */
 export interface StepTask {
@@ -42,9 +48,12 @@ export class RoundRobin {
     this.#waiting.delete(entry);
   }
 
-  /** Returns whether a step may run directly, because there were fewer than `most` such steps in this tick. If not, it must wait in the queue. */
-  takeDirectStep(most: number): boolean {
-    if (this.#directSteps >= most) return false;
+  /**
+   * Returns whether a step may run directly, because there were few such steps in this tick. If not, it must wait in the queue.
+   * @param isNewClient whether the client has had no response yet
+   */
+  takeDirectStep(isNewClient: boolean): boolean {
+    if (this.#directSteps >= (isNewClient ? maxStepsBeforeNewClient : maxDirectSteps)) return false;
     if (this.#directSteps === 0) setImmediate(() => (this.#directSteps = 0));
     this.#directSteps++;
     return true;

@@ -63,24 +63,35 @@ test("bodies that time out at once are answered in several ticks, although the h
   expect(new Set(ticks).size).toBeGreaterThan(2);
 });
 
-test("responses that many clients have waited for are sent in many ticks", async () => {
+test("responses that many new clients have waited for are sent in many ticks, and that of a client that is known at once", async () => {
+  const workBefore: number[] = [];
   let waiting = 0;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const response: WireResponse = {
-    status: 200,
-    headers: [],
-    get body() {
-      work();
-      return "x";
-    },
-  };
-  listener = startListener(async () => {
-    if (++waiting === 300) resolve();
+  listener = startListener(async ({ target }): Promise<WireResponse> => {
+    if (target === "/first") return text("");
+    if (++waiting === 301) resolve();
     await promise;
-    return response;
+    return {
+      status: 200,
+      headers: [],
+      get body() {
+        if (target === "/known") workBefore.push(ticks.length);
+        else work();
+        return "x";
+      },
+    };
   });
-  expect(await requestAtOnce(toRequest("GET /x HTTP/1.1"), 300)).toEqual(Array(300).fill(200));
+  const known = await openClient(listener.port);
+  known.send(toRequest("GET /first HTTP/1.1"));
+  await known.responses(1);
+  const statuses = requestAtOnce(toRequest("GET /x HTTP/1.1"), 300);
+  while (waiting < 300) await new Promise(setImmediate);
+  known.send(toRequest("GET /known HTTP/1.1"));
+  await known.responses(2);
+  known.socket.destroy();
+  expect(await statuses).toEqual(Array(300).fill(200));
   expect(new Set(ticks).size).toBeGreaterThan(10);
+  expect(workBefore[0]).toBeLessThan(30);
 });
 
 test("the first requests of many clients are handled in many ticks, and those of a client that is known at once", async () => {

@@ -136,7 +136,7 @@ function createMaintenance(primary: Primary, pool: Pool, timeoutMs: number, noti
 }
 
 async function readHeads(connection: PostgresConnection, sites: readonly number[]): Promise<Head[]> {
-  const [rows = []] = await connection.script(sql.heads(sites));
+  const [rows = []] = await connection.scriptAtOnce(sql.heads(sites));
   const found = new Map(rows.map((row) => [row.id as number, toHead(row, connection)]));
   return sites.map((site) => found.get(site) ?? toHead(undefined, connection));
 }

@@ -59,6 +59,20 @@ test("after a query has returned, the next one is sent at once", async () => {
   }
 });
 
+test("a request that arrives 1 ms after a result is sent at once, even if the tick has not ended", async () => {
+  const { engine, next } = createManualEngine();
+  let queries = 0;
+  const sharedHeads = headQueriesOf({ ...engine, readHeads: (sites) => ++queries && engine.readHeads(sites) });
+  const early = sharedHeads.queryHeads([1]);
+  (await next("readHeads")).resolve([head(5)]);
+  await early;
+  for (const end = performance.now() + 2; performance.now() < end; );
+  const late = sharedHeads.queryHeads([1]);
+  expect(queries).toBe(2);
+  (await next("readHeads")).resolve([head(6)]);
+  expect(revisions(await late)).toEqual({ 1: 6 });
+});
+
 test("when a query fails, the requests that wait for the next one fail too, and later requests are queried again", async () => {
   const { engine, next, waiting } = createManualEngine();
   const sharedHeads = headQueriesOf(engine);
