@@ -62,7 +62,11 @@ test("after a query has returned, the next one is sent at once", async () => {
 test("a request that arrives 1 ms after a result is sent at once, even if the tick has not ended", async () => {
   const { engine, next } = createManualEngine();
   let queries = 0;
-  const sharedHeads = headQueriesOf({ ...engine, readHeads: (sites) => ++queries && engine.readHeads(sites) });
+  const readHeads = (sites: readonly number[]) => {
+    queries++;
+    return engine.readHeads(sites);
+  };
+  const sharedHeads = headQueriesOf({ ...engine, readHeads });
   const early = sharedHeads.queryHeads([1]);
   (await next("readHeads")).resolve([head(5)]);
   await early;
