@@ -110,6 +110,7 @@ function ShortcutList({ destinations }: { readonly destinations: readonly Destin
     [["Ctrl+K"], translate("shortcuts.find")],
     [["n"], translate("shortcuts.new")],
     [["Enter"], translate("shortcuts.edit")],
+    [["Ctrl+S"], translate("shortcuts.save")],
     [["Ctrl+Z"], translate("shortcuts.take_back")],
     ...destinations.map(({ key, label }): [string[], string] => [
       ["g", key],

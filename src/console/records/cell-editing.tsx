@@ -1,5 +1,5 @@
-// Edits in the table of records: a click, Enter or typing begins the edit of a cell, Enter, Tab and arrows go on to the next cell, Escape discards the
-// typed text. Edits are staged (staged-edits.ts). Cells from a spreadsheet can be pasted.
+// Edits in the table of records: a click, Enter or typing begins the edit of a cell, Enter, Tab and arrows go on to the next cell, also on the next or
+// previous page, and Escape discards the typed text. Edits are staged (staged-edits.ts). Cells from a spreadsheet can be pasted.
 
 import {
   type ClipboardEvent,
@@ -7,6 +7,7 @@ import {
   type MouseEvent,
   type TableHTMLAttributes,
   type TdHTMLAttributes,
+  useEffect,
   useLayoutEffect,
   useMemo,
   useRef,
@@ -15,9 +16,10 @@ import {
 import { flushSync } from "react-dom";
 import type { RecordResponse } from "../../admin/api/record-types.ts";
 import { Link } from "../shell/router.tsx";
+import { isSaveKey } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
 import { showInvisible } from "../text/translate.ts";
-import { type Edit, parseCells, type StagedRecord } from "./staged-edits.ts";
+import { type Edit, type Place, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
 
 /** The cell that is being edited. */
 interface Editor {
@@ -37,6 +39,18 @@ export interface TableRecord {
   readonly editor: Editor | undefined;
 }
 
+/** The pages of the list. */
+interface PagesOfList {
+  /** The page in the address, from 1. */
+  readonly number: number;
+  readonly count: number;
+  /** Whether the rows are still those of another page or search. */
+  readonly isLate: boolean;
+  readonly show: (number: number) => void;
+  /** Reads a page before it is shown. */
+  readonly prepare: (number: number) => void;
+}
+
 interface Editing {
   readonly items: readonly RecordResponse[];
   readonly stagedRecords: ReadonlyMap<number, StagedRecord>;
@@ -45,15 +59,21 @@ interface Editing {
   readonly onEdits: (edits: readonly Edit[]) => void;
   /** Called with the number of pasted rows that have no place on the page. */
   readonly onCut: (rows: number) => void;
+  readonly pages: PagesOfList;
+  /** Called when a key would replace the text of the cell that an edit has just left, because no cell is after it. */
+  readonly onEnd: () => void;
 }
 
 /** Returns the rows of a table whose cells can be edited, and the attributes of the table. */
-export function useCellEditing({ items, stagedRecords, paths, onEdits, onCut }: Editing) {
+export function useCellEditing({ items, stagedRecords, ...rest }: Editing) {
   const [editor, setEditor] = useState<Editor>();
   const rows = useRows(items, stagedRecords, editor);
-  const present = useRef({ rows, paths, onEdits, onCut, editor });
-  present.current = { rows, paths, onEdits, onCut, editor };
-  const table = useMemo(() => createListeners(present, setEditor), []);
+  const present = useRef<Present>({ ...rest, rows, editor });
+  present.current = { ...rest, rows, editor };
+  const context = useMemo((): Context => ({ present, setEditor, turn: undefined, left: undefined }), []);
+  const table = useMemo(() => createListeners(context), [context]);
+  // After the rows are drawn.
+  useEffect(() => finishTurn(context));
   return { rows, table };
 }
 
@@ -79,7 +99,7 @@ function useRows(
   return rows;
 }
 
-interface Present extends Pick<Editing, "paths" | "onEdits" | "onCut"> {
+interface Present extends Omit<Editing, "items" | "stagedRecords"> {
   readonly rows: readonly TableRecord[];
   readonly editor: Editor | undefined;
 }
@@ -88,14 +108,24 @@ interface Present extends Pick<Editing, "paths" | "onEdits" | "onCut"> {
 interface Context {
   readonly present: { readonly current: Present };
   readonly setEditor: (editor: Editor | undefined) => void;
+  /** The way to a cell of another page that is not shown yet. */
+  turn: Turn | undefined;
+  /** The cell that an edit has left without another cell to go to. Typing does not begin an edit there, because it would replace that edit unseen. */
+  left: HTMLElement | undefined;
+}
+
+interface Turn {
+  readonly table: HTMLElement;
+  readonly page: number;
+  readonly step: Step;
+  /** The column to go to. */
+  readonly column: string | undefined;
+  /** The text typed in between, for the cell to go to. */
+  typed: string;
 }
 
 /** Creates the listeners of the table. They are the same ones all the time, so that no row is drawn again because of them. */
-function createListeners(
-  present: Context["present"],
-  setEditor: Context["setEditor"],
-): TableHTMLAttributes<HTMLTableElement> {
-  const context: Context = { present, setEditor };
+function createListeners(context: Context): TableHTMLAttributes<HTMLTableElement> {
   return {
     role: "grid",
     onClick(event: MouseEvent) {
@@ -107,10 +137,14 @@ function createListeners(
       const cell = cellOf(event.target);
       if (!cell) return;
       if (isEditorInput(event.target)) handleEditorKey(context, event, cell);
+      else if (context.turn) handleTurnKey(context, context.turn, event);
       else handleCellKey(context, event, cell);
     },
     onBlur(event) {
-      if (isEditorInput(event.target) && present.current.editor) end(context, event.target.value);
+      context.left = undefined;
+      // A cell of a row that is removed has no related target.
+      if (event.relatedTarget) context.turn = undefined;
+      if (isEditorInput(event.target) && context.present.current.editor) end(context, event.target.value);
     },
     onCopy: (event) => copy(context, event),
     onPaste: (event) => paste(context, event),
@@ -121,10 +155,12 @@ function isEditorInput(target: EventTarget): target is HTMLInputElement {
   return target instanceof HTMLInputElement && target.type === "text";
 }
 
-/** Begins the edit of a cell. @param typed the first character, if the edit begins by typing */
+/** Begins the edit of a cell. @param typed the first characters, if the edit begins by typing */
 function begin({ present, setEditor }: Context, cell: HTMLElement, typed?: string): void {
   const { id, path } = placeOf(cell);
-  const row = present.current.rows.find(({ item }) => item.record.ID === id);
+  const { rows, pages } = present.current;
+  const row = rows.find(({ item }) => item.record.ID === id);
+  if (row === rows.at(-1) && pages.number < pages.count) pages.prepare(pages.number + 1);
   if (row) setEditor({ id, path, text: typed ?? textIn(row, path), isTyped: typed !== undefined });
 }
 
@@ -143,10 +179,52 @@ function end({ present, setEditor }: Context, text: string | undefined): void {
 function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLElement): void {
   const { key, shiftKey, target } = event;
   const step = stepOf(key, shiftKey, context.present.current.editor?.isTyped ?? false);
-  if ((key !== "Escape" && !step) || event.nativeEvent.isComposing) return;
+  // The page then saves all edits.
+  const isSave = isSaveKey(event);
+  if ((key !== "Escape" && !step && !isSave) || event.nativeEvent.isComposing) return;
   event.preventDefault();
   end(context, key === "Escape" ? undefined : (target as HTMLInputElement).value);
-  ((step && neighbour(cell, step)) || cell).focus();
+  const next = step && neighbour(cell, step);
+  (next ?? cell).focus();
+  if (step && !next && !turnPage(context, cell, step)) context.left = cell;
+}
+
+/** Begins to go to the next or previous page. Returns whether there is one. */
+function turnPage(context: Context, cell: HTMLElement, step: Step): boolean {
+  const { pages } = context.present.current;
+  const page = pages.number + (isForward(step) ? 1 : -1);
+  const table = cell.closest("table");
+  if (!table || page < 1 || page > pages.count) return false;
+  context.turn = { table, page, step, column: step[0] === 0 ? undefined : cell.dataset.column, typed: "" };
+  pages.show(page);
+  return true;
+}
+
+const isForward = ([down, right]: Step) => down + right > 0;
+
+/** Goes to the cell of another page once its rows are drawn. A text that was typed in between begins the edit of that cell. */
+function finishTurn(context: Context): void {
+  const { turn } = context;
+  const { number, isLate } = context.present.current.pages;
+  if (!turn || number !== turn.page || isLate) return;
+  const isAtStart = isForward(turn.step);
+  const row = turn.table.querySelector<HTMLTableRowElement>(`tbody > tr:${isAtStart ? "first" : "last"}-of-type`);
+  const cells = cellsOf(row ?? undefined);
+  const cell = cells.find(({ dataset }) => dataset.column === turn.column) ?? cells.at(isAtStart ? 0 : -1);
+  cell?.focus();
+  context.turn = undefined;
+  if (cell && turn.typed !== "" && isEditable(cell)) begin(context, cell, turn.typed);
+}
+
+/** Handles a key while another page is on its way: the text belongs to the cell there. */
+function handleTurnKey(context: Context, turn: Turn, event: KeyboardEvent): void {
+  const { key } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (key === "Escape") context.turn = undefined;
+  else if (key === "Backspace") turn.typed = turn.typed.slice(0, -1);
+  else if (key.length === 1) turn.typed += key;
 }
 
 /** Handles a key on a cell, or on a control in it. */
@@ -160,9 +238,14 @@ function handleCellKey(context: Context, event: KeyboardEvent, cell: HTMLElement
   const next = step && neighbour(cell, step);
   const isText = key.length === 1 || key === "Delete" || key === "Backspace";
   if (step) {
-    // After the last cell, Tab leaves the table.
+    // After the last cell of the page, Tab leaves the table.
     if (key !== "Tab" || next) event.preventDefault();
     next?.focus();
+    if (!next && isOnCell && step[0] !== 0) turnPage(context, cell, step);
+  } else if (isText && cell === context.left) {
+    event.preventDefault();
+    event.stopPropagation();
+    context.present.current.onEnd();
   } else if (isOnCell && isEditable(cell) && (isText || key === "Enter" || key === "F2")) {
     event.preventDefault();
     // Otherwise a letter could be a shortcut of the page.
@@ -189,28 +272,11 @@ function paste(context: Context, event: ClipboardEvent): void {
   if (!cell || !isEditable(cell) || text === "" || (isOne && event.target !== cell)) return;
   event.preventDefault();
   if (event.target !== cell) end(context, undefined);
-  const { edits, cut } = toEdits(context.present.current, placeOf(cell), cells);
+  const { rows, paths } = context.present.current;
+  const items = rows.map(({ item }) => item);
+  const { edits, cut } = toEdits({ items, paths }, placeOf(cell), cells);
   context.present.current.onEdits(edits);
   if (cut > 0) context.present.current.onCut(cut);
-}
-
-/** Returns the edits that put pasted cells into the table, from a cell on; and the number of rows that have no place on the page. */
-function toEdits({ rows, paths }: Present, { id, path }: Place, cells: readonly (readonly string[])[]) {
-  const [top, left] = [rows.findIndex(({ item }) => item.record.ID === id), paths.indexOf(path)];
-  const edits = cells.flatMap((texts, down) => {
-    const row = rows[top + down];
-    if (!row) return [];
-    return texts.flatMap((text, right): Edit[] => {
-      const field = paths[left + right];
-      return field === undefined ? [] : [{ item: row.item, path: field, text }];
-    });
-  });
-  return { edits, cut: Math.max(0, cells.length - (rows.length - top)) };
-}
-
-interface Place {
-  readonly id: number;
-  readonly path: string;
 }
 
 function placeOf(cell: HTMLElement): Place {
@@ -237,14 +303,15 @@ function stepOf(key: string, isShifted: boolean, withSideArrows: boolean): Step 
   return arrows[key] ?? (withSideArrows ? sideArrows[key] : undefined);
 }
 
+const cellsOf = (row: HTMLTableRowElement | undefined) => [
+  ...(row?.querySelectorAll<HTMLElement>("td[data-column]") ?? []),
+];
+
 /** Returns the next cell with data in a direction. From the end of a row, a step to the right leads to the next row. */
 function neighbour(cell: HTMLElement, [down, right]: Step): HTMLElement | null {
   const row = cell.parentElement as HTMLTableRowElement;
   const { rows } = row.parentElement as HTMLTableSectionElement;
   const at = [...rows].indexOf(row);
-  const cellsOf = (one: HTMLTableRowElement | undefined) => [
-    ...(one?.querySelectorAll<HTMLElement>("td[data-column]") ?? []),
-  ];
   if (down !== 0)
     return (
       cellsOf(rows[at + down]).find((one) => one.dataset.column === cell.dataset.column) ??

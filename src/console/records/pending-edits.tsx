@@ -12,7 +12,7 @@ import {
   Stack,
   Typography,
 } from "@mui/material";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent as KeyPress, useCallback, useEffect, useRef, useState } from "react";
 import type { RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
@@ -20,7 +20,7 @@ import { OldAndNewValue } from "../history/description.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { notify } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
-import { useUnsaved } from "../shell/unsaved.ts";
+import { isSaveKey, useEditKeys, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -49,11 +49,22 @@ export function usePending(resource: ResourceInfo) {
   const count = countEdits(staged);
   // The edits stay while the form of a record is open over the list.
   useUnsaved(count > 0, `/${useSiteName()}/${resource.path}`);
-  useTakeBack(count > 0 && !save.isSaving, () => setStaged((before) => takeBackStep(before, resource)));
+  useEditKeys({
+    onTakeBack: () => save.isSaving || setStaged((before) => takeBackStep(before, resource)),
+    onSave: () => count > 0 && save.save(),
+  });
+  const lastEdited = useFocusAfter(count === 0);
+  const stage = useStage(resource, staged, setStaged);
   return {
     records: staged.records,
     isSaving: save.isSaving,
-    stage: useStage(resource, staged, setStaged),
+    stage: useCallback(
+      (edits: readonly Edit[]) => {
+        lastEdited.current = edits[0];
+        stage(edits);
+      },
+      [stage, lastEdited],
+    ),
     bar: count > 0 && <PendingArea resource={resource} staged={staged} onChange={setStaged} save={save} />,
     /** Removes the edits of records that were deleted. */
     forget: (ids: readonly number[]) => setStaged((before) => discardEdits(before, ids)),
@@ -179,23 +190,16 @@ function textOf({ faults, conflicts }: HttpError["body"]): string | undefined {
   return undefined;
 }
 
-/** Listens for Ctrl+Z, except in an input: it has a Ctrl+Z of its own. */
-function useTakeBack(isOn: boolean, takeBack: () => void): void {
-  const latest = useRef(takeBack);
-  latest.current = takeBack;
+/** Gives the focus to the cell that was edited last when the bar, with the button that had the focus, disappears. */
+function useFocusAfter(isNothingStaged: boolean) {
+  const lastEdited = useRef<Pick<Edit, "item" | "path">>(undefined);
   useEffect(() => {
-    if (!isOn) return;
-    const onKeyDown = (event: KeyboardEvent) => {
-      const isTyping = (event.target as Element).closest(
-        "input:not([type=checkbox]), textarea, select, .MuiModal-root",
-      );
-      if (event.key.toLowerCase() !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || isTyping) return;
-      event.preventDefault();
-      latest.current();
-    };
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
-  }, [isOn]);
+    const edited = lastEdited.current;
+    if (!isNothingStaged || !edited || document.activeElement !== document.body) return;
+    const row = document.querySelector(`main tr[data-key="${edited.item.record.ID}"]`);
+    row?.querySelector<HTMLElement>(`td[data-column="${edited.path}"]`)?.focus({ preventScroll: true });
+  }, [isNothingStaged]);
+  return lastEdited;
 }
 
 interface PendingBarProps {
@@ -272,11 +276,16 @@ function PendingDialog({ staged, fault, isSaving, onSave, onClose, ...acts }: Pe
   const ordered = [...records.filter(isBad), ...records.filter((record) => !isBad(record))];
   const open = records.filter(({ conflict }) => conflict !== undefined).length;
   const more = ordered.length - shown;
+  function onKeyDown(event: KeyPress) {
+    if (!isSaveKey(event)) return;
+    event.preventDefault();
+    onSave();
+  }
   function keepAll() {
     for (const { conflict, base } of records) if (conflict) acts.onKeep(base.record.ID);
   }
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="pending">
+    <Dialog open onClose={onClose} onKeyDown={onKeyDown} fullWidth maxWidth="md" aria-labelledby="pending">
       <DialogTitle id="pending">
         {translate("record.pending_title", { smart_count: records.length, count: toNumber(records.length) })}
       </DialogTitle>

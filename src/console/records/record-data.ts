@@ -52,13 +52,9 @@ export function useRecordPage(resource: string, query: PageQuery) {
   });
   const all = useAllRecords(queries, siteName, resource, size !== undefined && size <= maxLocal);
   const local = useLocalPage(all.data, query);
+  const pageOf = (asked: PageQuery) => toPageRead(queries, siteName, resource, asked);
   const remote = useQuery<RecordsResponse>({
-    queryKey: [...key, "page", query],
-    queryFn: async ({ signal }) => {
-      const response = await readList(siteName, resource, toParameters(query), signal);
-      if (query.search === "") keepWhole(queries, key, response);
-      return response;
-    },
+    ...pageOf(query),
     // Only the server knows the nearest names.
     enabled: !local || (local.total === 0 && query.search !== ""),
     // The rows of the search before, but not those of another resource.
@@ -71,10 +67,25 @@ export function useRecordPage(resource: string, query: PageQuery) {
     size: all.data?.total ?? size,
     error: local ? null : remote.error,
     refetch: () => remote.refetch(),
+    /** Reads another page of the list before it is shown. */
+    prepare: (page: number) => void (local ?? queries.prefetchQuery(pageOf({ ...query, page }))),
     /** Whether the shown rows are those of an earlier search. */
     isLate: !local && remote.isPlaceholderData,
     /** All records, if the page has them. */
     all: all.data?.records,
+  };
+}
+
+/** Returns the query that reads a page from the server. */
+function toPageRead(queries: QueryClient, siteName: string, resource: string, asked: PageQuery) {
+  const key = listKey(siteName, resource);
+  return {
+    queryKey: [...key, "page", asked],
+    queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
+      const response = await readList(siteName, resource, toParameters(asked), signal);
+      if (asked.search === "") keepWhole(queries, key, response);
+      return response;
+    },
   };
 }
 

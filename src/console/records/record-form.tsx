@@ -3,7 +3,7 @@
 import CloseIcon from "@mui/icons-material/Close";
 import DeleteIcon from "@mui/icons-material/Delete";
 import { Alert, Box, Button, IconButton, Stack, Tab, Tabs, TextField, Typography } from "@mui/material";
-import { type FormEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api/record-types.ts";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
@@ -13,7 +13,7 @@ import { useDocumentTitle } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
 import { useMay } from "../shell/site-context.ts";
-import { useUnsaved } from "../shell/unsaved.ts";
+import { isSaveKey, useUnsaved } from "../shell/unsaved.ts";
 import { faultOf, groupOf, labelOf, textAt, toValues } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { ConflictDialog } from "./conflict-dialog.tsx";
@@ -261,8 +261,13 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
     setAttempts(attempts + 1);
     onSave();
   }
+  function onKeyDown(event: KeyboardEvent) {
+    if (!mayEdit || !isSaveKey(event)) return;
+    event.preventDefault();
+    element.current?.requestSubmit();
+  }
   return (
-    <form ref={element} onSubmit={submit} noValidate>
+    <form ref={element} onSubmit={submit} onKeyDown={onKeyDown} noValidate>
       <Box sx={{ px: 2, pt: 1, pb: 2 }}>
         <LookOnly right="records" />
         <RecordFields resource={resource} texts={texts} faults={faults} isReadOnly={!mayEdit} onChange={change} />

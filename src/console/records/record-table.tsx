@@ -18,7 +18,7 @@ import { textAt } from "../text/fields.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { CellContent, cellAttributes, type TableRecord, useCellEditing } from "./cell-editing.tsx";
-import { columnLabel, summaryOf } from "./known-fields.tsx";
+import { columnLabel, columnWidth, summaryOf } from "./known-fields.tsx";
 import { rowChoices, useListState } from "./list-state.ts";
 import { usePending } from "./pending-edits.tsx";
 import { useRecordPage } from "./record-data.ts";
@@ -50,7 +50,13 @@ export function RecordTable({ resource }: RecordTableProps) {
           items={page.records}
           pending={pending}
           selection={selection.ticks}
-          isLate={result.isLate}
+          pages={{
+            number: list.query.page,
+            count: Math.max(1, Math.ceil(page.total / list.query.rows)),
+            isLate: result.isLate,
+            show: list.showPage,
+            prepare: result.prepare,
+          }}
           empty={<NoRecords resource={resource} list={list} suggestions={result.suggestions} />}
         />
       )}
@@ -77,8 +83,7 @@ interface RecordListProps extends RecordTableProps {
   readonly items: readonly RecordResponse[];
   readonly pending: ReturnType<typeof usePending>;
   readonly selection: ReturnType<typeof useSelection>["ticks"];
-  /** Whether the rows are those of an earlier search. */
-  readonly isLate: boolean;
+  readonly pages: Parameters<typeof useCellEditing>[0]["pages"];
   readonly empty: ReactNode;
 }
 
@@ -86,7 +91,7 @@ const nameOf = ({ item, staged }: TableRecord) =>
   showInvisible(staged?.texts.get("Name") ?? textAt(item.record, "Name")) || `#${item.record.ID}`;
 
 /** The rows, as a table whose cells can be edited, or as cards. */
-function RecordList({ resource, list, items, pending, selection, isLate, empty }: RecordListProps) {
+function RecordList({ resource, list, items, pending, selection, pages, empty }: RecordListProps) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
   const mayEdit = useMay("records") && !isNarrow && !pending.isSaving;
@@ -98,11 +103,13 @@ function RecordList({ resource, list, items, pending, selection, isLate, empty }
     paths,
     onEdits: pending.stage,
     onCut: (count) => notify(translate("record.pasted_cut", { count: toNumber(count) }), "warning"),
+    pages,
+    onEnd: () => notify(translate("record.last_row")),
   });
   const hrefOf = useCallback((row: TableRecord) => `${base}/${row.item.record.ID}${address}`, [base, address]);
   const columns = useMemo(
-    () => (isNarrow ? cardColumns : tableColumns(paths, mayEdit, hrefOf)),
-    [isNarrow, paths, mayEdit, hrefOf],
+    () => (isNarrow ? cardColumns : tableColumns(resource, paths, mayEdit, hrefOf)),
+    [isNarrow, resource, paths, mayEdit, hrefOf],
   );
   return (
     <DataList
@@ -114,7 +121,7 @@ function RecordList({ resource, list, items, pending, selection, isLate, empty }
       hrefOf={isNarrow ? hrefOf : undefined}
       selection={selection}
       sort={{ by: query.by, isDescending: query.isDescending, onSort: (sort) => sortBy(sort.by, sort.isDescending) }}
-      table={{ ...table, "aria-busy": isLate }}
+      table={{ ...table, "aria-busy": pages.isLate }}
       empty={empty}
     />
   );
@@ -128,6 +135,7 @@ const cardColumns: readonly DataColumn<TableRecord>[] = [
 
 /** The ID, and a column for each chosen field. The name is a link to the record. */
 function tableColumns(
+  { fields }: ResourceInfo,
   paths: readonly string[],
   mayEdit: boolean,
   hrefOf: (row: TableRecord) => string,
@@ -137,19 +145,22 @@ function tableColumns(
     label: "ID",
     sortable: true,
     align: "right",
+    width: 64,
     render: ({ item }) => String(item.record.ID),
     attributes: () => ({ tabIndex: -1 }),
   };
-  const fields = paths.map(
-    (path): DataColumn<TableRecord> => ({
+  const shown = fields.filter(({ path }) => paths.includes(path));
+  const columns = shown.map(
+    ({ path, max }): DataColumn<TableRecord> => ({
       name: path,
       label: columnLabel(path),
       sortable: true,
+      width: columnWidth({ path, max }),
       render: (row) => <CellContent row={row} path={path} href={path === "Name" ? hrefOf(row) : undefined} />,
       attributes: (row) => cellAttributes(row, path, mayEdit),
     }),
   );
-  return [id, ...fields];
+  return [id, ...columns];
 }
 
 interface PagesProps extends Pick<RecordListProps, "list"> {

@@ -192,3 +192,30 @@ export function parseCells(text: string): string[][] {
   }
   return rows.slice(0, maxRows);
 }
+
+/** The cell of a field. */
+export interface Place {
+  /** ID of the record. */
+  readonly id: number;
+  readonly path: string;
+}
+
+interface Cells {
+  readonly items: readonly RecordResponse[];
+  /** Fields of the columns, from left to right. */
+  readonly paths: readonly string[];
+}
+
+/** Returns the edits that put pasted cells into a table, from a cell on; and the number of rows that have no place on the page. */
+export function toEdits({ items, paths }: Cells, { id, path }: Place, cells: readonly (readonly string[])[]) {
+  const [top, left] = [items.findIndex(({ record }) => record.ID === id), paths.indexOf(path)];
+  const edits = cells.flatMap((texts, down) => {
+    const item = items[top + down];
+    if (!item) return [];
+    return texts.flatMap((text, right): Edit[] => {
+      const field = paths[left + right];
+      return field === undefined ? [] : [{ item, path: field, text }];
+    });
+  });
+  return { edits, cut: Math.max(0, cells.length - (items.length - top)) };
+}

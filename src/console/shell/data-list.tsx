@@ -20,6 +20,8 @@ export interface DataColumn<Row> {
   readonly render: (row: Row) => ReactNode;
   readonly sortable?: boolean;
   readonly align?: "left" | "right";
+  /** In px, and more in a wide window. If columns have a width, it does not depend on their content, so that they stay where they are. */
+  readonly width?: number;
   /** Whether the column names the row: it is a link if rows can be opened, and the first line of a card. */
   readonly isPrimary?: boolean;
   /** Further attributes of the cell in the table. */
@@ -115,7 +117,13 @@ function Table<Row>(props: ShapeProps<Row>) {
   const { label, rows, columns, rowKey, selection, actions, isPale, table } = props;
   return (
     <Box sx={tableStyle}>
-      <table aria-label={label} {...table}>
+      <table aria-label={label} {...table} {...fixedWidth(props)}>
+        <colgroup>
+          {selection && <col style={{ width: tickWidth }} />}
+          {columns.map(({ name, width }) => (
+            <col key={name} style={{ width }} />
+          ))}
+        </colgroup>
         <thead>
           <tr>
             {selection && (
@@ -144,6 +152,15 @@ function Table<Row>(props: ShapeProps<Row>) {
       </table>
     </Box>
   );
+}
+
+/** In px. */
+const tickWidth = 36;
+
+/** Returns the attributes of a table whose columns have widths. A narrow window scrolls it. */
+function fixedWidth<Row>({ columns }: ShapeProps<Row>): TableHTMLAttributes<HTMLTableElement> {
+  const minWidth = columns.reduce((sum, { width = 0 }) => sum + width, 0);
+  return minWidth === 0 ? {} : { style: { tableLayout: "fixed", minWidth: minWidth + tickWidth } };
 }
 
 type Shape = ShapeProps<unknown>;

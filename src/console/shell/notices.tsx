@@ -28,8 +28,8 @@ let lastNumber = 0;
 
 function show(notice: Omit<Notice, "number">): void {
   const number = ++lastNumber;
-  // An earlier write can be undone in the history. Two offers would be mistaken for each other.
-  const others = notice.write ? notices.get().filter(({ write }) => !write) : notices.get();
+  // An earlier write can be undone in the history. Two offers would be mistaken for each other. A text is not shown twice.
+  const others = notices.get().filter(({ write, text }) => !(write ? notice.write : text === notice.text));
   notices.set([...others, { ...notice, number }].slice(-maxShown));
 }
 

@@ -1,6 +1,7 @@
-// Tracks the forms with changes that were not saved, and the action that waits until the operator agrees to lose them. frame/access-notices.tsx asks.
+// Tracks the forms with changes that were not saved, and the action that waits until the operator agrees to lose them. frame/access-notices.tsx
+// asks. Also has the keys that save edits and take them back.
 
-import { useCallback, useLayoutEffect, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 
 /** The forms with changes, each with the path within which the operator may go without losing them, if there is one. */
@@ -24,6 +25,37 @@ export function useUnsaved(isEdited: boolean, within?: string): () => void {
     return markSaved;
   }, [isEdited, form, markSaved, within]);
   return markSaved;
+}
+
+/** Whether a key press asks to save, as in a spreadsheet: Ctrl+S. */
+export function isSaveKey({ key, ctrlKey, metaKey, shiftKey, altKey }: KeyPress): boolean {
+  return key.toLowerCase() === "s" && (ctrlKey || metaKey) && !shiftKey && !altKey;
+}
+
+type KeyPress = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "shiftKey" | "altKey">;
+
+interface KeyActions {
+  readonly onTakeBack: () => void;
+  readonly onSave: () => void;
+}
+
+/** Listens for Ctrl+S, and for Ctrl+Z except in an input, which has a Ctrl+Z of its own. Dialogs and forms over the page have keys of their own. */
+export function useEditKeys(actions: KeyActions): void {
+  const latest = useRef(actions);
+  latest.current = actions;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const target = event.target as Element;
+      const isTakeBack = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey;
+      if (target.closest(".MuiModal-root") || (!isTakeBack && !isSaveKey(event))) return;
+      if (isTakeBack && target.closest("input:not([type=checkbox]), textarea, select")) return;
+      event.preventDefault();
+      if (isTakeBack) latest.current.onTakeBack();
+      else latest.current.onSave();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
 }
 
 /** Returns whether the values of a form differ from its first values. @param values must be valid for JSON */

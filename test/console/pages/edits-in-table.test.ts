@@ -215,11 +215,48 @@ test("a misspelt search suggests the nearest name", async () => {
   expect(await view.field("Search").inputValue()).toBe("Harbour Lane");
 });
 
+/** Lets the page ask at once whether its records have changed. */
+const readAgain = () => page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+
 test("a record that someone else creates appears in a list that is open, although the page has all its records", async () => {
   await button("Clear value").click();
   await ben.call("POST", brandsPath, { Name: "Zeta, new" });
-  await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+  await readAgain();
   await page.getByRole("link", { name: "Zeta, new" }).waitFor();
+});
+
+test("Enter in the last row of a page leads to the next page, the last row of all is not overwritten, and Ctrl+S saves", async () => {
+  await ben.call("POST", brandsPath, { Name: "Zinnia" });
+  const ids = (await ben.call("GET", `${brandsPath}?limit=100&sort=ID`)).json.records.map(
+    ({ record }: { record: { ID: number } }) => record.ID,
+  );
+  expect(ids.length).toBe(11);
+  await view.show("shop/brands?sort=ID&rows=10");
+  await readAgain();
+  await page.getByText("1-10 of 11").waitFor();
+  const [ninth, tenth, eleventh] = ids.slice(8);
+  await cell(tenth, "AccountNumber").waitFor();
+  const widths = () =>
+    page.locator("thead th").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+  const before = await widths();
+  await edit(ninth, "AccountNumber", "L-9");
+  // Typed without waiting for the next page.
+  await type("L-10");
+  await press("Enter");
+  await type("L-11");
+  await isFocused(cell(eleventh, "AccountNumber").locator("input"));
+  await press("Enter");
+  await isFocused(cell(eleventh, "AccountNumber"));
+  expect(await widths()).toEqual(before);
+  await type("L-12");
+  await said("This is the last row");
+  await pending(3);
+  await press("ArrowUp");
+  await isFocused(cell(tenth, "AccountNumber"));
+  await press("Control+s");
+  await said("Saved 3 records");
+  await isFocused(cell(tenth, "AccountNumber"));
+  expect(await numbersOf(ninth, tenth, eleventh)).toEqual(["L-9", "L-10", "L-11"]);
 });
 
 test("on a phone, records are ticked, get a value together, and are deleted", async () => {
