@@ -298,7 +298,7 @@ describe("limits", () => {
     expect([done.status, done.headers.get("RateLimit")]).toEqual([method === "POST" ? 201 : 200, '"key";r=0;t=1']);
   });
 
-  test("a rejected request says that no token is left, although the time goes on meanwhile", async () => {
+  test("a rejected request says that no token is left, although the clock advances at each reading", async () => {
     const other = await startTestServer({ now: () => (clock += 5) });
     const key = await other.issueKey({ rate: 10 });
     const rejections = new Set<string | null>();
