@@ -1,6 +1,7 @@
 // How a process delivers webhooks, by a clock that the tests set: when it scans all of them, how long its leases last, and the results of
 // a pause while an operator resumes the webhook.
 
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +20,7 @@ import { SystemSiteIndex } from "../../../src/system/system-site-index.ts";
 import type { Clock } from "../../../src/webhooks/clock.ts";
 import { acquireLease, type WebhookLease } from "../../../src/webhooks/lease.ts";
 import { WebhookRunner } from "../../../src/webhooks/runner.ts";
-import type { DeliveryResponse } from "../../../src/webhooks/send.ts";
+import type { Delivery, DeliveryResponse } from "../../../src/webhooks/send.ts";
 import { ticks, waitUntil } from "../../support/time.ts";
 import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
@@ -83,7 +84,7 @@ function change(...ids: number[]) {
 interface RunnerOptions {
   readonly engine?: Engine;
   readonly onRefresh?: () => void | Promise<void>;
-  readonly received?: DeliveryResponse | (() => Promise<DeliveryResponse>);
+  readonly received?: DeliveryResponse | ((delivery: Delivery) => Promise<DeliveryResponse>);
   readonly onPause?: () => void;
   readonly onWarning?: (warning: unknown) => void;
 }
@@ -107,7 +108,7 @@ function startRunner({
       if (received) await siteViews.getUpToDate(systemSite);
     },
     resources: new Map(allResources.map((resource) => [resource.name, resource])),
-    send: async () => (typeof received === "function" ? received() : (received as DeliveryResponse)),
+    send: async (delivery) => (typeof received === "function" ? received(delivery) : (received as DeliveryResponse)),
     holder: "test",
     clock,
     random: () => 0.5,
@@ -317,4 +318,49 @@ test("a lease that a process keeps is not used any more after the sandbox of its
   const [before, after] = await engine.readWebhookStates([key, renewedKey]);
   expect(before).toMatchObject({ cursor: expect.stringMatching(/\.100$/), holder: null });
   expect(after).toMatchObject({ isGone: 0, holder: null });
+});
+
+test("a delivery during a renewal of its sandbox sends nothing about the former sandbox, whose rows are being deleted", async () => {
+  clock = new TestClock();
+  const live = await createSite(engine, "garden", {}, clock.at);
+  await change(live.ID, live.ID);
+  const renew = () => makeSandbox(engine, "garden", { now: () => clock.at });
+  const { site: former } = await renew();
+  const key = await createTestWebhook(engine, former.ID, "https://erp.example/");
+  using database = new Database(join(folder, "test.db"));
+  let leases = 0;
+  const renewing: Engine = {
+    ...engine,
+    async acquireWebhookLease(...args) {
+      const state = await engine.acquireWebhookLease(...args);
+      if (++leases === 2) {
+        // The deletion of the rows has begun, and does not reach the state of the webhook.
+        database.run(
+          "create trigger kept before delete on webhook_state begin select raise(abort, 'it is deleted later'); end",
+        );
+        expect((await renew()).leftover).toContain("it is deleted later");
+      }
+      return state;
+    },
+  };
+  const events: { type: string; data: { Since: string; Next: string } }[] = [];
+  const runner = startRunner({
+    engine: renewing,
+    async received({ body }) {
+      events.push(JSON.parse(body));
+      return { status: 200, retryAfter: undefined, fault: null };
+    },
+  });
+  clock.end();
+  await waitUntil(async () => (await engine.readWebhookStates([key]))[0]?.cursor.endsWith(".2"), "the first event");
+  await change(former.ID);
+  const renewedKey = { ...key, site: former.ID + 1 };
+  await waitUntil(async () => {
+    clock.end();
+    const [state] = await engine.readWebhookStates([renewedKey]);
+    return state?.isGone === 0 && state.cursor !== events[0]?.data.Next;
+  }, "the event that changes are gone, and its response");
+  await runner.stop();
+  expect(events.map(({ type }) => type)).toEqual(["storefront.changes", "storefront.gone"]);
+  expect(events[1]?.data).toMatchObject({ Since: events[0]?.data.Next, Next: expect.stringMatching(/\.2$/) });
 });
