@@ -2,6 +2,7 @@
 // and the action does not run twice. Responses are kept in memory only, because they may contain secrets that are stored nowhere, such as a new
 // API key.
 
+import { AbandonedWorkError } from "../lib/work-limiter.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { AdminContent } from "./handler.ts";
@@ -66,8 +67,22 @@ export class IdempotentResponses {
       this.#evictOldest(attempt.operator);
       return this.#keep(attempt, respond());
     }
-    if (found.request === attempt.request) return found.response;
+    if (found.request === attempt.request) return this.#shareOrRepeat(found.response, attempt, respond);
     throw new ProblemError("idempotency-key-reused", "the Idempotency-Key was used for another request");
+  }
+
+  /** Returns the first response. If the first request was discarded because its client had left, runs the repeated request. */
+  async #shareOrRepeat(
+    first: Promise<RepeatableResponse>,
+    attempt: RepeatableRequest,
+    respond: () => Promise<RepeatableResponse>,
+  ): Promise<RepeatableResponse> {
+    try {
+      return await first;
+    } catch (error) {
+      if (error instanceof AbandonedWorkError) return this.respondOnce(attempt, respond);
+      throw error;
+    }
   }
 
   #keep(attempt: RepeatableRequest, response: Promise<RepeatableResponse>): Promise<RepeatableResponse> {

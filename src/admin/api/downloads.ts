@@ -1,9 +1,8 @@
 // Responses that are files to download.
 
-import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
-import type { WireRequest } from "../../wire/request.ts";
-import type { FileContent } from "../action-routes.ts";
+import type { ActionContext, FileContent } from "../action-routes.ts";
+import { LongWork } from "../long-work.ts";
 
 /** Maximum bytes of a file in a response. */
 export const maxDownloadBytes = 64 * 1024 * 1024;
@@ -20,7 +19,7 @@ export function tooLargeError(what: string): ProblemError {
 }
 
 /** Limits the files that are made at once to two. The others wait. */
-const semaphore = new Semaphore(2);
+const files = new LongWork(2);
 
 /** Minimum length of a part of a file, in UTF-16 units, apart from the last part. */
 const minPartLength = 1 << 16;
@@ -30,8 +29,8 @@ const minPartLength = 1 << 16;
  * @param what the file, as the subject of a sentence
  * @throws ProblemError `too-large`
  */
-export function collectFile(texts: AsyncIterable<string>, request: WireRequest, what: string): Promise<Buffer[]> {
-  return semaphore.run(async () => {
+export function collectFile(texts: AsyncIterable<string>, call: ActionContext, what: string): Promise<Buffer[]> {
+  return files.run(call, async () => {
     const parts: Buffer[] = [];
     let [size, text] = [0, ""];
     const addPart = () => {
@@ -40,9 +39,8 @@ export function collectFile(texts: AsyncIterable<string>, request: WireRequest, 
       if (size > maxDownloadBytes) throw tooLargeError(what);
       parts.push(part);
     };
-    if (request.isAbandoned) return parts;
     for await (const next of texts) {
-      if (request.isAbandoned) return parts;
+      if (call.request.isAbandoned) return parts;
       text += next;
       if (text.length >= minPartLength) addPart();
     }

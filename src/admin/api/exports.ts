@@ -13,10 +13,10 @@ export const exportActions: readonly Action[] = [
 
 /** Returns the file that `storefront export` writes. The query is `?format=csv`. */
 async function download(call: ActionContext): Promise<FileContent> {
-  const { query, request, engine } = call;
+  const { query, engine } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
   const format = fileFormats.find((name) => name === (query.get("format") ?? "csv"));
   if (!format) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
-  const parts = await collectFile(exportRecords(engine, site.ID, resource, format), request, "the export");
+  const parts = await collectFile(exportRecords(engine, site.ID, resource, format), call, "the export");
   return toFile(parts, `${mediaTypes[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
 }

@@ -1,10 +1,10 @@
 // Finds records in all sites that the operator may manage, but not in sandboxes, which would show most records twice.
 
 import { parseNumber } from "../../http/common/parameters.ts";
-import { Semaphore } from "../../lib/concurrency.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { findInSites } from "../../operator/sites/find-in-sites.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
+import { LongWork } from "../long-work.ts";
 import { maxSearchLength } from "./parameters.ts";
 import type { FindResponse } from "./record-types.ts";
 
@@ -14,7 +14,7 @@ export const findActions: readonly Action[] = [["GET", "/operator/find", "read",
 const maxSearchMs = 3000;
 
 /** Limits the searches that run at once to two, because each reads every record and blocks other requests for some milliseconds at a time. */
-const semaphore = new Semaphore(2);
+const searches = new LongWork(2);
 
 /**
  * Finds records in all sites of the operator. The query is `?text=Acme&after=12`: `text` is the whole value of a field or an ID, and `after` is
@@ -30,8 +30,6 @@ async function find(call: ActionContext): Promise<FindResponse> {
     ({ ID, Importing, SandboxOf }) => ID > after && !Importing && SandboxOf === "",
   );
   const limits = { results: 50, durationMs: maxSearchMs, isWanted: () => !request.isAbandoned };
-  const search = () =>
-    request.isAbandoned ? { found: [], next: undefined } : findInSites(engine, sites, text, limits);
-  const { found, next } = await semaphore.run(search);
+  const { found, next } = await searches.run(call, () => findInSites(engine, sites, text, limits));
   return { found, next: next ?? null };
 }

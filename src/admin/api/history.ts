@@ -1,7 +1,6 @@
 // The history of a site: lists its changes, undoes them, and restores single records.
 
 import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
-import { Semaphore } from "../../lib/concurrency.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
@@ -15,6 +14,7 @@ import { listKeyLabels } from "../../operator/sites/keys.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNumber } from "../json-body.ts";
+import { LongWork } from "../long-work.ts";
 import type { OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { collectFile, mediaTypes, toFile } from "./downloads.ts";
@@ -62,12 +62,12 @@ async function listEntries(call: ActionContext): Promise<HistoryResponse> {
 
 /** Returns the changes that `listEntries` lists, the earliest first, as CSV with a byte order mark, so that Excel reads it as UTF-8. */
 async function downloadEntries(call: ActionContext): Promise<FileContent> {
-  const { query, engine, request } = call;
+  const { query, engine } = call;
   const site = await call.site();
   const filter = filterIn(query);
   const entries = selectEntries(readEntries(engine, site.ID, await rangeIn(call, site.ID)), filter);
   const texts = toHistoryCsv(entries, await listKeyLabels(engine, site.ID));
-  const parts = await collectFile(texts, request, "the history");
+  const parts = await collectFile(texts, call, "the history");
   const byteOrderMark = Buffer.from("\ufeff");
   return toFile([byteOrderMark, ...parts], `${mediaTypes.csv}; charset=utf-8`, `${site.Name}-history.csv`);
 }
@@ -104,8 +104,8 @@ async function rangeIn({ query, engine }: ActionContext, site: number): Promise<
 /** The range of a revision in a body. 0 is the state before the first change. */
 const revisions = { min: 0 };
 
-/** Limits the undos that run at once to two, because each has up to 50,000 records in memory. The others wait. */
-const semaphore = new Semaphore(2);
+/** Limits the undos that run at once to two, because each has up to 50,000 records in memory. */
+const undos = new LongWork(2);
 
 async function undoChanges(call: ActionContext, imports: OpenImports): Promise<UndoResponse> {
   const site = await call.site();
@@ -117,7 +117,7 @@ async function undoChanges(call: ActionContext, imports: OpenImports): Promise<U
   const [dryRun, force] = [parseBoolean(input, "dryRun"), parseBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
   const engine = withReauthorization(call, "undo", site, { outlivesSession: false });
-  const summary = await semaphore.run(() => undo(engine, site.ID, { since, until, run }, options));
+  const summary = await undos.run(call, () => undo(engine, site.ID, { since, until, run }, options));
   const restored = summary.deleted + summary.restored;
   if (run !== undefined && !dryRun && restored > 0)
     imports.markUndone(site.ID, run, { restored, skipped: summary.skippedCount });

@@ -1,6 +1,5 @@
 // Changes of several records in one request: staged edits, and the same value for a field of many records.
 
-import { Semaphore } from "../../lib/concurrency.ts";
 import { findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { isJsonObject } from "../../model/field.ts";
@@ -17,6 +16,7 @@ import {
   parseText,
   type ReceivedBody,
 } from "../json-body.ts";
+import { LongWork } from "../long-work.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { checkedSearch, resourceOf } from "./parameters.ts";
 import type { ChangesBody, ChangesResponse, SetFieldBody, SetFieldResponse } from "./record-types.ts";
@@ -31,15 +31,15 @@ export const severalRecordActions: readonly Action[] = [
 /** Maximum changes of one request. */
 const maxChanges = 5000;
 
-/** Limits the writes of many records that run at once to two, because each can have 50,000 intents in memory. The others wait. */
-const semaphore = new Semaphore(2);
+/** Limits the writes of many records that run at once to two, because each can have 50,000 intents in memory. */
+const changesOfMany = new LongWork(2);
 
 /** Changes records, all of them or none. */
 async function change(call: ActionContext): Promise<ChangesResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const changes = parseChanges((await call.input<ChangesBody>()).changes);
   const engine = withReauthorization(call, "change", site, { outlivesSession: false });
-  const result = await semaphore.run(() => changeRecords(engine, site.ID, resource, changes, call.now()));
+  const result = await changesOfMany.run(call, () => changeRecords(engine, site.ID, resource, changes, call.now()));
   return { ...result, run: call.run };
 }
 
@@ -66,7 +66,7 @@ async function setField(call: ActionContext): Promise<SetFieldResponse> {
   const isDry = parseBoolean(input, "dryRun") ?? false;
   const expected = parseOptionalWholeNumber(input, "expected", { min: 0, max: maxSetRecords });
   const engine = withReauthorization(call, "change", site, { outlivesSession: false });
-  return semaphore.run(async () => {
+  return changesOfMany.run(call, async () => {
     const [head] = (await engine.readHeads([site.ID])) as [Head];
     const plan = await planField(call.siteViews, site.ID, resource, setting, () => !call.request.isAbandoned);
     const { unchanged, missing, names, faults } = plan;

@@ -1,6 +1,5 @@
 // Lists and changes the sites that an operator may manage. Only operators of all sites may add and remove sites.
 
-import { Semaphore } from "../../lib/concurrency.ts";
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { makeSandbox } from "../../operator/sandbox/make-sandbox.ts";
@@ -11,6 +10,7 @@ import { setSite, summarizeSite, TakenNameError } from "../../operator/sites/sit
 import { type SiteRecord, splitWords } from "../../system/system-records.ts";
 import { type Action, type ActionContext, requireOperatorOfAllSites } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseText, parseTexts } from "../json-body.ts";
+import { LongWork } from "../long-work.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import type {
   NewSiteBody,
@@ -39,7 +39,7 @@ export function siteActions(stopping: AbortSignal): readonly Action[] {
 }
 
 /** Makes at most two sandboxes at once, because each reads a site in one transaction, on a separate connection. */
-const sandboxes = new Semaphore(2);
+const sandboxes = new LongWork(2);
 
 /** Lists the sites, each sandbox directly below its live site. */
 async function listOwnSites(call: ActionContext): Promise<SitesResponse> {
@@ -109,7 +109,7 @@ async function renewSandbox(call: ActionContext, stopping: AbortSignal): Promise
   const live = await call.site();
   const engine = withReauthorization(call, "copy", live, { outlivesSession: false });
   const options = { now: call.now, signal: stopping, removalEngine: call.engine };
-  const made = await sandboxes.run(() => makeSandbox(engine, live.Name, options));
+  const made = await sandboxes.run(call, () => makeSandbox(engine, live.Name, options));
   const { site, live: present, leftover: _, ...counts } = made;
   return { ...counts, site: toSiteInfo(site, [present]), run: call.run };
 }

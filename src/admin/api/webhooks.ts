@@ -28,6 +28,7 @@ import { splitWords } from "../../system/system-records.ts";
 import { toConsolePolicy, toDeliveryPolicy } from "../../webhooks/address-policy.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
+import { LongWork } from "../long-work.ts";
 import { idOf } from "./parameters.ts";
 import type {
   AttemptInfo,
@@ -124,8 +125,12 @@ async function showExchange(call: ActionContext): Promise<ExchangeResponse> {
   return getDeliveryExchange(call.engine, await webhookIn(call), number);
 }
 
+/** Limits the tests that run at once, because each can wait 15 s for its receiver. */
+const tests = new LongWork(16);
+
 async function sendTest(call: ActionContext): Promise<AttemptInfo> {
-  const { attempt } = await testWebhook(call.engine, await idIn(call), call.webhookAllow);
+  const id = await idIn(call);
+  const { attempt } = await tests.run(call, () => testWebhook(call.engine, id, call.webhookAllow));
   return toAttemptInfo(attempt);
 }
 

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { IdempotentResponses } from "../../../src/admin/idempotent-responses.ts";
+import { AbandonedWorkError } from "../../../src/lib/work-limiter.ts";
 import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
@@ -139,6 +140,18 @@ describe("the cache of responses", () => {
     const second = repeats.respondOnce(attempt("a"), run);
     resolve(content("first"));
     expect(await Promise.all([first, second])).toEqual([content("first"), content("first")]);
+  });
+
+  test("runs a repeated request whose first request was discarded because its client had left", async () => {
+    const repeats = new IdempotentResponses(() => now);
+    const { promise, reject } = Promise.withResolvers<ReturnType<typeof content>>();
+    const first = repeats.respondOnce(attempt("a"), () => promise);
+    const others = [repeats.respondOnce(attempt("a"), run), repeats.respondOnce(attempt("a"), run)];
+    const before = runs;
+    reject(new AbandonedWorkError());
+    expect(first).rejects.toBeInstanceOf(AbandonedWorkError);
+    const shared = content(`run ${before + 1}`);
+    expect(await Promise.all(others)).toEqual([shared, shared]);
   });
 
   test("has no long responses", async () => {

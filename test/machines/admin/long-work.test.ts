@@ -1,0 +1,82 @@
+// The order in which long work of operators runs.
+
+import { expect, test } from "bun:test";
+import { LongWork } from "../../../src/admin/long-work.ts";
+import { AbandonedWorkError } from "../../../src/lib/work-limiter.ts";
+
+type Asking = Parameters<LongWork["run"]>[0];
+
+/** A request of an operator, whose client can leave. */
+function requestOf(ID: number) {
+  const request = { isAbandoned: false };
+  return {
+    asking: { request, session: { operator: { ID } } } as Asking,
+    leave() {
+      request.isAbandoned = true;
+    },
+  };
+}
+
+/** A place for one work, which is taken until `end` is called, and the works that have started since. */
+function takenPlace() {
+  const work = new LongWork(1);
+  const started: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const first = work.run(requestOf(1).asking, () => promise);
+  const ask = (name: string, { asking } = requestOf(1)) => work.run(asking, () => void started.push(name));
+  const end = () => {
+    resolve();
+    return first;
+  };
+  return { started, ask, work, end };
+}
+
+test("operators take turns, so that one with many requests does not delay the others", async () => {
+  const { started, ask, end } = takenPlace();
+  const works = ["a1", "a2", "a3"].map((name) => ask(name));
+  works.push(...["b1", "b2"].map((name) => ask(name, requestOf(2))));
+  await end();
+  await Promise.all(works);
+  expect(started).toEqual(["a1", "b1", "a2", "b2", "a3"]);
+});
+
+test("work whose client has left is not started, and the next one is", async () => {
+  const { started, ask, end } = takenPlace();
+  const [gone, alsoGone] = [requestOf(1), requestOf(2)];
+  const works = [ask("gone", gone), ask("also gone", alsoGone), ask("there", requestOf(3))];
+  gone.leave();
+  alsoGone.leave();
+  await end();
+  const results = await Promise.allSettled(works);
+  expect(results.map((result) => result.status === "rejected" && result.reason instanceof AbandonedWorkError)).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(started).toEqual(["there"]);
+});
+
+test("32 works of an operator wait, without those whose clients have left; another operator is not affected", async () => {
+  const { started, ask, end } = takenPlace();
+  const gone = requestOf(1);
+  const abandoned = ask("gone", gone).catch(() => {});
+  const works = Array.from({ length: 31 }, (_, number) => ask(`${number}`));
+  expect(ask("one too many")).rejects.toMatchObject({ code: "too-many-requests" });
+  works.push(ask("of another operator", requestOf(2)));
+  gone.leave();
+  works.push(ask("last"));
+  await end();
+  await Promise.all([abandoned, ...works]);
+  expect([started.length, started[1], started.at(-1)]).toEqual([33, "of another operator", "last"]);
+});
+
+test("a place becomes free after a failure, and when nobody waits", async () => {
+  const { ask, end, work, started } = takenPlace();
+  const failing = work.run(requestOf(2).asking, () => Promise.reject(new Error("planned")));
+  const next = ask("next");
+  await end();
+  expect(failing).rejects.toThrow("planned");
+  await next;
+  await ask("later");
+  expect(started).toEqual(["next", "later"]);
+});
