@@ -9,6 +9,7 @@ import { listWebhooks } from "../../operator/webhooks/webhook-list.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { TrafficHistory } from "../traffic.ts";
 import type { OverviewResponse, TrafficResponse } from "./types.ts";
+import { shownUrl } from "./webhooks.ts";
 
 export function overviewActions(traffic: TrafficHistory): readonly Action[] {
   return [
@@ -52,7 +53,7 @@ async function overview(call: ActionContext): Promise<OverviewResponse> {
     })),
     webhooks: webhooks.map(({ ID, URL: url, status, detail, lag }) => ({
       id: ID,
-      url,
+      url: shownUrl(url, call),
       status,
       detail,
       behind: lag ?? null,

@@ -5,6 +5,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
 import { type DeliveryAttempt, type KeptAttempt, maxWebhookExchanges } from "../../model/webhooks.ts";
+import { hasRight } from "../../operator/operators.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
 import { createWebhook } from "../../operator/webhooks/webhook-creation.ts";
 import {
@@ -12,6 +13,8 @@ import {
   type ListedWebhook,
   listDeliveryAttempts,
   listWebhooks,
+  withoutSecrets,
+  withoutSecretsOf,
 } from "../../operator/webhooks/webhook-list.ts";
 import {
   changeWebhookUrl,
@@ -76,7 +79,13 @@ export const webhookActions: readonly Action[] = [
 
 async function listAll(call: ActionContext): Promise<WebhooksResponse> {
   const webhooks = await listWebhooks(call.engine, await call.site());
-  return { webhooks: await Promise.all(webhooks.map((webhook) => toListedInfo(webhook, call))) };
+  const shown = webhooks.map(({ URL: url, ...webhook }) => ({ ...webhook, URL: shownUrl(url, call) }));
+  return { webhooks: await Promise.all(shown.map((webhook) => toListedInfo(webhook, call))) };
+}
+
+/** Returns the URL of a webhook as the operator may see it: the secrets in it are for those who may change webhooks. */
+export function shownUrl(url: string, { session }: Pick<ActionContext, "session">): string {
+  return hasRight(session.operator, "settings") ? url : withoutSecrets(url);
 }
 
 /** Attempts among which the last failed one is looked for: tests can come after it. */
@@ -122,7 +131,8 @@ async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> 
 async function showExchange(call: ActionContext): Promise<ExchangeResponse> {
   const number = toId(call.parameters.number ?? "");
   if (number === undefined) throw new ProblemError("not-found", "there is no such attempt");
-  return getDeliveryExchange(call.engine, await webhookIn(call), number);
+  const exchange = await getDeliveryExchange(call.engine, await webhookIn(call), number);
+  return hasRight(call.session.operator, "settings") ? exchange : withoutSecretsOf(exchange);
 }
 
 /** Limits the tests that run at once, because each can wait 15 s for its receiver. */

@@ -118,6 +118,27 @@ describe("webhooks in the console", () => {
     for (const number of ["3", "0", "x"]) expect((await exchangeOf(number as unknown as number)).status).toBe(404);
   });
 
+  test("show an operator who may only look no secret of their URLs, also where a response repeats it", async () => {
+    const [token, path] = ["t0ken value", "aB3dE5fG7hI9jK1lM3nO5pQ7"];
+    const secretUrl = `${receiver.url}/${path}?token=${encodeURIComponent(token)}&plain&page=2`;
+    const { webhook: id } = await createTestWebhook(server.engine, server.site.ID, secretUrl);
+    receiver.respond((response) => void response.writeHead(404).end(`nothing at ${secretUrl}, ${token}`));
+    await post(id, "test");
+    const rita = await server.signIn("rita", [], "read");
+    const reads = ["/webhooks", `/webhooks/${id}/deliveries`, `/webhooks/${id}/deliveries/1`, "/overview"];
+    const texts = await Promise.all(reads.map(async (one) => (await rita.call("GET", `/sites/shop${one}`)).text));
+    for (const text of texts)
+      for (const hidden of [token, encodeURIComponent(token), path, "plain"]) expect(text).not.toContain(hidden);
+    const shown = `${receiver.url}/...?token=...&...&page=...`;
+    expect(JSON.parse(texts[0] ?? "").webhooks[0].url).toBe(shown);
+    expect(JSON.parse(texts[2] ?? "")).toMatchObject({
+      url: shown,
+      response: { body: "nothing at ".concat(shown.replace("page=...", "page=2"), ", ...") },
+    });
+    expect(JSON.parse(texts[3] ?? "").webhooks[0].url).toBe(shown);
+    expect((await list())[0].url).toBe(secretUrl);
+  });
+
   test("say why the last delivery failed, and are retried before the time of the next attempt", async () => {
     receiver.respond(503);
     const id = await addLocal();
