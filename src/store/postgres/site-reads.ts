@@ -37,13 +37,13 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
       }),
     readPage: (site, resource, { limit, offset }, requiredHead) =>
       pagePool.read(async (connection) => {
-        const rows = await lookUp(connection, sql.page, site, resource, limit, offset);
-        return { ...toReadResult(connection, rows[0], requiredHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
+        const [row] = await lookUp(connection, sql.page, site, resource, limit, offset);
+        return { ...toReadResult(connection, row, requiredHead), rows: parsePage(resource, row?.page) };
       }),
     readRowsAfter: (site, resource, { after, limit }) =>
       pagePool.read(async (connection) => {
-        const rows = await lookUp(connection, sql.rowsAfter, site, resource, after, limit);
-        return { ...toReadResult(connection, rows[0], undefined), rows: rows.flatMap((row) => toRecord(row) ?? []) };
+        const [row] = await lookUp(connection, sql.rowsAfter, site, resource, after, limit);
+        return { ...toReadResult(connection, row, undefined), rows: parsePage(resource, row?.page) };
       }),
     readMatchingRows: (sites, search) => pagePool.read((connection) => readMatchingRows(connection, sites, search)),
     readRows: (site, keys) => pagePool.read((connection) => readRows(connection, site, keys)),
@@ -115,6 +115,24 @@ function toRecord(row: ResultRow | undefined): RecordRow | undefined {
   if (row?.id === undefined || row.id === null) return undefined;
   const { resource, id, record_revision: revision, body } = row;
   return { resource, id, revision, body };
+}
+
+/** The character between two records of a page. JSON contains no control character, so RFC 7464 separates JSON texts with this one. */
+const recordSeparator = "\x1e";
+
+/** Parses the records in the column `page`, each as its ID, its revision and its JSON, which is empty for a deleted record. */
+function parsePage(resource: string, page: string | null | undefined): RecordRow[] {
+  if (!page) return [];
+  return page.split(recordSeparator).map((record) => {
+    const idEnd = record.indexOf(" ");
+    const revisionEnd = record.indexOf(" ", idEnd + 1);
+    return {
+      resource,
+      id: Number(record.slice(0, idEnd)),
+      revision: Number(record.slice(idEnd + 1, revisionEnd)),
+      body: record.slice(revisionEnd + 1) || null,
+    };
+  });
 }
 
 /**
