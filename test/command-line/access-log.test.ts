@@ -27,9 +27,12 @@ async function end(server: Served): Promise<void> {
   expect(await server.exited).toBe(0);
 }
 
+/** On a busy machine, any request can be slow, and its line then says that. */
+const noneSlow = ["--slow-ms", "0"] as const;
+
 describe("--access-log", () => {
   test("writes a line for each request, whatever the log level is", async () => {
-    const server = await workspace.serve(["--access-log"]);
+    const server = await workspace.serve(["--access-log", ...noneSlow]);
     const created = await fetchWithKey(`${server.url}/restapi/brands.json?x=secret`, key, {
       method: "POST",
       body: '{"Name":"a"}',
@@ -63,7 +66,7 @@ describe("--access-log", () => {
   });
 
   test("has the number of operations and the run in the line of a batch request or an undo", async () => {
-    const server = await workspace.serve(["--access-log"]);
+    const server = await workspace.serve(["--access-log", ...noneSlow]);
     const post = async (path: string, body: object): Promise<{ Run: string }> => {
       const response = await fetchWithKey(`${server.url}/restapi/${path}`, key, {
         method: "POST",
@@ -89,7 +92,7 @@ describe("--access-log", () => {
       const { site } = await makeSandbox(engine, "garden", { now: Date.now });
       return (await createKey(engine, site, {}, Date.now())).key;
     });
-    const server = await workspace.serve(["--access-log"]);
+    const server = await workspace.serve(["--access-log", ...noneSlow]);
     for (const path of ["brands.json", "nothing.json", `${sandboxKey}.json`])
       await fetchWithKey(`${server.url}/restapi/${path}`, sandboxKey);
     await end(server);
@@ -104,7 +107,7 @@ describe("--access-log", () => {
   });
 
   test("is off by default", async () => {
-    const server = await workspace.serve(["--log", "info"]);
+    const server = await workspace.serve(["--log", "info", ...noneSlow]);
     await fetchWithKey(`${server.url}/restapi/brands.json`, key);
     await end(server);
     expect(server.stderr()).toBe("");
@@ -115,7 +118,7 @@ describe("--access-log", () => {
       [["--trust-proxy"], "2001:db8::7"],
       [[], "127.0.0.1"],
     ] as const) {
-      const server = await workspace.serve(["--access-log", ...args]);
+      const server = await workspace.serve(["--access-log", ...noneSlow, ...args]);
       await fetchWithKey(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": "1.2.3.4, [2001:db8::7]:99" } });
       await fetchWithKey(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": 'evil\u00e9","status":"200' } });
       await end(server);
@@ -124,7 +127,7 @@ describe("--access-log", () => {
   });
 
   test("has a line for a request that the server cannot parse, with the client's address", async () => {
-    const server = await workspace.serve(["--access-log"]);
+    const server = await workspace.serve(["--access-log", ...noneSlow]);
     const client = await openClient(Number(new URL(server.url).port));
     client.send("nonsense\r\n\r\n");
     await client.ended();
@@ -134,7 +137,7 @@ describe("--access-log", () => {
   });
 
   test("has the address of a client that disconnected before the response", async () => {
-    const server = await workspace.serve(["--access-log"]);
+    const server = await workspace.serve(["--access-log", ...noneSlow]);
     const client = await openClient(Number(new URL(server.url).port));
     const lines = ["POST /restapi/brands.json HTTP/1.1", "Host: x", `X-API-AUTH: ${key}`, "Content-Length: 99"];
     client.send(`${lines.join("\r\n")}\r\n\r\n{`);
@@ -149,7 +152,7 @@ describe("--access-log", () => {
   });
 
   test("cannot be forged by names with line breaks or terminal escapes", async () => {
-    const server = await workspace.serve(["--access-log", "--log", "info"]);
+    const server = await workspace.serve(["--access-log", ...noneSlow, "--log", "info"]);
     const client = await openClient(Number(new URL(server.url).port));
     const targets = [
       "/restapi/a%0A%7B%22forged%22:1%7D.json",
@@ -174,7 +177,7 @@ describe("--access-log", () => {
   });
 
   test("writes whole lines, also with several workers", async () => {
-    const server = await workspace.serve(["--access-log", "--workers", "2"]);
+    const server = await workspace.serve(["--access-log", ...noneSlow, "--workers", "2"]);
     const path = `/restapi/${"x".repeat(300)}.json`;
     const count = 400;
     const requests = Array.from({ length: count }, () =>

@@ -1,6 +1,6 @@
 // Long polls, with server processes as an operator starts them.
 
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,8 +13,6 @@ import { openEngine } from "../../src/store/open.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
 import { waitUntil } from "../support/time.ts";
-
-setDefaultTimeout(60_000);
 
 let folder: string;
 let database: string;
@@ -92,20 +90,19 @@ test("the end of the server ends its polls with an empty page, soon", async () =
 });
 
 test("a poll is not logged as slow, and the access log has its whole time", async () => {
-  const running = await start({ LOG: "info", SLOW_MS: "500" });
+  expect(await logOfPoll({})).not.toContain("slow request");
+  const lines = (await logOfPoll({ ACCESS_LOG: "yes" })).split("\n").filter((line) => line.includes("changes.json"));
+  const polls = lines.map((line) => JSON.parse(line)).filter(({ ms }) => ms > 900);
+  expect(polls).toHaveLength(1);
+  expect([polls[0].msg, polls[0].status]).toEqual(["request", 200]);
+});
+
+/** Returns the log of a server for one poll that waits a second. A busy machine may stop for longer than a slow request takes: then another server is tried. */
+async function logOfPoll(settings: ConfigSources, attempts = 5): Promise<string> {
+  const running = await start({ LOG: "info", SLOW_MS: "500", ...settings });
   const since = (await get(running, "since=now")).json.Next;
   await get(running, `since=${since}&wait=1`);
   expect(await running.end()).toBe(0);
-  expect(running.log()).not.toContain("slow request");
-  const logging = await start({ LOG: "info", SLOW_MS: "500", ACCESS_LOG: "yes" });
-  await get(logging, `since=${since}&wait=1`);
-  expect(await logging.end()).toBe(0);
-  const lines = logging
-    .log()
-    .split("\n")
-    .filter((line) => line.includes("changes.json"));
-  expect(lines).toHaveLength(1);
-  const { msg, ms, status } = JSON.parse(lines[0] as string);
-  expect([msg, status]).toEqual(["request", 200]);
-  expect(ms).toBeGreaterThan(900);
-});
+  const log = running.log();
+  return attempts > 1 && log.includes("slow request") ? logOfPoll(settings, attempts - 1) : log;
+}
