@@ -366,7 +366,7 @@ describe("a mirror survives", () => {
     stop.abort();
     await running;
     await restartable.remove();
-  }, 60_000);
+  });
 
   test("an abort in one of its functions: it ends after it, with the reason", async () => {
     const reason = new Error("the user left");

@@ -1,7 +1,7 @@
 // A command waits longer for a busy database than a server does.
 
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import postgres from "postgres";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -9,8 +9,6 @@ import { openEngine } from "../../src/store/open.ts";
 import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
 import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
-
-setDefaultTimeout(60_000);
 
 /**
  * Opens a database as a server does, before it is busy. The function waits until a server has given up two writes, one after the other: in this time, a

@@ -1,6 +1,6 @@
 // Operators' commands on PostgreSQL: they succeed, and each of them ends, with any failure of the database.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Intent } from "../../src/model/change.ts";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -9,8 +9,6 @@ import { createIntent } from "../support/engine/intents.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres/server.ts";
 import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
-
-setDefaultTimeout(60_000);
 
 let server: TestPostgres;
 beforeAll(async () => {

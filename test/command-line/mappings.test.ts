@@ -187,7 +187,7 @@ describe("a recipe", () => {
       expect(stored.map(filled)).toEqual(records);
       expect((await run()).stdout).toMatch(/: 0 created, 0 updated, [1-9]/);
     }
-  }, 60_000);
+  });
 });
 
 describe("--map", () => {

@@ -177,7 +177,7 @@ describe("storefront operator", () => {
       expect(ended.stderr).not.toContain("\u001b[31mben");
     }
     expect(await json("operator", "list")).toHaveLength(1);
-  }, 60_000);
+  });
 
   test("needs an address for a link if the server has no admin listener", async () => {
     await workspace.mustRun(["operator", "add", "anna"]);

@@ -83,4 +83,4 @@ test("a sandbox is made, opened by its key at the hostname of its site, renewed,
     "removed the site park and its sandbox park-sandbox",
   );
   expect(await workspace.data.check()).toEqual([]);
-}, 60_000);
+});

@@ -60,7 +60,7 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(await workspace.data.check()).toEqual([]);
     expect(await workspace.mustRun(["import-site", file])).toBe("3\n");
     expect(await workspace.data.check()).toEqual([]);
-  }, 60_000);
+  });
 
   // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
   if (kind !== engines[0]) return;
@@ -75,7 +75,7 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(await stopped.exited).toBe(1);
     expect(await workspace.mustRun(["site", "list"])).not.toContain(" garden ");
     expect(await workspace.data.check()).toEqual([]);
-  }, 60_000);
+  });
 
   test("is exported, removed and imported with its keys, and then served again", async () => {
     const key = await addGarden(3);

@@ -38,7 +38,7 @@ describe("the licences of the script", () => {
   beforeAll(async () => {
     [server, folders] = await Promise.all([startTestConsole({ makesScript: true }), foldersInSourceMaps()]);
     notices = await noticesOf(server.adminUrl);
-  }, 60_000);
+  });
   afterAll(() => server.stop());
 
   test("have the text of every package in the script, and need no session", () => {

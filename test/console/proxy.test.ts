@@ -98,5 +98,5 @@ describe("a browser behind a proxy with TLS", () => {
     await page.getByText("Latest changes").first().waitFor();
     const [cookie] = await context.cookies();
     expect(cookie).toMatchObject({ secure: true, httpOnly: true, sameSite: "Strict" });
-  }, 60_000);
+  });
 });

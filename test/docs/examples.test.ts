@@ -22,7 +22,7 @@ beforeAll(() => {
   const target = join(project, "node_modules/@storefront-server/client");
   const built = Bun.spawnSync(["node", "bin/bun.js", "scripts/build-client.ts", target], { cwd: root });
   expect(built.exitCode).toBe(0);
-}, 60_000);
+});
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("every example has the output on its page", () => {
@@ -70,7 +70,7 @@ describe("the whole guide, in the order of its pages, on one server", () => {
       expect(examples.filter((example) => example.language === language).length).toBeGreaterThan(9);
       await expectOutputs(examples, { ...server, key });
       expect([await readLists(server), isSandboxed && (await readCursor(server))]).toEqual(before);
-    }, 60_000);
+    });
   }
 
   test("each example of the pages about problems has its output, too, and the records are as before", async () => {

@@ -39,7 +39,7 @@ for (const [file, command, probe] of programs) {
     });
     const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);
     expect(output || complaint).toBe(expectedOutput as string);
-  }, 60_000);
+  });
 }
 
 test.skipIf(!succeeds(["curl", "--version"]))("curl.sh stops at an error, and shows the problem", async () => {

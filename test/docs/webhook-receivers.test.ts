@@ -273,7 +273,7 @@ for (const [file, usual, command] of programs) {
         await Promise.all([0, 1, 2, 3].map((index) => send(`evt_${first + index}`)));
       expect([await send("evt_1", gone), await receiver.printed(0)]).toEqual([204, ""]);
       expect([await send("evt_failed", gone), await receiver.printed(goneOutput.length)]).toEqual([204, goneOutput]);
-    }, 60_000);
+    });
 
     test("accepts nothing without a secret, because any client could sign then", async () => {
       if (file === "webhook.php") {

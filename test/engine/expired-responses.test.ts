@@ -1,7 +1,7 @@
 // Responses for idempotency keys are deleted after a day, in small chunks that do not delay writes.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import pino from "pino";
 import type { Engine } from "../../src/model/engine.ts";
 import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
@@ -11,8 +11,6 @@ import { startResponseExpiry } from "../../src/store/writes/response-expiry.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { waitUntil } from "../support/time.ts";
-
-setDefaultTimeout(60_000);
 
 const now = 10 * idempotencyLifetimeMs;
 const log = pino({ level: "silent" });

@@ -1,12 +1,10 @@
 // The tables that the migrations of each engine create match their declaration.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { allResources } from "../../src/resources/all.ts";
 import { columnsOf, isText, primaryKeyOf, tableNames } from "../../src/store/database/tables.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engine/engines.ts";
-
-setDefaultTimeout(60_000);
 
 /** Statements that list the columns of a table in each engine, and the columns of its primary key in their order. */
 const catalogs: Record<string, (table: string) => { columns: string; key: string }> = {

@@ -1,6 +1,6 @@
 // The client that is written from the contract alone (scripts/conformance) finds the faults of a server: a proxy in between makes them.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Format } from "../../scripts/conformance/records.ts";
@@ -13,8 +13,6 @@ import {
   type ProxiedResponse,
   startAlteringProxy,
 } from "../support/wire/altering-proxy.ts";
-
-setDefaultTimeout(60_000);
 
 let demo: DemoServer;
 let proxy: AlteringProxy;

@@ -1,7 +1,7 @@
 // After an operation of an operator by another process, everything that clients and the console hold is valid or not, as the contract says: keys, ETags,
 // cursors, a request that waits, idempotency keys, runs, a session and an open import. docs/pairs.md has the table of such pairs.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,8 +27,6 @@ import type { SiteRecord } from "../../src/system/system-records.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console/server.ts";
 import { engines } from "../support/engine/engines.ts";
 import { type CallOptions, call, type TestResponse, waitForPolls } from "../support/http/server.ts";
-
-setDefaultTimeout(60_000);
 
 /** The site that an operation acts on. Its journal: brand 1 is created and updated, brand 2 is created; a batch request creates two order statuses. */
 interface Shop {

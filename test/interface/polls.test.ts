@@ -1,6 +1,6 @@
 // Long polls: the events that wake and end them, and the memory after their end.
 
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ConfigSources } from "../../src/config.ts";
 import { maxPageAgeMs } from "../../src/http/feed/feed-page-cache.ts";
 import type { Engine } from "../../src/model/engine.ts";
@@ -15,8 +15,6 @@ import { startTestServer, type TestServer, waitForPolls } from "../support/http/
 import { retainedBufferBytes } from "../support/memory.ts";
 import { letPass, ticks, waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
-
-setDefaultTimeout(60_000);
 
 describe.each(engines)("a poll on $name", (kind) => {
   let server: TestServer;

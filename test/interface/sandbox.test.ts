@@ -1,6 +1,6 @@
 // Requests with the key of a sandbox: the key decides at the host of the live site, `X-Sandbox` says so, and a renewal has an effect on the next response.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
@@ -16,8 +16,6 @@ import { createIntent } from "../support/engine/intents.ts";
 import { createBrokenResource, fail } from "../support/http/broken-resource.ts";
 import { type CallOptions, call, startTestServer, type TestServer, waitForPolls } from "../support/http/server.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
-
-setDefaultTimeout(60_000);
 
 const brands = "/restapi/brands.json";
 const feed = "/restapi/changes.json";

@@ -1,11 +1,9 @@
 // Followers of a site that is written to without a pause: each gets every change once, in order.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
-
-setDefaultTimeout(60_000);
 
 const writes = 300;
 

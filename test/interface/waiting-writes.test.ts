@@ -1,6 +1,6 @@
 // Writes that wait for the database while an operator changes their key or their site.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { nextImmediate } from "../../src/lib/yielding.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey, setKey } from "../../src/operator/sites/keys.ts";
@@ -9,8 +9,6 @@ import { blockWrites } from "../support/engine/block-writes.ts";
 import { engines } from "../support/engine/engines.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
-
-setDefaultTimeout(60_000);
 
 const suspend = ({ engine, site }: TestServer) => setSite(engine, site.Name, { isSuspended: true }, Date.now());
 

@@ -1,6 +1,6 @@
 // `storefront copy`: moves a site from one database to another, and back.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,8 +15,6 @@ import { createIntent } from "../support/engine/intents.ts";
 import { type CallOptions, call, startTestServer } from "../support/http/server.ts";
 import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
 import { runOnTerminal, runProgram, startProcess } from "../support/programs/processes.ts";
-
-setDefaultTimeout(60_000);
 
 let folder: string;
 let server: OpenedDatabases;

@@ -1,6 +1,6 @@
 // While a handler works on a request, it learns that the client has closed its side or the connection.
 
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
@@ -8,8 +8,6 @@ import { makeCertificate } from "../support/http/certificate.ts";
 import { waitUntil, waitUntilSettled } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 import { startListener, text } from "../support/wire/listener.ts";
-
-setDefaultTimeout(60_000);
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 

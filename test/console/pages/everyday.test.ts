@@ -60,13 +60,13 @@ test("an import of more changes than the server reads for a page is one entry, w
   await explained.waitFor();
   await page.keyboard.press("Escape");
   await explained.waitFor({ state: "hidden" });
-}, 60_000);
+});
 
 test("the history of a record is found, although many later changes come after it", async () => {
   await view.show("shop/brands/1");
   await page.getByRole("tab", { name: "History" }).click();
   await page.getByRole("button", { name: /^Created the brand Acme/ }).waitFor();
-}, 60_000);
+});
 
 test("the summary of a run names each kind of change", async () => {
   const engine = withActor(server.engine, "console:anna", "mixed");
@@ -75,7 +75,7 @@ test("the summary of a run names each kind of change", async () => {
   await engine.commit([updateBrand(site, 2, { AccountNumber: "W1" }), deleteBrand(site, idOf(outcome) as number)]);
   await view.show("shop/history");
   await page.getByRole("button", { name: /^Created 1, changed 1 and deleted 1 brands/ }).waitFor();
-}, 60_000);
+});
 
 test("a table shows the first four fields, the town and the country", async () => {
   await server.engine.commit([createIntent({ site: server.site.ID, resource: "location", values: { Name: "York" } })]);
@@ -91,7 +91,7 @@ test("a table shows the first four fields, the town and the country", async () =
     "Town",
     "Country",
   ]);
-}, 60_000);
+});
 
 test("times and numbers are in the language of the texts, whatever the language of the browser is", async () => {
   const timesOn = async (path: string) => {
@@ -106,7 +106,7 @@ test("times and numbers are in the language of the texts, whatever the language 
   expect(await page.getByRole("heading", { level: 2 }).last().innerText()).toMatch(
     /^(Today|Yesterday), [MTWFS][a-z]+day, \d+ [A-Z][a-z]+ \d{4}$/,
   );
-}, 60_000);
+});
 
 test.each([
   ["desktop", 1280],
@@ -149,7 +149,7 @@ test("the console says that a new key was not copied if the browser did not copy
   await question.waitFor();
   await page.keyboard.press("Escape");
   await question.waitFor({ state: "hidden" });
-}, 60_000);
+});
 
 test("columns with the same name are reported, and a question protects the choice of excluded rows", async () => {
   await view.show("shop/import");
@@ -162,7 +162,7 @@ test("columns with the same name are reported, and a question protects the choic
   await page.getByRole("dialog", { name: "Discard your changes?" }).getByRole("button", { name: "Cancel" }).click();
   expect(await page.getByLabel("Select row 2 New one").isChecked()).toBe(false);
   await page.getByLabel("Select row 2 New one").check();
-}, 60_000);
+});
 
 test("the page lists an unfinished import, and the page of an unknown import refers to the history", async () => {
   await view.show("shop/keys");
@@ -173,4 +173,4 @@ test("the page lists an unfinished import, and the page of an unknown import ref
   await view.show("shop/import?id=none");
   await page.getByText("What it has stored is in the history").waitFor();
   expect(view.errors.splice(missing)).toEqual([expect.stringContaining("404")]);
-}, 60_000);
+});

@@ -151,7 +151,7 @@ describe.each([
     await call("DELETE", "/sites/shop/records/brands", { ids: [acme] });
     expect([errors, foreignRequests]).toEqual([[], []]);
     await page.context().close();
-  }, 60_000);
+  });
 });
 
 test("a sheet of an Excel workbook is imported, and records that it lacks are removed after their number was typed", async () => {
@@ -199,4 +199,4 @@ test("a sheet of an Excel workbook is imported, and records that it lacks are re
   expect(await names()).toEqual(["Acme", "Best", "Cube"]);
   expect([errors, foreignRequests]).toEqual([[], []]);
   await page.context().close();
-}, 60_000);
+});

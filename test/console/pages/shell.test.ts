@@ -56,7 +56,7 @@ describe("an edit", () => {
     await page.getByText("Typed before").first().waitFor();
     await page.getByText("Your session has ended").waitFor({ state: "hidden" });
     expect(await brandNames()).toEqual(["Typed before"]);
-  }, 60_000);
+  });
 
   test("is saved after the server could not be reached for a while", async () => {
     await open("/shop/brands/create");
@@ -71,7 +71,7 @@ describe("an edit", () => {
     await button("Save").click();
     await page.getByRole("link", { name: "Typed before" }).first().waitFor();
     expect(await brandNames()).toEqual(["Typed before"]);
-  }, 60_000);
+  });
 });
 
 describe("shops", () => {
@@ -99,7 +99,7 @@ describe("shops", () => {
     await page.waitForURL(/#\/shop\/sites$/);
     await page.locator("[aria-label=Shop][value=shop]").waitFor();
     expect(await namesOf()).toEqual(["shop"]);
-  }, 60_000);
+  });
 
   test("can be added if the server has no shop", async () => {
     await removeSite(server.engine, "shop", 1);
@@ -113,7 +113,7 @@ describe("shops", () => {
     await button("Done").click();
     await page.waitForURL(/#\/garden/);
     expect(await namesOf()).toEqual(["garden"]);
-  }, 60_000);
+  });
 
   test("can be searched if they are many, and their page does not scroll sideways on a phone", async () => {
     for (let i = 0; i < 60; i++) await createSite(server.engine, `shop-${i}`, {}, 1);
@@ -122,7 +122,7 @@ describe("shops", () => {
     await page.getByLabel("Search shops").fill("shop-59");
     await page.getByRole("link", { name: "shop-59" }).waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
-  }, 60_000);
+  });
 });
 
 describe("the keyboard", () => {
@@ -143,7 +143,7 @@ describe("the keyboard", () => {
     await page.getByText("shop · brand 1 · Name").waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(/#\/shop\/brands\/1$/);
-  }, 60_000);
+  });
 });
 
 test("the bar and the menu are in the first response, in the chosen colours, and stay in their places when the script has run", async () => {
@@ -174,7 +174,7 @@ test("the bar and the menu are in the first response, in the chosen colours, and
   expect(await measure()).toEqual(first);
   expect(first).toMatchObject([{ height: 48, backgroundColor: "rgb(24, 24, 27)" }, { width: 56 }]);
   expect(await page.locator("#frame").count()).toBe(0);
-}, 60_000);
+});
 
 test("every page of the menu has a shortcut", async () => {
   await open();
@@ -186,7 +186,7 @@ test("every page of the menu has a shortcut", async () => {
   await goals.first().waitFor();
   expect(titles).toContain("Import and export");
   expect(await goals.allInnerTexts()).toEqual(titles.map((title) => `Go to: ${title}`));
-}, 60_000);
+});
 
 test("the menu of the operator links to the licences of the packages in the console", async () => {
   await open();
@@ -196,4 +196,4 @@ test("the menu of the operator links to the licences of the packages in the cons
   const licences = await opened;
   await licences.getByText("@mui/material 9").first().waitFor();
   expect(licences.url()).toBe(`${server.adminUrl}/console.js.LICENSE.txt`);
-}, 60_000);
+});

@@ -1,6 +1,6 @@
 // The database addresses that are accepted, and the messages for other addresses.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,8 +12,6 @@ import { makeCertificate } from "../../support/http/certificate.ts";
 import { postgresPrograms } from "../../support/postgres/programs.ts";
 import { freePort, makePostgres, startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { runProgram } from "../../support/programs/processes.ts";
-
-setDefaultTimeout(60_000);
 
 let folder: string;
 /** The file with the server's certificate, which is for `localhost` and not for 127.0.0.1. */

@@ -1,6 +1,6 @@
 // The result of a commit on PostgreSQL that the database delays, interrupts or rejects.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import postgres from "postgres";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
@@ -12,8 +12,6 @@ import { failureOf } from "../../support/failure.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { webhookSecret, webhookState } from "../../support/webhooks/states.ts";
-
-setDefaultTimeout(60_000);
 
 let server: TestPostgres;
 beforeAll(async () => {

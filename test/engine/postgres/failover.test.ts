@@ -1,6 +1,6 @@
 // A primary that hangs, is replaced by its standby, and runs again without being informed: how each process reacts.
 
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import type { Head } from "../../../src/model/head.ts";
@@ -17,8 +17,6 @@ import { failureOf } from "../../support/failure.ts";
 import { type PostgresPair, startPostgresPair } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/wire/tcp-proxy.ts";
-
-setDefaultTimeout(60_000);
 
 const poolSize = 5;
 let pair: PostgresPair;

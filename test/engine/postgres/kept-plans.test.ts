@@ -1,6 +1,6 @@
 // The plans that PostgreSQL caches for prepared statements. A plan that is made while a table has few rows stays when the table has many.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
@@ -8,8 +8,6 @@ import { createIntent } from "../../support/engine/intents.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { webhookState } from "../../support/webhooks/states.ts";
-
-setDefaultTimeout(60_000);
 
 let server: TestPostgres;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 // Reads of whole sites wait for each other, but not for a database that hangs.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
@@ -10,8 +10,6 @@ import { createIntent } from "../../support/engine/intents.ts";
 import { failureOf } from "../../support/failure.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
-
-setDefaultTimeout(60_000);
 
 const sites = Array.from({ length: 24 }, (_, at) => at + 1);
 const late = "the database did not respond within 1000 ms";

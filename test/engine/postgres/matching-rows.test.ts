@@ -1,6 +1,6 @@
 // A search in many sites takes few queries, and finds the same as if it read every record.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
 import { findInSites } from "../../../src/operator/sites/find-in-sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
@@ -12,8 +12,6 @@ import { createPrimary } from "../../../src/store/postgres/primary.ts";
 import { sql } from "../../../src/store/postgres/statements.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 import { type OpenedDatabases, openDatabases } from "../../support/postgres/databases.ts";
-
-setDefaultTimeout(60_000);
 
 const limits = { results: 50, durationMs: 60_000, isWanted: () => true };
 /** 40 sites. Every fourth one has 12 brands, the others have up to 3. */

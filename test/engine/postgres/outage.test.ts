@@ -1,7 +1,7 @@
 // A database that stops, hangs, fills its disk or becomes read-only: a clear 503 soon, nothing half done, and everything
 // works again without help.
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import postgres from "postgres";
 import { createKey } from "../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
@@ -9,8 +9,6 @@ import { startTestServer, type TestResponse, type TestServer } from "../../suppo
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { makeFullDisk } from "../../support/programs/full-disk.ts";
 import { waitUntil } from "../../support/time.ts";
-
-setDefaultTimeout(60_000);
 
 let database: TestPostgres;
 let shop: TestServer;

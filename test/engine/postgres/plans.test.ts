@@ -1,6 +1,6 @@
 // How PostgreSQL executes the statements when its statistics are older than the rows.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { deleteSome, selectSitesToDrop } from "../../../src/store/database/site-operations.ts";
@@ -9,8 +9,6 @@ import { openEngine } from "../../../src/store/open.ts";
 import { sql } from "../../../src/store/postgres/statements.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 import { type OpenedDatabases, openDatabases } from "../../support/postgres/databases.ts";
-
-setDefaultTimeout(60_000);
 
 let databases: OpenedDatabases;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 // How the few connections of a process are shared: in which order, and for how long.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, spyOn, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, spyOn, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
@@ -13,8 +13,6 @@ import { createIntent } from "../../support/engine/intents.ts";
 import { failureOf } from "../../support/failure.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { ticks, waitUntil } from "../../support/time.ts";
-
-setDefaultTimeout(60_000);
 
 let server: TestPostgres;
 let primary: Primary;

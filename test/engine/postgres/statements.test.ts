@@ -1,6 +1,6 @@
 // Rules for every statement that the program sends to PostgreSQL, as the server logs it, so that a distributed engine can execute it too.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
@@ -11,8 +11,6 @@ import { startTestServer } from "../../support/http/server.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { webhookSecret, webhookState } from "../../support/webhooks/states.ts";
-
-setDefaultTimeout(60_000);
 
 let server: TestPostgres;
 let statements: string[];

@@ -1,6 +1,6 @@
 // How processes on PostgreSQL get each other's commits: by LISTEN and NOTIFY if the database supports them; without them, nothing fails.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
@@ -8,8 +8,6 @@ import { createIntent } from "../../support/engine/intents.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/wire/tcp-proxy.ts";
-
-setDefaultTimeout(60_000);
 
 let server: TestPostgres;
 let proxies: TcpProxy[];
