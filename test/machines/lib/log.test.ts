@@ -19,6 +19,12 @@ describe("the log", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  test("has the stack of a failure of the server, and none of a fault of a client", () => {
+    expect(new ProblemError("internal", "a bug").stack).toContain("log.test.ts");
+    expect(new ProblemError("invalid-record", "not acceptable").stack).not.toContain("log.test.ts");
+    expect(new Error("another error").stack).toContain("log.test.ts");
+  });
+
   test("has nested causes, up to a limit", () => {
     const cause: Error & { code?: string } = new Error("the disk is full");
     cause.code = "ENOSPC";
