@@ -65,8 +65,8 @@ describe.each(engines)("a poll on $name", (kind) => {
         ["other", other],
       ] as const) {
         const since = await now();
-        const polls = Array.from({ length: 20 }, () => get(`since=${since}&wait=20`));
-        const xml = get(`since=${since}&wait=20`, { suffix: "xml" });
+        const polls = Array.from({ length: 20 }, () => get(`since=${since}&wait=55`));
+        const xml = get(`since=${since}&wait=55`, { suffix: "xml" });
         await waiting(21);
         await write(writer, name);
         const pages = await Promise.all(polls);
@@ -81,11 +81,11 @@ describe.each(engines)("a poll on $name", (kind) => {
       const before = await now();
       await write(other, "a");
       const started = performance.now();
-      expect(namesIn((await get(`since=${before}&wait=20`)).json)).toEqual(["a"]);
-      const since = (await get("since=now&wait=20")).json.Next;
-      expect((await get(`since=${since}&wait=20`, { method: "HEAD" })).status).toBe(200);
+      expect(namesIn((await get(`since=${before}&wait=55`)).json)).toEqual(["a"]);
+      const since = (await get("since=now&wait=55")).json.Next;
+      expect((await get(`since=${since}&wait=55`, { method: "HEAD" })).status).toBe(200);
       expect((await get(`since=${since}`)).json).toEqual({ Changes: [], Next: since, More: false });
-      expect(performance.now() - started).toBeLessThan(15_000);
+      expect(performance.now() - started).toBeLessThan(50_000);
     });
 
     test("continues to wait after changes that it does not select, and its Next moves past them", async () => {
@@ -107,8 +107,8 @@ describe.each(engines)("a poll on $name", (kind) => {
       const site = await createSite(other, "second", { hostnames: ["second.example"] }, clock);
       const key = await server.issueKey();
       const since = await now();
-      const revoked = get(`since=${since}&wait=20`, { key });
-      const others = get(`since=${since}&wait=20`);
+      const revoked = get(`since=${since}&wait=55`, { key });
+      const others = get(`since=${since}&wait=55`);
       await waiting(2);
       await revokeKey(other, key.slice(0, 12), clock);
       expect((await revoked).status).toBe(401);
@@ -116,7 +116,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect((await others).status).toBe(403);
       await setSite(other, "shop", { isSuspended: false }, clock);
       expect(site.ID).not.toBe(server.site.ID);
-      const removed = get(`since=${since}&wait=20`);
+      const removed = get(`since=${since}&wait=55`);
       await waiting(1);
       await removeSite(other, "shop", clock);
       expect((await removed).status).toBe(421);
@@ -127,8 +127,8 @@ describe.each(engines)("a poll on $name", (kind) => {
       const key = await server.issueKey({ expiresAt: clock + 60_000 });
       const since = await now();
       const atDeadline = get(`since=${since}&wait=3`, { key });
-      const woken = get(`since=${since}&wait=20`, { key });
-      const valid = get(`since=${since}&wait=20`);
+      const woken = get(`since=${since}&wait=55`, { key });
+      const valid = get(`since=${since}&wait=55`);
       await waiting(3);
       clock += 3_600_000;
       expect((await atDeadline).status).toBe(401);
@@ -141,7 +141,7 @@ describe.each(engines)("a poll on $name", (kind) => {
 
     test("is 410 at once when its site gets another epoch", async () => {
       await write(other, "a");
-      const poll = get(`since=${await now()}&wait=20`);
+      const poll = get(`since=${await now()}&wait=55`);
       await waiting(1);
       await other.replaceEpochs();
       expect((await poll).status).toBe(410);
@@ -150,7 +150,7 @@ describe.each(engines)("a poll on $name", (kind) => {
     test("is 410 at once when the database has lost the changes that it followed", async () => {
       await write(other, "a");
       await write(other, "b");
-      const poll = get(`since=${await now()}&wait=20`);
+      const poll = get(`since=${await now()}&wait=55`);
       await waiting(1);
       // Its first page is shared no longer.
       await letPass(maxPageAgeMs);
@@ -166,7 +166,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       const since = await now();
       const client = await openClient(server.port);
       const lines = [`X-API-AUTH: ${server.key}`];
-      client.send(toRequest(`GET /restapi/changes.json?since=${since}&wait=20 HTTP/1.1`, lines).repeat(3));
+      client.send(toRequest(`GET /restapi/changes.json?since=${since}&wait=55 HTTP/1.1`, lines).repeat(3));
       await waiting(1);
       await write(other, "a");
       // The first one waited for this change, and the others find it.
@@ -237,7 +237,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       const [since, key] = [await now(), await server.issueKey()];
       const abort = new AbortController();
       for (const count of [1, 2, 3, 4]) await wait(since, { signal: abort.signal }, count);
-      const rejected = await get(`since=${since}&wait=20`);
+      const rejected = await get(`since=${since}&wait=55`);
       expect([rejected.status, Number(rejected.headers.get("retry-after")) > 0]).toEqual([429, true]);
       expect((await get(`since=${since}`)).status).toBe(200);
       abort.abort();
