@@ -55,7 +55,8 @@ test("a write that the synchronous standby does not have yet is not confirmed", 
 test("a server process is killed and its clients continue at another: every confirmed write is stored once", async () => {
   const database = await startPostgres();
   cleanUps.push(database.remove);
-  const shop = await openShop(await database.createDatabase(), 3);
+  // The default would be two seconds, for which a busy machine may stop.
+  const shop = await openShop(`${await database.createDatabase()}?statement_timeout=20000`, 3);
   await shop.writeThrough(async () => void (await shop.processes[0]?.end("SIGKILL")));
 });
 
