@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
+import { waitForPlaces } from "../support/http/batch.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 import { openClient, type ReceivedResponse, type WireClient } from "../support/wire/client.ts";
@@ -121,7 +122,7 @@ describe("places", () => {
     expect((await server.call("POST", "/restapi/brands.json", { key, body: { Name: "single" } })).status).toBe(201);
     expect((await send(other)).status).toBe(200);
     for (const client of clients) client.socket.destroy();
-    await waitUntil(async () => (await send(key)).status === 200, "a place");
+    await waitForPlaces(server);
   });
 
   test("a fourth batch request of a site and a fifth of any site are 429, before their bodies are sent", async () => {
@@ -138,6 +139,7 @@ describe("places", () => {
     clients.shift()?.socket.destroy();
     await waitUntil(async () => (await send(third)).status === 200, "a place");
     for (const client of clients) client.socket.destroy();
+    await waitForPlaces(server);
   });
 
   test.each<[string, number, (client: WireClient) => Promise<unknown>]>([
@@ -160,7 +162,7 @@ describe("places", () => {
         if (round % 2 === 1) await client.sendPieces([" ".repeat(2 * 1024 * 1024)]);
         client.socket.resetAndDestroy();
       }
-      await waitUntil(async () => (await send()).status === 200, "a place");
+      await waitForPlaces(server);
     }
   });
 

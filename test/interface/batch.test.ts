@@ -2,9 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
-import { sendBatch, statusesIn, toCreate, toDelete, toUpdate, toUpsert } from "../support/http/batch.ts";
+import { sendBatch, statusesIn, toCreate, toDelete, toUpdate, toUpsert, waitForPlaces } from "../support/http/batch.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { waitUntil } from "../support/time.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 describe.each(engines)("a batch on $name", (kind) => {
@@ -201,18 +200,8 @@ describe.each(engines)("a batch on $name", (kind) => {
       client.socket.end();
       client.socket.destroy();
     }
-    // A batch has a place until its end, and a key has two: both are free if two batches at once may send their bodies.
-    await waitUntil(async () => {
-      const empty = '{"Operations":[]}';
-      const head = [...lines.slice(0, 2), `Content-Length: ${empty.length}`, "Expect: 100-continue"];
-      const clients = await Promise.all([1, 2].map(() => openClient(server.port)));
-      for (const client of clients) client.send(toRequest("POST /restapi/batch.json HTTP/1.1", head));
-      const begun = await Promise.all(clients.map((client) => client.responses(1)));
-      for (const client of clients) client.send(empty);
-      await Promise.all(clients.map((client, index) => begun[index]?.[0]?.status === 100 && client.responses(2)));
-      for (const { socket } of clients) socket.destroy();
-      return begun.every(([first]) => first?.status === 100);
-    }, "the places");
+    // A batch has a place until its end.
+    await waitForPlaces(server);
     const left = (await server.call("GET", "/restapi/brands.json?filter[Name][contains]=Left")).json.length;
     expect([0, 1000]).toContain(left);
     expect(await server.engine.findInconsistencies()).toEqual([]);

@@ -9,6 +9,8 @@ import { createKey } from "../../../src/operator/sites/keys.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { WriteQueue } from "../../../src/store/writes/write-queue.ts";
 import { toApiKey, toSite } from "../../../src/system/system-records.ts";
+import { waitUntil } from "../time.ts";
+import { openClient, toRequest } from "../wire/client.ts";
 import type { CallOptions, TestResponse, TestServer } from "./server.ts";
 
 /** An operation of a batch request in JSON. */
@@ -53,6 +55,21 @@ export function sendBatch(
 ): Promise<TestResponse> {
   const path = `/restapi/batch.json${query && `?${query}`}`;
   return server.call("POST", path, { ...options, body: { Operations: operations } });
+}
+
+/** Waits until both places of the key are free: until two batch requests at once may send their bodies. */
+export async function waitForPlaces({ port, key }: Pick<TestServer, "port" | "key">): Promise<void> {
+  const body = '{"Operations":[]}';
+  const lines = ["Host: x", `X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];
+  await waitUntil(async () => {
+    const clients = await Promise.all([1, 2].map(() => openClient(port)));
+    for (const client of clients) client.send(toRequest("POST /restapi/batch.json HTTP/1.1", lines));
+    const statuses = await Promise.all(clients.map(async (client) => (await client.responses(1))[0]?.status));
+    for (const client of clients) client.send(body);
+    await Promise.all(clients.map((client, index) => statuses[index] === 100 && client.responses(2)));
+    for (const { socket } of clients) socket.destroy();
+    return statuses.every((status) => status === 100);
+  }, "the places");
 }
 
 /** Returns the number of each faulty operation with the field and the detail of its error. */
