@@ -1,5 +1,6 @@
 import { cpus, totalmem } from "node:os";
 import { loadTool } from "./load.ts";
+import { median, total } from "./statistics.ts";
 
 /** One measurement of one server. */
 export interface Sample {
@@ -20,6 +21,8 @@ export interface Sample {
 export interface Figures extends Sample {
   readonly scenario: string;
   readonly server: string;
+  /** The lowest and the highest CPU time per request of a sample. */
+  readonly cpuRange: readonly [lowest: number, highest: number];
 }
 
 export interface Report {
@@ -37,6 +40,7 @@ export function toFigures(scenario: string, server: string, samples: readonly Sa
     requests: total(all((sample) => sample.requests)),
     perSecond: median(all((sample) => sample.perSecond)),
     cpu: median(all((sample) => sample.cpu)),
+    cpuRange: [Math.min(...all((sample) => sample.cpu)), Math.max(...all((sample) => sample.cpu))],
     user: median(all((sample) => sample.user)),
     system: median(all((sample) => sample.system)),
     p99: median(all((sample) => sample.p99)),
@@ -61,7 +65,7 @@ export async function writeReport(file: string, report: Report): Promise<void> {
     introduction,
     "",
     ...toTable(
-      ["scenario", "server", "CPU", "x", "requests/s", "p99", "memory"],
+      ["scenario", "server", "CPU", "lowest to highest", "x", "requests/s", "p99", "memory"],
       [...scenarios.values()].flatMap(toRows),
     ),
     "",
@@ -100,6 +104,7 @@ function toRows(figures: readonly Figures[]): string[] {
       row.scenario,
       row.server,
       `${toMicros(row.cpu)} µs`,
+      row.cpuRange.map(toMicros).join(" to "),
       row === ours || !ours ? "" : toRatio(ours.cpu / row.cpu),
       row.perSecond < 100 ? row.perSecond.toFixed(1) : Math.round(row.perSecond),
       Number.isFinite(row.p99) ? `${row.p99.toFixed(2)} ms` : "longer than the load",
@@ -110,14 +115,6 @@ function toRows(figures: readonly Figures[]): string[] {
 
 function toRatio(ratio: number): string {
   return ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((a, b) => a + b, 0);
 }
 
 function nodeVersion(): string {

@@ -3,16 +3,13 @@
 
 import { join } from "node:path";
 import { startPostgres } from "../../test/support/postgres/server.ts";
-import { load, type Request } from "../load.ts";
-import { type Measured, startServer } from "../process.ts";
-import { describeRun, toMicros, toRow, toTable } from "../report.ts";
-import { sampleBrand } from "../scenarios.ts";
-import { type FollowedSites, fillSites } from "./sites.ts";
-import { measureSteadyWrites } from "./steady-writes.ts";
-import { startWaiters } from "./waiters.ts";
+import { describeRun, toRow, toTable } from "../report.ts";
+import { type CostRows, connections, type Level, measureLevel } from "./costs.ts";
+import { fillSites } from "./sites.ts";
+import { burst, measureSteadyWrites, toCells, usual, writers } from "./steady-writes.ts";
 
 interface FeedBenchOptions {
-  /** Number of measurements of each figure. The report shows their median. */
+  /** Number of measurements of each figure. The report shows their median, and the lowest and the highest of them. */
   readonly rounds: number;
   /** Whether to make a short run that writes no report. */
   readonly smoke: boolean;
@@ -20,253 +17,114 @@ interface FeedBenchOptions {
   readonly only: string;
 }
 
-interface Level {
-  readonly name: string;
-  readonly waiters: number;
-  readonly webhooks: number;
-}
-
-interface Tables {
-  readonly costs: string[];
-  readonly idle: string[];
-  readonly wakes: string[];
-  readonly steady: string[];
+interface Rows extends CostRows {
+  readonly usual: string[];
+  readonly burst: string[];
+  readonly writers: string[];
 }
 
 const levels: readonly Level[] = [
   { name: "nothing", waiters: 0, webhooks: 0 },
-  { name: "1,000 clients", waiters: 1000, webhooks: 0 },
   { name: "10,000 clients", waiters: 10_000, webhooks: 0 },
   { name: "100 webhooks", waiters: 0, webhooks: 100 },
 ];
 const smokeLevels: readonly Level[] = [{ name: "100 clients, 20 webhooks", waiters: 100, webhooks: 20 }];
 
-const program = join(import.meta.dir, "../../bin/storefront.js");
-const command = ["node", program, "serve", "--port", "0"];
-const connections = 32;
+interface Run extends FeedBenchOptions {
+  readonly folder: string;
+  /** The URL of all webhooks. */
+  readonly receiver: string;
+  readonly rows: Rows;
+}
 
-/** Runs the benchmark. @returns the number of failed requests */
-export async function benchFeed({ rounds, smoke, only }: FeedBenchOptions, folder: string): Promise<number> {
-  const tables: Tables = { costs: [], idle: [], wakes: [], steady: [] };
+/** Runs the benchmark. @returns the number of failed requests, and of changes that did not arrive */
+export async function benchFeed(options: FeedBenchOptions, folder: string): Promise<number> {
+  const { only, smoke } = options;
+  const rows: Rows = { costs: [], idle: [], wakes: [], usual: [], burst: [], writers: [] };
+  const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const run = { ...options, folder, rows, receiver: `http://127.0.0.1:${receiver.port}/` };
   let failures = 0;
   let databases = 0;
-  const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const run = async (engine: string, newDatabase: () => Promise<string>) => {
-    if (!engine.includes(only)) return;
-    for (const level of smoke ? smokeLevels : levels) {
-      const sites = await fillSites(await newDatabase(), level.webhooks, `http://127.0.0.1:${receiver.port}/`);
-      failures += await measureLevel(engine, level, sites, { rounds, folder, tables, seconds: smoke ? 1 : 3 });
-    }
-    const steady = {
-      ...{ command, newDatabase, create: (sites: FollowedSites) => create("followed", sites) },
-      ...{ followers: smoke ? 100 : 1000, rounds: smoke ? 1 : rounds, seconds: smoke ? 1 : 3, folder },
-    };
-    failures += await addSteadyWrites(engine, steady, tables.steady);
-  };
-  await run("SQLite", async () => `sqlite:${join(folder, `feed-${databases++}.db`)}`);
+  if ("SQLite".includes(only))
+    failures += await measureEngine("SQLite", async () => `sqlite:${join(folder, `feed-${databases++}.db`)}`, run);
   if ("PostgreSQL".includes(only)) {
     const postgres = await startPostgres({ isDurable: true });
-    await run("PostgreSQL", postgres.createDatabase).finally(postgres.remove);
+    failures += await measureEngine("PostgreSQL", postgres.createDatabase, run).finally(postgres.remove);
   }
   await receiver.stop(true);
-  if (!smoke && only === "") await Bun.write(join(import.meta.dir, "../feed.md"), report(tables));
+  if (!smoke && only === "") await Bun.write(join(import.meta.dir, "../feed.md"), report(rows));
   return failures;
 }
 
-interface LevelSetting {
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly folder: string;
-  readonly tables: Tables;
-}
-
-async function measureLevel(
-  engine: string,
-  level: Level,
-  sites: FollowedSites,
-  setting: LevelSetting,
-): Promise<number> {
-  const { rounds, tables } = setting;
-  const env = { STOREFRONT_DATABASE: sites.database, STOREFRONT_LOG: "warn" };
-  const server = await startServer("storefront", command, env);
+async function measureEngine(engine: string, newDatabase: () => Promise<string>, run: Run): Promise<number> {
+  const { smoke, rounds, folder, receiver, rows } = run;
   let failures = 0;
-  const add = (rows: string[], cells: readonly (string | number)[]) => {
-    rows.push(toRow([engine, level.name, ...cells]));
-    console.log(rows.at(-1));
-  };
-  const { waiters: count, webhooks } = level;
-  const waiters = await startWaiters(server.url, "followed.test", count, sites.keys.followed);
-  try {
-    add(tables.idle, [`${(await measureIdle(server, rounds)).toFixed(1)} ms`]);
-    // Without long polls and webhooks, both sites are alike: measure one.
-    for (const site of count + webhooks > 0 ? (["other", "followed"] as const) : (["other"] as const)) {
-      for (const request of [lookUp(site, sites), create(site, sites)]) {
-        const cost = await measureCost(server, request, setting, (work) => waiters.during(work, 0));
-        failures += cost.failures;
-        const name = request.method === "GET" ? "look-ups" : "creates";
-        add(tables.costs, [
-          name,
-          site,
-          Math.round(cost.perSecond),
-          `${cost.p99.toFixed(1)} ms`,
-          `${toMicros(cost.cpu)} µs`,
-        ]);
-      }
-    }
-    if (count > 0) {
-      const wakes: Wake[] = [];
-      for (let i = 0; i < rounds; i++) {
-        await untilQuiet((work) => waiters.during(work, 0));
-        wakes.push(await measureWake(server, create("followed", sites), (work) => waiters.during(work, 3000)));
-      }
-      failures += wakes.filter(({ pages }) => pages < count).length;
-      const cells = (["response", "first", "last"] as const).map((name) =>
-        median(wakes.map((wake) => wake[name])).toFixed(0),
-      );
-      add(tables.wakes, cells);
-    }
-  } finally {
-    await waiters.stop();
-    await server.stop();
+  for (const level of smoke ? smokeLevels : levels) {
+    const sites = await fillSites(await newDatabase(), level.webhooks, receiver);
+    failures += await measureLevel(engine, level, sites, { rounds, folder }, rows);
   }
-  return failures;
+  const followers = smoke ? 100 : 1000;
+  const found = await measureSteadyWrites({ newDatabase, followers, rounds, seconds: smoke ? 1 : 2, folder });
+  const cells = toCells(found);
+  const waiting = `${followers.toLocaleString("en-US")} clients`;
+  rows.idle.push(toRow([engine, waiting, found.idle]));
+  rows.wakes.push(toRow([engine, waiting, ...(found.wakes?.cells ?? [])]));
+  rows.usual.push(toRow([engine, ...cells.usual]));
+  rows.burst.push(toRow([engine, ...cells.burst]));
+  rows.writers.push(toRow([engine, ...cells.writers]));
+  for (const table of [rows.idle, rows.wakes, rows.usual, rows.burst, rows.writers]) console.log(table.at(-1));
+  return failures + found.failures;
 }
 
-/** Adds a row to `rows`. Returns the number of failed requests. */
-async function addSteadyWrites(
-  engine: string,
-  setting: Parameters<typeof measureSteadyWrites>[0],
-  rows: string[],
-): Promise<number> {
-  const found = await measureSteadyWrites(setting);
-  const cells = [
-    Math.round(found.alone),
-    `${Math.round(found.kept * 100)} %`,
-    `${found.catchUpSeconds.toFixed(1)} s`,
-    found.catchUpPages,
-    `${Math.round(found.behindMs)} ms`,
-    found.cores.toFixed(2),
-  ];
-  rows.push(toRow([engine, `${setting.followers} clients`, ...cells]));
-  console.log(rows.at(-1));
-  return found.failures;
-}
-
-interface Wake {
-  readonly pages: number;
-  readonly response: number;
-  readonly first: number;
-  readonly last: number;
-}
-
-type During = (
-  work: () => Promise<unknown>,
-) => Promise<{ pages: number; failures: number; first: number; last: number }>;
-
-/** Measures requests per second, and the CPU time of the server per request, including its work for long polls and webhooks. */
-async function measureCost(
-  server: Measured,
-  request: Request,
-  { rounds, seconds, folder }: LevelSetting,
-  during: During,
-) {
-  const samples: { perSecond: number; p99: number; cpu: number }[] = [];
-  let failures = 0;
-  await load(server.url, request, connections, 1, folder);
-  for (let i = 0; i < rounds; i++) {
-    await Bun.sleep(1000);
-    const before = server.cpu();
-    const received = await during(async () => {
-      const { perSecond, p99, requests, errors } = await load(server.url, request, connections, seconds, folder);
-      samples.push({ perSecond, p99, cpu: (server.cpu() - before) / (requests + connections) });
-      failures += errors;
-    });
-    failures += received.failures;
-  }
-  const medianOf = (name: "perSecond" | "p99" | "cpu") => median(samples.map((sample) => sample[name]));
-  return { perSecond: medianOf("perSecond"), p99: medianOf("p99"), cpu: medianOf("cpu"), failures };
-}
-
-/** Waits at most a minute until the waiting clients have received all changes of a load. */
-async function untilQuiet(during: During): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  let pages: number;
-  do ({ pages } = await during(() => Bun.sleep(1500)));
-  while (pages > 0 && performance.now() < deadline);
-}
-
-/** Measures the CPU time of the server in a second without requests, in milliseconds. */
-async function measureIdle(server: Measured, rounds: number): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < rounds; i++) {
-    const before = server.cpu();
-    await Bun.sleep(2000);
-    times.push((server.cpu() - before) / 2000);
-  }
-  return median(times);
-}
-
-/** Sends a create. Measures the milliseconds until its response arrives, and until the first and the last waiting client has received the change. */
-async function measureWake(
-  { url }: Measured,
-  { method, path, headers, body = "" }: Request,
-  during: During,
-): Promise<Wake> {
-  let [sent, response] = [0, 0];
-  const { pages, first, last } = await during(async () => {
-    await Bun.sleep(1000);
-    sent = now();
-    await (await fetch(url + path, { method, headers, body: body.replace("[<id>]", "wake") })).arrayBuffer();
-    response = now() - sent;
-  });
-  return { pages, response, first: first - sent, last: last - sent };
-}
-
-function now(): number {
-  return performance.timeOrigin + performance.now();
-}
-
-function lookUp(site: "followed" | "other", sites: FollowedSites): Request {
-  return { method: "GET", path: "/restapi/brands/500.json", headers: headersOf(site, sites) };
-}
-
-function create(site: "followed" | "other", sites: FollowedSites): Request {
-  const body = JSON.stringify({ ...sampleBrand(1), Name: "[<id>]" });
-  return { method: "POST", path: "/restapi/brands.json", headers: headersOf(site, sites), body };
-}
-
-function headersOf(site: "followed" | "other", { keys }: FollowedSites): Record<string, string> {
-  return { Host: `${site}.test`, "X-API-AUTH": keys[site][0] as string, "Accept-Encoding": "identity" };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function report({ costs, idle, wakes, steady }: Tables): string {
-  const costHeader = ["engine", "follow the site", "load", "on the site", "requests/s", "99 %", "CPU per request"];
+function report({ costs, idle, wakes, usual: usualRows, burst: burstRows, writers: writerRows }: Rows): string {
+  const table = (header: readonly string[], rows: readonly string[]) => toTable(header, rows).join("\n");
+  const waking = ["response to the create", "first client", "last client"].map((name) => `${name}, ms`);
   return `# Following changes
 
 ${describeRun()}
 
-A load of ${connections} connections on the site that clients follow, or on another one. 20 of the webhooks are of the followed site, the others of sites
-that do not change. The CPU time is that of the server, with what it does for those that wait. The server is kept on one core; the load and the
-clients that wait share another, so with many clients on the same site the load is slower also because of them.
+What clients and webhooks that follow a site cost the server and its other clients, and how soon they have a change. A client follows by long polls: it
+requests the next page of changes as soon as it has one, and waits if there is none. Everything runs on one machine: the server on one core,
+the load and all clients on another, PostgreSQL where it likes. The CPU time is that of the server without PostgreSQL, with its work for those that
+follow. A cell is the median, with the lowest and the highest measurement in parentheses.
 
-${toTable(costHeader, costs).join("\n")}
+## When nothing happens
 
-What the server does in a second in which nothing is requested:
+The CPU time of the server in a second in which nobody requests anything.
 
-${toTable(["engine", "waiting", "CPU"], idle).join("\n")}
+${table(["engine", "waiting", "CPU"], idle)}
 
-How soon a change arrives at clients that wait, in milliseconds after the create was sent:
+## A change after a pause
 
-${toTable(["engine", "waiting", "response to the create", "first client", "last client"], wakes).join("\n")}
+A create after half a second of rest: until its response, until the first of the waiting clients has the change, and until the last one has it.
 
-A site that is written to without a pause. 16 connections send creates in turns to two servers; clients follow the site of only one of them. "Kept" are
-its creates per second of CPU time, as a share of those of the other. "At the end" is the time, after the last create, in which clients still received
-pages. Then there are 100 creates per second: how old the last change of a page was at most when it arrived, and the CPU time of the server.
+${table(["engine", "waiting", ...waking], wakes)}
 
-${toTable(["engine", "follow the site", "creates per CPU second, alone", "kept", "at the end", "pages until then", "behind at 100/s", "cores at 100/s"], steady).join("\n")}
+## What it costs others
+
+${connections} connections send one kind of request without a pause, to the site that is followed or to another one. Of the 100 webhooks, 20 follow the
+followed site, the others sites that do not change. Each client costs the load some of its core too.
+
+${table(["engine", "follow", "load", "to the site", "requests/s", "99 %, ms", "CPU per request, µs"], costs)}
+
+## 1,000 clients and ${usual.perSecond} creates per second
+
+For ${usual.seconds} s. Behind: how old the last change of a page was when the page arrived. The goal is at most 1 s behind, with a third of a core.
+
+${table(["engine", "behind, median", "behind, most", "cores"], usualRows)}
+
+## 1,000 clients and ${burst.toLocaleString("en-US")} creates without a pause
+
+The pages that the clients received after the last create, and the time until all had the last change. The last column is the time that a server that
+does nothing else takes to send as many pages of the same size to as many clients.
+
+${table(["engine", "pages", "bytes", "at the end after", "a bare server"], burstRows)}
+
+## 1,000 clients and writers without a pause
+
+${writers} connections send creates in turns to two servers; clients follow the site of only one of them. Kept: the creates per second of CPU time, as a
+share of those of the other server. The goal is 90 %.
+
+${table(["engine", "creates per CPU second, not followed", "kept, median", "kept, least"], writerRows)}
 `;
 }

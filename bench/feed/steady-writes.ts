@@ -1,69 +1,60 @@
-// Measures a site that is written to without a pause while many clients follow it with long polls: how far the clients are behind at a usual rate,
-// what writers without a pause keep, and how soon the clients are at the end when the writes stop.
+// Measures a site that is written to without a pause while many clients follow it with long polls: how far the clients are behind at a usual rate, how
+// soon they are at the end when the writes stop, and what writers without a pause keep.
 
+import { join } from "node:path";
 import { load, type Request } from "../load.ts";
 import { type Measured, startServer } from "../process.ts";
+import { median, total } from "../statistics.ts";
+import { measureIdle } from "./costs.ts";
+import { create, sendCreate, startServerOf } from "./requests.ts";
 import { type FollowedSites, fillSites } from "./sites.ts";
 import { startWaiters, type Waiters } from "./waiters.ts";
+import { measureWakes } from "./wakes.ts";
 
 interface SteadySetting {
-  /** The command that starts a server. */
-  readonly command: readonly string[];
   readonly newDatabase: () => Promise<string>;
-  /** Returns the request that the writers send. */
-  readonly create: (sites: FollowedSites) => Request;
   readonly followers: number;
-  /** Number of periods of load on each server, in turns. */
+  /** Number of periods of load on each server, in turns, and the seconds of a period. */
   readonly rounds: number;
-  /** Seconds of a period. */
   readonly seconds: number;
   readonly folder: string;
 }
 
-export interface SteadyWrites {
-  /** Creates per second of the server's CPU time: without followers, and with followers as a share of that. */
-  readonly alone: number;
-  readonly kept: number;
-  /** After the end of the load: seconds until no client received a change any more, and the pages until then. */
-  readonly catchUpSeconds: number;
-  readonly catchUpPages: number;
-  /** At 100 writes per second: the most that a page was behind, in milliseconds, and the CPU time of the server, in cores. */
-  readonly behindMs: number;
-  readonly cores: number;
-  readonly failures: number;
-}
-
 /** Number of connections that write at once. */
-const writers = 16;
+export const writers = 16;
 /** The usual rate: writes per second, and for how many seconds. */
-const usual = { perSecond: 100, seconds: 4 };
+export const usual = { perSecond: 100, seconds: 4 };
+/** Number of creates without a pause, after which it is measured how soon the clients are at the end. */
+export const burst = 2000;
 
 interface Follower {
   readonly server: Measured;
   readonly waiters: Waiters;
   readonly request: Request;
-  requests: number;
-  cpu: number;
+  /** Creates per second of the server's CPU time, in each period. */
+  readonly rates: number[];
   failures: number;
 }
 
+type SteadyWrites = Awaited<ReturnType<typeof measureSteadyWrites>>;
+
 /** Measures with two servers: nobody follows the site of the first one. */
-export async function measureSteadyWrites(setting: SteadySetting): Promise<SteadyWrites> {
+export async function measureSteadyWrites(setting: SteadySetting) {
   const [alone, followed] = [await start(setting, 0), await start(setting, setting.followers)];
   try {
+    const idle = await measureIdle(followed.server, setting.rounds);
+    const wakes = await measureWakes(followed.server, followed.request, followed.waiters);
     // A program that has just started compiles its functions first.
     await measureUsualRate(followed);
     const behind = await measureUsualRate(followed);
+    const catchUp = await measureBurst(followed);
     for (let round = 0; round < setting.rounds; round++)
       for (const one of [alone, followed]) await loadOnce(one, setting);
-    const perCpu = ({ requests, cpu }: Follower) => requests / (cpu / 1e6);
-    const catchUp = await untilAtEnd(followed.waiters);
     return {
-      alone: perCpu(alone),
-      kept: perCpu(followed) / perCpu(alone),
-      ...catchUp,
-      ...behind,
-      failures: alone.failures + followed.failures,
+      ...{ idle, wakes, behind, catchUp },
+      alone: alone.rates,
+      kept: followed.rates.map((rate, round) => rate / (alone.rates[round] as number)),
+      failures: alone.failures + followed.failures + (wakes?.failures ?? 0),
     };
   } finally {
     for (const { server, waiters } of [alone, followed]) {
@@ -73,13 +64,11 @@ export async function measureSteadyWrites(setting: SteadySetting): Promise<Stead
   }
 }
 
-async function start({ command, newDatabase, create }: SteadySetting, followers: number): Promise<Follower> {
-  const sites = await fillSites(await newDatabase(), 0, "http://127.0.0.1:1/");
-  const env = { STOREFRONT_DATABASE: sites.database, STOREFRONT_LOG: "warn" };
-  const server = await startServer("storefront", command, env);
+async function start({ newDatabase }: SteadySetting, followers: number): Promise<Follower> {
+  const sites: FollowedSites = await fillSites(await newDatabase(), 0, "http://127.0.0.1:1/");
+  const server = await startServerOf(sites);
   const waiters = await startWaiters(server.url, "followed.test", followers, sites.keys.followed);
-  const request = create(sites);
-  return { server, waiters, request, requests: 0, cpu: 0, failures: 0 };
+  return { server, waiters, request: create("followed", sites), rates: [], failures: 0 };
 }
 
 /** Measures one period. The load begins a second before, because the first change after a pause reaches all clients at once. */
@@ -88,40 +77,81 @@ async function loadOnce(one: Follower, { seconds, folder }: SteadySetting): Prom
   const before = one.server.cpu();
   const { failures } = await one.waiters.during(async () => {
     const { requests, errors } = await load(one.server.url, one.request, writers, seconds, folder);
-    one.requests += requests;
+    one.rates.push((requests / (one.server.cpu() - before)) * 1e6);
     one.failures += errors;
   }, 0);
-  one.cpu += one.server.cpu() - before;
   one.failures += failures;
 }
 
-/** Waits, at most two minutes, until no client has received a change for half a second. */
-async function untilAtEnd(waiters: Waiters): Promise<Pick<SteadyWrites, "catchUpSeconds" | "catchUpPages">> {
-  const started = performance.now();
-  let catchUpPages = 0;
-  let pages: number;
-  do {
-    ({ pages } = await waiters.during(() => Bun.sleep(500), 0));
-    catchUpPages += pages;
-  } while (pages > 0 && performance.now() - started < 120_000);
-  return { catchUpSeconds: (performance.now() - started) / 1000, catchUpPages };
-}
-
-async function measureUsualRate({
-  server,
-  waiters,
-  request: { method, path, headers, body = "" },
-}: Follower): Promise<Pick<SteadyWrites, "behindMs" | "cores">> {
+/** Measures how old the last change of a page is when the page arrives, in milliseconds, and the CPU time of the server, in cores. */
+async function measureUsualRate(one: Follower) {
+  const { server, waiters, request } = one;
   const started = performance.now();
   const cpu = server.cpu();
   let cores = 0;
-  const { behind } = await waiters.during(async () => {
+  const sent: Promise<number>[] = [];
+  const { usual: behindMs, oldest } = await waiters.during(async () => {
     for (let i = 0; i < usual.perSecond * usual.seconds; i++) {
       await Bun.sleep(Math.max(0, started + (i * 1000) / usual.perSecond - performance.now()));
-      const sent = fetch(server.url + path, { method, headers, body: body.replace("[<id>]", `usual ${i}`) });
-      void sent.then((response) => response.arrayBuffer());
+      sent.push(sendCreate(server, request, `usual ${i}`));
     }
+    one.failures += total(await Promise.all(sent));
     cores = (server.cpu() - cpu) / 1000 / (performance.now() - started);
-  }, 3000);
-  return { behindMs: behind, cores };
+  }, 2000);
+  return { behindMs, oldestMs: oldest, cores };
+}
+
+/** Sends creates without a pause. Measures the pages that the clients receive after the last one, and the seconds until they have them. */
+async function measureBurst(one: Follower) {
+  const { server, waiters, request } = one;
+  let remaining = burst;
+  const write = async () => {
+    while (remaining > 0) {
+      const failed = await sendCreate(server, request, `burst ${remaining--}`);
+      one.failures += failed;
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, write));
+  const started = performance.timeOrigin + performance.now();
+  const { pages, bytes, last } = await receiveRest(waiters);
+  const seconds = Math.max(0, last - started) / 1000;
+  return { pages, bytes, seconds, bareSeconds: pages > 0 ? await sendBare(pages, bytes / pages, waiters.count) : 0 };
+}
+
+/** Waits, at most a minute, until no client has received a change for a second. */
+async function receiveRest(waiters: Waiters): Promise<{ pages: number; bytes: number; last: number }> {
+  const deadline = performance.now() + 60_000;
+  const rest = { pages: 0, bytes: 0, last: 0 };
+  for (;;) {
+    const { pages, bytes, last } = await waiters.during(() => Bun.sleep(1000), 0);
+    if (pages === 0 || performance.now() > deadline) return rest;
+    rest.pages += pages;
+    rest.bytes += bytes;
+    rest.last = last;
+  }
+}
+
+/** Measures the seconds in which a server that does nothing else sends as many pages of this size to as many clients. */
+async function sendBare(pages: number, pageBytes: number, clients: number): Promise<number> {
+  const script = join(import.meta.dir, "../servers/bare-pages.ts");
+  const server = await startServer("bare pages", [process.execPath, script], { BYTES: String(Math.round(pageBytes)) });
+  const waiters = await startWaiters(server.url, "bare.test", clients, ["none"]);
+  try {
+    const received = await waiters.during(() => Bun.sleep(2000), 0);
+    return (pages / received.pages) * ((received.last - received.first) / 1000);
+  } finally {
+    await waiters.stop();
+    await server.stop();
+  }
+}
+
+/** Returns the cells of the table of usual rates, of the table of bursts and of the table of writers. */
+export function toCells({ behind, catchUp, alone, kept }: SteadyWrites) {
+  const { pages, bytes, seconds, bareSeconds } = catchUp;
+  const percent = (share: number) => `${Math.round(share * 100)} %`;
+  return {
+    usual: [`${Math.round(behind.behindMs)} ms`, `${Math.round(behind.oldestMs)} ms`, behind.cores.toFixed(2)],
+    burst: [pages, `${Math.round(bytes / 1e6)} MB`, `${seconds.toFixed(1)} s`, `${bareSeconds.toFixed(1)} s`],
+    writers: [Math.round(median(alone)), percent(median(kept)), percent(Math.min(...kept))],
+  };
 }

@@ -1,9 +1,7 @@
 // Clients that follow a site: each waits for the next change (long poll), and sends the next request as soon as it has received the change.
 //   node waiters.mjs PORT HOST COUNT KEY...
 // Prints a line when all clients wait. The line `mark` on standard input starts a measurement. The line `report` ends it: then the process prints a
-// line of JSON with the number of pages with changes, the number of failures, the times of the first and the last page (milliseconds since 1970), and
-// the most milliseconds that the last change of a page was old when the page arrived.
-// The process exits at the end of its input.
+// line of JSON (`Received` in waiters.ts). The process exits at the end of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -11,12 +9,15 @@ import { createInterface } from "node:readline";
 const [port, host, total, ...keys] = process.argv.slice(2);
 /** Maximum number of connections that are being opened at once. */
 const openedAtOnce = 100;
+/** Maximum number of pages of a measurement whose age is kept. */
+const maxAges = 100_000;
 const now = () => performance.timeOrigin + performance.now();
 
 let opened = 0;
 let waiting = 0;
-const nothing = { pages: 0, failures: 0, first: 0, last: 0, behind: 0 };
+const nothing = { pages: 0, bytes: 0, failures: 0, first: 0, last: 0, oldest: 0 };
 let seen = { ...nothing };
+let ages = [];
 
 /** Opens a connection. When its client waits, the next connection is opened. */
 function open() {
@@ -51,9 +52,12 @@ function note(response) {
   if (!response.startsWith("HTTP/1.1 200")) seen.failures++;
   else if (!response.includes('"Changes":[]')) {
     seen.last = now();
+    seen.bytes += response.length;
     if (seen.pages++ === 0) seen.first = seen.last;
     const time = response.lastIndexOf('"Time":"') + 8;
-    seen.behind = Math.max(seen.behind, seen.last - Date.parse(response.slice(time, response.indexOf('"', time))));
+    const age = seen.last - Date.parse(response.slice(time, response.indexOf('"', time)));
+    seen.oldest = Math.max(seen.oldest, age);
+    if (ages.length < maxAges) ages.push(age);
   }
 }
 
@@ -64,11 +68,17 @@ function noteWaiting() {
   if (waiting === Number(total)) setTimeout(() => console.log("waiting"), 1000);
 }
 
+function report() {
+  const usual = ages.sort((a, b) => a - b)[Math.floor(ages.length / 2)] ?? 0;
+  console.log(JSON.stringify({ ...seen, usual }));
+}
+
 for (let i = 0; i < openedAtOnce; i++) open();
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
-    if (line === "report") console.log(JSON.stringify(seen));
+    if (line === "report") report();
     seen = { ...nothing };
+    ages = [];
   })
   .on("close", () => process.exit());

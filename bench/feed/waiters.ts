@@ -1,19 +1,23 @@
 import { join } from "node:path";
 import { pinned, tracked } from "../process.ts";
 
-/** Responses that the waiting clients received in a measurement. */
+/** Responses that the waiting clients received in a measurement. Times are in milliseconds. */
 interface Received {
-  /** Number of pages with changes. */
+  /** Number of pages with changes, and the bytes of their responses. */
   readonly pages: number;
+  readonly bytes: number;
   readonly failures: number;
-  /** Times of the first and the last of these pages, in milliseconds since 1970. */
+  /** When the first and the last of these pages arrived, since 1970. */
   readonly first: number;
   readonly last: number;
-  /** The most milliseconds that the last change of a page was old when the page arrived. */
-  readonly behind: number;
+  /** How old the last change of a page was when the page arrived: the median of the pages, and the most. */
+  readonly usual: number;
+  readonly oldest: number;
 }
 
 export interface Waiters {
+  /** Number of the clients. */
+  readonly count: number;
   /** Measures while `work` runs, and for `after` milliseconds after it. */
   during(work: () => Promise<unknown>, after: number): Promise<Received>;
   stop(): Promise<void>;
@@ -26,7 +30,7 @@ export async function startWaiters(
   count: number,
   keys: readonly string[],
 ): Promise<Waiters> {
-  if (count === 0) return { during: (work) => work().then(() => nothing), stop: async () => {} };
+  if (count === 0) return { count, during: (work) => work().then(() => nothing), stop: async () => {} };
   const command = ["node", join(import.meta.dir, "waiters.mjs"), new URL(url).port, host, String(count), ...keys];
   const child = tracked(Bun.spawn(pinned(1, command), { stdio: ["pipe", "pipe", "inherit"] }));
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
@@ -41,6 +45,7 @@ export async function startWaiters(
   };
   await read();
   return {
+    count,
     async during(work, after) {
       say("mark");
       await work();
@@ -55,4 +60,4 @@ export async function startWaiters(
   };
 }
 
-const nothing: Received = { pages: 0, failures: 0, first: 0, last: 0, behind: 0 };
+const nothing: Received = { pages: 0, bytes: 0, failures: 0, first: 0, last: 0, usual: 0, oldest: 0 };

@@ -1,9 +1,9 @@
 // `npm run bench -- --peers`: compares this server with alternatives. Writes `bench/peers.md` and the picture of the README.
 
 import { join } from "node:path";
-import type { Choice } from "../bare.ts";
 import { measure, type Setting } from "../measure.ts";
 import { type Figures, printFigures, writeReport } from "../report.ts";
+import type { Choice } from "../results/run.ts";
 import { sampleBrands } from "../scenarios.ts";
 import { drawBars } from "./bars.ts";
 import { express, fastify, hono } from "./by-hand.ts";

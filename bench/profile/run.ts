@@ -1,13 +1,13 @@
 // `npm run bench -- --profile`: measures the time of a look-up and of a create, by function. Writes `bench/profile.md`.
 
 import { join } from "node:path";
-import { startBareBun } from "../bare.ts";
 import { load } from "../load.ts";
 import { measure, type Setting } from "../measure.ts";
 import { threadsOf } from "../proc.ts";
 import type { Measured } from "../process.ts";
 import type { Figures } from "../report.ts";
 import { recordResponses } from "../responses.ts";
+import { startBareBun } from "../results/run.ts";
 import { type Scenario, scenariosFor } from "../scenarios.ts";
 import { makeSite, type Site, startStorefront } from "../site.ts";
 import { type CpuProfile, readCpuProfile } from "./cpu-profile.ts";

@@ -7,7 +7,7 @@ import { createSignInLink, signIn } from "../../src/operator/sessions.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { TestPostgres } from "../../test/support/postgres/server.ts";
-import { fillingOf, type SampleSite } from "../scale-data.ts";
+import { fillingOf, type SampleSite } from "../sample-rows.ts";
 
 /** The contents of a database, in addition to the site `small.test` with ten brands. */
 export type Contents = "one large site" | "two large sites" | "1,000,000 brands" | "100 sites" | "10,000 sites";

@@ -2,6 +2,7 @@
 // write, only the changed part is compressed again.
 
 import { constants, deflateRawSync } from "node:zlib";
+import { allocateWithHeadroom, type BufferWithHeadroom } from "../lib/bytes.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Steps, slices } from "../lib/slices.ts";
 import type { TextInParts } from "../store/memory/text-in-parts.ts";
@@ -11,8 +12,8 @@ import { gzipWhole } from "./common/static-file.ts";
 /** A content coding (RFC 9110 section 8.4.1) in which separately compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
-  /** Joins compressed parts to the compressed `list`. */
-  join(parts: readonly Uint8Array[], list: TextInParts): Steps<Uint8Array>;
+  /** Joins compressed parts to the compressed `list`, with free space before it, so that one write sends it with its header section. */
+  join(parts: readonly Uint8Array[], list: TextInParts): Steps<BufferWithHeadroom>;
 }
 
 export type ContentCoding = "zstd" | "gzip";
@@ -66,11 +67,11 @@ export function chooseCoding(header: string | null, bytes: number): ContentCodin
 }
 
 /** Compresses a list, in slices if it is long. The result is cached with the list. */
-export function compressList(list: TextInParts, name: ContentCoding): MaybePromise<Uint8Array> {
+export function compressList(list: TextInParts, name: ContentCoding): MaybePromise<BufferWithHeadroom> {
   return list.compressed(name, () => slices.run(compress(list, name)));
 }
 
-function* compress(list: TextInParts, name: ContentCoding): Steps<Uint8Array> {
+function* compress(list: TextInParts, name: ContentCoding): Steps<BufferWithHeadroom> {
   const coding = codings[name];
   const parts: Uint8Array[] = [];
   for (const part of list.parts) {
@@ -80,13 +81,13 @@ function* compress(list: TextInParts, name: ContentCoding): Steps<Uint8Array> {
   return yield* coding.join(parts, list);
 }
 
-function* concatenate(parts: readonly Uint8Array[]): Steps<Uint8Array> {
-  const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
-  let end = 0;
+function* concatenate(parts: readonly Uint8Array[]): Steps<BufferWithHeadroom> {
+  const joined = allocateWithHeadroom(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = joined.start;
   for (const part of parts) {
-    bytes.set(part, end);
+    joined.memory.set(part, end);
     end += part.length;
     yield;
   }
-  return bytes;
+  return joined;
 }

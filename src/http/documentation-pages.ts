@@ -18,6 +18,7 @@ import { homePage, problemPage } from "../reference/pages/home.ts";
 import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import { TextInParts, TextPart } from "../store/memory/text-in-parts.ts";
 import type { WireResponse } from "../wire/response.ts";
+import type { ResponseBody } from "../wire/response-body.ts";
 import { StaticFile, shortDigest } from "./common/static-file.ts";
 import { type ContentCoding, chooseCoding, compressList, wholeEncoders } from "./compression.ts";
 import { isNotModified } from "./conditional-requests.ts";
@@ -108,7 +109,7 @@ interface Content {
   /** Header fields in addition to `Content-Type`, `ETag` and `Content-Encoding`. */
   readonly headers: Readonly<Record<string, string>>;
   /** Returns the bytes in a content coding; undefined for content that is compressed already. */
-  readonly compress: ((coding: ContentCoding) => MaybePromise<Uint8Array>) | undefined;
+  readonly compress: ((coding: ContentCoding) => MaybePromise<ResponseBody>) | undefined;
 }
 
 function respond(

@@ -8,16 +8,20 @@ export interface BufferWithHeadroom {
 /** Bytes of free space: enough for the header section of a response, unless it is very long. */
 const headroom = 4096;
 
+/** Returns a buffer for `length` bytes, with free space before them. The bytes are whatever the memory had. */
+export function allocateWithHeadroom(length: number): BufferWithHeadroom {
+  return { memory: Buffer.allocUnsafeSlow(headroom + length), start: headroom };
+}
+
 /** Copies `parts` into one buffer, with free space before them. */
 export function joinWithHeadroom(parts: readonly Uint8Array[]): BufferWithHeadroom {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const memory = Buffer.allocUnsafeSlow(headroom + length);
-  let at = headroom;
+  const joined = allocateWithHeadroom(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = joined.start;
   for (const part of parts) {
-    memory.set(part, at);
+    joined.memory.set(part, at);
     at += part.length;
   }
-  return { memory, start: headroom };
+  return joined;
 }
 
 /** Size of a new buffer, and the maximum size of a buffer that is used again. Both in bytes. */

@@ -39,7 +39,7 @@ export class TextInParts {
   readonly parts: readonly TextPart[];
   /** Bytes of all parts together. */
   readonly length: number;
-  readonly #compressed = new Map<string, MaybePromise<Uint8Array>>();
+  readonly #compressed = new Map<string, MaybePromise<BufferWithHeadroom>>();
   /** The bytes of the parts, one array for all requests: the wire counts its buffers once. */
   #bytes: readonly Uint8Array[] | undefined;
   #requests = 0;
@@ -59,14 +59,14 @@ export class TextInParts {
   }
 
   /** Returns the whole text in a content coding. `make` makes it on the first call; concurrent calls share the work. */
-  compressed(coding: string, make: () => MaybePromise<Uint8Array>): MaybePromise<Uint8Array> {
+  compressed(coding: string, make: () => MaybePromise<BufferWithHeadroom>): MaybePromise<BufferWithHeadroom> {
     return getOrCreate(this.#compressed, coding, make);
   }
 
   /** Estimates its memory without its parts, in bytes. */
   estimateBytes(): number {
     let use = 1000 + 16 * this.parts.length + (this.#joined?.memory.length ?? 0);
-    for (const bytes of this.#compressed.values()) if (!(bytes instanceof Promise)) use += bytes.length;
+    for (const bytes of this.#compressed.values()) if (!(bytes instanceof Promise)) use += bytes.memory.length;
     return use;
   }
 }

@@ -1,9 +1,9 @@
 // Measures batch requests: the CPU time of a record in them, and how long a batch takes.
 
-import { createsBody, matchedUpdatesBody } from "./batch-bodies.ts";
-import { type Setting, settle } from "./measure.ts";
-import type { Measured } from "./process.ts";
-import { type Figures, printFigures, type Sample, toFigures } from "./report.ts";
+import { createsBody, matchedUpdatesBody } from "../batch-bodies.ts";
+import { type Setting, settle } from "../measure.ts";
+import type { Measured } from "../process.ts";
+import { type Figures, printFigures, type Sample, toFigures } from "../report.ts";
 
 /** Number of batch requests in each measurement, one after the other. */
 const batches = 3;

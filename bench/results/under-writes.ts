@@ -1,8 +1,8 @@
 // Measures reads per second while other clients write as fast as they can.
 
-import { load, type Request } from "./load.ts";
-import type { Setting } from "./measure.ts";
-import type { Measured } from "./process.ts";
+import { load, type Request } from "../load.ts";
+import type { Setting } from "../measure.ts";
+import type { Measured } from "../process.ts";
 
 interface Rate {
   readonly perSecond: number;

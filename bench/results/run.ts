@@ -1,17 +1,17 @@
-// `npm run bench`: measures this server, bare servers that do nothing, and a server written by hand. Writes `bench/results.md`.
+// `npm run bench -- --results`: measures this server, bare servers that do nothing, and a server written by hand. Writes `bench/results.md`.
 
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import type { Request } from "../load.ts";
+import { type Contender, measure, type Setting } from "../measure.ts";
+import { type Measured, startServer } from "../process.ts";
+import { type Figures, printFigures, writeReport } from "../report.ts";
+import { checkSame, recordResponses } from "../responses.ts";
+import { type Scenario, sampleBrands, scenariosFor } from "../scenarios.ts";
+import { makeSite, startStorefront } from "../site.ts";
 import { measureAfterWrite } from "./after-write.ts";
 import { measureBatches } from "./batches.ts";
-import type { Request } from "./load.ts";
-import { type Contender, measure, type Setting } from "./measure.ts";
-import { type Measured, startServer } from "./process.ts";
-import { type Figures, printFigures, writeReport } from "./report.ts";
-import { checkSame, recordResponses } from "./responses.ts";
-import { type Scenario, sampleBrands, scenariosFor } from "./scenarios.ts";
-import { makeSite, startStorefront } from "./site.ts";
 import { measureUnderWrites } from "./under-writes.ts";
 
 export interface Choice {
@@ -20,8 +20,8 @@ export interface Choice {
   readonly only: string;
 }
 
-const servers = join(import.meta.dir, "servers");
-const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs; \`x\` is the CPU time of this server divided by that of the other.
+const servers = join(import.meta.dir, "../servers");
+const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs: the median of the measurements, and their lowest and highest. \`x\` is the CPU time of this server divided by that of the other.
 A server is kept on one core with all its threads, the load on another; "on all cores" it may use each. The bare servers send constant bytes with the same headers; they check nothing and store nothing.
 Rows of a batch are about one connection that sends batch requests: requests and their CPU are those of a record, and p99 is the slowest batch.`;
 
@@ -43,7 +43,7 @@ export async function benchBare({ smoke, only }: Choice, setting: Setting): Prom
   }
   if (isWhole) {
     const report = { title: "Benchmark", introduction, figures, notes };
-    await writeReport(join(import.meta.dir, "results.md"), report);
+    await writeReport(join(import.meta.dir, "../results.md"), report);
   }
   return figures.reduce((sum, { errors }) => sum + errors, 0);
 }

@@ -1,6 +1,6 @@
 // Measures the CPU time of a list right after a write, and of a list without a write before it, on one connection.
 
-import type { Measured } from "./process.ts";
+import type { Measured } from "../process.ts";
 
 /** CPU time of the server per list, in microseconds. */
 export interface AfterWrite {

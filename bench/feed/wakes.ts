@@ -1,0 +1,52 @@
+// Measures how soon a change after a pause arrives at the clients that wait for it.
+
+import type { Request } from "../load.ts";
+import type { Measured } from "../process.ts";
+import { toSpread } from "../statistics.ts";
+import { sendCreate } from "./requests.ts";
+import type { Waiters } from "./waiters.ts";
+
+/** Number of changes, and the milliseconds in which all clients must have received one. */
+const [changes, arrivalMs] = [5, 2000];
+/** Milliseconds without a page after which the site is at rest, and the maximum of the wait for it. */
+const [restMs, maxWaitMs] = [500, 20_000];
+
+/**
+ * Sends creates, each after a pause.
+ * @returns cells with the milliseconds until the response to a create, and until the first and the last client has received the change; and the number of
+ *   clients that did not receive one. Undefined without clients
+ */
+export async function measureWakes(
+  server: Measured,
+  request: Request,
+  waiters: Waiters,
+): Promise<{ cells: string[]; failures: number } | undefined> {
+  if (waiters.count === 0) return undefined;
+  const times: { response: number; first: number; last: number }[] = [];
+  let failures = 0;
+  for (let i = 0; i < changes; i++) {
+    let [sent, response] = [0, 0];
+    await untilAtRest(waiters);
+    const { pages, first, last } = await waiters.during(async () => {
+      sent = performance.timeOrigin + performance.now();
+      const failed = await sendCreate(server, request, `wake ${i}`);
+      failures += failed;
+      response = performance.timeOrigin + performance.now() - sent;
+    }, arrivalMs);
+    times.push({ response, first: first - sent, last: last - sent });
+    failures += Math.max(0, waiters.count - pages);
+  }
+  const cell = (name: "response" | "first" | "last") =>
+    toSpread(
+      times.map((time) => time[name]),
+      (time) => time.toFixed(0),
+    );
+  return { failures, cells: [cell("response"), cell("first"), cell("last")] };
+}
+
+async function untilAtRest(waiters: Waiters): Promise<void> {
+  const deadline = performance.now() + maxWaitMs;
+  let pages: number;
+  do ({ pages } = await waiters.during(() => Bun.sleep(restMs), 0));
+  while (pages > 0 && performance.now() < deadline);
+}
