@@ -4,7 +4,7 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline, Readable } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
-import { errorMessage } from "../../lib/errors-for-log.ts";
+import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
 import type { DumpedRow } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { columnsOf, isRequired, isText, type TableName, tables } from "../../store/database/tables.ts";
@@ -148,8 +148,16 @@ async function* readLines(file: string, toError: ToError): AsyncGenerator<string
     }
   } catch (error) {
     if (error instanceof ProblemError) throw error;
-    throw toError(errorMessage(error));
+    throw toError(describeReadError(error));
   }
+}
+
+/** Returns in our words why a file cannot be unpacked: the words of zlib do not say what is wrong with the file. */
+function describeReadError(error: unknown): string {
+  const message = errorMessage(error);
+  if (message === "incorrect header check") return "it is another kind of file";
+  if (message === "unexpected end of file") return "it is empty or incomplete";
+  return systemErrorCode(error)?.startsWith("Z_") || error instanceof TypeError ? "it is damaged" : message;
 }
 
 function openInput(file: string, toError: ToError): NodeJS.ReadableStream {
