@@ -9,7 +9,7 @@ import { once } from "../lib/concurrency.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { buildConsole, consoleEntry, noticesPath } from "./console-build.ts";
 import { toConsolePage } from "./console-page.ts";
-import type { AdminContent, AdminRoute } from "./handler.ts";
+import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { hasSessionCookie } from "./session.ts";
 
 /** Loads the script once for all admin listeners of this process. */
@@ -20,10 +20,7 @@ export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute
   return [
     ["/", { GET: ({ request }) => respondWithPage(request, load) }],
     ["/console-xlsx.js", { GET: async ({ request }) => toScriptResponse(request, (await load()).workbookFile, false) }],
-    [
-      "/console.js",
-      { GET: async ({ request, query }) => toScriptResponse(request, (await load()).file, query.size > 0) },
-    ],
+    ["/console.js", { GET: (context) => respondWithScript(context, load) }],
     [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
   ];
 }
@@ -43,7 +40,16 @@ async function withMaxWait<T>(value: Promise<T>): Promise<T | undefined> {
   return Promise.race([value, promise]).finally(() => clearTimeout(timer));
 }
 
-/** Creates the response with a script. @param isNamed whether the URL contains the digest. A browser may then cache the script for ever */
+/** Responds with the script. During an upgrade, the page can be of another program version than the script, and then names another digest. */
+async function respondWithScript(
+  { request, query }: AdminRequestContext,
+  load: typeof loadOnce,
+): Promise<AdminContent> {
+  const { file } = await load();
+  return toScriptResponse(request, file, query.has(await file.digest()));
+}
+
+/** Creates the response with a script. @param isNamed whether the URL contains the digest of the script. A browser may then cache the script for ever */
 async function toScriptResponse(
   { headers }: WireRequest,
   file: ConsoleScript["file"],

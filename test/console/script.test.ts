@@ -77,6 +77,12 @@ describe("the first view", () => {
     expect(plain?.url).toMatch(/console\.js\?[0-9a-f]{16}$/);
   });
 
+  test("has a script that no browser caches under the digest of another version, whose page asked for it during an upgrade", async () => {
+    const cacheControl = async (query: string) =>
+      (await fetch(`${server.adminUrl}/console.js${query}`)).headers.get("Cache-Control");
+    expect(await Promise.all(["", "?0123456789abcdef", "?x=1"].map(cacheControl))).toEqual(Array(3).fill("no-store"));
+  });
+
   test("is not served on the public port", async () => {
     for (const path of ["/console.js", "/operator/sites"])
       expect((await fetch(new URL(path, server.url))).status).toBe(404);
