@@ -6,6 +6,7 @@ import { Alert, Box, Drawer, IconButton, Portal, type Theme } from "@mui/materia
 import { useIsFetching } from "@tanstack/react-query";
 import { Component, type ReactNode, useEffect, useState } from "react";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
+import { SecretDialog } from "../shell/new-secret.tsx";
 import { Notices } from "../shell/notices.tsx";
 import { keepAnnounced, TitleAnnouncer, useWithoutPlaceholder } from "../shell/page.tsx";
 import { useLocation } from "../shell/router.tsx";
@@ -58,6 +59,7 @@ export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
         <AccessNotices />
       </Portal>
       <FindDialog />
+      <SecretDialog />
       <Shortcuts />
       <UnsavedGuard />
     </>

@@ -3,8 +3,8 @@
 import { Stack, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import { useEffect, useEffectEvent, useMemo } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { openPanel, usePanel } from "../shell/page.tsx";
-import { ReadingDialog } from "../shell/reading-dialog.tsx";
 import { navigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
@@ -119,7 +119,7 @@ function ShortcutList({ destinations }: { readonly destinations: readonly Destin
     [["?"], translate("shortcuts.help")],
   ];
   return (
-    <ReadingDialog title={translate("shortcuts.title")} onClose={close}>
+    <DialogFrame title={translate("shortcuts.title")} onClose={close}>
       <Table size="small">
         <TableBody>
           {rows.map(([keys, text]) => (
@@ -132,7 +132,7 @@ function ShortcutList({ destinations }: { readonly destinations: readonly Destin
           ))}
         </TableBody>
       </Table>
-    </ReadingDialog>
+    </DialogFrame>
   );
 }
 

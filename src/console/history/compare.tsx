@@ -4,10 +4,6 @@ import {
   Alert,
   Box,
   Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
   FormControlLabel,
   Stack,
   Switch,
@@ -18,10 +14,12 @@ import {
   TableRow,
   Typography,
 } from "@mui/material";
-import { useId, useState } from "react";
+import { useState } from "react";
 import type { HistoryEntryInfo, RecordValues } from "../../admin/api/record-types.ts";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useMay } from "../shell/site-context.ts";
+import { useAttempt } from "../shell/site-data.ts";
 import { useIsNarrow } from "../shell/theme.ts";
 import { differences, fieldsOf, fullLabelOf } from "../text/fields.ts";
 import { toExactMoment } from "../text/times.tsx";
@@ -84,8 +82,6 @@ interface State {
 
 function CompareDialog({ states, onClose }: CompareBarProps) {
   const mayChange = useMay("records");
-  const titleId = useId();
-  const isNarrow = useIsNarrow();
   const [isShort, setShort] = useState(false);
   const { resource, id } = states[0]?.change ?? { resource: "", id: 0 };
   const { present, error, refetch } = usePresentRecord(resource, id);
@@ -103,27 +99,30 @@ function CompareDialog({ states, onClose }: CompareBarProps) {
   const now = { title: translate("history.now"), explain: "", values: present ?? null, revision: undefined };
   const [left, right] = [...inOrder.map(toState), now] as [State, State];
   const name = String((right.values ?? left.values)?.Name ?? id);
+  const buttons = (
+    <>
+      <FormControlLabel
+        sx={{ mr: "auto", ml: 0.5 }}
+        control={<Switch size="small" checked={isShort} onChange={({ target }) => setShort(target.checked)} />}
+        label={translate("history.only_differences")}
+      />
+      <Button onClick={onClose}>{translate("general.close")}</Button>
+    </>
+  );
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="md" fullScreen={isNarrow} aria-labelledby={titleId}>
-      <DialogTitle id={titleId} sx={{ overflowWrap: "anywhere" }}>
-        {translate("history.compare_title", { name: showInvisible(name) })}
-      </DialogTitle>
-      <DialogContent>
-        {error && <ReadFailed error={error} onRetry={refetch} />}
-        {present === undefined && !error && <LoadingLines />}
-        {present !== undefined && (
-          <StateTable left={left} right={right} isShort={isShort} resource={resource} id={id} onRestored={onClose} />
-        )}
-      </DialogContent>
-      <DialogActions>
-        <FormControlLabel
-          sx={{ mr: "auto", ml: 0.5 }}
-          control={<Switch size="small" checked={isShort} onChange={({ target }) => setShort(target.checked)} />}
-          label={translate("history.only_differences")}
-        />
-        <Button onClick={onClose}>{translate("general.close")}</Button>
-      </DialogActions>
-    </Dialog>
+    <DialogFrame
+      title={translate("history.compare_title", { name: showInvisible(name) })}
+      maxWidth="md"
+      isLong
+      onClose={onClose}
+      buttons={buttons}
+    >
+      {error && <ReadFailed error={error} onRetry={refetch} />}
+      {present === undefined && !error && <LoadingLines />}
+      {present !== undefined && (
+        <StateTable left={left} right={right} isShort={isShort} resource={resource} id={id} onRestored={onClose} />
+      )}
+    </DialogFrame>
   );
 }
 
@@ -213,7 +212,8 @@ interface StateHeadProps extends Pick<StateTableProps, "resource" | "id" | "onRe
 /** The time and author of a state, and the button that restores it. */
 function StateHead({ state: { title, explain, values, revision }, resource, id, onRestored }: StateHeadProps) {
   const restore = useRestore();
-  const [error, setError] = useState("");
+  const { fault, attempt } = useAttempt();
+  const run = (chosen: number) => attempt(() => restore(resource, id, chosen).then(onRestored));
   return (
     <Stack spacing={0.5} sx={{ alignItems: "flex-start" }}>
       <Box>{title}</Box>
@@ -228,12 +228,12 @@ function StateHead({ state: { title, explain, values, revision }, resource, id, 
           size="small"
           variant="outlined"
           aria-label={translate("history.restore_state", { time: title })}
-          onClick={() => restore(resource, id, revision).then(onRestored, (reason: Error) => setError(reason.message))}
+          onClick={() => run(revision)}
         >
           {translate("history.restore")}
         </Button>
       )}
-      {error && <Alert severity="error">{error}</Alert>}
+      {fault && <Alert severity="error">{fault}</Alert>}
     </Stack>
   );
 }

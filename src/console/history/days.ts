@@ -1,5 +1,7 @@
 // The days that the history is limited to, such as those of last week, in the reader's time zone. A day is a text such as `2026-01-31`.
 
+import { toDayText } from "../text/times.tsx";
+
 /** A range of days, both included. An empty text leaves its end open. */
 interface Days {
   readonly from: string;
@@ -13,10 +15,10 @@ type DayPreset = (typeof dayPresets)[number];
 /** Returns the days of a preset. @param now milliseconds since 1970 */
 export function daysOf(preset: DayPreset, now: number): Days {
   const date = new Date(now);
-  const ago = (days: number) => toText(new Date(date.getFullYear(), date.getMonth(), date.getDate() - days));
+  const ago = (days: number) => toDayText(new Date(date.getFullYear(), date.getMonth(), date.getDate() - days));
   if (preset === "month") {
     const first = new Date(date.getFullYear(), date.getMonth() - 1, 1);
-    return { from: toText(first), to: toText(new Date(date.getFullYear(), date.getMonth(), 0)) };
+    return { from: toDayText(first), to: toDayText(new Date(date.getFullYear(), date.getMonth(), 0)) };
   }
   const [first, last] = { today: [0, 0], yesterday: [1, 1], week: [6, 0] }[preset] as [number, number];
   return { from: ago(first), to: ago(last) };
@@ -43,15 +45,5 @@ export function toInstants({ from, to }: Days): { readonly from?: string; readon
 export function parseDay(text: string | null): string {
   const [, year, month, day] = /^([1-9]\d{3})-(\d\d)-(\d\d)$/.exec(text ?? "") ?? [];
   const date = new Date(Number(year), Number(month) - 1, Number(day));
-  return text !== null && toText(date) === text ? text : "";
-}
-
-/** Returns the day of a time in the reader's time zone. @param at in ISO 8601 */
-export function dayAt(at: string): string {
-  return toText(new Date(at));
-}
-
-function toText(date: Date): string {
-  const digits = (value: number) => String(value).padStart(2, "0");
-  return `${date.getFullYear()}-${digits(date.getMonth() + 1)}-${digits(date.getDate())}`;
+  return text !== null && toDayText(date) === text ? text : "";
 }

@@ -21,10 +21,9 @@ import { Link } from "../shell/router.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
-import { toDayHeading, toExactMoment, toHour, When } from "../text/times.tsx";
+import { toDayHeading, toDayText, toExactMoment, toHour, When } from "../text/times.tsx";
 import { translate } from "../text/translate.ts";
 import { CompareBar } from "./compare.tsx";
-import { dayAt } from "./days.ts";
 import { ChangedFields, nameOfActor, useSummary } from "./description.tsx";
 import { type HistoryFilter, useHistory, useRestore } from "./history.ts";
 import { UndoDialog } from "./undo-dialog.tsx";
@@ -67,9 +66,7 @@ export function HistoryList({
       {isSuccess && entries.length === 0 && !hasNextPage && <NoEntries onClear={onClear} />}
       {shown.map((entry, index) => (
         <Fragment key={entry.last}>
-          {hasDays && dayAt(entry.at) !== (shown[index - 1] && dayAt(shown[index - 1]?.at ?? "")) && (
-            <DayHeading day={dayAt(entry.at)} />
-          )}
+          {hasDays && dayOf(entry) !== dayOf(shown[index - 1]) && <DayHeading day={dayOf(entry)} />}
           <Entry
             entry={entry}
             isOfRecord={isOfRecord}
@@ -96,6 +93,11 @@ export function HistoryList({
       )}
     </>
   );
+}
+
+/** The day of an entry in the reader's time zone; the empty text without an entry. */
+function dayOf(entry: HistoryEntryInfo | undefined): string {
+  return entry ? toDayText(new Date(entry.at)) : "";
 }
 
 /** Says why a list is empty: nothing was changed yet, or the filters select nothing. */

@@ -4,7 +4,7 @@
 import DownloadIcon from "@mui/icons-material/Download";
 import { Autocomplete, Box, Button, Card, Chip, TextField } from "@mui/material";
 import { useMemo, useState } from "react";
-import { Choice } from "../shell/choice.tsx";
+import { Choice, TextInput } from "../shell/fields.tsx";
 import { Page } from "../shell/page.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { singularOf, useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
@@ -133,16 +133,16 @@ function Filters({ chosen, set, clear }: FiltersProps) {
       <DayField label="history.to" value={to} onChange={(day) => set({ to: day })} />
       <Box sx={{ flexBasis: "100%", display: { xs: "none", md: "block" } }} />
       <Choice
-        label="history.resource"
-        any="history.all"
+        label={translate("history.resource")}
+        any={translate("history.all")}
         sx={controlStyle}
         value={resource}
         options={resources.map(({ path, plural }) => [path, plural])}
         onChange={(path) => set({ resource: path, id: "" })}
       />
       <Choice
-        label="history.kind"
-        any="history.all_kinds"
+        label={translate("history.kind")}
+        any={translate("history.all_kinds")}
         sx={controlStyle}
         value={kind}
         options={kinds.map((name) => [name, translate(`history.kind_${name}`)])}
@@ -179,15 +179,14 @@ function DayField({ label, value, onChange }: DayFieldProps) {
   const [typed, setTyped] = useState({ value, text: value });
   if (typed.value !== value) setTyped({ value, text: value });
   return (
-    <TextField
+    <TextInput
       type="date"
       label={translate(label)}
       value={typed.text}
-      onChange={({ target: { value: text } }) => {
+      onChange={(text) => {
         setTyped({ value, text });
         if (text === "" || parseDay(text)) onChange(text);
       }}
-      slotProps={{ inputLabel: { shrink: true } }}
       sx={controlStyle}
     />
   );

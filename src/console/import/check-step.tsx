@@ -6,7 +6,6 @@ import {
   Checkbox,
   FormControlLabel,
   Stack,
-  TextField,
   ToggleButton,
   ToggleButtonGroup,
   Typography,
@@ -14,6 +13,7 @@ import {
 import { useState } from "react";
 import type { ImportInfo, ImportKind, MissingInfo, RunBody } from "../../admin/api/record-types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { TextInput } from "../shell/fields.tsx";
 import { pluralOf, useDeclared, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
@@ -25,8 +25,8 @@ import { ActionBar, ImportProgress } from "./step-parts.tsx";
 interface CheckStepProps {
   readonly info: ImportInfo;
   readonly onBack: () => void;
-  /** Called when the import has started to store rows. */
-  readonly onStarted: () => void;
+  /** Called when the import has started to store rows: shows its step. */
+  readonly onStarted: () => Promise<void>;
 }
 
 /** The step that shows the result of the dry run, row by row, and starts the import. */
@@ -149,13 +149,9 @@ function RunBar({ info, chosen, removals, excluded, onBack, onStarted }: RunBarP
   const start = async () => {
     const rows: RunBody = { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] };
     await runImport(siteName, info.id, removals > 0 ? { ...rows, removals } : rows);
-    onStarted();
+    await onStarted();
   };
-  function run() {
-    if (removals === 0) return start();
-    setAsking(true);
-    return undefined;
-  }
+  const run = async () => (removals === 0 ? start() : setAsking(true));
   const isNothing = chosen === 0 && removals === 0;
   const importing = translate("import.run", { smart_count: chosen, count: toNumber(chosen) });
   const removing = translate("import.run_removing", {
@@ -207,12 +203,12 @@ function RemovalDialog({ removals, total, plural, onConfirm, onClose }: RemovalD
       onClose={onClose}
     >
       <Typography>{translate("import.removal_explain", numbers)}</Typography>
-      <TextField
+      <TextInput
         autoFocus
         label={translate("import.removal_type", { removals })}
         value={typed}
-        onChange={({ target }) => setTyped(target.value)}
-        slotProps={{ htmlInput: { inputMode: "numeric", autoComplete: "off" } }}
+        onChange={setTyped}
+        input={{ inputMode: "numeric", autoComplete: "off" }}
       />
     </ActionDialog>
   );

@@ -11,6 +11,7 @@ import type {
   ImportMapping,
 } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { Choice } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
@@ -28,15 +29,15 @@ import {
   suggestedMapping,
   suggestedMatch,
 } from "./mappings.ts";
-import { ActionBar, StepChoice } from "./step-parts.tsx";
+import { ActionBar } from "./step-parts.tsx";
 
 interface ColumnsStepProps {
   readonly info: ImportInfo;
   /** The previous choices, if the operator returns to this step. */
   readonly options: CheckBody | undefined;
   readonly onOptions: (options: CheckBody) => void;
-  /** Called when the dry run has started. */
-  readonly onChecked: () => void;
+  /** Called when the dry run has started: shows its step. */
+  readonly onChecked: () => Promise<void>;
   readonly onAnotherFile: () => void;
 }
 
@@ -107,7 +108,7 @@ function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, 
     await checkImport(site.name, info.id, chosen);
     if (isCsv) keepMapping(owner, { mapping, match });
     onOptions(chosen);
-    onChecked();
+    await onChecked();
   };
   const columnTable = { preview, resource, mapping, guessed, match, onChange: change };
   return (
@@ -253,7 +254,8 @@ function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
   const paths = resource.fields.map(({ path }) => path).filter(isThere);
   const isKnown = value === "ID" || paths.includes(value);
   return (
-    <StepChoice
+    <Choice
+      isNative
       label={translate("import.match")}
       value={isKnown ? value : "ID"}
       options={[
@@ -261,7 +263,7 @@ function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
         ...paths.map((path) => [path, fullLabelOf(path)] as const),
       ]}
       onChange={onChange}
-      maxWidth={420}
+      sx={{ maxWidth: 420, m: 0 }}
     />
   );
 }
@@ -281,19 +283,21 @@ function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
   const encoding = dialect.encoding ?? preview?.encoding ?? "utf-8";
   return (
     <Stack direction={{ xs: "column", sm: "row" }} spacing={1.5}>
-      <StepChoice
+      <Choice
+        isNative
         label={translate("import.delimiter")}
         value={delimiter}
         options={Object.entries(delimiters).map(([character, name]) => [character, translate(`import.${name}`)])}
         onChange={(chosen) => onChange({ delimiter: chosen })}
-        maxWidth={240}
+        sx={{ maxWidth: 240, m: 0 }}
       />
-      <StepChoice
+      <Choice
+        isNative
         label={translate("import.encoding")}
         value={encoding}
         options={encodings.map((name) => [name, name])}
         onChange={(chosen) => onChange({ encoding: chosen })}
-        maxWidth={240}
+        sx={{ maxWidth: 240, m: 0 }}
       />
     </Stack>
   );

@@ -3,12 +3,12 @@
 import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
+import { Choice } from "../shell/fields.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 import { isWorkbook, type OpenWorkbook, openWorkbook, upload } from "./imports.ts";
-import { StepChoice } from "./step-parts.tsx";
 
 interface FileStepProps {
   /** Called with the ID of the import when the whole file has arrived. */
@@ -23,7 +23,7 @@ interface Work {
 }
 
 /** A workbook of several sheets, of which the operator chooses one. */
-interface Choice {
+interface OpenChoice {
   readonly sender: FileSender;
   readonly workbook: OpenWorkbook;
 }
@@ -97,7 +97,7 @@ class FileSender {
 function useSending(resource: string, onSent: FileStepProps["onSent"]) {
   const siteName = useSiteName();
   const [work, setWork] = useState<Work>();
-  const [choice, setChoice] = useState<Choice>();
+  const [choice, setChoice] = useState<OpenChoice>();
   const [fault, setFault] = useState("");
   const markSaved = useUnsaved(work !== undefined);
   const control = useRef(new AbortController());
@@ -141,7 +141,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     void attempt(() => open(file));
   }
 
-  function chooseSheet({ sender, workbook }: Choice, sheet: number) {
+  function chooseSheet({ sender, workbook }: OpenChoice, sheet: number) {
     void attempt(async () => send(sender, await sender.toCsv(workbook, sheet)));
   }
 
@@ -163,7 +163,7 @@ function Progress({ work: { text, share }, onCancel }: { readonly work: Work; re
 }
 
 interface SheetChoiceProps {
-  readonly choice: Choice;
+  readonly choice: OpenChoice;
   readonly onChoose: (sheet: number) => void;
   readonly onCancel: () => void;
 }
@@ -176,12 +176,13 @@ function SheetChoice({ choice: { sender, workbook }, onChoose, onCancel }: Sheet
       <Typography sx={{ overflowWrap: "anywhere" }}>
         {translate("import.sheets", { name: sender.name, smart_count: workbook.sheets.length })}
       </Typography>
-      <StepChoice
+      <Choice
+        isNative
         label={translate("import.sheet")}
         value={String(sheet)}
         options={workbook.sheets.map((name, index) => [String(index), name])}
         onChange={(index) => setSheet(Number(index))}
-        maxWidth={420}
+        sx={{ maxWidth: 420, m: 0 }}
       />
       <Stack direction="row" spacing={1}>
         <Button variant="contained" onClick={() => onChoose(sheet)}>
@@ -260,12 +261,13 @@ interface ResourceChoiceProps {
 export function ResourceChoice({ value, onChange }: ResourceChoiceProps) {
   const { resources } = useDeclared();
   return (
-    <StepChoice
+    <Choice
+      isNative
       label={translate("import.resource")}
       value={value}
       options={resources.map(({ path, plural }) => [path, plural])}
       onChange={onChange}
-      maxWidth={280}
+      sx={{ maxWidth: 280, m: 0 }}
     />
   );
 }

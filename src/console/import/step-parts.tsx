@@ -1,9 +1,10 @@
-// The parts that several steps of an import share: the bar with the actions, a field to choose a value, and the progress of a dry run or import.
+// The parts that several steps of an import share: the bar with the actions, and the progress of a dry run or import.
 
-import { Alert, Box, Button, LinearProgress, TextField, Typography } from "@mui/material";
+import { Alert, Box, Button, LinearProgress, Typography } from "@mui/material";
 import { type ReactNode, useId, useState } from "react";
 import type { ImportInfo } from "../../admin/api/record-types.ts";
 import { useSiteName } from "../shell/site-context.ts";
+import { useAttempt } from "../shell/site-data.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
 import { type TextKey, translate } from "../text/translate.ts";
@@ -12,8 +13,8 @@ import { stopImport } from "./imports.ts";
 interface ActionBarProps {
   /** The name of the primary action. */
   readonly action: string;
-  /** Starts the primary action. The button cannot be used while the promise is pending, nor after it is fulfilled, because then another step follows. */
-  readonly onAct: () => Promise<void> | undefined;
+  /** The primary action. Its promise ends when the next step is shown. */
+  readonly onAct: () => Promise<void>;
   /** Why the primary action cannot be used; the empty text if it can. */
   readonly reason: string;
   /** Further actions. */
@@ -26,23 +27,14 @@ interface ActionBarProps {
  */
 export function ActionBar({ action, onAct, reason, children }: ActionBarProps) {
   const reasonId = useId();
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  function act() {
-    const started = onAct();
-    setBusy(started !== undefined);
-    started?.catch((error: Error) => {
-      setFault(error.message);
-      setBusy(false);
-    });
-  }
+  const { isBusy, fault, attempt } = useAttempt();
   return (
     <>
       {fault && <Alert severity="error">{fault}</Alert>}
       <Box sx={barStyle}>
         <Button
           variant="contained"
-          onClick={act}
+          onClick={() => attempt(onAct)}
           disabled={isBusy || reason !== ""}
           aria-describedby={reason === "" ? undefined : reasonId}
         >
@@ -72,36 +64,6 @@ const barStyle = {
   borderTop: 1,
   borderColor: "divider",
 } as const;
-
-interface StepChoiceProps {
-  readonly label: string;
-  readonly value: string;
-  /** The values, and how each is shown. */
-  readonly options: readonly (readonly [value: string, text: string])[];
-  readonly onChange: (value: string) => void;
-  /** Maximum width of the field, in pixels. */
-  readonly maxWidth: number;
-}
-
-/** Chooses one of several values, with the control of the browser. */
-export function StepChoice({ label, value, options, onChange, maxWidth }: StepChoiceProps) {
-  return (
-    <TextField
-      select
-      label={label}
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
-      slotProps={{ select: { native: true } }}
-      sx={{ maxWidth, m: 0 }}
-    >
-      {options.map(([option, text]) => (
-        <option key={option} value={option}>
-          {text}
-        </option>
-      ))}
-    </TextField>
-  );
-}
 
 interface ImportProgressProps {
   readonly info: ImportInfo;

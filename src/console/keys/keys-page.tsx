@@ -1,21 +1,22 @@
 // The page of the API keys of a site: their list, and its dialogs: the settings of a key, its replacement, and its revocation.
 
 import KeyIcon from "@mui/icons-material/Key";
-import { Button, Chip, MenuItem, Link as MuiLink, TextField, Typography } from "@mui/material";
-import { useMemo, useState } from "react";
-import type { KeyBody, ListedKeyInfo, SiteInfo } from "../../admin/api/types.ts";
+import { Chip, Link as MuiLink, Typography } from "@mui/material";
+import { useCallback, useMemo, useState } from "react";
+import type { KeyBody, KeyInfo, ListedKeyInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
-import { NewSecret } from "../shell/new-secret.tsx";
+import { Choice, TextInput } from "../shell/fields.tsx";
+import { showSecret, useCurl } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
-import { LookOnly } from "../shell/role-notice.tsx";
+import { LookOnly, NewButton } from "../shell/role-notice.tsx";
 import { Link } from "../shell/router.tsx";
-import { findLive, useDeclared, useMay, useSiteInfo, useSiteName } from "../shell/site-context.ts";
+import { useMay, useSiteName } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
-import { toDay, toMoment, When } from "../text/times.tsx";
+import { toDay, toDayText, toMoment, When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import {
   formatKeyName,
@@ -28,55 +29,47 @@ import {
 } from "./keys.ts";
 
 /** The dialog that is open over the list. */
-type OpenKey =
-  | { readonly kind: "new" }
-  | { readonly kind: KeyTask; readonly apiKey: ListedKeyInfo }
-  | { readonly kind: "secret"; readonly secret: string };
+type OpenKey = { readonly kind: "new" } | { readonly kind: KeyTask; readonly apiKey: ListedKeyInfo };
 
 /** The page with the API keys of the site. */
 export function KeysPage() {
   const query = useKeys();
   const [open, setOpen] = useState<OpenKey>();
-  const mayChange = useMay("settings");
-  const make = mayChange && (
-    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })}>
-      {translate("keys.make")}
-    </Button>
-  );
+  const make = <NewButton text={translate("keys.make")} onClick={() => setOpen({ kind: "new" })} />;
   return (
     <Page title={translate("keys.title")} explain={translate("keys.explain")} actions={make}>
       <LookOnly right="settings" />
-      <QueryResult query={query}>
-        {(keys) => <KeyList keys={keys} onTask={(kind, apiKey) => setOpen({ kind, apiKey })} />}
-      </QueryResult>
-      {open && <OpenDialog open={open} onOpen={setOpen} />}
+      <QueryResult query={query}>{(keys) => <KeyList keys={keys} onOpen={setOpen} />}</QueryResult>
+      {open && <OpenDialog open={open} onClose={() => setOpen(undefined)} />}
     </Page>
   );
 }
 
 interface KeyListProps {
   readonly keys: readonly ListedKeyInfo[];
-  readonly onTask: (task: KeyTask, apiKey: ListedKeyInfo) => void;
+  /** Always the same function. */
+  readonly onOpen: (open: OpenKey) => void;
 }
 
 const tasks: readonly KeyTask[] = ["edit", "rotate", "revoke"];
 
-function KeyList({ keys, onTask }: KeyListProps) {
+function KeyList({ keys, onOpen }: KeyListProps) {
   const mayChange = useMay("settings");
   const counts = useRequestCounts();
   const columns = useMemo(() => columnsOf(keys, counts), [keys, counts]);
-  const menuOf = (apiKey: ListedKeyInfo) =>
-    apiKey.state === "valid" && (
-      <ActionMenu
-        label={translate("general.actions_for", { name: formatKeyName(apiKey) })}
-        actions={tasks.map((task) => ({
-          name: task,
-          text: translate(`keys.${task}`),
-          isDangerous: task === "revoke",
-          onChoose: () => onTask(task, apiKey),
-        }))}
-      />
-    );
+  const menuOf = useCallback(
+    (apiKey: ListedKeyInfo) =>
+      apiKey.state === "valid" && (
+        <ActionMenu
+          label={translate("general.actions_for", { name: formatKeyName(apiKey) })}
+          actions={tasks}
+          textOf={(task) => translate(`keys.${task}`)}
+          dangerous="revoke"
+          onChoose={(kind) => onOpen({ kind, apiKey })}
+        />
+      ),
+    [onOpen],
+  );
   return (
     <DataList
       label={translate("keys.title")}
@@ -172,51 +165,35 @@ function KeyState({ apiKey }: Pick<KeyNameProps, "apiKey">) {
 
 interface OpenDialogProps {
   readonly open: OpenKey;
-  readonly onOpen: (open: OpenKey | undefined) => void;
+  readonly onClose: () => void;
 }
 
-function OpenDialog({ open, onOpen }: OpenDialogProps) {
-  const site = useSiteInfo();
-  const { publicUrl, sites } = useDeclared();
-  // A key of a sandbox opens it at the hostnames of its live site.
-  const liveSite = findLive(sites, site) ?? site;
+function OpenDialog({ open, onClose }: OpenDialogProps) {
   const actions = useKeyActions();
   const counts = useRequestCounts();
-  const close = () => onOpen(undefined);
+  const curl = useCurl();
   const show = async (issued: Promise<{ readonly key: string }>) => {
-    const { key: secret } = await issued;
-    // In a timeout, so that the dialog that asked for the secret closes first.
-    setTimeout(() => onOpen({ kind: "secret", secret }));
+    const { key } = await issued;
+    showSecret({
+      title: translate("keys.made"),
+      explain: translate("keys.shown_once"),
+      secrets: {
+        [translate("keys.key")]: key,
+        [translate("keys.try_it")]: curl({ method: "GET", path: "/restapi/brands.json" }, key),
+      },
+    });
   };
-  if (open.kind === "new") return <KeyForm onSubmit={(settings) => show(actions.create(settings))} onClose={close} />;
-  if (open.kind === "secret") {
-    const secrets = {
-      [translate("keys.key")]: open.secret,
-      [translate("keys.try_it")]: curlLine(liveSite, publicUrl, open.secret),
-    };
-    return (
-      <NewSecret
-        title={translate("keys.made")}
-        explain={translate("keys.shown_once")}
-        secrets={secrets}
-        onClose={close}
-      />
-    );
-  }
-  const { apiKey } = open;
-  if (open.kind === "edit")
-    return <KeyForm apiKey={apiKey} onSubmit={(settings) => actions.change(apiKey.id, settings)} onClose={close} />;
-  if (open.kind === "rotate")
-    return <RotateKey apiKey={apiKey} onRotate={(hours) => show(actions.rotate(apiKey.id, hours))} onClose={close} />;
-  const revoke = () => actions.revoke(apiKey.id);
-  return <RevokeKey apiKey={apiKey} requests={counts?.get(apiKey.id)} onRevoke={revoke} onClose={close} />;
+  if (open.kind === "new") return <KeyForm onSubmit={(settings) => show(actions.create(settings))} onClose={onClose} />;
+  const { kind, apiKey } = open;
+  const { id } = apiKey;
+  if (kind === "edit")
+    return <KeyForm apiKey={apiKey} onSubmit={(settings) => actions.change(id, settings)} onClose={onClose} />;
+  if (kind === "rotate")
+    return <RotateKey apiKey={apiKey} onRotate={(hours) => show(actions.rotate(id, hours))} onClose={onClose} />;
+  return <RevokeKey apiKey={apiKey} requests={counts?.get(id)} onRevoke={() => actions.revoke(id)} onClose={onClose} />;
 }
 
-/** Returns a curl command with the key, which works on the machine of the server. */
-function curlLine({ hostnames, isDefault }: SiteInfo, publicUrl: string, key: string): string {
-  const host = isDefault || !hostnames[0] ? "" : `-H "Host: ${hostnames[0]}" `;
-  return `curl ${host}-H "X-API-AUTH: ${key}" ${publicUrl}/restapi/brands.json`;
-}
+const scopes: readonly KeyInfo["scope"][] = ["read", "write"];
 
 interface KeyFormProps {
   /** The key to change; undefined for a new one. */
@@ -228,9 +205,9 @@ interface KeyFormProps {
 /** The dialog with the settings of a key. */
 function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
   const [label, setLabel] = useState(apiKey?.label ?? "");
-  const [scope, setScope] = useState<"read" | "write">(apiKey?.scope ?? "write");
+  const [scope, setScope] = useState(apiKey?.scope ?? "write");
   const [rate, setRate] = useState(String(apiKey?.rate ?? ""));
-  const [expires, setExpires] = useState(apiKey?.expires ? toInputDay(apiKey.expires) : "");
+  const [expires, setExpires] = useState(dayIn(apiKey?.expires));
   const settings = {
     label,
     ...(apiKey ? {} : { scope }),
@@ -248,55 +225,48 @@ function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
       onConfirm={() => onSubmit(settings)}
       onClose={onClose}
     >
-      <TextField
+      <TextInput
         autoFocus
         label={translate("keys.label")}
         helperText={translate("keys.label_help")}
         value={label}
-        onChange={({ target }) => setLabel(target.value)}
+        onChange={setLabel}
       />
       {!apiKey && (
-        <TextField
-          select
+        <Choice
           label={translate("keys.scope")}
           value={scope}
-          onChange={({ target }) => setScope(target.value as "read" | "write")}
-        >
-          <MenuItem value="read">{translate("keys.read")}</MenuItem>
-          <MenuItem value="write">{translate("keys.write")}</MenuItem>
-        </TextField>
+          options={scopes.map((one) => [one, translate(`keys.${one}`)])}
+          onChange={(chosen) => setScope(chosen as KeyInfo["scope"])}
+        />
       )}
-      <TextField
+      <TextInput
         label={translate("keys.rate")}
         type="number"
         value={rate}
         helperText={translate("keys.rate_help")}
-        onChange={({ target }) => setRate(target.value)}
-        slotProps={{ htmlInput: { min: 1, max: 999_999 } }}
+        onChange={setRate}
+        input={{ min: 1, max: 999_999 }}
       />
-      <TextField
+      <TextInput
         label={translate("keys.expires")}
         helperText={translate("keys.expires_help")}
         type="date"
         value={expires}
-        onChange={({ target }) => setExpires(target.value)}
-        slotProps={{ inputLabel: { shrink: true } }}
+        onChange={setExpires}
       />
     </ActionDialog>
   );
 }
 
-/** Formats a day for an input of the type `date`, in the reader's time zone. @param instant in ISO 8601 */
-function toInputDay(instant: string): string {
-  const at = new Date(instant);
-  const parts = [at.getFullYear(), at.getMonth() + 1, at.getDate()];
-  return parts.map((part) => String(part).padStart(2, "0")).join("-");
-}
-
 /** Returns the end of a day. If `before` is on the same day, returns `before`, so that a key keeps its time of expiry. */
 function toExpiry(day: string, before: string | null): string | null {
   if (day === "") return null;
-  return before && toInputDay(before) === day ? before : new Date(`${day}T23:59:59`).toISOString();
+  return dayIn(before) === day ? before : new Date(`${day}T23:59:59`).toISOString();
+}
+
+function dayIn(instant: string | null | undefined): string {
+  return instant ? toDayText(new Date(instant)) : "";
 }
 
 interface RotateProps {
@@ -309,28 +279,25 @@ const overlaps = [0, 1, 24, 168];
 
 /** The dialog that asks for how long the old key still works. */
 function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
-  const [overlap, setOverlap] = useState(24);
+  const [overlap, setOverlap] = useState("24");
   const name = formatKeyName(apiKey);
   return (
     <ActionDialog
       title={translate("keys.rotate_title", { key: name })}
       action={translate("keys.rotate")}
-      onConfirm={() => onRotate(overlap)}
+      onConfirm={() => onRotate(Number(overlap))}
       onClose={onClose}
     >
       <Typography>{translate("keys.rotate_explain")}</Typography>
-      <TextField
-        select
+      <Choice
         label={translate("keys.overlap")}
         value={overlap}
-        onChange={({ target }) => setOverlap(Number(target.value))}
-      >
-        {overlaps.map((hours) => (
-          <MenuItem key={hours} value={hours}>
-            {hours === 0 ? translate("keys.at_once") : translate("keys.hours", { smart_count: hours })}
-          </MenuItem>
-        ))}
-      </TextField>
+        options={overlaps.map((hours) => [
+          String(hours),
+          hours === 0 ? translate("keys.at_once") : translate("keys.hours", { smart_count: hours }),
+        ])}
+        onChange={setOverlap}
+      />
     </ActionDialog>
   );
 }

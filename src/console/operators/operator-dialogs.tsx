@@ -15,6 +15,7 @@ import {
 import { useState } from "react";
 import type { NewOperatorBody, OperatorBody, OperatorInfo, RoleInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { TextInput } from "../shell/fields.tsx";
 import { useDeclared, useSession } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
@@ -37,14 +38,14 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
       onConfirm={() => onSubmit({ name: name.trim(), sites, role: access.role as RoleInfo })}
       onClose={onClose}
     >
-      <TextField
+      <TextInput
         autoFocus
         required
         label={translate("operators.name")}
         helperText={translate("operators.name_help")}
         value={name}
-        onChange={({ target }) => setName(target.value)}
-        slotProps={{ htmlInput: { maxLength: 64, autoComplete: "off" } }}
+        onChange={setName}
+        input={{ maxLength: 64, autoComplete: "off" }}
       />
       <AccessChoice value={access} onChange={setAccess} />
     </ActionDialog>

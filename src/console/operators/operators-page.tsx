@@ -1,7 +1,7 @@
 // The page of operators: their list, and the dialog that is open over it.
 
 import { Button, Chip, Typography } from "@mui/material";
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import type {
   LinkResponse,
   NewOperatorBody,
@@ -13,48 +13,43 @@ import type {
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
-import { NewSecret } from "../shell/new-secret.tsx";
+import { showSecret } from "../shell/new-secret.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
-import { LookOnly } from "../shell/role-notice.tsx";
+import { LookOnly, NewButton } from "../shell/role-notice.tsx";
 import { useMay, useSession } from "../shell/site-context.ts";
 import { useRead, useSend } from "../shell/site-data.ts";
 import { toDay } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { AddOperator, ChangeOperator, RemoveOperator } from "./operator-dialogs.tsx";
 
-type OperatorTask = "edit" | "sign_out" | "remove";
+const tasks = ["edit", "sign_out", "remove"] as const;
 
 /** The dialog that is open over the list. */
 type OpenOperator =
   | { readonly kind: "new" }
-  | { readonly kind: OperatorTask; readonly operator: OperatorInfo }
-  | { readonly kind: "secret"; readonly operator: OperatorInfo; readonly link: string };
+  | { readonly kind: (typeof tasks)[number]; readonly operator: OperatorInfo };
 
 /** The page with the operators: the people who may use the console. */
 export function OperatorsPage() {
   const query = useRead<OperatorsResponse>("/operators");
   const [open, setOpen] = useState<OpenOperator>();
-  const mayChange = useMay("settings");
-  const add = mayChange && (
-    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })}>
-      {translate("operators.add")}
-    </Button>
-  );
+  const add = <NewButton text={translate("operators.add")} onClick={() => setOpen({ kind: "new" })} />;
   return (
     <Page title={translate("operators.title")} explain={translate("operators.explain")} actions={add}>
       <LookOnly right="settings" />
       <QueryResult query={query}>
         {({ operators }) => <OperatorList operators={operators} onOpen={setOpen} />}
       </QueryResult>
-      {open && <OpenDialog open={open} operators={query.data?.operators ?? []} onOpen={setOpen} />}
+      {open && <OpenDialog open={open} operators={query.data?.operators ?? []} onClose={() => setOpen(undefined)} />}
     </Page>
   );
 }
 
 interface OperatorListProps {
   readonly operators: readonly OperatorInfo[];
+  /** Always the same function. */
   readonly onOpen: (open: OpenOperator) => void;
 }
 
@@ -62,6 +57,10 @@ function OperatorList({ operators, onOpen }: OperatorListProps) {
   const { operator: own } = useSession();
   const mayChange = useMay("settings");
   const columns = useMemo(() => columnsOf(own), [own]);
+  const actionsOf = useCallback(
+    (operator: OperatorInfo) => <OperatorActions operator={operator} onOpen={onOpen} />,
+    [onOpen],
+  );
   return (
     <DataList
       label={translate("operators.title")}
@@ -69,7 +68,7 @@ function OperatorList({ operators, onOpen }: OperatorListProps) {
       columns={columns}
       rowKey={({ id }) => id}
       nameOf={({ name }) => name}
-      actions={mayChange ? (operator) => <OperatorActions operator={operator} onOpen={onOpen} /> : undefined}
+      actions={mayChange ? actionsOf : undefined}
     />
   );
 }
@@ -108,7 +107,11 @@ function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
   const { id, name } = operator;
   async function makeLink() {
     try {
-      onOpen({ kind: "secret", operator, link: await link(id) });
+      showSecret({
+        title: translate("operators.link_title", { name }),
+        explain: translate("operators.link_once", { name }),
+        secrets: { [translate("operators.link_label")]: await link(id) },
+      });
     } catch (error) {
       notify((error as Error).message, "error");
     }
@@ -120,12 +123,10 @@ function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
       </Button>
       <ActionMenu
         label={translate("general.actions_for", { name })}
-        actions={(["edit", "sign_out", "remove"] as const).map((kind) => ({
-          name: kind,
-          text: translate(`operators.${kind}`),
-          isDangerous: kind === "remove",
-          onChoose: () => onOpen({ kind, operator }),
-        }))}
+        actions={tasks}
+        textOf={(task) => translate(`operators.${task}`)}
+        dangerous="remove"
+        onChoose={(kind) => onOpen({ kind, operator })}
       />
     </>
   );
@@ -134,32 +135,22 @@ function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
 interface OpenDialogProps {
   readonly open: OpenOperator;
   readonly operators: readonly OperatorInfo[];
-  readonly onOpen: (open: OpenOperator | undefined) => void;
+  readonly onClose: () => void;
 }
 
-function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
+function OpenDialog({ open, operators, onClose }: OpenDialogProps) {
   const actions = useOperatorActions();
-  const close = () => onOpen(undefined);
-  if (open.kind === "new") return <AddOperator onSubmit={actions.add} onClose={close} />;
-  const { operator } = open;
+  if (open.kind === "new") return <AddOperator onSubmit={actions.add} onClose={onClose} />;
+  const { kind, operator } = open;
   const { id, name } = operator;
-  if (open.kind === "secret")
-    return (
-      <NewSecret
-        title={translate("operators.link_title", { name })}
-        explain={translate("operators.link_once", { name })}
-        secrets={{ [translate("operators.link_label")]: open.link }}
-        onClose={close}
-      />
-    );
   const isLast = isLastWithAllRights(operator, operators);
-  if (open.kind === "edit") {
+  if (kind === "edit") {
     const change = (access: Parameters<typeof actions.change>[1]) => actions.change(id, { ...access, isLast });
-    return <ChangeOperator operator={operator} isLast={isLast} onSubmit={change} onClose={close} />;
+    return <ChangeOperator operator={operator} isLast={isLast} onSubmit={change} onClose={onClose} />;
   }
-  if (open.kind === "remove") {
+  if (kind === "remove") {
     const remove = () => actions.remove(id, { isLast });
-    return <RemoveOperator operator={operator} isLast={isLast} onRemove={remove} onClose={close} />;
+    return <RemoveOperator operator={operator} isLast={isLast} onRemove={remove} onClose={onClose} />;
   }
   return (
     <ActionDialog
@@ -167,7 +158,7 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
       action={translate("operators.sign_out")}
       isDangerous
       onConfirm={() => actions.signOut(id)}
-      onClose={close}
+      onClose={onClose}
     >
       <Typography>{translate("operators.sign_out_explain", { name })}</Typography>
     </ActionDialog>

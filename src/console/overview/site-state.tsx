@@ -8,7 +8,7 @@ import { Box, Button, Card, List, ListItem, Stack, Link as TextLink, Typography 
 import { useState } from "react";
 import type { KeyTrafficResponse, OverviewResponse, TrafficPointInfo } from "../../admin/api/types.ts";
 import { labelOfKey, requestsOfKeyPath } from "../keys/keys.ts";
-import { ReadingDialog } from "../shell/reading-dialog.tsx";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { Link } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
@@ -225,7 +225,7 @@ function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly ove
 function BackupDialog({ onClose }: { readonly onClose: () => void }) {
   const { publicUrl } = useDeclared();
   return (
-    <ReadingDialog title={translate("overview.backup_title")} onClose={onClose}>
+    <DialogFrame title={translate("overview.backup_title")} onClose={onClose}>
       <Typography>{translate("overview.backup_explain")}</Typography>
       <Box component="code" sx={{ display: "block", my: 2, p: 1, borderRadius: 1, bgcolor: "action.hover" }}>
         {translate("overview.backup_command")}
@@ -236,6 +236,6 @@ function BackupDialog({ onClose }: { readonly onClose: () => void }) {
           {translate("overview.backup_guide")}
         </TextLink>
       </Typography>
-    </ReadingDialog>
+    </DialogFrame>
   );
 }

@@ -1,26 +1,13 @@
 // The dialog after a conflict of two edits of a record: the operator chooses field by field. The server rejects the save again if the record has changed
 // meanwhile.
 
-import {
-  Alert,
-  Box,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  Radio,
-  Table,
-  TableBody,
-  TableCell,
-  TableHead,
-  TableRow,
-  Typography,
-} from "@mui/material";
+import { Alert, Box, Button, Radio, Table, TableBody, TableCell, TableHead, TableRow, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
+import { useAttempt } from "../shell/site-data.ts";
 import { differences, fullLabelOf, toValues } from "../text/fields.ts";
 import { When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -58,8 +45,7 @@ export function ConflictDialog({ resource, base, mine, first, onClose, onDiscard
   const writes = useRecordWrites(resource.path);
   const [conflict, setConflict] = useState(first);
   const [choices, setChoices] = useState<Readonly<Record<string, Side>>>({});
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, fault, attempt } = useAttempt();
   const stored = conflict.record as RecordValues | null;
   const fields = stored ? differingFields(base, stored, mine) : [];
   const chosen = ({ path, suggested }: DifferingField) => choices[path] ?? suggested;
@@ -71,45 +57,41 @@ export function ConflictDialog({ resource, base, mine, first, onClose, onDiscard
   }, [isSame]);
 
   async function save() {
-    if (isBusy) return;
-    setBusy(true);
+    const kept = fields.filter((field) => chosen(field) === "mine");
+    const texts = kept.map(({ path, mine: text }) => [path, text] as const);
+    if (texts.length === 0) return onDone();
     try {
-      const kept = fields.filter((field) => chosen(field) === "mine");
-      const texts = kept.map(({ path, mine: text }) => [path, text] as const);
-      if (texts.length === 0) return onDone();
       onDone(await writes.update(conflict.id, toValues(texts), conflict.version ?? undefined));
     } catch (error) {
       // After another conflict, show the new stored values.
       const [another] = (error as HttpError).body?.conflicts ?? [];
       if (another) setConflict(another);
-      setFault((error as Error).message);
-      setBusy(false);
+      throw error;
     }
   }
 
+  const buttons = (
+    <>
+      <Button onClick={onDiscard}>{translate("record.take_theirs")}</Button>
+      <Button variant="contained" onClick={() => attempt(save)} disabled={!stored || isBusy}>
+        {translate("record.save_chosen")}
+      </Button>
+    </>
+  );
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="conflict">
-      <DialogTitle id="conflict">{translate("record.conflict_title")}</DialogTitle>
-      <DialogContent>
-        <Typography sx={{ mb: 1 }}>
-          <ChangedBy conflict={conflict} /> {stored && translate("record.conflict")}
-        </Typography>
-        {fault && <Alert severity="error">{fault}</Alert>}
-        {stored && (
-          <ConflictTable
-            fields={fields}
-            chosen={chosen}
-            onChoose={(path, side) => setChoices({ ...choices, [path]: side })}
-          />
-        )}
-      </DialogContent>
-      <DialogActions>
-        <Button onClick={onDiscard}>{translate("record.take_theirs")}</Button>
-        <Button variant="contained" onClick={save} disabled={!stored || isBusy}>
-          {translate("record.save_chosen")}
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <DialogFrame title={translate("record.conflict_title")} maxWidth="md" onClose={onClose} buttons={buttons}>
+      <Typography sx={{ mb: 1 }}>
+        <ChangedBy conflict={conflict} /> {stored && translate("record.conflict")}
+      </Typography>
+      {fault && <Alert severity="error">{fault}</Alert>}
+      {stored && (
+        <ConflictTable
+          fields={fields}
+          chosen={chosen}
+          onChoose={(path, side) => setChoices({ ...choices, [path]: side })}
+        />
+      )}
+    </DialogFrame>
   );
 }
 

@@ -1,12 +1,13 @@
 // The ticked records of a list: some of them, or all that the search finds; and the dialogs that delete them or give a field the same text in all.
 
-import { Alert, Box, TextField, Typography } from "@mui/material";
+import { Alert, Box, Typography } from "@mui/material";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { RecordResponse, RecordsResponse, SetFieldBody, SetFieldResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { Choice, TextInput } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { readOf, useSettled, useSitePath } from "../shell/site-data.ts";
@@ -208,28 +209,22 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
       onConfirm={confirm}
       onClose={onClose}
     >
-      <TextField
-        select
+      <Choice
+        isNative
         autoFocus
         label={translate("record.set_which")}
+        any={translate("record.set_choose")}
         value={field}
-        onChange={({ target: { value: path } }) => setField(path)}
-        slotProps={{ select: { native: true }, inputLabel: { shrink: true } }}
-      >
-        <option value="">{translate("record.set_choose")}</option>
-        {resource.fields.map(({ path }) => (
-          <option key={path} value={path}>
-            {fullLabelOf(path)}
-          </option>
-        ))}
-      </TextField>
-      <TextField
+        options={resource.fields.map(({ path }) => [path, fullLabelOf(path)])}
+        onChange={setField}
+      />
+      <TextInput
         label={translate("record.set_value")}
         value={value}
         error={fault !== undefined}
         helperText={fault ?? translate("record.set_empty")}
-        onChange={({ target: { value: text } }) => setValue(text)}
-        slotProps={{ htmlInput: { dir: "auto", autoComplete: "off" } }}
+        onChange={setValue}
+        input={{ dir: "auto", autoComplete: "off" }}
       />
       {error && isAsked && <Alert severity="error">{(error as HttpError).message}</Alert>}
       {!(error && isAsked) && <Effect result={result} isAsked={isAsked} resource={resource} />}

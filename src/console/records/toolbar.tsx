@@ -23,7 +23,8 @@ import {
 import { type ReactNode, useState } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { ActionMenu } from "../shell/action-menu.tsx";
+import { ActionMenu, useMenu } from "../shell/action-menu.tsx";
+import { TextInput } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Link, navigate } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
@@ -167,7 +168,9 @@ function MoreMenu({ resource: { path } }: Pick<ToolbarProps, "resource">) {
   return (
     <ActionMenu
       label={translate("record.more")}
-      actions={[{ name: "import", text: translate("record.import"), onChoose: open }]}
+      actions={["import"]}
+      textOf={() => translate("record.import")}
+      onChoose={open}
     />
   );
 }
@@ -180,23 +183,13 @@ interface MenuButtonProps {
 
 /** A button that opens a menu. */
 function MenuButton({ text, icon, children }: MenuButtonProps) {
-  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const { button, menu, close } = useMenu();
   return (
     <>
-      <Button
-        color="inherit"
-        size="small"
-        startIcon={icon}
-        aria-haspopup="menu"
-        aria-expanded={anchor !== null}
-        onClick={({ currentTarget }) => setAnchor(currentTarget)}
-        sx={{ flexShrink: 0 }}
-      >
+      <Button color="inherit" size="small" startIcon={icon} sx={{ flexShrink: 0 }} {...button}>
         {text}
       </Button>
-      <Menu open={anchor !== null} anchorEl={anchor} onClose={() => setAnchor(null)}>
-        {children(() => setAnchor(null))}
-      </Menu>
+      <Menu {...menu}>{children(close)}</Menu>
     </>
   );
 }
@@ -292,13 +285,13 @@ function NameDialog({ onSave, onClose }: { readonly onSave: (name: string) => vo
       onConfirm={async () => onSave(name.trim())}
       onClose={onClose}
     >
-      <TextField
+      <TextInput
         autoFocus
         label={translate("record.view_name")}
         helperText={translate("record.view_explain")}
         value={name}
-        onChange={({ target }) => setName(target.value)}
-        slotProps={{ htmlInput: { maxLength: maxNameLength } }}
+        onChange={setName}
+        input={{ maxLength: maxNameLength }}
       />
     </ActionDialog>
   );

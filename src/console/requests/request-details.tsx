@@ -3,13 +3,13 @@
 import { Alert, AlertTitle, Box, Link, Stack } from "@mui/material";
 import type { ReactNode } from "react";
 import type { LoggedRequestInfo } from "../../admin/api/types.ts";
-import { CopyableText } from "../shell/new-secret.tsx";
-import { ReadingDialog } from "../shell/reading-dialog.tsx";
-import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
+import { CopyableText, useCurl } from "../shell/new-secret.tsx";
+import { useDeclared } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
-import { formatDuration, toCurl } from "./requests.ts";
+import { formatDuration } from "./requests.ts";
 
 interface RequestDetailsProps {
   readonly request: LoggedRequestInfo;
@@ -18,27 +18,21 @@ interface RequestDetailsProps {
 
 /** The dialog with the details of a request. */
 export function RequestDetails({ request, onClose }: RequestDetailsProps) {
-  const site = useSiteInfo();
-  const { publicUrl, sites } = useDeclared();
+  const { publicUrl } = useDeclared();
+  const curl = useCurl();
   const { method, path, problem } = request;
   return (
-    <ReadingDialog
-      title={`${method} ${showInvisible(path)}`}
-      titleStyle={{ fontFamily: "monospace", fontSize: 15, overflowWrap: "anywhere" }}
-      maxWidth="sm"
-      isLong
-      onClose={onClose}
-    >
+    <DialogFrame title={`${method} ${showInvisible(path)}`} isCode maxWidth="sm" isLong onClose={onClose}>
       <Stack spacing={2}>
         {problem ? <Problem problem={problem} publicUrl={publicUrl} /> : null}
         <Facts request={request} />
         <CopyableText
           label={translate("requests.repeat")}
-          text={toCurl(request, findLive(sites, site) ?? site, publicUrl)}
+          text={curl(request)}
           help={translate("requests.repeat_help")}
         />
       </Stack>
-    </ReadingDialog>
+    </DialogFrame>
   );
 }
 

@@ -6,18 +6,18 @@ import PlayIcon from "@mui/icons-material/PlayArrow";
 import { Box, Button, Chip } from "@mui/material";
 import { useMemo, useRef, useState } from "react";
 import type { LoggedRequestInfo } from "../../admin/api/types.ts";
-import { Choice } from "../shell/choice.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
-import { CopyableText } from "../shell/new-secret.tsx";
+import { Choice } from "../shell/fields.tsx";
+import { CopyableText, useCurl } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
 import { useAddress } from "../shell/router.tsx";
-import { findLive, useDeclared, useSiteInfo, useSiteName } from "../shell/site-context.ts";
+import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { toMoment, toTimeOfDay } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { Detail, RequestDetails } from "./request-details.tsx";
-import { formatDuration, type RequestFilter, toCurl, useRequests } from "./requests.ts";
+import { formatDuration, type RequestFilter, useRequests } from "./requests.ts";
 
 /** The page with the last requests of the site. */
 export function RequestsPage() {
@@ -98,21 +98,21 @@ function Filters({ filter, onChange, requests }: FiltersProps) {
     <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "center" }}>
       <Choice
         {...choice}
-        label="requests.status"
+        label={translate("requests.status")}
         value={filter.status}
         options={statuses.map(([digit, name]) => [digit, translate(`requests.status_${name}`)])}
         onChange={(status) => onChange({ status })}
       />
       <Choice
         {...choice}
-        label="requests.problem"
+        label={translate("requests.problem")}
         value={filter.problem}
         options={withChosen(problems, filter.problem)}
         onChange={(problem) => onChange({ problem })}
       />
       <Choice
         {...choice}
-        label="requests.key"
+        label={translate("requests.key")}
         value={filter.key}
         options={withChosen(keys, filter.key).map(([prefix, label]) => [prefix, showInvisible(label)])}
         onChange={(key) => onChange({ key })}
@@ -146,7 +146,7 @@ function withChosen(names: Names, chosen: string): readonly (readonly [string, s
 }
 
 /** The properties that all filters of the page have. */
-const choice = { any: "requests.any", sx: { width: { xs: "calc(50% - 4px)", sm: 220 }, m: 0 } } as const;
+const choice = { any: translate("requests.any"), sx: { width: { xs: "calc(50% - 4px)", sm: 220 }, m: 0 } } as const;
 
 const columns: readonly DataColumn<LoggedRequestInfo>[] = [
   {
@@ -206,8 +206,7 @@ function Status({ status }: { readonly status: number }) {
 
 /** Says what appears here, with a line that sends a first request. @param onClear shows all requests again; undefined if none are left out */
 function NoRequests({ onClear }: { readonly onClear: (() => void) | undefined }) {
-  const site = useSiteInfo();
-  const { publicUrl, sites } = useDeclared();
+  const curl = useCurl();
   if (onClear)
     return (
       <EmptyList icon={RequestsIcon} title={translate("requests.none_found")}>
@@ -222,7 +221,7 @@ function NoRequests({ onClear }: { readonly onClear: (() => void) | undefined })
       <Box sx={{ width: 640, maxWidth: "100%", textAlign: "left" }}>
         <CopyableText
           label={translate("requests.send_one")}
-          text={toCurl(request, findLive(sites, site) ?? site, publicUrl)}
+          text={curl(request)}
           help={translate("requests.send_help")}
         />
       </Box>

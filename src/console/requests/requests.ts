@@ -1,7 +1,7 @@
-// Reads the last requests of a shop while its page is shown, and makes the line that repeats one.
+// Reads the last requests of a shop while its page is shown.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { LoggedRequestInfo, RequestsResponse, SiteInfo } from "../../admin/api/types.ts";
+import type { LoggedRequestInfo, RequestsResponse } from "../../admin/api/types.ts";
 import { callApi, sitePath } from "../api/call-api.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
@@ -63,29 +63,4 @@ function mergeRequests(
 /** Formats how long the server took for a request. */
 export function formatDuration(milliseconds: number): string {
   return translate("requests.milliseconds", { count: toNumber(milliseconds, { maximumFractionDigits: 1 }) });
-}
-
-/**
- * Returns a command that repeats a request. The key is not in it: the shell replaces `$KEY`. Nor is a body, because the
- * server does not keep it. It uses the first hostname of the site.
- */
-export function toCurl(
-  { method, path }: Pick<LoggedRequestInfo, "method" | "path">,
-  { hostnames, isDefault }: SiteInfo,
-  publicUrl: string,
-): string {
-  const words = ["curl -i"];
-  if (method === "HEAD") words.push("-I");
-  else if (method !== "GET") words.push(`-X ${quote(method)}`);
-  if (!isDefault && hostnames[0]) words.push(`-H ${quote(`Host: ${hostnames[0]}`)}`);
-  words.push('-H "X-API-AUTH: $KEY"');
-  if (["POST", "PUT", "PATCH"].includes(method))
-    words.push(`-H ${quote("Content-Type: application/json")} -d @body.json`);
-  return [...words, quote(publicUrl + path)].join(" ");
-}
-
-/** Quotes a word for a shell, if it must be. */
-function quote(word: string): string {
-  if (/^[\w./:-]+$/.test(word)) return word;
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }

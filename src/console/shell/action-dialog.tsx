@@ -1,18 +1,10 @@
 // The frame of most dialogs: a form with one action, which shows why the action failed, and asks before typed values are lost.
 
-import {
-  Alert,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  LinearProgress,
-  Stack,
-  Typography,
-} from "@mui/material";
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Alert, Button, LinearProgress, Stack, Typography } from "@mui/material";
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
 import { translate } from "../text/translate.ts";
+import { DialogFrame } from "./dialog-frame.tsx";
+import { useAttempt } from "./site-data.ts";
 import { askBeforeLoss, useUnsaved } from "./unsaved.ts";
 
 interface ActionDialogProps {
@@ -41,58 +33,50 @@ export function ActionDialog({
   onClose,
   children,
 }: ActionDialogProps) {
-  const [fault, setFault] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const titleId = useId();
+  const { isBusy, fault, attempt } = useAttempt();
+  const formId = useId();
   const isShown = useShown();
   const markSaved = useUnsaved(isEdited);
   const cancel = () => (isEdited ? askBeforeLoss(onClose) : onClose());
 
-  async function submit(event: FormEvent) {
+  function submit(event: FormEvent) {
     event.preventDefault();
-    if (isBusy) return;
-    setBusy(true);
-    try {
+    void attempt(async () => {
       await onConfirm();
       markSaved();
       if (isShown()) onClose();
-    } catch (error) {
-      setFault((error as Error).message);
-      setBusy(false);
-    }
+    });
   }
 
+  const buttons = (
+    <>
+      <Button onClick={cancel}>{translate(isBusy && busyText ? "general.close" : "general.cancel")}</Button>
+      <Button
+        type="submit"
+        form={formId}
+        variant="contained"
+        color={isDangerous ? "error" : "primary"}
+        disabled={isBusy || isDisabled}
+      >
+        {action}
+      </Button>
+    </>
+  );
   return (
-    <Dialog open onClose={cancel} fullWidth maxWidth="xs" aria-labelledby={titleId}>
-      <form onSubmit={submit}>
-        <DialogTitle id={titleId}>{title}</DialogTitle>
-        <DialogContent>
-          <Stack spacing={2}>
-            {children}
-            {fault && !isBusy && <Alert severity="error">{fault}</Alert>}
-            {isBusy && busyText && (
-              <div>
-                <Typography role="status" sx={{ mb: 1 }}>
-                  {busyText}
-                </Typography>
-                <LinearProgress aria-label={busyText} />
-              </div>
-            )}
-          </Stack>
-        </DialogContent>
-        <DialogActions>
-          <Button onClick={cancel}>{translate(isBusy && busyText ? "general.close" : "general.cancel")}</Button>
-          <Button
-            type="submit"
-            variant="contained"
-            color={isDangerous ? "error" : "primary"}
-            disabled={isBusy || isDisabled}
-          >
-            {action}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <DialogFrame title={title} onClose={cancel} buttons={buttons}>
+      <Stack component="form" id={formId} onSubmit={submit} spacing={2}>
+        {children}
+        {fault && <Alert severity="error">{fault}</Alert>}
+        {isBusy && busyText && (
+          <div>
+            <Typography role="status" sx={{ mb: 1 }}>
+              {busyText}
+            </Typography>
+            <LinearProgress aria-label={busyText} />
+          </div>
+        )}
+      </Stack>
+    </DialogFrame>
   );
 }
 

@@ -1,45 +1,54 @@
-// A button that opens a menu of actions.
+// A button that opens a menu, and the menu of the actions on something.
 
 import MoreIcon from "@mui/icons-material/MoreVert";
 import { IconButton, Menu, MenuItem } from "@mui/material";
-import { useState } from "react";
+import { type MouseEvent, useState } from "react";
 
-interface ActionMenuProps {
+/** Returns the properties of a button and of its menu, and a function that closes the menu. */
+export function useMenu() {
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  const close = () => setAnchor(null);
+  return {
+    close,
+    button: {
+      "aria-haspopup": "menu",
+      "aria-expanded": anchor !== null,
+      onClick: ({ currentTarget }: MouseEvent<HTMLElement>) => setAnchor(currentTarget),
+    },
+    menu: { open: anchor !== null, anchorEl: anchor, onClose: close },
+  } as const;
+}
+
+interface ActionMenuProps<Action extends string> {
   /** Name of the button for screen readers, including the object of the actions. */
   readonly label: string;
-  readonly actions: readonly {
-    readonly name: string;
-    readonly text: string;
-    readonly isDangerous?: boolean;
-    readonly onChoose: () => void;
-  }[];
+  readonly actions: readonly Action[];
+  readonly textOf: (action: Action) => string;
+  /** The action that cannot be taken back. */
+  readonly dangerous?: Action;
+  readonly onChoose: (action: Action) => void;
 }
 
 /** A button with a menu of rare actions. */
-export function ActionMenu({ label, actions }: ActionMenuProps) {
-  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+export function ActionMenu<Action extends string>(props: ActionMenuProps<Action>) {
+  const { label, actions, textOf, dangerous, onChoose } = props;
+  const { button, menu, close } = useMenu();
   return (
     <>
-      <IconButton
-        size="small"
-        aria-label={label}
-        aria-haspopup="menu"
-        aria-expanded={anchor !== null}
-        onClick={({ currentTarget }) => setAnchor(currentTarget)}
-      >
+      <IconButton size="small" aria-label={label} {...button}>
         <MoreIcon fontSize="small" />
       </IconButton>
-      <Menu open={anchor !== null} anchorEl={anchor} onClose={() => setAnchor(null)}>
-        {actions.map(({ name, text, isDangerous, onChoose }) => (
+      <Menu {...menu}>
+        {actions.map((action) => (
           <MenuItem
-            key={name}
-            sx={isDangerous ? { color: "error.main" } : {}}
+            key={action}
+            sx={action === dangerous ? { color: "error.main" } : {}}
             onClick={() => {
-              setAnchor(null);
-              onChoose();
+              close();
+              onChoose(action);
             }}
           >
-            {text}
+            {textOf(action)}
           </MenuItem>
         ))}
       </Menu>

@@ -1,37 +1,53 @@
-// The dialog that shows a new key, sign-in link or secret of a webhook, with buttons that copy it.
+// Texts to copy: the dialog that shows a new key, sign-in link or secret of a webhook, and the line that sends a request.
 
-import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack, TextField } from "@mui/material";
+import { Alert, Button, Stack, TextField } from "@mui/material";
 import { useRef, useState } from "react";
+import type { LoggedRequestInfo } from "../../admin/api/types.ts";
+import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { translate } from "../text/translate.ts";
+import { DialogFrame } from "./dialog-frame.tsx";
+import { findLive, useDeclared, useSiteInfo } from "./site-context.ts";
 
-interface NewSecretProps {
+interface NewSecret {
   readonly title: string;
   /** Tells the operator what to do with the secret. */
   readonly explain: string;
   /** The texts to copy, by the labels of their fields. */
   readonly secrets: Readonly<Record<string, string>>;
-  readonly onClose: () => void;
+  /** Called when the operator closes the dialog. */
+  readonly onDone?: () => void;
 }
 
-/** Shows a secret that cannot be shown again. */
-export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) {
+const shown = new SharedValue<NewSecret | undefined>(undefined);
+
+/** Shows a secret that cannot be shown again, over the page. In a timeout, so that the dialog that asked for it closes first. */
+export function showSecret(secret: NewSecret): void {
+  setTimeout(() => shown.set(secret));
+}
+
+/** The dialog of the secret, if one is shown. */
+export function SecretDialog() {
+  const secret = useSharedValue(shown);
+  if (!secret) return null;
+  const { title, explain, secrets, onDone } = secret;
+  function close() {
+    shown.set(undefined);
+    onDone?.();
+  }
+  const button = (
+    <Button onClick={close} variant="contained">
+      {translate("general.done")}
+    </Button>
+  );
   return (
-    <Dialog open fullWidth maxWidth="sm" aria-labelledby="new-secret">
-      <DialogTitle id="new-secret">{title}</DialogTitle>
-      <DialogContent>
-        <Stack spacing={2}>
-          <Alert severity="info">{explain}</Alert>
-          {Object.entries(secrets).map(([label, text]) => (
-            <CopyableText key={label} label={label} text={text} />
-          ))}
-        </Stack>
-      </DialogContent>
-      <DialogActions>
-        <Button onClick={onClose} variant="contained">
-          {translate("general.done")}
-        </Button>
-      </DialogActions>
-    </Dialog>
+    <DialogFrame title={title} maxWidth="sm" buttons={button}>
+      <Stack spacing={2}>
+        <Alert severity="info">{explain}</Alert>
+        {Object.entries(secrets).map(([label, text]) => (
+          <CopyableText key={label} label={label} text={text} />
+        ))}
+      </Stack>
+    </DialogFrame>
   );
 }
 
@@ -88,4 +104,31 @@ function copySelected(input: HTMLTextAreaElement | null): boolean {
 
 function selectAll(event: { readonly target: EventTarget }) {
   (event.target as HTMLTextAreaElement).select();
+}
+
+/**
+ * Returns a function that returns a command for a request to the site, which works on the machine of the server. It uses the first hostname of the
+ * site. Without a key, the shell replaces `$KEY`. A body is not in it: it is read from a file.
+ */
+export function useCurl() {
+  const site = useSiteInfo();
+  const { publicUrl, sites } = useDeclared();
+  // A key of a sandbox opens it at the hostnames of its live site.
+  const { hostnames, isDefault } = findLive(sites, site) ?? site;
+  return ({ method, path }: Pick<LoggedRequestInfo, "method" | "path">, key = "$KEY"): string => {
+    const words = ["curl -i"];
+    if (method === "HEAD") words.push("-I");
+    else if (method !== "GET") words.push(`-X ${quote(method)}`);
+    if (!isDefault && hostnames[0]) words.push(`-H ${quote(`Host: ${hostnames[0]}`)}`);
+    words.push(`-H "X-API-AUTH: ${key}"`);
+    if (["POST", "PUT", "PATCH"].includes(method))
+      words.push(`-H ${quote("Content-Type: application/json")} -d @body.json`);
+    return [...words, quote(publicUrl + path)].join(" ");
+  };
+}
+
+/** Quotes a word for a shell, if it must be. */
+function quote(word: string): string {
+  if (/^[\w./:-]+$/.test(word)) return word;
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,7 @@
-// The notices of pages to an operator whose role does not allow everything on them.
+// What a page shows, or does not show, to an operator whose role does not allow everything on it.
 
 import LockIcon from "@mui/icons-material/LockOutlined";
-import { Alert } from "@mui/material";
+import { Alert, Button } from "@mui/material";
 import { translate } from "../text/translate.ts";
 import { Page } from "./page.tsx";
 import { EmptyList } from "./query-result.tsx";
@@ -20,6 +20,21 @@ export function LookOnly({ right }: LookOnlyProps) {
     <Alert severity="info" variant="outlined" icon={<LockIcon />} sx={{ mb: 2 }}>
       {translate("roles.look_only", { role: translate(`roles.${role}`) })}
     </Alert>
+  );
+}
+
+interface NewButtonProps {
+  readonly text: string;
+  readonly onClick: () => void;
+}
+
+/** The button of a page of settings that adds something, for operators who may. */
+export function NewButton({ text, onClick }: NewButtonProps) {
+  if (!useMay("settings")) return null;
+  return (
+    <Button variant="contained" data-shortcut="new" onClick={onClick} sx={{ flexShrink: 0 }}>
+      {text}
+    </Button>
   );
 }
 

@@ -1,7 +1,7 @@
 // Reads and changes data of the server in components. A read is known by the path of its request, so a change below a path reads all of that again.
 
 import { type UseQueryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { callApi, sitePath } from "../api/call-api.ts";
 import { useSiteName } from "./site-context.ts";
 
@@ -46,4 +46,28 @@ export function useSettled<T>(value: T, milliseconds: number): T {
     return () => clearTimeout(timer);
   }, [value, milliseconds]);
   return settled;
+}
+
+/**
+ * Returns a function that runs an action, whether it runs, and the message of its error if it failed. Calls while it runs are ignored: the second click
+ * of a double click comes before the button is drawn again.
+ */
+export function useAttempt() {
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState("");
+  const isRunning = useRef(false);
+  async function attempt(act: () => Promise<unknown>): Promise<void> {
+    if (isRunning.current) return;
+    isRunning.current = true;
+    setBusy(true);
+    setFault("");
+    try {
+      await act();
+    } catch (error) {
+      setFault((error as Error).message);
+    }
+    isRunning.current = false;
+    setBusy(false);
+  }
+  return { isBusy, fault, attempt };
 }

@@ -1,11 +1,11 @@
 // The dialogs of the page of sites: adding, changing, suspending, resuming and removing a site, and making its sandbox.
 
-import { Box, TextField, Typography } from "@mui/material";
+import { Box, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { NewSiteBody, SiteBody, SiteInfo } from "../../admin/api/types.ts";
+import type { SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { ActionDialog, useShown } from "../shell/action-dialog.tsx";
-import { NewSecret } from "../shell/new-secret.tsx";
+import { TextInput } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { navigate } from "../shell/router.tsx";
@@ -13,60 +13,43 @@ import { findLive, findSandboxOf, useDeclared, useSiteInfo } from "../shell/site
 import { markAllSaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { AddSite, ChangeSite } from "./site-form.tsx";
+import { AddSite, ChangeSite, showKey } from "./site-form.tsx";
 import { useSiteActions, useSiteContents } from "./sites.ts";
 
+/** An action on a site. */
+export type SiteTask = "edit" | "suspend" | "resume" | "sandbox" | "renew" | "remove";
+
 /** The dialog that is open over the list of sites. */
-export type OpenSite =
-  | { readonly kind: "new" }
-  | { readonly kind: "edit" | "suspend" | "resume" | "sandbox" | "renew" | "remove"; readonly site: SiteInfo }
-  | { readonly kind: "secret"; readonly name: string; readonly secret: string };
+export type OpenSite = { readonly kind: "new" } | { readonly kind: SiteTask; readonly site: SiteInfo };
 
 interface SiteDialogsProps {
   readonly open: OpenSite;
-  readonly onOpen: (open: OpenSite | undefined) => void;
+  readonly onClose: () => void;
   readonly isForAll: boolean;
 }
 
-export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
+export function SiteDialogs({ open, onClose, isForAll }: SiteDialogsProps) {
   const { add, change, remove } = useActionsWithNavigation();
-  const close = () => onOpen(undefined);
-  if (open.kind === "new") {
-    const submit = async (site: NewSiteBody) => {
-      const { key } = await add(site);
-      // In a timeout, so that the dialog that asked for the key closes first.
-      if (key) setTimeout(() => onOpen({ kind: "secret", name: site.name, secret: key }));
-    };
-    return <AddSite onSubmit={submit} onClose={close} />;
-  }
-  if (open.kind === "secret") {
-    const title = translate("sites.created", { name: open.name });
-    return (
-      <NewSecret
-        title={title}
-        explain={translate("keys.shown_once")}
-        secrets={{ [translate("keys.key")]: open.secret }}
-        onClose={close}
-      />
-    );
-  }
+  if (open.kind === "new") return <AddSite onSubmit={async (site) => showKey(await add(site))} onClose={onClose} />;
   const { site, kind } = open;
   if (kind === "edit")
-    return <ChangeSite site={site} hasDefault={isForAll} onSubmit={(values) => change(site, values)} onClose={close} />;
-  if (kind === "sandbox" || kind === "renew") return <SandboxDialog site={site} kind={kind} onClose={close} />;
-  if (kind === "remove") return <RemoveSite site={site} onRemove={() => remove(site)} onClose={close} />;
+    return (
+      <ChangeSite site={site} hasDefault={isForAll} onSubmit={(values) => change(site, values)} onClose={onClose} />
+    );
+  if (kind === "sandbox" || kind === "renew") return <SandboxDialog site={site} kind={kind} onClose={onClose} />;
+  if (kind === "remove") return <RemoveSite site={site} onRemove={() => remove(site)} onClose={onClose} />;
   if (kind === "resume")
     return (
       <ActionDialog
         title={translate("sites.resume_title", { name: site.name })}
         action={translate("sites.resume")}
         onConfirm={() => change(site, { isSuspended: false })}
-        onClose={close}
+        onClose={onClose}
       >
         <Typography>{translate("sites.resume_explain")}</Typography>
       </ActionDialog>
     );
-  return <SuspendSite site={site} onSuspend={() => change(site, { isSuspended: true })} onClose={close} />;
+  return <SuspendSite site={site} onSuspend={() => change(site, { isSuspended: true })} onClose={onClose} />;
 }
 
 /** Returns the functions that change sites. If the shown site is renamed or removed, also with its live site, they change the address to an existing site. */
@@ -173,12 +156,12 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
       <Typography>{translate("sites.remove_explain")}</Typography>
       {lines && <Lines lines={lines} />}
       <Typography>{translate("sites.remove_final")}</Typography>
-      <TextField
+      <TextInput
         autoFocus
         label={translate("sites.remove_name", { name })}
         value={typed}
-        onChange={({ target }) => setTyped(target.value)}
-        slotProps={{ htmlInput: { autoCapitalize: "none", spellCheck: false, autoComplete: "off" } }}
+        onChange={setTyped}
+        input={{ autoCapitalize: "none", spellCheck: false, autoComplete: "off" }}
       />
     </ActionDialog>
   );

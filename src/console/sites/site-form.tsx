@@ -1,11 +1,13 @@
 // The forms for a new and an existing site, the conversion of the typed values, and the page of an operator who has no site yet.
 
-import { Alert, Button, Checkbox, FormControlLabel, Stack, TextField } from "@mui/material";
+import { Alert, Button, Checkbox, FormControlLabel, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import type { NewSiteBody, NewSiteResponse, SessionInfo, SiteBody, SiteInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { NewSecret } from "../shell/new-secret.tsx";
+import { TextInput } from "../shell/fields.tsx";
+import { SecretDialog, showSecret } from "../shell/new-secret.tsx";
 import { PlainPage } from "../shell/page.tsx";
+import { useAttempt } from "../shell/site-data.ts";
 import { useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 import { addSite, toHostnames } from "./sites.ts";
@@ -34,24 +36,24 @@ function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps) {
   );
   return (
     <>
-      <TextField
+      <TextInput
         autoFocus
         required
         label={translate("sites.name")}
         helperText={translate("sites.name_help")}
         value={values.name}
-        onChange={({ target }) => onChange({ ...values, name: target.value })}
-        slotProps={{ htmlInput: { maxLength: 64, autoCapitalize: "none", spellCheck: false } }}
+        onChange={(name) => onChange({ ...values, name })}
+        input={{ maxLength: 64, autoCapitalize: "none", spellCheck: false }}
       />
-      <TextField
+      <TextInput
         multiline
         minRows={2}
         maxRows={8}
         label={translate("sites.hostnames")}
         helperText={translate("sites.hostnames_help")}
         value={values.hostnames}
-        onChange={({ target }) => onChange({ ...values, hostnames: target.value })}
-        slotProps={{ htmlInput: { autoCapitalize: "none", spellCheck: false } }}
+        onChange={(hostnames) => onChange({ ...values, hostnames })}
+        input={{ autoCapitalize: "none", spellCheck: false }}
       />
       {hasDefault && box("isDefault", translate("sites.is_default"))}
       {isNew && box("withKey", translate("sites.with_key"))}
@@ -135,38 +137,28 @@ export function FirstSite({ session, reload }: FirstSiteProps) {
   return (
     <PlainPage title={translate("sites.first_title")} detail={translate("sites.first_explain")}>
       <FirstSiteForm reload={reload} />
+      <SecretDialog />
     </PlainPage>
   );
 }
 
 function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
   const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: true, withKey: true });
-  const [added, setAdded] = useState<NewSiteResponse>();
-  const [fault, setFault] = useState("");
-  useUnsaved(useEdited(values) && !added);
+  const { fault, attempt } = useAttempt();
+  const markSaved = useUnsaved(useEdited(values));
 
-  async function submit(event: FormEvent) {
+  async function add() {
+    const added = await addSite(toNewSite(values));
+    markSaved();
+    if (added.key) showKey(added, () => void reload());
+    else await reload();
+  }
+
+  function submit(event: FormEvent) {
     event.preventDefault();
-    try {
-      const result = await addSite(toNewSite(values));
-      if (result.key) setAdded(result);
-      else await reload();
-    } catch (error) {
-      setFault((error as Error).message);
-    }
+    void attempt(add);
   }
 
-  if (added?.key) {
-    const title = translate("sites.created", { name: added.site.name });
-    return (
-      <NewSecret
-        title={title}
-        explain={translate("keys.shown_once")}
-        secrets={{ [translate("keys.key")]: added.key }}
-        onClose={() => void reload()}
-      />
-    );
-  }
   return (
     <Stack component="form" onSubmit={submit} spacing={2}>
       <SiteFields values={values} onChange={setValues} isNew hasDefault />
@@ -176,4 +168,15 @@ function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
       </Button>
     </Stack>
   );
+}
+
+/** Shows the key of a new site, if it has one. */
+export function showKey({ key, site }: NewSiteResponse, onDone: () => void = () => {}): void {
+  if (key === null) return;
+  showSecret({
+    title: translate("sites.created", { name: site.name }),
+    explain: translate("keys.shown_once"),
+    secrets: { [translate("keys.key")]: key },
+    onDone,
+  });
 }

@@ -1,17 +1,18 @@
 // The page of sites: a search, the list, and its dialogs.
 
 import StorefrontIcon from "@mui/icons-material/Storefront";
-import { Button, Chip, Stack, TextField } from "@mui/material";
-import { useMemo, useState } from "react";
+import { Button, Chip, Stack } from "@mui/material";
+import { useCallback, useMemo, useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { TextInput } from "../shell/fields.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList } from "../shell/query-result.tsx";
-import { LookOnly } from "../shell/role-notice.tsx";
+import { LookOnly, NewButton } from "../shell/role-notice.tsx";
 import { findLive, findSandboxOf, useDeclared, useMay, useSession } from "../shell/site-context.ts";
 import { translate } from "../text/translate.ts";
-import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
+import { type OpenSite, SiteDialogs, type SiteTask } from "./site-dialogs.tsx";
 
 /** Number of sites that are shown first, and added with each click on the button for more. */
 const portion = 50;
@@ -20,7 +21,6 @@ const portion = 50;
 export function SitesPage() {
   const { sites } = useDeclared();
   const isForAll = useSession().sites === null;
-  const mayChange = useMay("settings");
   const [open, setOpen] = useState<OpenSite>();
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(portion);
@@ -28,20 +28,16 @@ export function SitesPage() {
   // A sandbox is also found by the hostnames of its live site, which its keys are for.
   const textsOf = (site: SiteInfo) => [site.name, ...(findLive(sites, site) ?? site).hostnames];
   const found = sites.filter((site) => textsOf(site).some((text) => text.includes(wanted)));
-  const add = isForAll && mayChange && (
-    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })}>
-      {translate("sites.add")}
-    </Button>
-  );
+  const add = isForAll && <NewButton text={translate("sites.add")} onClick={() => setOpen({ kind: "new" })} />;
   return (
     <Page title={translate("sites.title")} explain={translate("sites.explain")} actions={add}>
       <LookOnly right="settings" />
       {sites.length > 5 && (
-        <TextField
+        <TextInput
           type="search"
           label={translate("sites.search")}
           value={search}
-          onChange={({ target }) => setSearch(target.value)}
+          onChange={setSearch}
           sx={{ mb: 2, width: { xs: "100%", sm: 300 } }}
         />
       )}
@@ -51,13 +47,14 @@ export function SitesPage() {
           {translate("sites.more", { smart_count: found.length - limit })}
         </Button>
       )}
-      {open && <SiteDialogs open={open} onOpen={setOpen} isForAll={isForAll} />}
+      {open && <SiteDialogs open={open} onClose={() => setOpen(undefined)} isForAll={isForAll} />}
     </Page>
   );
 }
 
 interface SiteListProps {
   readonly sites: readonly SiteInfo[];
+  /** Always the same function. */
   readonly onOpen: (open: OpenSite) => void;
 }
 
@@ -66,19 +63,23 @@ function SiteList({ sites, onOpen }: SiteListProps) {
   const isForAll = useSession().sites === null;
   const mayChange = useMay("settings");
   const columns = useMemo(() => columnsOf(all), [all]);
-  const menuOf = (site: SiteInfo) => {
-    const actions = actionsOf(site, all, isForAll).map((kind) => ({
-      name: kind,
-      text: translate(`sites.${kind}`),
-      isDangerous: kind === "remove",
-      onChoose: () => onOpen({ kind, site }),
-    }));
-    return (
-      actions.length > 0 && (
-        <ActionMenu label={translate("general.actions_for", { name: site.name })} actions={actions} />
-      )
-    );
-  };
+  const menuOf = useCallback(
+    (site: SiteInfo) => {
+      const tasks = tasksOf(site, all, isForAll);
+      return (
+        tasks.length > 0 && (
+          <ActionMenu
+            label={translate("general.actions_for", { name: site.name })}
+            actions={tasks}
+            textOf={(task) => translate(`sites.${task}`)}
+            dangerous="remove"
+            onChoose={(kind) => onOpen({ kind, site })}
+          />
+        )
+      );
+    },
+    [all, isForAll, onOpen],
+  );
   return (
     <DataList
       label={translate("sites.title")}
@@ -121,15 +122,13 @@ function formatHostnames({ hostnames }: SiteInfo): string {
   return more > 0 ? `${shown} ${translate("sites.more_hostnames", { count: more })}` : shown;
 }
 
-type SiteAction = Extract<OpenSite, { readonly site: SiteInfo }>["kind"];
-
 /** Returns the actions that a site has. A sandbox has no settings of its own. */
-function actionsOf(site: SiteInfo, all: readonly SiteInfo[], isForAll: boolean): SiteAction[] {
+function tasksOf(site: SiteInfo, all: readonly SiteInfo[], isForAll: boolean): SiteTask[] {
   const { suspended, importing, sandboxOf } = site;
   if (importing) return [];
-  const removal: SiteAction[] = isForAll ? ["remove"] : [];
+  const removal: SiteTask[] = isForAll ? ["remove"] : [];
   if (sandboxOf !== null) return ["renew", ...removal];
-  const making: SiteAction[] = findSandboxOf(all, site) ? [] : ["sandbox"];
+  const making: SiteTask[] = findSandboxOf(all, site) ? [] : ["sandbox"];
   return ["edit", ...making, suspended ? "resume" : "suspend", ...removal];
 }
 

@@ -38,6 +38,12 @@ export function toDayHeading(day: string, now: number): string {
   return `${capitalized(relative.format(distance, "day"))}, ${date}`;
 }
 
+/** Returns the day of a time in the reader's time zone, as an input for a day has it: `2026-01-31`. */
+export function toDayText(date: Date): string {
+  const digits = (value: number) => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${digits(date.getMonth() + 1)}-${digits(date.getDate())}`;
+}
+
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 

@@ -4,8 +4,8 @@ import { Alert, Box, Chip, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import type { DeliveryInfo, ExchangeResponse } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
-import { ReadingDialog } from "../shell/reading-dialog.tsx";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -78,7 +78,7 @@ interface DeliveryDetailsProps {
 function DeliveryDetails({ webhook, delivery, isKept, onClose }: DeliveryDetailsProps) {
   const { at, fault, milliseconds } = delivery;
   return (
-    <ReadingDialog
+    <DialogFrame
       title={translate("webhooks.delivery_title", { time: toExactMoment(at) })}
       maxWidth="md"
       isLong
@@ -94,7 +94,7 @@ function DeliveryDetails({ webhook, delivery, isKept, onClose }: DeliveryDetails
           <Typography color="textSecondary">{translate("webhooks.not_kept")}</Typography>
         )}
       </Stack>
-    </ReadingDialog>
+    </DialogFrame>
   );
 }
 

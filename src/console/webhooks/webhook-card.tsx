@@ -64,12 +64,10 @@ function Actions({ webhook: { url, status }, onTask }: WebhookCardProps) {
       </Button>
       <ActionMenu
         label={translate("general.actions_for", { name: url })}
-        actions={rare.map((task) => ({
-          name: task,
-          text: translate(`webhooks.${task}`),
-          isDangerous: task === "remove",
-          onChoose: () => onTask(task),
-        }))}
+        actions={rare}
+        textOf={(task) => translate(`webhooks.${task}`)}
+        dangerous="remove"
+        onChoose={onTask}
       />
     </>
   );

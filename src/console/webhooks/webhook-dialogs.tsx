@@ -7,11 +7,11 @@ import {
   FormGroup,
   FormHelperText,
   FormLabel,
-  TextField,
   Typography,
 } from "@mui/material";
 import { useState } from "react";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { TextInput } from "../shell/fields.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
 import { serverNow } from "../text/server-time.ts";
@@ -61,14 +61,14 @@ interface UrlFieldProps {
 
 function UrlField({ value, onChange }: UrlFieldProps) {
   return (
-    <TextField
+    <TextInput
       autoFocus
       required
       type="url"
       label={translate("webhooks.url")}
       helperText={translate("webhooks.url_help")}
       value={value}
-      onChange={({ target }) => onChange(target.value)}
+      onChange={onChange}
     />
   );
 }
@@ -115,13 +115,12 @@ export function RewindWebhook({ onRewind, onClose }: RewindProps) {
       onClose={onClose}
     >
       <Typography>{translate("webhooks.rewind_explain")}</Typography>
-      <TextField
+      <TextInput
         required
         type="datetime-local"
         label={translate("webhooks.rewind_since")}
         value={since}
-        onChange={({ target }) => setSince(target.value)}
-        slotProps={{ inputLabel: { shrink: true } }}
+        onChange={setSince}
       />
     </ActionDialog>
   );

@@ -1,16 +1,15 @@
 // The page of the webhooks of a site: their cards, and the dialog that is open over them.
 
 import WebhookIcon from "@mui/icons-material/Webhook";
-import { Button, Stack, Typography } from "@mui/material";
+import { Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
-import { NewSecret } from "../shell/new-secret.tsx";
+import { showSecret } from "../shell/new-secret.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
-import { LookOnly } from "../shell/role-notice.tsx";
-import { useMay } from "../shell/site-context.ts";
+import { LookOnly, NewButton } from "../shell/role-notice.tsx";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
@@ -20,19 +19,14 @@ import { useWebhookActions, useWebhooks } from "./webhooks.ts";
 /** The dialog that is open over the list. */
 type OpenWebhook =
   | { readonly kind: "add" }
-  | { readonly kind: "change" | "rewind" | "rotate" | "remove"; readonly webhook: ListedWebhookInfo }
-  | { readonly kind: "secret"; readonly secret: string };
+  | { readonly kind: "change" | "rewind" | "rotate" | "remove"; readonly webhook: ListedWebhookInfo };
 
 /** The page with the webhooks of the site. */
 export function WebhooksPage() {
   const query = useWebhooks();
   const [open, setOpen] = useState<OpenWebhook>();
   const onTask = useTasks(setOpen);
-  const add = useMay("settings") && (
-    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "add" })} sx={{ flexShrink: 0 }}>
-      {translate("webhooks.add")}
-    </Button>
-  );
+  const add = <NewButton text={translate("webhooks.add")} onClick={() => setOpen({ kind: "add" })} />;
   return (
     <Page title={translate("webhooks.title")} explain={translate("webhooks.explain")} actions={add}>
       <LookOnly right="settings" />
@@ -53,7 +47,7 @@ export function WebhooksPage() {
           )
         }
       </QueryResult>
-      {open && <OpenDialog open={open} onOpen={setOpen} />}
+      {open && <OpenDialog open={open} onClose={() => setOpen(undefined)} />}
     </Page>
   );
 }
@@ -76,49 +70,38 @@ function useTasks(onOpen: (open: OpenWebhook) => void) {
   };
 }
 
-function OpenDialog({
-  open,
-  onOpen,
-}: {
+interface OpenDialogProps {
   readonly open: OpenWebhook;
-  readonly onOpen: (open: OpenWebhook | undefined) => void;
-}) {
+  readonly onClose: () => void;
+}
+
+function OpenDialog({ open, onClose }: OpenDialogProps) {
   const actions = useWebhookActions();
-  const close = () => onOpen(undefined);
-  const showSecret = async (made: Promise<{ readonly secret: string; readonly isResolved?: boolean }>) => {
+  const show = async (made: Promise<{ readonly secret: string; readonly isResolved?: boolean }>) => {
     const { secret, isResolved = true } = await made;
     if (!isResolved) notify(translate("webhooks.unresolved"), "warning");
-    // In a timeout, so that the dialog that asked for the secret closes first.
-    setTimeout(() => onOpen({ kind: "secret", secret }));
+    const name = translate("webhooks.secret");
+    showSecret({ title: name, explain: translate("webhooks.shown_once"), secrets: { [name]: secret } });
   };
   if (open.kind === "add")
-    return <AddWebhook onAdd={(url, resources) => showSecret(actions.add({ url, resources }))} onClose={close} />;
-  if (open.kind === "secret")
-    return (
-      <NewSecret
-        title={translate("webhooks.secret")}
-        explain={translate("webhooks.shown_once")}
-        secrets={{ [translate("webhooks.secret")]: open.secret }}
-        onClose={close}
-      />
-    );
+    return <AddWebhook onAdd={(url, resources) => show(actions.add({ url, resources }))} onClose={onClose} />;
   const { id, url, behind } = open.webhook;
   if (open.kind === "change") {
     const change = async (changed: string) => {
       const { isResolved } = await actions.change(id, changed);
       notify(translate(isResolved ? "webhooks.changed" : "webhooks.unresolved"), isResolved ? "success" : "warning");
     };
-    return <ChangeUrl url={url} onChange={change} onClose={close} />;
+    return <ChangeUrl url={url} onChange={change} onClose={onClose} />;
   }
-  if (open.kind === "rewind") return <RewindWebhook onRewind={(time) => actions.rewind(id, time)} onClose={close} />;
-  const confirm = open.kind === "rotate" ? () => showSecret(actions.rotate(id)) : () => actions.remove(id);
+  if (open.kind === "rewind") return <RewindWebhook onRewind={(time) => actions.rewind(id, time)} onClose={onClose} />;
+  const confirm = open.kind === "rotate" ? () => show(actions.rotate(id)) : () => actions.remove(id);
   return (
     <ActionDialog
       title={translate(`webhooks.${open.kind}_title`)}
       action={translate(`webhooks.${open.kind}`)}
       isDangerous={open.kind === "remove"}
       onConfirm={confirm}
-      onClose={close}
+      onClose={onClose}
     >
       <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{url}</Typography>
       <Typography>{translate(`webhooks.${open.kind}_explain`)}</Typography>

@@ -1,7 +1,10 @@
 // The days that the history is limited to, in the time zone of the tests.
 
 import { describe, expect, test } from "bun:test";
-import { dayAt, daysOf, parseDay, presetOf, toInstants } from "../../../../src/console/history/days.ts";
+
+// Bun does not name the languages of a browser.
+Object.defineProperty(navigator, "languages", { value: ["en-GB"] });
+const { daysOf, parseDay, presetOf, toInstants } = await import("../../../../src/console/history/days.ts");
 
 const noon = (day: string) => new Date(`${day}T12:00`).getTime();
 
@@ -21,7 +24,6 @@ describe("the times of a range", () => {
   test("are the midnight before its first day and the midnight after its last one", () => {
     const { from = "", to = "" } = toInstants({ from: "2026-03-28", to: "2026-03-29" });
     expect([new Date(from), new Date(to)]).toEqual([new Date(2026, 2, 28), new Date(2026, 2, 30)]);
-    expect([dayAt(from), dayAt(to)]).toEqual(["2026-03-28", "2026-03-30"]);
   });
 
   test("are missing for an open end", () => {

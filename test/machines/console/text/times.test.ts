@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 
 // Bun does not name the languages of a browser.
 Object.defineProperty(navigator, "languages", { value: ["en-GB"] });
-const { toAgo, toDay, toMoment, withMoments } = await import("../../../../src/console/text/times.tsx");
+const { toAgo, toDay, toDayText, toMoment, withMoments } = await import("../../../../src/console/text/times.tsx");
 
 const now = Date.parse("2026-03-01T12:00:00Z");
 const at = (seconds: number) => new Date(now + seconds * 1000).toISOString();
@@ -39,4 +39,8 @@ test("every time in a text of the server is shown as the reader's", () => {
   );
   expect(toMoment(first)).not.toContain("T12");
   expect(withMoments("no time")).toBe("no time");
+});
+
+test("a day is a text for an input, in the time zone of the reader", () => {
+  expect(toDayText(new Date(2026, 0, 5, 23, 59))).toBe("2026-01-05");
 });
