@@ -11,14 +11,14 @@ import {
   Typography,
 } from "@mui/material";
 import { useState } from "react";
-import type { ImportInfo, ImportKind, MissingInfo, RunBody } from "../../admin/api/record-types.ts";
+import type { ImportInfo, MissingInfo, RunBody } from "../../admin/api/record-types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { TextInput } from "../shell/fields.tsx";
 import { pluralOf, useDeclared, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { CheckTable } from "./check-table.tsx";
+import { CheckTable, type Exclusion } from "./check-table.tsx";
 import { type EntryKind, importKinds, runImport } from "./imports.ts";
 import { ActionBar, ImportProgress } from "./step-parts.tsx";
 
@@ -35,12 +35,12 @@ export function CheckStep({ info, onBack, onStarted }: CheckStepProps) {
   return <CheckResult key={info.rows} info={info} onBack={onBack} onStarted={onStarted} />;
 }
 
-/** The rows to exclude: single rows by number, and kinds of which all rows are excluded. */
-interface Excluded {
-  readonly rows: ReadonlyMap<number, ImportKind>;
-  readonly kinds: ReadonlySet<ImportKind>;
-}
+/** The kinds of rows that change records, of which the operator may exclude some. */
+const changes = ["created", "updated"] as const;
 
+type Excluded = Readonly<Record<(typeof changes)[number], Exclusion>>;
+
+const nothingExcluded: Exclusion = { isAll: false, rows: new Set() };
 const noCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0 };
 
 function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
@@ -48,10 +48,11 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
   const kinds: readonly EntryKind[] = info.missing ? [...importKinds, "missing"] : importKinds;
   const countOf = (kind: EntryKind) => (kind === "missing" ? (info.missing?.count ?? 0) : counts[kind]);
   const [kind, setKind] = useState<EntryKind>(kinds.find((one) => countOf(one) > 0) ?? "created");
-  const [excluded, setExcluded] = useState<Excluded>({ rows: new Map(), kinds: new Set() });
+  const [excluded, setExcluded] = useState<Excluded>({ created: nothingExcluded, updated: nothingExcluded });
   const canRemove = info.missing !== null && info.missing.obstacle === undefined && info.missing.count > 0;
   const [isRemoving, setRemoving] = useState(canRemove);
-  useUnsaved(useEdited([[...excluded.rows.keys()], [...excluded.kinds], isRemoving]));
+  useUnsaved(useEdited([toBody(excluded), isRemoving]));
+  const change = changes.find((one) => one === kind);
   return (
     <Stack spacing={2}>
       <Typography aria-live="polite">{translate("import.nothing_stored")}</Typography>
@@ -78,13 +79,13 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
         id={info.id}
         resource={info.resource}
         kind={kind}
-        exclusion={kind === "created" || kind === "updated" ? toExclusion(excluded, kind, setExcluded) : undefined}
+        exclusion={change && excluded[change]}
+        onExclude={(exclusion) => change && setExcluded({ ...excluded, [change]: exclusion })}
       />
       <RunBar
         info={info}
-        chosen={chosenRows(counts, excluded)}
-        removals={isRemoving ? countOf("missing") : 0}
         excluded={excluded}
+        removals={isRemoving ? countOf("missing") : 0}
         onBack={onBack}
         onStarted={onStarted}
       />
@@ -92,19 +93,18 @@ function CheckResult({ info, onBack, onStarted }: CheckStepProps) {
   );
 }
 
-function toExclusion(
-  excluded: Excluded,
-  kind: ImportKind,
-  setExcluded: (change: (before: Excluded) => Excluded) => void,
-) {
-  const ofKind = [...excluded.rows].filter(([, one]) => one === kind).map(([row]) => row);
+function toBody(excluded: Excluded): RunBody {
   return {
-    isAll: excluded.kinds.has(kind),
-    rows: new Set(ofKind),
-    onChange: (rows: readonly number[], isExcluded: boolean) =>
-      setExcluded((before) => withRows(before, kind, rows, isExcluded)),
-    onChangeAll: (isExcluded: boolean) => setExcluded((before) => withKind(before, kind, isExcluded)),
+    without: changes.flatMap((kind) => [...excluded[kind].rows]),
+    withoutKinds: changes.filter((kind) => excluded[kind].isAll),
   };
+}
+
+/** Returns the number of rows that would create or change a record. */
+function countChosen({ counts }: ImportInfo, excluded: Excluded): number {
+  const countOf = (kind: keyof Excluded) =>
+    excluded[kind].isAll ? 0 : (counts?.[kind] ?? 0) - excluded[kind].rows.size;
+  return countOf("created") + countOf("updated");
 }
 
 interface MissingProps {
@@ -134,37 +134,29 @@ function Missing({ info, missing: { count, total, obstacle }, isRemoving, onChan
 }
 
 interface RunBarProps extends CheckStepProps {
-  /** The number of rows that would create or change a record. */
-  readonly chosen: number;
+  readonly excluded: Excluded;
   /** The number of records to remove. */
   readonly removals: number;
-  readonly excluded: Excluded;
 }
 
 /** The bar with the button that starts the import. If records are to be removed, a dialog asks for their number first. */
-function RunBar({ info, chosen, removals, excluded, onBack, onStarted }: RunBarProps) {
+function RunBar({ info, excluded, removals, onBack, onStarted }: RunBarProps) {
   const siteName = useSiteName();
   const plural = pluralOf(useDeclared().resources, info.resource);
   const [isAsking, setAsking] = useState(false);
   const start = async () => {
-    const rows: RunBody = { without: [...excluded.rows.keys()], withoutKinds: [...excluded.kinds] };
-    await runImport(siteName, info.id, removals > 0 ? { ...rows, removals } : rows);
+    await runImport(siteName, info.id, { ...toBody(excluded), ...(removals > 0 ? { removals } : {}) });
     await onStarted();
   };
   const run = async () => (removals === 0 ? start() : setAsking(true));
-  const isNothing = chosen === 0 && removals === 0;
-  const importing = translate("import.run", { smart_count: chosen, count: toNumber(chosen) });
-  const removing = translate("import.run_removing", {
-    smart_count: chosen,
-    count: toNumber(chosen),
-    removals: toNumber(removals),
-  });
+  const chosen = countChosen(info, excluded);
+  const numbers = { smart_count: chosen, count: toNumber(chosen), removals: toNumber(removals) };
   return (
     <>
       <ActionBar
-        action={removals > 0 ? removing : importing}
+        action={translate(removals > 0 ? "import.run_removing" : "import.run", numbers)}
         onAct={run}
-        reason={isNothing ? translate("import.nothing_to_do") : ""}
+        reason={chosen === 0 && removals === 0 ? translate("import.nothing_to_do") : ""}
       >
         <Button onClick={() => askBeforeLoss(onBack)}>{translate("import.back")}</Button>
       </ActionBar>
@@ -212,35 +204,4 @@ function RemovalDialog({ removals, total, plural, onConfirm, onClose }: RemovalD
       />
     </ActionDialog>
   );
-}
-
-/** Returns the number of rows that would create or change a record. */
-function chosenRows(counts: Readonly<Record<ImportKind, number>>, { rows, kinds }: Excluded): number {
-  let chosen = 0;
-  for (const kind of ["created", "updated"] as const) {
-    if (kinds.has(kind)) continue;
-    chosen += counts[kind] - [...rows.values()].filter((one) => one === kind).length;
-  }
-  return chosen;
-}
-
-function withRows(
-  { rows, kinds }: Excluded,
-  kind: ImportKind,
-  changed: readonly number[],
-  isExcluded: boolean,
-): Excluded {
-  const next = new Map(rows);
-  for (const row of changed) {
-    if (isExcluded) next.set(row, kind);
-    else next.delete(row);
-  }
-  return { rows: next, kinds };
-}
-
-function withKind({ rows, kinds }: Excluded, kind: ImportKind, isExcluded: boolean): Excluded {
-  const next = new Set(kinds);
-  if (isExcluded) next.add(kind);
-  else next.delete(kind);
-  return { rows, kinds: next };
 }

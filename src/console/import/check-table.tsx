@@ -20,22 +20,22 @@ interface CheckTableProps {
   readonly resource: string;
   readonly kind: EntryKind;
   /** Which rows are excluded; undefined if no row can be excluded. */
-  readonly exclusion?: RowExclusion | undefined;
+  readonly exclusion?: Exclusion | undefined;
+  readonly onExclude?: (exclusion: Exclusion) => void;
 }
 
-interface RowExclusion {
+/** The rows of a kind that are excluded from an import. */
+export interface Exclusion {
   /** Whether all rows of the kind are excluded. */
   readonly isAll: boolean;
-  /** The numbers of the excluded rows. */
+  /** The numbers of the rows that are excluded one by one. */
   readonly rows: ReadonlySet<number>;
-  readonly onChange: (changed: readonly number[], isExcluded: boolean) => void;
-  readonly onChangeAll: (isExcluded: boolean) => void;
 }
 
 const pageSize = 50;
 
 /** Lists the entries of one kind, page by page. */
-export function CheckTable({ id, resource, kind, exclusion }: CheckTableProps) {
+export function CheckTable({ id, resource, kind, exclusion, onExclude = () => {} }: CheckTableProps) {
   const paths = usePaths(resource);
   const [page, setPage] = useState(0);
   const { data, error, refetch } = useRead<ImportRowsResponse>(
@@ -48,14 +48,14 @@ export function CheckTable({ id, resource, kind, exclusion }: CheckTableProps) {
   if (data.total === 0) return <Typography color="textSecondary">{translate("import.no_rows")}</Typography>;
   return (
     <div>
-      {exclusion && data.total > pageSize && <AllRows exclusion={exclusion} />}
+      {exclusion && data.total > pageSize && <AllRows exclusion={exclusion} onExclude={onExclude} />}
       <DataList
         label={translate(`import.list_${kind}`)}
         rows={data.rows}
         columns={columns}
         rowKey={keyOf}
         nameOf={nameForReaders}
-        selection={exclusion && !exclusion.isAll ? toSelection(data.rows, exclusion) : undefined}
+        selection={exclusion && !exclusion.isAll ? toSelection(data.rows, exclusion, onExclude) : undefined}
         isPale={({ row }) => exclusion !== undefined && (exclusion.isAll || exclusion.rows.has(row))}
       />
       {data.total > pageSize && (
@@ -81,13 +81,15 @@ function usePaths(resource: string): readonly string[] {
   );
 }
 
+type ExclusionProps = Required<Pick<CheckTableProps, "onExclude">> & { readonly exclusion: Exclusion };
+
 /** The choice of all rows of the kind, on all pages. */
-function AllRows({ exclusion: { isAll, rows, onChangeAll } }: { readonly exclusion: RowExclusion }) {
+function AllRows({ exclusion, onExclude }: ExclusionProps) {
+  const { isAll, rows } = exclusion;
+  const toggle = () => onExclude({ ...exclusion, isAll: !isAll });
   return (
     <FormControlLabel
-      control={
-        <Checkbox checked={!isAll} indeterminate={!isAll && rows.size > 0} onChange={() => onChangeAll(!isAll)} />
-      }
+      control={<Checkbox checked={!isAll} indeterminate={!isAll && rows.size > 0} onChange={toggle} />}
       label={translate("import.import_all")}
       sx={{ ml: 0 }}
     />
@@ -95,20 +97,15 @@ function AllRows({ exclusion: { isAll, rows, onChangeAll } }: { readonly exclusi
 }
 
 /** Returns the selection of a page: the rows that are not excluded. */
-function toSelection(rows: readonly ImportRowInfo[], exclusion: RowExclusion) {
-  const numbers = rows.map(({ row }) => row);
-  const keys = new Set(numbers.filter((row) => !exclusion.rows.has(row)));
-  const onChange = (next: ReadonlySet<string | number>) => {
-    exclusion.onChange(
-      numbers.filter((row) => keys.has(row) && !next.has(row)),
-      true,
-    );
-    exclusion.onChange(
-      numbers.filter((row) => !keys.has(row) && next.has(row)),
-      false,
-    );
+function toSelection(shown: readonly ImportRowInfo[], exclusion: Exclusion, onExclude: ExclusionProps["onExclude"]) {
+  const numbers = shown.map(({ row }) => row);
+  return {
+    keys: new Set(numbers.filter((row) => !exclusion.rows.has(row))),
+    onChange(ticked: ReadonlySet<string | number>) {
+      const rows = [...exclusion.rows, ...numbers].filter((row) => !ticked.has(row));
+      onExclude({ ...exclusion, rows: new Set(rows) });
+    },
   };
-  return { keys, onChange };
 }
 
 function keyOf({ row, id }: ImportRowInfo): number {

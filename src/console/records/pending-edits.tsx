@@ -1,25 +1,17 @@
 // The staged edits of a page: a bar with their number, a dialog, and the requests that save them. The dialog shows the values of each record before and
 // after its edits, the edits that the server refuses, and the records that other people have changed meanwhile.
 
-import {
-  Alert,
-  Box,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  Stack,
-  Typography,
-} from "@mui/material";
+import { Alert, Box, Button, Stack, Typography } from "@mui/material";
 import { type KeyboardEvent as KeyPress, useCallback, useEffect, useRef, useState } from "react";
 import type { RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { OldAndNewValue } from "../history/description.tsx";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { notify } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
+import { useAttempt } from "../shell/site-data.ts";
 import { isSaveKey, useEditKeys, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
@@ -45,19 +37,19 @@ import {
 /** Returns the staged edits of a resource, functions that change them, and the bar that shows them with its dialogs. */
 export function usePending(resource: ResourceInfo) {
   const [staged, setStaged] = useState<StagedEdits>(nothingStaged);
-  const save = useSave(resource, staged, setStaged);
+  const saving = useSave(resource, staged, setStaged);
   const count = countEdits(staged);
   // The edits stay while the form of a record is open over the list.
   useUnsaved(count > 0, `/${useSiteName()}/${resource.path}`);
   useEditKeys({
-    onTakeBack: () => save.isSaving || setStaged((before) => takeBackStep(before, resource)),
-    onSave: () => count > 0 && save.save(),
+    onTakeBack: () => saving.isSaving || setStaged((before) => takeBackStep(before, resource)),
+    onSave: () => count > 0 && saving.save(),
   });
   const lastEdited = useFocusAfter(count === 0);
   const stage = useStage(resource, staged, setStaged);
   return {
     records: staged.records,
-    isSaving: save.isSaving,
+    isSaving: saving.isSaving,
     stage: useCallback(
       (edits: readonly Edit[]) => {
         lastEdited.current = edits[0];
@@ -65,7 +57,7 @@ export function usePending(resource: ResourceInfo) {
       },
       [stage, lastEdited],
     ),
-    bar: count > 0 && <PendingArea resource={resource} staged={staged} onChange={setStaged} save={save} />,
+    bar: count > 0 && <PendingBar resource={resource} staged={staged} onChange={setStaged} saving={saving} />,
     /** Removes the edits of records that were deleted. */
     forget: (ids: readonly number[]) => setStaged((before) => discardEdits(before, ids)),
     /** Makes a record, as the form has saved it, the base of its edits. */
@@ -93,94 +85,23 @@ function useStage(resource: ResourceInfo, staged: StagedEdits, setStaged: SetSta
 /** Returns the function that saves all staged edits, why it failed, and the dialog that is open. */
 function useSave(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStaged) {
   const [open, setOpen] = useState<"show" | "discard">();
-  const [fault, setFault] = useState("");
-  const [isSaving, setSaving] = useState(false);
-  const isSent = useRef(false);
+  const { isBusy: isSaving, fault, attempt, clearFault } = useAttempt();
   const writes = useRecordWrites(resource.path);
-  /** Shows the reason in the dialog. The cells have their own reasons. */
-  function showFault(text: string): void {
-    setFault(text);
-    setOpen("show");
-  }
-  async function save() {
-    // The second click of a double click comes before the button is drawn again.
-    if (isSent.current) return;
-    if (hasFaults(staged)) return showFault(translate("record.pending_faulty"));
-    setSaving(true);
-    isSent.current = true;
+  async function saveOnce() {
     try {
+      if (hasFaults(staged)) throw new Error(translate("record.pending_faulty"));
       await writes.saveStaged(staged);
       setStaged(nothingStaged);
       setOpen(undefined);
-      setFault("");
     } catch (error) {
+      // The dialog shows the reason. The cells have their own reasons.
       const { body = {}, message } = error as HttpError;
       setStaged((before) => markProblem(before, body));
-      showFault(textOf(body) ?? message);
+      setOpen("show");
+      throw new Error(textOf(body) ?? message);
     }
-    setSaving(false);
-    isSent.current = false;
   }
-  return { save, open, setOpen, fault, setFault, isSaving };
-}
-
-interface PendingAreaProps {
-  readonly resource: ResourceInfo;
-  readonly staged: StagedEdits;
-  readonly onChange: SetStaged;
-  readonly save: ReturnType<typeof useSave>;
-}
-
-/** The bar of the staged edits, with its dialogs. */
-function PendingArea({
-  resource,
-  staged,
-  onChange,
-  save: { save, open, setOpen, fault, setFault, isSaving },
-}: PendingAreaProps) {
-  const close = () => setOpen(undefined);
-  function drop(id: number, path?: string) {
-    const rest = discardEdits(staged, [id], path);
-    onChange(rest);
-    if (countEdits(rest) === 0) close();
-  }
-  async function discardAll() {
-    onChange(nothingStaged);
-    setFault("");
-  }
-  return (
-    <>
-      <PendingBar
-        staged={staged}
-        isSaving={isSaving}
-        onShow={() => setOpen("show")}
-        onDiscard={() => setOpen("discard")}
-        onSave={save}
-      />
-      {open === "show" && (
-        <PendingDialog
-          staged={staged}
-          fault={fault}
-          isSaving={isSaving}
-          onDrop={drop}
-          onKeep={(id) => onChange((before) => keepMine(before, id, resource))}
-          onSave={save}
-          onClose={close}
-        />
-      )}
-      {open === "discard" && (
-        <ActionDialog
-          title={translate("record.pending_discard")}
-          action={translate("general.discard")}
-          isDangerous
-          onConfirm={discardAll}
-          onClose={close}
-        >
-          <Typography>{translate("record.pending_discard_explain", { smart_count: countEdits(staged) })}</Typography>
-        </ActionDialog>
-      )}
-    </>
-  );
+  return { save: () => attempt(saveOnce), open, setOpen, fault, clearFault, isSaving };
 }
 
 /** Returns the sentence for a problem with some of the records. */
@@ -203,11 +124,10 @@ function useFocusAfter(isNothingStaged: boolean) {
 }
 
 interface PendingBarProps {
+  readonly resource: ResourceInfo;
   readonly staged: StagedEdits;
-  readonly isSaving: boolean;
-  readonly onShow: () => void;
-  readonly onDiscard: () => void;
-  readonly onSave: () => void;
+  readonly onChange: SetStaged;
+  readonly saving: ReturnType<typeof useSave>;
 }
 
 /** Stays at the lower edge of the window while edits are staged. */
@@ -228,40 +148,69 @@ const barStyle = {
 } as const;
 
 /** The number of staged edits, with buttons that show, discard and save them. */
-function PendingBar({ staged, isSaving, onShow, onDiscard, onSave }: PendingBarProps) {
-  const count = countEdits(staged);
+function PendingBar(props: PendingBarProps) {
+  const { save, setOpen, isSaving } = props.saving;
+  const count = countEdits(props.staged);
   return (
-    <Stack direction="row" useFlexGap spacing={1} sx={barStyle}>
-      <Typography role="status" sx={{ fontWeight: 600 }}>
-        {translate("record.pending", { smart_count: count, count: toNumber(count) })}
-      </Typography>
-      <Typography variant="body2" color="textSecondary" sx={{ display: { xs: "none", md: "block" } }}>
-        {translate("record.pending_explain")}
-      </Typography>
-      <Box sx={{ flexGrow: 1 }} />
-      <Button size="small" onClick={onShow}>
-        {translate("record.pending_show")}
-      </Button>
-      <Button size="small" onClick={onDiscard} disabled={isSaving}>
-        {translate("general.discard")}
-      </Button>
-      <Button size="small" variant="contained" onClick={onSave} disabled={isSaving}>
-        {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
-      </Button>
-    </Stack>
+    <>
+      <Stack direction="row" useFlexGap spacing={1} sx={barStyle}>
+        <Typography role="status" sx={{ fontWeight: 600 }}>
+          {translate("record.pending", { smart_count: count, count: toNumber(count) })}
+        </Typography>
+        <Typography variant="body2" color="textSecondary" sx={{ display: { xs: "none", md: "block" } }}>
+          {translate("record.pending_explain")}
+        </Typography>
+        <Box sx={{ flexGrow: 1 }} />
+        <Button size="small" onClick={() => setOpen("show")}>
+          {translate("record.pending_show")}
+        </Button>
+        <Button size="small" onClick={() => setOpen("discard")} disabled={isSaving}>
+          {translate("general.discard")}
+        </Button>
+        <Button size="small" variant="contained" onClick={save} disabled={isSaving}>
+          {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
+        </Button>
+      </Stack>
+      <OpenDialog {...props} />
+    </>
   );
 }
 
-interface PendingDialogProps {
-  readonly staged: StagedEdits;
-  /** Why the edits were not saved. */
-  readonly fault: string;
-  readonly isSaving: boolean;
+function OpenDialog({ resource, staged, onChange, saving }: PendingBarProps) {
+  const { open, setOpen, clearFault } = saving;
+  const close = () => setOpen(undefined);
+  function drop(id: number, path?: string) {
+    const rest = discardEdits(staged, [id], path);
+    onChange(rest);
+    if (countEdits(rest) === 0) close();
+  }
+  async function discardAll() {
+    onChange(nothingStaged);
+    clearFault();
+  }
+  if (open === "show") {
+    const keep = (id: number) => onChange((before) => keepMine(before, id, resource));
+    return <PendingDialog staged={staged} saving={saving} onDrop={drop} onKeep={keep} onClose={close} />;
+  }
+  if (open === undefined) return null;
+  return (
+    <ActionDialog
+      title={translate("record.pending_discard")}
+      action={translate("general.discard")}
+      isDangerous
+      onConfirm={discardAll}
+      onClose={close}
+    >
+      <Typography>{translate("record.pending_discard_explain", { smart_count: countEdits(staged) })}</Typography>
+    </ActionDialog>
+  );
+}
+
+interface PendingDialogProps extends Pick<PendingBarProps, "staged" | "saving"> {
   /** Discards the edits of a record, or one of them. */
   readonly onDrop: (id: number, path?: string) => void;
   /** Keeps the edits of a record that someone else has changed. */
   readonly onKeep: (id: number) => void;
-  readonly onSave: () => void;
   readonly onClose: () => void;
 }
 
@@ -269,7 +218,8 @@ interface PendingDialogProps {
 const step = 50;
 
 /** Shows the staged edits, record by record. Records that cannot be saved as they are come first. */
-function PendingDialog({ staged, fault, isSaving, onSave, onClose, ...acts }: PendingDialogProps) {
+function PendingDialog({ staged, saving, onClose, ...acts }: PendingDialogProps) {
+  const { save, fault, isSaving } = saving;
   const [shown, setShown] = useState(step);
   const records = [...staged.records.values()];
   const isBad = ({ faults, conflict }: StagedRecord) => faults.size > 0 || conflict !== undefined;
@@ -279,39 +229,40 @@ function PendingDialog({ staged, fault, isSaving, onSave, onClose, ...acts }: Pe
   function onKeyDown(event: KeyPress) {
     if (!isSaveKey(event)) return;
     event.preventDefault();
-    onSave();
+    void save();
   }
   function keepAll() {
     for (const { conflict, base } of records) if (conflict) acts.onKeep(base.record.ID);
   }
+  const buttons = (
+    <>
+      {open > 1 && <Button onClick={keepAll}>{translate("record.pending_keep_all", { count: toNumber(open) })}</Button>}
+      <Button onClick={onClose}>{translate("general.close")}</Button>
+      <Button variant="contained" disabled={isSaving || records.length === 0} onClick={save}>
+        {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
+      </Button>
+    </>
+  );
   return (
-    <Dialog open onClose={onClose} onKeyDown={onKeyDown} fullWidth maxWidth="md" aria-labelledby="pending">
-      <DialogTitle id="pending">
-        {translate("record.pending_title", { smart_count: records.length, count: toNumber(records.length) })}
-      </DialogTitle>
-      <DialogContent>
-        <Stack spacing={1.5}>
-          {fault && <Alert severity="error">{fault}</Alert>}
-          {ordered.slice(0, shown).map((record) => (
-            <PendingRecord key={record.base.record.ID} staged={record} {...acts} />
-          ))}
-          {more > 0 && (
-            <Button onClick={() => setShown(shown + step)}>
-              {translate("record.pending_more", { count: toNumber(more) })}
-            </Button>
-          )}
-        </Stack>
-      </DialogContent>
-      <DialogActions>
-        {open > 1 && (
-          <Button onClick={keepAll}>{translate("record.pending_keep_all", { count: toNumber(open) })}</Button>
+    <DialogFrame
+      title={translate("record.pending_title", { smart_count: records.length, count: toNumber(records.length) })}
+      maxWidth="md"
+      onClose={onClose}
+      onKeyDown={onKeyDown}
+      buttons={buttons}
+    >
+      <Stack spacing={1.5}>
+        {fault && <Alert severity="error">{fault}</Alert>}
+        {ordered.slice(0, shown).map((record) => (
+          <PendingRecord key={record.base.record.ID} staged={record} {...acts} />
+        ))}
+        {more > 0 && (
+          <Button onClick={() => setShown(shown + step)}>
+            {translate("record.pending_more", { count: toNumber(more) })}
+          </Button>
         )}
-        <Button onClick={onClose}>{translate("general.close")}</Button>
-        <Button variant="contained" disabled={isSaving || records.length === 0} onClick={onSave}>
-          {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
-        </Button>
-      </DialogActions>
-    </Dialog>
+      </Stack>
+    </DialogFrame>
   );
 }
 

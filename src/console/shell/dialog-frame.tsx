@@ -5,7 +5,7 @@ import { type ReactNode, useId } from "react";
 import { translate } from "../text/translate.ts";
 import { useIsNarrow } from "./theme.ts";
 
-interface DialogFrameProps extends Pick<DialogProps, "maxWidth"> {
+interface DialogFrameProps extends Pick<DialogProps, "maxWidth" | "onKeyDown"> {
   readonly title: string;
   /** Whether the title is code, such as a request. */
   readonly isCode?: boolean;
@@ -19,7 +19,8 @@ interface DialogFrameProps extends Pick<DialogProps, "maxWidth"> {
 }
 
 /** A dialog with buttons at its end. */
-export function DialogFrame({ title, isCode, isLong, maxWidth = "xs", onClose, buttons, children }: DialogFrameProps) {
+export function DialogFrame(props: DialogFrameProps) {
+  const { title, isCode, isLong, maxWidth = "xs", onClose, onKeyDown, buttons, children } = props;
   const titleId = useId();
   const isNarrow = useIsNarrow();
   const closeButton = (
@@ -34,6 +35,7 @@ export function DialogFrame({ title, isCode, isLong, maxWidth = "xs", onClose, b
       maxWidth={maxWidth}
       fullScreen={isLong === true && isNarrow}
       onClose={onClose}
+      onKeyDown={onKeyDown}
       aria-labelledby={titleId}
     >
       <DialogTitle

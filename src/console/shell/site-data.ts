@@ -69,5 +69,5 @@ export function useAttempt() {
     isRunning.current = false;
     setBusy(false);
   }
-  return { isBusy, fault, attempt };
+  return { isBusy, fault, attempt, clearFault: () => setFault("") };
 }
