@@ -24,7 +24,7 @@ interface ActionMenuProps<Action extends string> {
   readonly label: string;
   readonly actions: readonly Action[];
   readonly textOf: (action: Action) => string;
-  /** The action that cannot be taken back. */
+  /** The action that removes something for good. */
   readonly dangerous?: Action;
   readonly onChoose: (action: Action) => void;
 }

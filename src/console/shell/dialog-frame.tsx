@@ -13,7 +13,7 @@ interface DialogFrameProps extends Pick<DialogProps, "maxWidth" | "onKeyDown"> {
   readonly isLong?: boolean;
   /** Undefined if only a button closes the dialog. */
   readonly onClose?: () => void;
-  /** By default, one that closes the dialog. */
+  /** By default, a button that closes the dialog. */
   readonly buttons?: ReactNode;
   readonly children: ReactNode;
 }

@@ -1,4 +1,4 @@
-// What a page shows, or does not show, to an operator whose role does not allow everything on it.
+// Notices and buttons for an operator whose role does not allow everything on a page.
 
 import LockIcon from "@mui/icons-material/LockOutlined";
 import { Alert, Button } from "@mui/material";
