@@ -152,7 +152,7 @@ async function* readLines(file: string, toError: ToError): AsyncGenerator<string
   }
 }
 
-/** Returns why a file cannot be unpacked. The messages of zlib do not say what is wrong with the file. */
+/** Returns why a file cannot be unpacked. The messages of zlib do not help an operator. */
 function describeReadError(error: unknown): string {
   const message = errorMessage(error);
   if (message === "incorrect header check") return "it is another kind of file";
