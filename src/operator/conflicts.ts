@@ -4,6 +4,7 @@ import { chunksOf, yieldBetween } from "../lib/yielding.ts";
 import { versionOf } from "../model/change.ts";
 import type { Engine, RecordRow } from "../model/engine.ts";
 import { type ErrorCode, type FieldError, ProblemError } from "../model/errors.ts";
+import { isJsonObject } from "../model/field.ts";
 import { type StorefrontRecord, toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { readSystemRecords } from "../system/read-system-records.ts";
@@ -12,6 +13,8 @@ import { readSystemRecords } from "../system/read-system-records.ts";
 export interface ExpectedRecord {
   readonly id: number;
   readonly ifVersion: string | undefined;
+  /** The values to write. A record that has them already is no conflict: the response to a write may have been lost. */
+  readonly values?: unknown;
 }
 
 /** The last change of a record. */
@@ -62,17 +65,23 @@ const maxDescribed = 100;
 /** Maximum keys per read. */
 const maxKeys = 500;
 
+interface FoundConflicts extends Required<Pick<RefusalMembers, "conflicts" | "conflictCount">> {
+  /** The present versions of the records that have another version now, but the values to write already, by ID. */
+  readonly repeated: ReadonlyMap<number, string>;
+}
+
 /**
- * Returns the records of `expected` that do not exist (any more), or that have another version now: the number of all, and the first 100 with
- * their last changes. Yields to the event loop in between.
+ * Returns the records of `expected` that do not exist (any more), or that have another version and other values now: the number of all, and the first
+ * 100 with their last changes. Yields to the event loop in between.
  */
 export async function findConflicts(
   engine: Engine,
   site: number,
   resource: Resource,
   expected: readonly ExpectedRecord[],
-): Promise<{ readonly conflicts: readonly Conflict[]; readonly conflictCount: number }> {
+): Promise<FoundConflicts> {
   const conflicts: Conflict[] = [];
+  const repeated = new Map<number, string>();
   let conflictCount = 0;
   for await (const chunk of yieldBetween(chunksOf(expected, maxKeys))) {
     const { head, rows } = await engine.readRows(
@@ -83,11 +92,21 @@ export async function findConflicts(
     for (const one of chunk) {
       const row = byId.get(one.id);
       if (row && !isChanged(row, head.epoch, one)) continue;
+      if (row && row.body !== null && hasValues(JSON.parse(row.body), one.values)) {
+        repeated.set(one.id, versionOf(head.epoch, row.revision));
+        continue;
+      }
       if (++conflictCount > maxDescribed) continue;
       conflicts.push(await describeConflict(engine, site, resource, one.id, row, head.epoch));
     }
   }
-  return { conflicts, conflictCount };
+  return { conflicts, conflictCount, repeated };
+}
+
+/** Whether a record has values already. A missing text is empty. */
+function hasValues(record: unknown, values: unknown): boolean {
+  if (!isJsonObject(values)) return typeof values === "string" && (record ?? "") === values;
+  return Object.entries(values).every(([name, value]) => hasValues(Object(record)[name], value));
 }
 
 function isChanged({ body, revision }: RecordRow, epoch: string, { ifVersion }: ExpectedRecord): boolean {

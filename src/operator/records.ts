@@ -74,8 +74,9 @@ async function commitIntent(engine: Engine, resource: Resource, intent: Intent):
   const name = `the ${resource.singular} ${intent.id}`;
   if (outcome.rejectionReason === "precondition-failed") {
     const expected = { id: intent.id as number, ifVersion: intent.ifVersion?.[0] };
-    const conflicts = await findConflicts(engine, intent.site, resource, [expected]);
-    throw new WriteRefusedError("precondition-failed", `${name} was changed by someone else meanwhile`, conflicts);
+    const { conflicts, conflictCount } = await findConflicts(engine, intent.site, resource, [expected]);
+    const detail = `${name} was changed by someone else meanwhile`;
+    throw new WriteRefusedError("precondition-failed", detail, { conflicts, conflictCount });
   }
   throw new ProblemError("not-found", `${name} does not exist any more`);
 }

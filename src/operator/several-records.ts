@@ -38,7 +38,8 @@ const maxFaults = 500;
 const batchSize = 500;
 
 /**
- * Changes records in one transaction.
+ * Changes records in one transaction. A record that has its new values already is unchanged, also if its version is another one: the response to an
+ * earlier attempt may have been lost.
  * @param changes of one record each
  * @throws WriteRefusedError with the faults and conflicts of all records: `invalid-record`, or `precondition-failed` if only conflicts prevent it
  * @throws ProblemError `conflict` if the site was restored or removed at the same time; `unavailable`
@@ -49,19 +50,23 @@ export async function changeRecords(
   resource: Resource,
   changes: readonly RecordChanges[],
   at: number,
+  isSecondAttempt = false,
 ): Promise<ChangedRecords> {
   const [head] = (await engine.readHeads([site])) as [Head];
   const { intents, faults, faultyCount } = await toIntents(resource, changes, { site, at, head });
   if (faultyCount > 0) {
-    const conflicts = await findConflicts(engine, site, resource, changes);
-    throw refusedError(resource, { faults, faultyCount, ...conflicts });
+    const { conflicts, conflictCount } = await findConflicts(engine, site, resource, changes);
+    throw refusedError(resource, { faults, faultyCount, conflicts, conflictCount });
   }
   const result = await commitTogether(engine, head, intents);
   if (!("rejected" in result)) return result;
   if (result.rejected.rejectionReason === "other-epoch") throw epochChangedError();
-  const conflicts = await findConflicts(engine, site, resource, changes);
-  if (conflicts.conflictCount === 0) throw new RetryableError("other writers keep changing these records");
-  throw refusedError(resource, conflicts);
+  const { conflicts, conflictCount, repeated } = await findConflicts(engine, site, resource, changes);
+  if (conflictCount > 0) throw refusedError(resource, { conflicts, conflictCount });
+  if (repeated.size === 0 || isSecondAttempt) throw new RetryableError("other writers keep changing these records");
+  // With their present versions, so that a change in between is a conflict all the same.
+  const rebased = changes.map((one) => ({ ...one, ifVersion: repeated.get(one.id) ?? one.ifVersion }));
+  return changeRecords(engine, site, resource, rebased, at, true);
 }
 
 interface IntentContext {

@@ -9,7 +9,7 @@ import { ActionDialog } from "../shell/action-dialog.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { Link } from "../shell/router.tsx";
 import { useSession, useSiteName } from "../shell/site-context.ts";
-import { askBeforeLoss, discardWaitingAction, markAllSaved, useWaitingAction } from "../shell/unsaved.ts";
+import { askBeforeLoss, countUnsaved, discardWaitingAction, markAllSaved, useWaitingAction } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
 /** Shows over the unchanged page that the server cannot be reached, or that the operator must sign in again. */
@@ -72,6 +72,7 @@ function becomeOther() {
 export function UnsavedGuard() {
   const waiting = useWaitingAction();
   if (!waiting) return null;
+  const count = countUnsaved();
   return (
     <ActionDialog
       title={translate("general.discard_title")}
@@ -80,7 +81,11 @@ export function UnsavedGuard() {
       onConfirm={async () => waiting()}
       onClose={discardWaitingAction}
     >
-      <Typography>{translate("general.discard_explain")}</Typography>
+      <Typography>
+        {count > 0
+          ? translate("record.pending_discard_explain", { smart_count: count })
+          : translate("general.discard_explain")}
+      </Typography>
     </ActionDialog>
   );
 }

@@ -6,6 +6,7 @@ import { useEffect, useState } from "react";
 import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
+import { OldAndNewValue } from "../history/description.tsx";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { useAttempt } from "../shell/site-data.ts";
 import { differences, fullLabelOf, toValues } from "../text/fields.ts";
@@ -105,6 +106,26 @@ export function ChangedBy({ conflict: { record, changed } }: { readonly conflict
       {translate(key, { name })} <When at={changed.at} />.
     </>
   );
+}
+
+interface OtherChangesProps {
+  readonly base: RecordValues;
+  readonly theirs: RecordValues;
+  /** The texts of the operator, by the paths of their fields. */
+  readonly mine: ReadonlyMap<string, string>;
+}
+
+/** What someone else has changed in fields that the operator has not edited, as parts of a list of fields. */
+export function OtherChanges({ base, theirs, mine }: OtherChangesProps) {
+  const fields = differences(base, theirs).filter(({ path }) => !mine.has(path));
+  return fields.map(({ path, before, after }) => (
+    <Box key={path} className="field">
+      <dt>{fullLabelOf(path)}</dt>
+      <dd>
+        {translate("record.theirs")}: <OldAndNewValue before={before} after={after} />
+      </dd>
+    </Box>
+  ));
 }
 
 /** Returns the fields that differ between the stored values and the typed values. */

@@ -16,7 +16,7 @@ import { isSaveKey, useEditKeys, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
-import { ChangedBy } from "./conflict-dialog.tsx";
+import { ChangedBy, OtherChanges } from "./conflict-dialog.tsx";
 import { useRecordWrites } from "./record-data.ts";
 import {
   countEdits,
@@ -40,7 +40,7 @@ export function usePending(resource: ResourceInfo) {
   const saving = useSave(resource, staged, setStaged);
   const count = countEdits(staged);
   // The edits stay while the form of a record is open over the list.
-  useUnsaved(count > 0, `/${useSiteName()}/${resource.path}`);
+  useUnsaved(count > 0, { within: `/${useSiteName()}/${resource.path}`, count });
   useEditKeys({
     onTakeBack: () => saving.isSaving || setStaged((before) => takeBackStep(before, resource)),
     onSave: () => count > 0 && saving.save(),
@@ -95,8 +95,10 @@ function useSave(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStag
       setOpen(undefined);
     } catch (error) {
       // The dialog shows the reason. The cells have their own reasons.
-      const { body = {}, message } = error as HttpError;
+      const { body = {}, message, status } = error as HttpError;
       setStaged((before) => markProblem(before, body));
+      // Without the server, there is nothing to decide.
+      if (status === 0) return notify(message, "error");
       setOpen("show");
       throw new Error(textOf(body) ?? message);
     }
@@ -321,6 +323,7 @@ function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {
             </dd>
           </Box>
         ))}
+        {conflict?.record && <OtherChanges base={base.record} theirs={conflict.record} mine={texts} />}
       </Box>
     </Box>
   );

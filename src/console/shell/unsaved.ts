@@ -4,26 +4,33 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 
-/** The forms with changes, each with the path within which the operator may go without losing them, if there is one. */
-const edited = new Map<object, string | undefined>();
+/** What is known of the changes in a form. */
+interface Unsaved {
+  /** The path of a page that keeps the changes while it, or a page below it, is shown. */
+  readonly within?: string;
+  /** The number of changes, if the page counts them. */
+  readonly count?: number;
+}
+
+/** The forms with changes. */
+const edited = new Map<object, Unsaved>();
 const waiting = new SharedValue<(() => void) | undefined>(undefined);
 
 /**
  * Reports whether a form has changes that were not saved.
- * @param within the path of a page that keeps the changes while it, or a page below it, is shown
  * @returns a function that marks the form as saved; call it before the page is left
  */
-export function useUnsaved(isEdited: boolean, within?: string): () => void {
+export function useUnsaved(isEdited: boolean, { within, count = 0 }: Unsaved = {}): () => void {
   const [form] = useState(() => ({}));
   const markSaved = useCallback(() => remove(form), [form]);
   // In a layout effect, which runs at once, because the next key may be Escape.
   useLayoutEffect(() => {
     if (!isEdited) return;
-    edited.set(form, within);
+    edited.set(form, { ...(within === undefined ? {} : { within }), count });
     // Only while it is needed, because browsers do not cache a page with such a listener for the back button.
     window.addEventListener("beforeunload", onUnload);
     return markSaved;
-  }, [isEdited, form, markSaved, within]);
+  }, [isEdited, form, markSaved, within, count]);
   return markSaved;
 }
 
@@ -67,12 +74,18 @@ export function useEdited(values: unknown): boolean {
 
 /** Whether a form has changes that were not saved. @param path of the page to go to; by default, every page is left */
 export function hasUnsaved(path?: string): boolean {
-  return [...edited.values()].some((within) => isLost(within, path));
+  return [...edited.values()].some(({ within }) => isLost(within, path));
+}
+
+/** Returns the number of changes that are not saved; 0 if several forms have changes, or the only one does not count them. */
+export function countUnsaved(): number {
+  const [first, ...others] = edited.values();
+  return others.length === 0 ? (first?.count ?? 0) : 0;
 }
 
 /** Marks all forms that would be left as saved, after the operator has agreed to lose the changes. @param path as in `hasUnsaved` */
 export function markAllSaved(path?: string): void {
-  for (const [form, within] of [...edited]) if (isLost(within, path)) remove(form);
+  for (const [form, { within }] of [...edited]) if (isLost(within, path)) remove(form);
 }
 
 function isLost(within: string | undefined, path: string | undefined): boolean {

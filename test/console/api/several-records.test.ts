@@ -81,6 +81,22 @@ describe.each(engines)("several records in the console on $name", (kind) => {
     expect(await namesIn(brands)).toEqual(["a", "b", "c"]);
   });
 
+  test("are unchanged if they have the values already, because the response to an earlier attempt was lost", async () => {
+    const [a, b] = (await add(brands, { Name: "a" }, { Name: "b" })) as [StagedChange, StagedChange];
+    const first = { ...a, values: { AccountNumber: "1", Address: { Town: "" } } };
+    await change({ changes: [first] });
+    const again = await change({ changes: [first, { ...b, values: { AccountNumber: "2" } }] });
+    expect(again).toMatchObject({ status: 200, changed: 1, unchanged: 1, revisions: { first: 4, last: 4 } });
+    const other = await change({
+      changes: [
+        { ...a, values: { AccountNumber: "3" } },
+        { ...b, values: { AccountNumber: "2" } },
+      ],
+    });
+    expect(other).toMatchObject({ status: 412, conflictCount: 1, conflicts: [{ id: a.id }] });
+    expect(other).not.toHaveProperty("repeated");
+  });
+
   test("are all kept if the values of some are refused; each fault names its record and field", async () => {
     const [a, b, c] = (await add(locations, { Name: "a" }, { Name: "b" }, { Name: "c" })) as [
       StagedChange,

@@ -16,7 +16,7 @@ let ben: ConsoleClient;
 // The server refuses values and changes that are not up to date, and one record is deleted.
 useShopPage((opened) => {
   ({ server, browser, view, page, ben } = opened);
-}, /400|404|409|412/);
+}, /400|404|409|412|net::ERR_FAILED/);
 
 const press = (key: string) => page.keyboard.press(key);
 const type = (text: string) => page.keyboard.type(text);
@@ -82,6 +82,7 @@ test("staged edits stay while the list is searched, sorted and left for a record
 
 test("a question protects staged edits when the page is left", async () => {
   await page.getByRole("navigation").getByRole("link", { name: "Keys", exact: true }).click();
+  await dialog().getByText("3 changes are not saved").waitFor();
   await dialog().getByRole("button", { name: "Cancel" }).click();
   await pending(3);
 });
@@ -151,12 +152,14 @@ test("cells from a spreadsheet are pasted from a cell on, and are one step for C
 describe("a record that someone else has changed meanwhile", () => {
   test("is not overwritten before the operator has decided, and the dialog says who has changed it and when", async () => {
     for (const id of [6, 7, 8]) await edit(id, "AccountNumber", `mine ${id}`);
-    for (const id of [6, 7]) await ben.call("PATCH", `${brandsPath}/${id}`, { AccountNumber: `theirs ${id}` });
+    for (const id of [6, 7])
+      await ben.call("PATCH", `${brandsPath}/${id}`, { AccountNumber: `theirs ${id}`, Address: { Town: "Bensham" } });
     await button("Save").click();
     await dialog().getByText("someone else has changed some of these records").waitFor();
     const section = dialog().getByRole("region", { name: "Fernhill" });
     await section.getByText(/ben has changed it/).waitFor();
     await section.getByText("Stored now: theirs 6").waitFor();
+    await section.getByText("Stored now: Bensham").waitFor();
     expect(await numbersOf(6, 7, 8)).toEqual(["theirs 6", "theirs 7", ""]);
     await section.getByRole("button", { name: "Keep mine: Fernhill" }).click();
     await dialog().getByRole("button", { name: "Discard mine: Greywether" }).click();
@@ -257,6 +260,21 @@ test("Enter in the last row of a page leads to the next page, the last row of al
   await said("Saved 3 records");
   await isFocused(cell(tenth, "AccountNumber"));
   expect(await numbersOf(ninth, tenth, eleventh)).toEqual(["L-9", "L-10", "L-11"]);
+});
+
+test("edits whose response was lost are not a conflict when they are saved again with others", async () => {
+  await page.route("**/changes", async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await edit(4, "AccountNumber", "Once");
+  await press("Control+s");
+  await said("The server cannot be reached");
+  await page.unroute("**/changes");
+  await edit(5, "AccountNumber", "Twice");
+  await press("Control+s");
+  await pending(0);
+  expect(await numbersOf(4, 5)).toEqual(["Once", "Twice"]);
 });
 
 test("on a phone, records are ticked, get a value together, and are deleted", async () => {
