@@ -13,7 +13,7 @@ import { readSystemRecords } from "../system/read-system-records.ts";
 export interface ExpectedRecord {
   readonly id: number;
   readonly ifVersion: string | undefined;
-  /** The values to write. A record that has them already is no conflict: the response to a write may have been lost. */
+  /** The values to write. A record that has them already does not conflict: the response to a write may have been lost. */
   readonly values?: unknown;
 }
 

@@ -115,7 +115,7 @@ interface OtherChangesProps {
   readonly mine: ReadonlyMap<string, string>;
 }
 
-/** What someone else has changed in fields that the operator has not edited, as parts of a list of fields. */
+/** Shows the changes of someone else in fields that the operator has not edited, as parts of a list of fields. */
 export function OtherChanges({ base, theirs, mine }: OtherChangesProps) {
   const fields = differences(base, theirs).filter(({ path }) => !mine.has(path));
   return fields.map(({ path, before, after }) => (

@@ -4,7 +4,7 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 
-/** What is known of the changes in a form. */
+/** The known facts about the changes in a form. */
 interface Unsaved {
   /** The path of a page that keeps the changes while it, or a page below it, is shown. */
   readonly within?: string;
