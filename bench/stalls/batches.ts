@@ -63,7 +63,7 @@ export const batchStalls: readonly Stall[] = [
 ];
 
 /** Returns a stall, and the same stall measured with another client that writes. */
-function withWriters(stall: Stall): Stall[] {
+export function withWriters(stall: Stall): Stall[] {
   return [stall, { ...stall, name: `${stall.name}: other writers`, probe: "writes", goal: writersGoal }];
 }
 

@@ -1,5 +1,6 @@
 // Stalls by an operator in the console, and by a scrape of the metrics.
 
+import { withWriters } from "./batches.ts";
 import { get } from "./requests.ts";
 import type { Stall } from "./scenarios.ts";
 import { operate, type Target } from "./target.ts";
@@ -10,6 +11,8 @@ const before = get("/restapi/brands.json");
 const maxUndone = 50_000;
 /** Maximum number of records that one request deletes. */
 const maxDeleted = 1000;
+/** Maximum number of edits that one request saves. */
+const maxEdits = 5000;
 
 export const consoleStalls: readonly Stall[] = [
   { name: "console: overview, and the pages of a site", before, work: pages(1) },
@@ -24,6 +27,7 @@ export const consoleStalls: readonly Stall[] = [
   { name: "console: undo, dry run and 50,000 records", before, work: undo },
   { name: "console: restore a record", before, work: restoreRecord },
   { name: "console: delete 1,000 records", before, work: deleteRecords },
+  ...withWriters({ name: "console: save 5,000 edits", before, work: saveEdits }),
   { name: "console: upload, look at and check a file", before, work: checkImport },
   { name: "console: run an import", before: both(before, checkImport), work: runImport },
   { name: "console: export", before, work: show(`${site}/records/brands/export?format=csv`) },
@@ -84,6 +88,14 @@ function deleteRecords(target: Target) {
   const step = Math.max(1, Math.min(7, Math.floor(target.brands / maxDeleted)));
   const ids = Array.from({ length: Math.min(maxDeleted, target.brands) }, (_, index) => index * step + 1);
   return operate(target, "DELETE", `${site}/records/brands`, { ids });
+}
+
+function saveEdits(target: Target) {
+  const changes = Array.from({ length: Math.min(maxEdits, target.brands) }, (_, index) => ({
+    id: index + 1,
+    values: { Name: `Edited ${index + 1}` },
+  }));
+  return operate(target, "POST", `${site}/records/brands/changes`, { changes });
 }
 
 const imports = new WeakMap<Target, string>();
