@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import type { Config } from "../config.ts";
-import { errorMessage } from "../lib/errors-for-log.ts";
+import { errorMessage, systemErrorCode } from "../lib/errors-for-log.ts";
 import { isLoopback, toUrlHost } from "../lib/networks.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toConfig } from "./shared/database.ts";
@@ -43,7 +43,9 @@ async function requireReady(url: URL): Promise<void> {
   const tls = { rejectUnauthorized: !isLoopback(url.hostname) };
   const options = { redirect: "manual", proxy: false, signal: AbortSignal.timeout(timeoutMs), tls } as const;
   const response = await fetch(url, options).catch((error) => {
-    throw new ProblemError("unavailable", `no response from ${url.href}: ${errorMessage(error)}`, { cause: error });
+    // The message of the runtime for this error asks whether the computer can reach the address.
+    const reason = systemErrorCode(error) === "ECONNREFUSED" ? "nothing listens there" : errorMessage(error);
+    throw new ProblemError("unavailable", `no response from ${url.href}: ${reason}`, { cause: error });
   });
   if (response.status === 200) return;
   throw new ProblemError("unavailable", `${url.href} responds with ${response.status}, so the server is not ready`);

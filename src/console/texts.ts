@@ -291,13 +291,13 @@ export const texts = {
     step_webhook: "Add a webhook, if you like",
     step_webhook_explain: "It sends every change to a program of yours.",
     step_webhook_action: "Webhooks",
-    shop_traffic: "What programs asked for in the last day",
+    shop_traffic: "What programs asked this server for in the last day",
     last_requests: "The last requests",
     requests_by_hour: "Requests by hour",
     requests_name: "request |||| requests",
     errors_name: "rejected or failed",
     counted_since: "Counted since %{time}, when the server started.",
-    no_requests: "No program has asked for anything. The page of the keys has a line to try a key with.",
+    no_requests: "No program has asked this server for anything. The page of the keys has a line to try a key with.",
     no_requests_no_key:
       "No program can ask for anything, because this shop has no key. Make one on the page of the keys.",
     keys_label: "Requests by key",
@@ -355,7 +355,7 @@ export const texts = {
   requests: {
     title: "Requests",
     explain:
-      "The last requests of programs, and what they were told. Errors are always here; the others while you look.",
+      "The last requests of programs to this server, and what they were told. Errors are always here; the others while you look.",
     pause: "Pause",
     pause_help: "Keep the list as it is, to read it",
     continue: "Continue",
