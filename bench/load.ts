@@ -1,5 +1,6 @@
 // Sends load to a server with wrk if it is installed, otherwise with autocannon.
 
+import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pinned, tracked } from "./process.ts";
@@ -43,7 +44,8 @@ async function runWrk(
   seconds: number,
   folder: string,
 ): Promise<Result> {
-  const script = join(folder, `${request.method}.lua`);
+  // Several loads may run at once.
+  const script = join(folder, `${randomUUID()}.lua`);
   writeFileSync(script, toLua(request));
   const cmd = [
     "wrk",

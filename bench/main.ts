@@ -10,7 +10,7 @@
 // `--scale`: measures how costs grow with the number of sites and of records.
 // `--all`: runs all modes one after the other, and prints which report could not be made.
 // Further flags:
-// `--smoke`: makes a short run, which fails on errors, but not on slow responses.
+// `--smoke`: makes a short run, which fails on errors, but not on slow responses. It sends load to all servers at once, so its figures mean nothing.
 // `--rounds N`: sets the number of measurements of each server (default 3). The report has the medians.
 // `--only TEXT`: measures only scenarios with this text in their name. Names of `--stalls` begin with the engine: `--only "PostgreSQL: "` measures
 //     all stalls on PostgreSQL, `--only ": documentation"` one stall on both engines.
@@ -56,7 +56,7 @@ const runs: Record<Mode, (folder: string) => Promise<number>> = {
 };
 
 function settingOf(folder: string) {
-  return { rounds, seconds: smoke ? 1 : 3, warmUp: !smoke, folder };
+  return { rounds, seconds: smoke ? 1 : 3, smoke, folder };
 }
 
 if (flags.all) {

@@ -9,8 +9,11 @@ export interface Setting {
   readonly rounds: number;
   /** Duration of each measurement, in seconds. */
   readonly seconds: number;
-  /** Whether to send load for a second before the first measurement. */
-  readonly warmUp: boolean;
+  /**
+   * Whether only errors matter, and not the figures. Then all servers get their load at the same time, without load before the first measurement and
+   * without waits for idle servers.
+   */
+  readonly smoke: boolean;
   /** Folder for the files of the load tool. */
   readonly folder: string;
 }
@@ -20,23 +23,28 @@ export interface Contender {
   readonly request: Request;
 }
 
-/** Measures all servers, one after the other, in each of `rounds` rounds. Returns the medians of each server. */
+/** Measures all servers, one after the other unless `smoke`, in each of `rounds` rounds. Returns the medians of each server. */
 export async function measure(
   scenario: string,
   connections: number,
   contenders: readonly Contender[],
   setting: Setting,
 ): Promise<Figures[]> {
-  const { rounds, seconds, warmUp, folder } = setting;
+  const { rounds, smoke, folder } = setting;
+  if (smoke) {
+    const each = contenders.map(async (contender) => {
+      const taken = await sample(contender, connections, setting);
+      return toFigures(scenario, contender.server.name, [taken]);
+    });
+    return Promise.all(each);
+  }
   const samples = new Map(contenders.map((contender) => [contender, [] as Sample[]]));
-  if (warmUp) {
-    for (const { server, request } of contenders) {
-      await load(server.url, request, connections, 1, folder);
-      await settle(server);
-    }
+  for (const { server, request } of contenders) {
+    await load(server.url, request, connections, 1, folder);
+    await settle(server);
   }
   for (let round = 0; round < rounds; round++) {
-    for (const [contender, taken] of samples) taken.push(await sample(contender, connections, seconds, folder));
+    for (const [contender, taken] of samples) taken.push(await sample(contender, connections, setting));
   }
   return [...samples].map(([{ server }, taken]) => toFigures(scenario, server.name, taken));
 }
@@ -44,12 +52,11 @@ export async function measure(
 async function sample(
   { server, request }: Contender,
   connections: number,
-  seconds: number,
-  folder: string,
+  { seconds, smoke, folder }: Setting,
 ): Promise<Sample> {
   const before = server.usage();
   const { requests, perSecond, p99, errors } = await load(server.url, request, connections, seconds, folder);
-  await settle(server);
+  if (!smoke) await settle(server);
   const after = server.usage();
   // Add one request per connection: when the load ends, each connection has a request that the server handles but the load tool does not count.
   const served = requests + connections;

@@ -40,16 +40,16 @@ export async function measureBatches(
   key: string,
   size: number,
   only: string,
-  { rounds, warmUp }: Setting,
+  { rounds, smoke }: Setting,
 ): Promise<Figures[]> {
   const figures: Figures[] = [];
   for (const { name, path, bodyOf } of batchScenarios(size)) {
     if (!name.includes(only)) continue;
     let sent = 0;
     const send = () => sendBatch(`${server.url}${path}`, key, bodyOf(sent++));
-    if (warmUp) await send();
+    if (!smoke) await send();
     const samples: Sample[] = [];
-    for (let round = 0; round < rounds; round++) samples.push(await sample(server, size, send));
+    for (let round = 0; round < rounds; round++) samples.push(await sample(server, size, send, smoke));
     const measured = toFigures(name, server.name, samples);
     printFigures([measured]);
     figures.push(measured);
@@ -57,12 +57,12 @@ export async function measureBatches(
   return figures;
 }
 
-async function sample(server: Measured, size: number, send: () => Promise<number>): Promise<Sample> {
-  await settle(server);
+async function sample(server: Measured, size: number, send: () => Promise<number>, smoke: boolean): Promise<Sample> {
+  if (!smoke) await settle(server);
   const before = server.usage();
   const durations: number[] = [];
   for (let i = 0; i < batches; i++) durations.push(await send());
-  await settle(server);
+  if (!smoke) await settle(server);
   const after = server.usage();
   const records = batches * size;
   const user = (after.user - before.user) / records;
