@@ -106,7 +106,7 @@ export const plantedServerFaults: Readonly<Record<string, PlantedServerFault>> =
       };
     },
   },
-  "a lost wake-up": { report: /a long poll ended empty/, seed: 27, secretlyLost: 0.7 },
+  "a lost wake-up": { report: /a long poll ended empty/, seed: 28, secretlyLost: 0.7 },
   "a key is checked before the body only": {
     report: /with the revoked key/,
     seed: 9,
