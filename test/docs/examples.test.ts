@@ -158,7 +158,7 @@ run_${language}() {
 }`;
 }
 
-/** What lets an example print a value as JSON. */
+/** Code before an example that lets it print a value as JSON. */
 const printJson = {
   js: "const { log } = console;\nconsole.log = (value) => log(JSON.stringify(value));\n",
   python: "import json\nshow = print\ndef print(value): show(json.dumps(value))\n",
