@@ -1,5 +1,5 @@
 // The page of the console as it arrives, before its script runs: the bar and the menu as empty shapes, in the colours that the operator has chosen.
-// The script then replaces them by the real ones of the same size (src/console/frame/layout.tsx, src/console/shell/theme.ts), so that nothing moves.
+// The script then replaces them by the real ones of the same size (src/console/frame/layout.tsx, src/console/shell/stored.ts), so that nothing moves.
 
 import { randomText } from "../lib/text.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
@@ -73,8 +73,8 @@ function attributesOf(cookie: string | null): string {
 const groups = [4, 2, 2, 2].map((count) => `<ul>${"<li></li>".repeat(count)}</ul>`).join("");
 const bar = `<header><i></i><i></i><i></i><i></i></header><nav aria-hidden="true">${groups}</nav>`;
 
-const lightColours = "--bar:#f8f8f9;--line:#e4e4e7;--page:#fff;--shape:#ececf0;--text:#5f5f68";
-const darkColours = "--bar:#18181b;--line:#2b2b30;--page:#121214;--shape:#2a2a2f;--text:#a3a3ad";
+const lightColours = "--bar:#ebebf0;--line:#e2e2e7;--page:#f5f5f8;--shape:#dcdce3;--text:#5f5f68";
+const darkColours = "--bar:#0b0b0d;--line:#2e2e35;--page:#111114;--shape:#2a2a2f;--text:#a3a3ad";
 
 const style = `
 html{${lightColours};overflow-y:scroll;background:var(--page)}

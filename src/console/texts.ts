@@ -52,6 +52,8 @@ export const texts = {
     colours_light: "Light colours",
     colours_dark: "Dark colours",
     menu: "Menu",
+    menu_programs: "Programs",
+    menu_server: "Administration",
     open_menu: "Open menu",
     close_menu: "Close menu",
     skip: "Skip to content",

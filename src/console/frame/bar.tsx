@@ -1,14 +1,13 @@
 // The parts of the bar: the choice of the site, and the menu of the operator.
 
 import type { SvgIconComponent } from "@mui/icons-material";
-import PersonIcon from "@mui/icons-material/AccountCircleOutlined";
 import CheckIcon from "@mui/icons-material/Check";
 import LicencesIcon from "@mui/icons-material/Description";
 import DevicesIcon from "@mui/icons-material/Devices";
 import KeyboardIcon from "@mui/icons-material/Keyboard";
 import LogoutIcon from "@mui/icons-material/Logout";
 import ScienceIcon from "@mui/icons-material/Science";
-import StorefrontIcon from "@mui/icons-material/Storefront";
+import OpenIcon from "@mui/icons-material/UnfoldMore";
 import {
   Autocomplete,
   Box,
@@ -26,10 +25,11 @@ import {
 import { useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { reloadWithoutAddress, signOut } from "../session/session.tsx";
+import { Initial } from "../shell/initial.tsx";
 import { openPanel } from "../shell/page.tsx";
 import { navigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteInfo } from "../shell/site-context.ts";
-import { chooseFrame, useFrameChoices } from "../shell/theme.ts";
+import { chooseFrame, useFrameChoices } from "../shell/stored.ts";
 import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 
@@ -49,6 +49,7 @@ export function SiteChoice() {
     <Autocomplete
       size="small"
       disableClearable
+      popupIcon={<OpenIcon fontSize="small" />}
       autoHighlight
       openOnFocus
       options={sites.filter(isComplete)}
@@ -60,6 +61,7 @@ export function SiteChoice() {
       noOptionsText={translate("app.no_such_site")}
       renderOption={({ key, ...properties }, one) => (
         <li key={key} {...properties}>
+          <Initial name={one.name} />
           {one.name}
           {one.sandboxOf !== null && <ScienceIcon fontSize="small" color="info" sx={{ ml: "auto", pl: 0.5 }} />}
         </li>
@@ -84,11 +86,18 @@ export function SiteChoice() {
   );
 }
 
-/** A field whose border is seen only while it is used. */
+/** A field whose border is seen only while it is used, and which is as wide as the name in it where the browser can do that. */
 const siteChoiceStyle = {
   width: { xs: 190, sm: 220 },
   flexShrink: 1,
-  "& .MuiInputBase-input": { fontWeight: 600 },
+  "& .MuiFormControl-root": { width: "auto", maxWidth: "100%" },
+  "& .MuiAutocomplete-inputRoot .MuiAutocomplete-input": {
+    width: "auto",
+    flexGrow: 0,
+    fieldSizing: "content",
+    fontWeight: 600,
+  },
+  "& .MuiAutocomplete-popupIndicator": { transform: "none" },
   "& .MuiOutlinedInput-root:not(.Mui-focused, :hover) .MuiOutlinedInput-notchedOutline": {
     borderColor: "transparent",
   },
@@ -100,10 +109,10 @@ function isComplete({ importing, sandboxOf }: SiteInfo): boolean {
 }
 
 /** Another icon for a sandbox, because a phone does not show the end of its name. */
-function SiteIcon({ site: { sandboxOf } }: { readonly site: SiteInfo }) {
+function SiteIcon({ site: { name, sandboxOf } }: { readonly site: SiteInfo }) {
   return (
-    <InputAdornment position="start" sx={{ ml: 0.5, mr: 0 }}>
-      {sandboxOf === null ? <StorefrontIcon /> : <ScienceIcon color="info" />}
+    <InputAdornment position="start" sx={{ ml: 0.25, mr: 0.25 }}>
+      {sandboxOf === null ? <Initial name={name} /> : <ScienceIcon color="info" />}
     </InputAdornment>
   );
 }
@@ -127,7 +136,7 @@ export function UserMenu() {
         onClick={({ currentTarget }) => setAnchor(currentTarget)}
         sx={{ px: 0.75, flexShrink: 0 }}
       >
-        <PersonIcon sx={{ fontSize: 22 }} />
+        <Initial name={operator} isPerson />
         <Box component="span" sx={nameStyle}>
           {operator}
         </Box>

@@ -11,15 +11,8 @@ import { Notices } from "../shell/notices.tsx";
 import { keepAnnounced, TitleAnnouncer, useWithoutPlaceholder } from "../shell/page.tsx";
 import { useLocation } from "../shell/router.tsx";
 import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
-import {
-  barHeight,
-  chooseFrame,
-  narrowMenu,
-  quietColour,
-  useFrameChoices,
-  useIsNarrow,
-  wideMenu,
-} from "../shell/theme.ts";
+import { chooseFrame, useFrameChoices } from "../shell/stored.ts";
+import { barHeight, narrowMenu, quietColour, useIsNarrow, wideMenu } from "../shell/theme.ts";
 import { translate } from "../text/translate.ts";
 import { AccessNotices, PageFault, UnsavedGuard } from "./access-notices.tsx";
 import { SiteChoice, UserMenu } from "./bar.tsx";
@@ -185,12 +178,14 @@ function MenuDrawer({ isOpen, onClose }: { readonly isOpen: boolean; readonly on
     <Drawer
       open={isOpen}
       onClose={onClose}
-      slotProps={{ paper: { sx: { width: 260, pt: 1 }, "aria-label": translate("app.menu") } }}
+      slotProps={{ paper: { sx: drawerStyle, "aria-label": translate("app.menu") } }}
     >
       <PageMenu isNarrow={false} onFollow={onClose} />
     </Drawer>
   );
 }
+
+const drawerStyle = (theme: Theme) => ({ width: 260, pt: 1, backgroundColor: quietColour(theme) });
 
 /** Says on every page of a sandbox that it is one. */
 function SandboxNotice() {

@@ -22,9 +22,10 @@ import { iconOf } from "../shell/icons.ts";
 import { ClosedPage } from "../shell/role-notice.tsx";
 import { Link, usePath } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
+import { lowShadow } from "../shell/theme.ts";
 import { SitesPage } from "../sites/sites-page.tsx";
 import { capitalized } from "../text/locale.ts";
-import { translate } from "../text/translate.ts";
+import { type TextKey, translate } from "../text/translate.ts";
 import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 
 interface SitePage {
@@ -95,7 +96,8 @@ export function PageMenu({ isNarrow, onFollow }: PageMenuProps) {
   return (
     <Box component="nav" aria-label={translate("app.menu")} className={isNarrow ? "narrow" : ""} sx={menuStyle}>
       {useGroups().map((entries) => (
-        <ul key={entries[0]?.name}>
+        <ul key={entries[0]?.name} aria-label={headingOf(entries)}>
+          {!isNarrow && headingOf(entries) && <li aria-hidden>{headingOf(entries)}</li>}
           {entries.map(({ name, text, Icon }) => (
             <li key={name}>
               <Link
@@ -113,6 +115,14 @@ export function PageMenu({ isNarrow, onFollow }: PageMenuProps) {
       ))}
     </Box>
   );
+}
+
+/** The heading above an entry, and the others of its group. */
+const headings: Readonly<Record<string, TextKey>> = { requests: "app.menu_programs", sites: "app.menu_server" };
+
+function headingOf([first]: readonly Entry[]): string | undefined {
+  const heading = headings[first?.name ?? ""];
+  return heading && translate(heading);
 }
 
 /** The entries of the menu: the overview and the lists of records, and then the other pages in their groups. */
@@ -134,14 +144,15 @@ function useGroups(): readonly (readonly Entry[])[] {
 const menuStyle = (theme: Theme) => ({
   py: 1,
   "& ul": { listStyle: "none", m: 0, px: 1, py: 0.75 },
+  "& li[aria-hidden]": { px: "11px", pt: 0.5, pb: 0.25, color: "text.secondary", fontSize: 12, fontWeight: 600 },
   "& a": {
     display: "flex",
     alignItems: "center",
     gap: 1.25,
-    minHeight: 34,
+    minHeight: 32,
     my: "1px",
     px: "11px",
-    borderRadius: "6px",
+    borderRadius: "8px",
     color: "text.secondary",
     fontSize: 14,
     fontWeight: 500,
@@ -149,7 +160,12 @@ const menuStyle = (theme: Theme) => ({
     "@media (pointer: coarse)": { minHeight: 44 },
   },
   "& a:hover": { bgcolor: "action.hover", color: "text.primary" },
-  "& a[aria-current]": { bgcolor: "action.selected", color: "text.primary" },
+  "& a[aria-current]": {
+    bgcolor: theme.palette.mode === "dark" ? "action.selected" : "background.paper",
+    boxShadow: lowShadow,
+    color: "text.primary",
+    fontWeight: 600,
+  },
   "& a svg": { fontSize: 18, flexShrink: 0, opacity: 0.85 },
   "& a[aria-current] svg": { color: theme.palette.primary.main, opacity: 1 },
   "&.narrow span": { position: "absolute", width: 1, height: 1, overflow: "hidden", clipPath: "inset(50%)" },

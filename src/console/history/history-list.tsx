@@ -15,6 +15,7 @@ import {
 } from "@mui/material";
 import { Fragment, useState } from "react";
 import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
+import { Initial } from "../shell/initial.tsx";
 import { notify } from "../shell/notices.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
@@ -210,9 +211,20 @@ function EntryLine({ entry, summary, hasDays }: EntryLineProps) {
     >
       <Stack
         direction={{ xs: "column", sm: "row" }}
+        useFlexGap
         spacing={{ xs: 0.25, sm: 2 }}
-        sx={{ width: "100%", pr: 1, alignItems: { sm: "baseline" }, typography: "body2" }}
+        sx={{
+          width: "100%",
+          pr: 1,
+          pl: 4.5,
+          position: "relative",
+          alignItems: { sm: "baseline" },
+          typography: "body2",
+        }}
       >
+        <Box sx={{ position: "absolute", left: 0, top: 0 }}>
+          <Initial name={nameOfActor(entry)} isPerson />
+        </Box>
         <Box sx={{ flexGrow: 1, overflowWrap: "anywhere", fontSize: typography.body1.fontSize }}>{summary}</Box>
         <Box sx={{ color: "text.secondary", overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}>
           {nameOfActor(entry)} · {time}

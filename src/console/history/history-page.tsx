@@ -99,14 +99,12 @@ function useFilters() {
 
 type FiltersProps = Pick<ReturnType<typeof useFilters>, "chosen" | "set" | "clear">;
 
-/** The choices of days are as high as the fields beside them. */
+/** The choices of days are in a row above the fields. */
 const daysStyle = {
   display: "flex",
   flexWrap: "wrap",
   gap: 0.75,
-  minHeight: 34,
-  alignItems: "center",
-  width: { xs: "100%", md: "auto" },
+  width: "100%",
 } as const;
 
 /** The controls of the filters. */
@@ -131,7 +129,6 @@ function Filters({ chosen, set, clear }: FiltersProps) {
       </Box>
       <DayField label="history.from" value={from} onChange={(day) => set({ from: day })} />
       <DayField label="history.to" value={to} onChange={(day) => set({ to: day })} />
-      <Box sx={{ flexBasis: "100%", display: { xs: "none", md: "block" } }} />
       <Choice
         label={translate("history.resource")}
         any={translate("history.all")}

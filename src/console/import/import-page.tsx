@@ -25,6 +25,7 @@ import { LookOnly } from "../shell/role-notice.tsx";
 import { Link, useAddress } from "../shell/router.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
+import { useIsNarrow } from "../shell/theme.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
@@ -139,6 +140,7 @@ interface ImportStepsProps {
 const steps = ["step_file", "step_columns", "step_check", "step_run"] as const;
 
 function ImportSteps({ step, isDone = false, children }: ImportStepsProps) {
+  const isNarrow = useIsNarrow();
   return (
     <Card sx={{ mb: 2 }}>
       <CardContent>
@@ -146,7 +148,7 @@ function ImportSteps({ step, isDone = false, children }: ImportStepsProps) {
           component="ol"
           aria-label={translate("import.steps")}
           activeStep={isDone ? steps.length : step}
-          alternativeLabel
+          alternativeLabel={isNarrow}
           sx={{ mb: 3, p: 0 }}
         >
           {steps.map((name, index) => (
@@ -175,7 +177,7 @@ function OpenImports() {
   return (
     <div>
       <Typography id="open-imports">{translate("import.open_imports")}</Typography>
-      <List dense disablePadding aria-labelledby="open-imports">
+      <List dense disablePadding aria-labelledby="open-imports" sx={openImportsStyle}>
         {data.imports.map(({ id, name, state }) => (
           <ListItem key={id} disablePadding>
             <ListItemButton component={Link} to={`/${siteName}/import?id=${id}`}>
@@ -192,6 +194,8 @@ function OpenImports() {
   );
 }
 
+const openImportsStyle = { mt: 0.5, mb: 2, border: 1, borderColor: "divider", borderRadius: 1, overflow: "hidden" };
+
 const formats = ["csv", "json", "xml"];
 
 /** A card that exports all records of a resource as a file. */
@@ -202,7 +206,7 @@ function ExportCard() {
     <Card>
       <CardContent>
         <Stack spacing={2}>
-          <Typography variant="h6" component="h2">
+          <Typography variant="subtitle1" component="h2">
             {translate("import.export_title")}
           </Typography>
           <Typography color="textSecondary">{translate("import.export_explain")}</Typography>

@@ -13,6 +13,7 @@ import type {
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { Initial } from "../shell/initial.tsx";
 import { showSecret } from "../shell/new-secret.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
@@ -81,10 +82,11 @@ function columnsOf(own: string): DataColumn<OperatorInfo>[] {
       ...named("name"),
       isPrimary: true,
       render: ({ name }) => (
-        <>
-          <strong>{showInvisible(name)}</strong>{" "}
+        <span className="named">
+          <Initial name={name} isPerson />
+          <strong>{showInvisible(name)}</strong>
           {name === own && <Chip variant="outlined" label={translate("operators.you")} />}
-        </>
+        </span>
       ),
     },
     { ...named("role"), render: ({ role }) => translate(`roles.${role}`) },
@@ -118,7 +120,7 @@ function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
   }
   return (
     <>
-      <Button size="small" onClick={makeLink} aria-label={translate("operators.link_for", { name })}>
+      <Button size="small" variant="outlined" onClick={makeLink} aria-label={translate("operators.link_for", { name })}>
         {translate("operators.link")}
       </Button>
       <ActionMenu

@@ -58,6 +58,14 @@ export function toLine(points: readonly ChartPoint[], max: number, span: Span, s
   return steps.join("");
 }
 
+/** Returns an SVG path of the area between the line and zero. The points and gaps are those of `toLine`. */
+export function toArea(points: readonly ChartPoint[], max: number, span: Span, stepMs: number): string {
+  const parts = toLine(points, max, span, stepMs).split("M").slice(1);
+  return parts
+    .map((part) => `M${part.split(" ", 1)[0]} ${height - 1}L${part.replace("h0", "")}V${height - 1}z`)
+    .join("");
+}
+
 /** Returns an SVG path of a bar for each point above zero, from the time of the point on. @param stepMs milliseconds of a bar with the space after it */
 export function toBars(points: readonly ChartPoint[], max: number, span: Span, stepMs: number): string {
   const barWidth = (toX(span.start + stepMs, span) * 0.8).toFixed(1);

@@ -12,6 +12,7 @@ import {
   nearest,
   roundMax,
   type Span,
+  toArea,
   toBars,
   toLine,
   toX,
@@ -48,7 +49,7 @@ export function Chart({ explain, ...props }: ChartProps) {
   const { palette } = useTheme();
   return (
     <Card sx={{ minWidth: 0, p: 2, pb: 1.5 }}>
-      <Typography component="h3" variant="body2" color="textSecondary" noWrap>
+      <Typography component="h3" variant="body2" color="textSecondary" noWrap sx={{ fontWeight: 500 }}>
         {title}
       </Typography>
       <Stack
@@ -60,7 +61,7 @@ export function Chart({ explain, ...props }: ChartProps) {
           <Typography
             key={one.name}
             component="p"
-            sx={{ color: toColor(palette, one.color), fontSize: 16, fontWeight: 600, ...numbers, whiteSpace: "nowrap" }}
+            sx={{ color: toColor(palette, one.color), fontSize: 18, fontWeight: 600, ...numbers, whiteSpace: "nowrap" }}
           >
             {one.figure ?? latest(one, format)}{" "}
             <Typography component="span" variant="body2" color="textSecondary">
@@ -144,22 +145,23 @@ function Drawing({ series, span, stepMs, shape, max, pointed }: DrawingProps) {
       sx={{ width: "100%", height: 96, display: "block" }}
     >
       <path d={`M0 1H${width}M0 ${height / 2}H${width}`} stroke={palette.divider} {...line} />
-      <path d={`M0 ${height - 1}H${width}`} stroke={palette.text.secondary} {...line} />
+      <path d={`M0 ${height - 1}H${width}`} stroke={palette.divider} {...line} />
       {x !== undefined && <path d={`M${x} 0V${height}`} stroke={palette.text.secondary} {...line} />}
       {series.map(({ name, points, color }) =>
         shape === "bars" ? (
           <path key={name} d={toBars(points, max, span, stepMs)} fill={toColor(palette, color)} />
         ) : (
-          <path
-            key={name}
-            d={toLine(points, max, span, stepMs)}
-            fill="none"
-            stroke={toColor(palette, color)}
-            strokeWidth={2}
-            strokeLinecap="round"
-            strokeLinejoin="round"
-            {...line}
-          />
+          <g key={name} fill={toColor(palette, color)} stroke={toColor(palette, color)}>
+            <path d={toArea(points, max, span, stepMs)} stroke="none" opacity={0.1} />
+            <path
+              d={toLine(points, max, span, stepMs)}
+              fill="none"
+              strokeWidth={2}
+              strokeLinecap="round"
+              strokeLinejoin="round"
+              {...line}
+            />
+          </g>
         ),
       )}
     </Box>

@@ -1,7 +1,9 @@
 // The first page of a site: whether all is well, the numbers of records, the traffic, and the latest changes. A site without records also has its first
 // steps.
 
+import type { SvgIconComponent } from "@mui/icons-material";
 import DoneIcon from "@mui/icons-material/CheckCircle";
+import KeyIcon from "@mui/icons-material/Key";
 import TodoIcon from "@mui/icons-material/RadioButtonUnchecked";
 import {
   Box,
@@ -21,6 +23,7 @@ import type { OverviewResponse } from "../../admin/api/types.ts";
 import { useHistory } from "../history/history.ts";
 import { HistoryList } from "../history/history-list.tsx";
 import { useKeyTraffic } from "../keys/keys.ts";
+import { iconOf } from "../shell/icons.ts";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
@@ -29,7 +32,7 @@ import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { useOverview, useTraffic } from "./overview.ts";
 import { hasRecords, SiteState } from "./site-state.tsx";
-import { ServerTraffic, ShopTraffic } from "./traffic.tsx";
+import { SectionTitle, ServerTraffic, ShopTraffic } from "./traffic.tsx";
 
 /** Maximum number of history entries to show. */
 const maxChanges = 8;
@@ -83,14 +86,11 @@ function LatestChanges() {
   const siteName = useSiteName();
   return (
     <Box component="section" sx={{ mb: 3 }}>
-      <Stack direction="row" sx={{ mb: 1, alignItems: "center", justifyContent: "space-between" }}>
-        <Typography component="h2" variant="h6">
-          {translate("overview.changes")}
-        </Typography>
+      <SectionTitle title={translate("overview.changes")}>
         <Button component={Link} to={`/${siteName}/history`} size="small">
           {translate("overview.all_changes")}
         </Button>
-      </Stack>
+      </SectionTitle>
       <Card>
         <HistoryList filter={{}} max={maxChanges} />
       </Card>
@@ -110,30 +110,43 @@ function Counts({ overview: { records, validKeys } }: { readonly overview: Overv
         gridTemplateColumns: "repeat(auto-fit, minmax(140px, 1fr))",
       }}
     >
-      {resources.map(({ path, plural }) => (
-        <Count key={path} to={`/${siteName}/${path}`} count={records[path] ?? 0} what={plural} />
+      {resources.map(({ path, name, plural }) => (
+        <Count key={path} to={`/${siteName}/${path}`} count={records[path] ?? 0} what={plural} Icon={iconOf(name)} />
       ))}
-      <Count to={`/${siteName}/keys`} count={validKeys} what={translate("overview.keys")} />
+      <Count to={`/${siteName}/keys`} count={validKeys} what={translate("overview.keys")} Icon={KeyIcon} />
     </Box>
   );
 }
 
-function Count({ to, count, what }: { readonly to: string; readonly count: number; readonly what: string }) {
+interface CountProps {
+  readonly to: string;
+  readonly count: number;
+  readonly what: string;
+  readonly Icon: SvgIconComponent;
+}
+
+/** A count of records or keys, as a link to their page. */
+function Count({ to, count, what, Icon }: CountProps) {
   return (
     <Card>
-      <CardActionArea component={Link} to={to}>
-        <CardContent>
-          <Typography variant="h5" component="p" sx={{ fontWeight: 600, fontVariantNumeric: "tabular-nums" }}>
-            {toNumber(count)}
-          </Typography>
-          <Typography variant="body2" color="textSecondary">
+      <CardActionArea component={Link} to={to} sx={countStyle}>
+        <Typography variant="h5" component="p" sx={{ mt: 0.5, fontVariantNumeric: "tabular-nums" }}>
+          {toNumber(count)}
+        </Typography>
+        <Stack direction="row" spacing={1} sx={{ alignItems: "center", color: "text.secondary" }}>
+          <Typography variant="body2" sx={whatStyle}>
             {what}
           </Typography>
-        </CardContent>
+          <Icon sx={{ fontSize: 18, opacity: 0.7 }} />
+        </Stack>
       </CardActionArea>
     </Card>
   );
 }
+
+/** One reads "19 brands", and sees the number below its heading. */
+const countStyle = { display: "flex", flexDirection: "column-reverse", alignItems: "stretch", px: 2, py: 1.5 } as const;
+const whatStyle = { flexGrow: 1, fontWeight: 500, "&::first-letter": { textTransform: "uppercase" } } as const;
 
 /** Lists the first steps that the operator may take in a shop without records. */
 function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
@@ -149,7 +162,7 @@ function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly o
   return (
     <Card sx={{ mb: 2 }}>
       <CardContent sx={{ pb: 0 }}>
-        <Typography component="h2" variant="h6">
+        <Typography component="h2" variant="subtitle1">
           {translate("overview.first_steps")}
         </Typography>
       </CardContent>

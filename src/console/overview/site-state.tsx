@@ -143,9 +143,9 @@ export function SiteState(known: Known) {
   return (
     <Card sx={{ mb: 2 }}>
       <Stack direction="row" spacing={1.5} sx={{ p: 2, alignItems: "center" }}>
-        <Icon color={worst ?? "success"} fontSize="large" />
+        <Icon color={worst ?? "success"} sx={{ fontSize: 28 }} />
         <Box>
-          <Typography component="h2" variant="h6" sx={{ lineHeight: 1.3 }}>
+          <Typography component="h2" variant="subtitle1">
             {worst
               ? translate(worst === "info" ? "overview.hints" : "overview.concerns", count)
               : translate("overview.well")}

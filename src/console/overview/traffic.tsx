@@ -1,6 +1,6 @@
 // The requests of programs: those of the shop by key, and those of the whole server.
 
-import { Box, Card, Stack, Link as TextLink, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
+import { Box, Button, Card, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
 import type { KeyTrafficInfo, KeyTrafficResponse, TrafficPointInfo } from "../../admin/api/types.ts";
 import { labelOfKey, requestsOfKeyPath, useKeyTraffic } from "../keys/keys.ts";
@@ -30,9 +30,9 @@ export function ShopTraffic({ validKeys }: ShopTrafficProps) {
   return (
     <Box component="section" sx={{ mb: 3 }}>
       <SectionTitle title={translate("overview.shop_traffic")}>
-        <TextLink component={Link} to={`/${siteName}/requests`} variant="body2">
+        <Button component={Link} to={`/${siteName}/requests`} size="small">
           {translate("overview.last_requests")}
-        </TextLink>
+        </Button>
       </SectionTitle>
       {error && !data && <ReadFailed error={error} onRetry={refetch} />}
       {data && (
@@ -139,7 +139,7 @@ const keyColumns: readonly DataColumn<KeyTrafficInfo>[] = [
 function KeyTable({ traffic: { keys } }: KeyTableProps) {
   const siteName = useSiteName();
   return (
-    <Box sx={{ minWidth: 0 }}>
+    <Box sx={{ minWidth: 0, display: "flex", flexDirection: "column", "& > :first-of-type": { flexGrow: 1 } }}>
       <DataList
         label={translate("overview.keys_label")}
         rows={keys.slice(0, maxKeys)}
@@ -262,7 +262,7 @@ interface SectionTitleProps {
 }
 
 /** The heading of a section, with a link or a choice at its right. */
-function SectionTitle({ title, children }: SectionTitleProps) {
+export function SectionTitle({ title, children }: SectionTitleProps) {
   return (
     <Stack
       direction="row"
@@ -270,7 +270,7 @@ function SectionTitle({ title, children }: SectionTitleProps) {
       spacing={1}
       sx={{ minHeight: 40, mb: 0.5, alignItems: "center", flexWrap: "wrap" }}
     >
-      <Typography component="h2" variant="h6" sx={{ flexGrow: 1 }}>
+      <Typography component="h2" variant="subtitle1" sx={{ flexGrow: 1 }}>
         {title}
       </Typography>
       {children}

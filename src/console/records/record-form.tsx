@@ -107,7 +107,7 @@ function RecordTabs({ resource, id, item, onLeave, onSaved, onEdited, onReread }
   return (
     <>
       <RecordTitle resource={resource} item={item} onLeave={onLeave} />
-      <Tabs value={tab} onChange={(_event, value) => setTab(value)} sx={{ px: 1 }}>
+      <Tabs value={tab} onChange={(_event, value) => setTab(value)} sx={{ px: 1, mt: 1 }}>
         <Tab label={translate("record.details")} />
         <Tab label={translate("history.title")} />
       </Tabs>
@@ -298,6 +298,8 @@ const groupStyle = {
   display: "grid",
   gridTemplateColumns: "1fr 1fr",
   columnGap: 1.5,
+  // A line above each further group.
+  "& + &": { mt: 2, pt: 1, borderTop: 1, borderColor: "divider" },
 };
 
 /** Maximum length of a short field, in characters. */

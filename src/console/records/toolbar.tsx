@@ -60,8 +60,11 @@ export function Toolbar({ selected, ...props }: ToolbarProps & { readonly select
   const isNarrow = useIsNarrow();
   return (
     <Stack direction="row" useFlexGap spacing={1} sx={rowStyle}>
-      {/* On a phone the menu, which names the page, is closed. */}
-      <Typography variant="h6" component="h1" sx={isNarrow && !selected ? { whiteSpace: "nowrap" } : forScreenReaders}>
+      <Typography
+        variant="h6"
+        component="h1"
+        sx={isNarrow && selected ? forScreenReaders : { mr: 1, whiteSpace: "nowrap", flexShrink: 0 }}
+      >
         {capitalized(resource.plural)}
       </Typography>
       {!isNarrow && <Search list={list} />}

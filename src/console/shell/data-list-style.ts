@@ -1,6 +1,7 @@
 // The styles of data-list.tsx: one rule for all cells, because a style for each cell would take most of the time in which a list is drawn.
 
 import type { SxProps, Theme } from "@mui/material";
+import { lowShadow } from "./theme.ts";
 
 /** The styles that tables and cards share. */
 const sharedStyle = (theme: Theme) => ({
@@ -8,16 +9,19 @@ const sharedStyle = (theme: Theme) => ({
   borderColor: "divider",
   borderRadius: 1,
   bgcolor: "background.paper",
+  boxShadow: lowShadow,
   "& input[type=checkbox]": { accentColor: theme.palette.primary.main, width: 16, height: 16, m: 0, cursor: "pointer" },
   "& .tick label, & .all label": { display: "flex", alignItems: "center", cursor: "pointer" },
-  "& .opener": { color: "inherit", font: "inherit", fontWeight: 500, textAlign: "inherit", textDecoration: "none" },
+  "& .opener": { color: "inherit", font: "inherit", fontWeight: 600, textAlign: "inherit", textDecoration: "none" },
   "& .opener:hover": { textDecoration: "underline" },
   "& strong": { fontWeight: 600 },
   // A long path of a request must not cover the next column.
   "& code": { overflowWrap: "anywhere" },
+  "& .named": { display: "inline-flex", alignItems: "center", gap: 1.25 },
   "& .lines": { display: "flex", flexDirection: "column", alignItems: "flex-start" },
   "& .fact .lines": { alignItems: "flex-end" },
   "& .lines small, & time, & .whole": { whiteSpace: "nowrap" },
+  "& .lines small, & .lines code": { color: "text.secondary", fontSize: 12 },
   "& .pale": { color: "text.secondary" },
   "& .ticked": { bgcolor: "action.selected" },
 });
@@ -66,13 +70,16 @@ export const tableStyle: SxProps<Theme> = [
       overflowWrap: "break-word",
     },
     "& > table > tbody > tr:last-of-type > *": { borderBottom: 0 },
-    "& > table > tbody > tr:hover": { bgcolor: "action.hover" },
+    "& > table > tbody > tr:hover:not(.ticked)": { bgcolor: "action.hover" },
     "& > table > thead > tr > *": {
       color: "text.secondary",
-      fontWeight: 500,
-      fontSize: 13,
+      bgcolor: "action.hover",
+      fontWeight: 600,
+      fontSize: 12,
       whiteSpace: "nowrap",
     },
+    // The number of a record is rarely what one looks for.
+    "& td[data-column=ID]": { width: "1%", color: "text.secondary" },
     "& th > button": {
       ...theme.typography.body2,
       font: "inherit",

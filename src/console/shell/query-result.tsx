@@ -2,7 +2,7 @@
 // without entries.
 
 import type { SvgIconComponent } from "@mui/icons-material";
-import { Alert, Button, Card, Skeleton, Stack, Typography } from "@mui/material";
+import { Alert, Box, Button, Card, Skeleton, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";
 import { translate } from "../text/translate.ts";
 
@@ -71,7 +71,9 @@ export function EmptyList({ icon: Icon, title, explain, children }: EmptyListPro
   return (
     <Card>
       <Stack spacing={1} sx={{ px: 2, py: { xs: 4, sm: 7 }, alignItems: "center", textAlign: "center" }}>
-        <Icon color="disabled" sx={{ fontSize: 48 }} />
+        <Box sx={{ display: "flex", p: 1.5, mb: 0.5, borderRadius: 1.2, bgcolor: "action.selected" }}>
+          <Icon color="primary" sx={{ fontSize: 28 }} />
+        </Box>
         <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{title}</Typography>
         {explain && (
           <Typography color="textSecondary" sx={{ maxWidth: 520 }}>

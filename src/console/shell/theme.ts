@@ -2,44 +2,8 @@
 
 import { createTheme, type Theme, type ThemeOptions, useMediaQuery } from "@mui/material";
 import { useMemo } from "react";
-import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { translate } from "../text/translate.ts";
-
-/** The colours of the page: those of the device, or light or dark ones. */
-type Colours = "device" | "light" | "dark";
-
-/** The choices that the browser keeps for the frame of all pages. The server reads it too, so that the first response already looks like that. */
-interface FrameChoices {
-  readonly colours: Colours;
-  /** Whether the menu shows only icons. */
-  readonly isMenuNarrow: boolean;
-}
-
-const choices = new SharedValue<FrameChoices>(readChoices());
-
-/** Reads the choices from the root element, to which the server has written them. */
-function readChoices(): FrameChoices {
-  const { colours, menu } = document.documentElement.dataset;
-  return { colours: colours === "light" || colours === "dark" ? colours : "device", isMenuNarrow: menu === "narrow" };
-}
-
-export function useFrameChoices(): FrameChoices {
-  return useSharedValue(choices);
-}
-
-/** Seconds for which the browser keeps the choices: a year. */
-const choicesAge = 31_536_000;
-
-/** Changes choices. The browser keeps them in a cookie, because the server must know them before the script runs. */
-export function chooseFrame(changed: Partial<FrameChoices>): void {
-  const next = { ...choices.get(), ...changed };
-  const text = `${next.colours}.${next.isMenuNarrow ? "narrow" : "wide"}`;
-  // biome-ignore lint/suspicious/noDocumentCookie: the API that replaces it is missing on pages without TLS
-  document.cookie = `storefront-frame=${text}; path=/; max-age=${choicesAge}; samesite=strict`;
-  // The page around the script has these colours too.
-  document.documentElement.dataset.colours = next.colours;
-  choices.set(next);
-}
+import { useFrameChoices } from "./stored.ts";
 
 /** Returns the theme for the chosen colours. */
 export function useChosenTheme(): Theme {
@@ -54,16 +18,17 @@ export const barHeight = 48;
 export const [wideMenu, narrowMenu] = [220, 56];
 
 const common: ThemeOptions = {
-  shape: { borderRadius: 8 },
+  shape: { borderRadius: 10 },
   typography: {
     fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
     body1: { fontSize: 14, lineHeight: 1.5 },
     body2: { fontSize: 13, lineHeight: 1.5 },
-    subtitle1: { fontSize: 14, fontWeight: 600 },
+    subtitle1: { fontSize: 15, fontWeight: 600, lineHeight: 1.4 },
     subtitle2: { fontSize: 13, fontWeight: 600 },
     caption: { fontSize: 12 },
-    h6: { fontSize: 18, fontWeight: 600, lineHeight: 1.4 },
-    button: { fontSize: 14, fontWeight: 500, textTransform: "none" },
+    h5: { fontSize: 24, fontWeight: 600, lineHeight: 1.3, letterSpacing: "-0.01em" },
+    h6: { fontSize: 20, fontWeight: 600, lineHeight: 1.4, letterSpacing: "-0.01em" },
+    button: { fontSize: 13, fontWeight: 500, textTransform: "none" },
   },
 };
 
@@ -78,9 +43,9 @@ const light: ThemeOptions = {
     success: { main: "#177245" },
     info: { main: "#3451c7" },
     text: { primary: "#18181b", secondary: "#5f5f68" },
-    divider: "#e4e4e7",
-    action: { hover: "#f4f4f5", selected: "#ececf0" },
-    background: { default: "#ffffff", paper: "#ffffff" },
+    divider: "#e2e2e7",
+    action: { hover: "rgba(24, 24, 27, 0.04)", selected: "rgba(52, 81, 199, 0.09)" },
+    background: { default: "#f5f5f8", paper: "#ffffff" },
   },
 };
 
@@ -95,20 +60,23 @@ const dark: ThemeOptions = {
     success: { main: "#5fd39a" },
     info: { main: "#9db1ff" },
     text: { primary: "#ededef", secondary: "#a3a3ad" },
-    divider: "#2b2b30",
-    action: { hover: "#1f1f23", selected: "#2a2a2f" },
-    background: { default: "#121214", paper: "#121214" },
+    divider: "#2e2e35",
+    action: { hover: "rgba(255, 255, 255, 0.05)", selected: "rgba(157, 177, 255, 0.14)" },
+    background: { default: "#111114", paper: "#1a1a1e" },
   },
 };
 
 /** Returns the colour of the bar and the menu, which is a little away from that of the page. */
 export function quietColour({ palette }: Theme): string {
-  return palette.mode === "dark" ? "#18181b" : "#f8f8f9";
+  return palette.mode === "dark" ? "#0b0b0d" : "#ebebf0";
 }
+
+/** The shadow of cards, tables and buttons, which lie on the page. */
+export const lowShadow = "0 1px 2px rgb(0 0 0 / 0.06)";
 
 /** The colour of things that lie over the page. */
 function raised({ palette }: Theme): string {
-  return palette.mode === "dark" ? "#1c1c20" : "#ffffff";
+  return palette.mode === "dark" ? "#222227" : "#ffffff";
 }
 
 const shadow = "0 8px 24px rgb(0 0 0 / 0.14), 0 2px 6px rgb(0 0 0 / 0.08)";
@@ -131,32 +99,50 @@ const buttons: ThemeOptions["components"] = {
     styleOverrides: {
       root: ({ theme }) => ({
         minWidth: 0,
-        minHeight: 34,
+        minHeight: 32,
         padding: "4px 12px",
-        borderRadius: 6,
+        borderRadius: 8,
         whiteSpace: "nowrap",
         [onTouch]: { minHeight: 40 },
         "& .MuiButton-startIcon": { marginRight: 6, "& > *": { fontSize: 18 } },
-        "&.MuiButton-outlined": { borderColor: strongLine(theme) },
+        "&.MuiButton-outlined": {
+          borderColor: strongLine(theme),
+          boxShadow: lowShadow,
+          backgroundColor: theme.palette.background.paper,
+          "&:hover": { backgroundImage: `linear-gradient(${theme.palette.action.hover} 0 0)` },
+        },
         "&.MuiButton-outlined.MuiButton-colorPrimary": { color: theme.palette.text.primary },
+        "&.MuiButton-contained": { boxShadow: `inset 0 1px 0 rgb(255 255 255 / 0.16), ${lowShadow}` },
         "&.MuiButton-text:hover": { backgroundColor: theme.palette.action.hover },
       }),
-      sizeSmall: { minHeight: 30, padding: "2px 8px", fontSize: 13 },
+      sizeSmall: { minHeight: 28, padding: "2px 10px" },
     },
   },
   MuiIconButton: {
     styleOverrides: {
-      root: ({ theme }) => ({ borderRadius: 6, "&:hover": { backgroundColor: theme.palette.action.hover } }),
+      root: ({ theme }) => ({ borderRadius: 8, "&:hover": { backgroundColor: theme.palette.action.hover } }),
     },
   },
-  MuiToggleButton: { styleOverrides: { root: { padding: "4px 10px", textTransform: "none" } } },
-  MuiTabs: { styleOverrides: { root: { minHeight: 40 } } },
+  MuiToggleButton: {
+    styleOverrides: {
+      root: ({ theme }) => ({
+        padding: "3px 10px",
+        borderRadius: 8,
+        color: theme.palette.text.secondary,
+        backgroundColor: theme.palette.background.paper,
+        "&.Mui-selected": { color: theme.palette.text.primary },
+      }),
+    },
+  },
+  MuiTabs: {
+    styleOverrides: { root: ({ theme }) => ({ minHeight: 40, borderBottom: `1px solid ${theme.palette.divider}` }) },
+  },
   MuiTab: { styleOverrides: { root: { minHeight: 40, minWidth: 0, padding: "8px 12px" } } },
 };
 
 /** The border of fields and buttons: with enough contrast to be seen. */
 function strongLine({ palette }: Theme): string {
-  return palette.mode === "dark" ? "#55555e" : "#c5c5cc";
+  return palette.mode === "dark" ? "#4a4a53" : "#cbcbd3";
 }
 
 const fields: ThemeOptions["components"] = {
@@ -185,8 +171,9 @@ const fields: ThemeOptions["components"] = {
     defaultProps: { notched: false },
     styleOverrides: {
       root: ({ theme }) => ({
-        borderRadius: 6,
+        borderRadius: 8,
         minHeight: 34,
+        backgroundColor: theme.palette.background.paper,
         "& .MuiOutlinedInput-notchedOutline": {
           top: 0,
           borderColor: strongLine(theme),
@@ -206,7 +193,11 @@ const fields: ThemeOptions["components"] = {
   MuiFormHelperText: { styleOverrides: { root: { marginLeft: 0, marginRight: 0 } } },
   MuiInputAdornment: { styleOverrides: { root: { "& .MuiSvgIcon-root": { fontSize: 18 } } } },
   MuiAutocomplete: {
-    styleOverrides: { inputRoot: { "&.MuiOutlinedInput-root": { paddingTop: 1, paddingBottom: 1 } }, paper: over },
+    styleOverrides: {
+      inputRoot: { "&.MuiOutlinedInput-root": { paddingTop: 1, paddingBottom: 1 } },
+      paper: over,
+      option: { gap: 10 },
+    },
   },
   // MUI labels the element around a tick box instead of the tick box.
   MuiCheckbox: {
@@ -223,11 +214,11 @@ const fields: ThemeOptions["components"] = {
 
 const surfaces: ThemeOptions["components"] = {
   MuiPaper: { styleOverrides: { root: { backgroundImage: "none" } } },
-  MuiCard: { defaultProps: { variant: "outlined" } },
+  MuiCard: { defaultProps: { variant: "outlined" }, styleOverrides: { root: { boxShadow: lowShadow } } },
   MuiPopover: { styleOverrides: { paper: over } },
   MuiDialog: { styleOverrides: { paper: (props) => ({ ...over(props), borderRadius: 12 }) } },
   MuiDialogTitle: { styleOverrides: { root: { fontSize: 16, fontWeight: 600, padding: "16px 20px 8px" } } },
-  MuiDialogContent: { styleOverrides: { root: { padding: "8px 20px" } } },
+  MuiDialogContent: { styleOverrides: { root: { "&&&": { padding: "8px 20px" } } } },
   MuiDialogActions: { styleOverrides: { root: { padding: "12px 20px 16px" } } },
   MuiDrawer: {
     styleOverrides: {
@@ -241,7 +232,18 @@ const surfaces: ThemeOptions["components"] = {
   MuiBackdrop: {
     styleOverrides: { root: { "&:not(.MuiBackdrop-invisible)": { backgroundColor: "rgb(0 0 0 / 0.35)" } } },
   },
-  MuiMenuItem: { styleOverrides: { root: { minHeight: 34, fontSize: 14, [onTouch]: { minHeight: 44 } } } },
+  MuiMenuItem: {
+    styleOverrides: {
+      root: {
+        minHeight: 34,
+        margin: "0 6px",
+        padding: "4px 10px",
+        borderRadius: 6,
+        fontSize: 14,
+        [onTouch]: { minHeight: 44 },
+      },
+    },
+  },
   MuiListItemIcon: {
     styleOverrides: { root: { minWidth: 32, color: "inherit", "& .MuiSvgIcon-root": { fontSize: 18 } } },
   },
@@ -257,15 +259,15 @@ const contents: ThemeOptions["components"] = {
         fontVariantNumeric: "tabular-nums",
         "&.MuiTableCell-paddingCheckbox": { padding: "0 8px" },
       }),
-      head: ({ theme }) => ({ color: theme.palette.text.secondary, fontSize: 13, fontWeight: 500 }),
+      head: ({ theme }) => ({ color: theme.palette.text.secondary, fontSize: 12, fontWeight: 600 }),
     },
   },
   MuiChip: {
     defaultProps: { size: "small" },
-    // A state is a soft colour without a border.
+    // A state is a soft colour without a border, after a dot in that colour.
     styleOverrides: {
-      root: {
-        borderRadius: 6,
+      root: ({ theme }) => ({
+        borderRadius: 14,
         height: 22,
         fontSize: 12,
         fontWeight: 500,
@@ -273,12 +275,29 @@ const contents: ThemeOptions["components"] = {
           borderColor: "transparent",
           backgroundColor: "color-mix(in srgb, currentColor 9%, transparent)",
         },
-      },
+        "&.MuiChip-clickable": { height: 28 },
+        "&.MuiChip-outlined.MuiChip-clickable": {
+          borderColor: strongLine(theme),
+          backgroundColor: theme.palette.background.paper,
+          "&:hover": { backgroundImage: `linear-gradient(${theme.palette.action.hover} 0 0)` },
+        },
+        "&.MuiChip-outlined:not(.MuiChip-clickable, .MuiChip-colorDefault) .MuiChip-label::before": {
+          content: '""',
+          display: "inline-block",
+          width: 6,
+          height: 6,
+          marginRight: 6,
+          borderRadius: "50%",
+          verticalAlign: "1px",
+          backgroundColor: "currentColor",
+        },
+      }),
     },
   },
   MuiAlert: {
     styleOverrides: {
-      root: { padding: "4px 12px", alignItems: "center" },
+      root: { padding: "4px 12px", alignItems: "center", borderRadius: 8 },
+      action: { alignItems: "center", padding: "0 0 0 12px", marginRight: 0 },
       // Notices are the same calm dark ones in both colours; only their icons differ.
       filled: ({ theme }) => ({
         backgroundColor: theme.palette.mode === "dark" ? "#3a3a41" : "#26262b",

@@ -7,6 +7,7 @@ import type { SiteInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { TextInput } from "../shell/fields.tsx";
+import { Initial } from "../shell/initial.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList } from "../shell/query-result.tsx";
 import { LookOnly, NewButton } from "../shell/role-notice.tsx";
@@ -99,7 +100,17 @@ function SiteList({ sites, onOpen }: SiteListProps) {
 /** @param all all sites that the operator may manage, among them the live site of each sandbox */
 function columnsOf(all: readonly SiteInfo[]): DataColumn<SiteInfo>[] {
   return [
-    { name: "name", label: translate("sites.name"), isPrimary: true, render: ({ name }) => name },
+    {
+      name: "name",
+      label: translate("sites.name"),
+      isPrimary: true,
+      render: ({ name }) => (
+        <span className="named">
+          <Initial name={name} />
+          {name}
+        </span>
+      ),
+    },
     {
       name: "hostnames",
       label: translate("sites.hostnames"),

@@ -43,8 +43,8 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
           </Box>
         </Collapse>
       </CardContent>
-      <CardActions sx={{ flexWrap: "wrap" }}>
-        <Button size="small" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>
+      <CardActions sx={{ flexWrap: "wrap", px: 2, pt: 0.5, pb: 2 }}>
+        <Button size="small" variant="outlined" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen}>
           {translate("webhooks.deliveries")}
         </Button>
         {mayChange && <Actions webhook={webhook} onTask={onTask} />}
@@ -59,7 +59,7 @@ function Actions({ webhook: { url, status }, onTask }: WebhookCardProps) {
   const rare: WebhookTask[] = ["change", ...pause, "rewind", "rotate", "remove"];
   return (
     <>
-      <Button size="small" onClick={() => onTask("test")}>
+      <Button size="small" variant="outlined" onClick={() => onTask("test")}>
         {translate("webhooks.test")}
       </Button>
       <ActionMenu

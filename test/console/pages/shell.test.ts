@@ -172,7 +172,7 @@ test("the bar and the menu are in the first response, in the chosen colours, and
   release();
   await page.locator("#main-content").waitFor();
   expect(await measure()).toEqual(first);
-  expect(first).toMatchObject([{ height: 48, backgroundColor: "rgb(24, 24, 27)" }, { width: 56 }]);
+  expect(first).toMatchObject([{ height: 48, backgroundColor: "rgb(11, 11, 13)" }, { width: 56 }]);
   expect(await page.locator("#frame").count()).toBe(0);
 });
 
