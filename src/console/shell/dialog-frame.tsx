@@ -35,7 +35,7 @@ export function DialogFrame(props: DialogFrameProps) {
       maxWidth={maxWidth}
       fullScreen={isLong === true && isNarrow}
       onClose={onClose}
-      onKeyDown={onKeyDown}
+      {...(onKeyDown ? { onKeyDown } : {})}
       aria-labelledby={titleId}
     >
       <DialogTitle
