@@ -13,16 +13,20 @@ export type Mode = (typeof modes)[number];
 const maxMinutes = 60;
 
 /**
- * Makes every report, and prints what each took and which could not be made.
+ * Makes reports, and prints what each took and which could not be made.
+ * @param names the modes to run; all if there are none
  * @param flags further flags for each of them
  * @param isSmoke whether they are short runs, which write no report
  * @returns the exit code: 0 if all were made and no request failed
  */
-export async function benchAll(flags: readonly string[], isSmoke: boolean): Promise<number> {
+export async function benchAll(names: readonly string[], flags: readonly string[], isSmoke: boolean): Promise<number> {
+  const unknown = names.filter((name) => !modes.some((mode) => mode === name));
+  if (unknown.length > 0) throw new Error(`unknown modes: ${unknown.join(", ")}; there are ${modes.join(", ")}`);
+  const chosen = modes.filter((mode) => names.length === 0 || names.includes(mode));
   const rows: string[] = [];
   let code = 0;
-  for (const [index, mode] of modes.entries()) {
-    console.log(`\n${index + 1} of ${modes.length}: ${mode}`);
+  for (const [index, mode] of chosen.entries()) {
+    console.log(`\n${index + 1} of ${chosen.length}: ${mode}`);
     const started = Date.now();
     const exit = await runMode(mode, flags);
     if (exit.signal !== null) return 128;

@@ -8,7 +8,7 @@
 // `--database`: measures the console's search in many sites, single creates, and reads while PostgreSQL hangs.
 // `--memory`: measures the memory of the server and of its sockets while many clients request much at once.
 // `--scale`: measures how costs grow with the number of sites and of records.
-// `--all`: runs all modes one after the other, and prints which report could not be made.
+// `--all [MODE...]`: runs all modes one after the other, or those that are named, and prints which report could not be made.
 // Further flags:
 // `--smoke`: makes a short run, which fails on errors, but not on slow responses. It sends load to all servers at once, so its figures mean nothing.
 // `--rounds N`: sets the number of measurements of each server (default 3). The report has the medians.
@@ -61,7 +61,7 @@ function settingOf(folder: string) {
 
 if (flags.all) {
   const common = ["--rounds", flags.rounds, "--brands", flags.brands, ...(smoke ? ["--smoke"] : [])];
-  process.exit(await benchAll(common, smoke));
+  process.exit(await benchAll(names, common, smoke));
 }
 const errors = await inFolder(runs[modes.find((mode) => flags[mode]) ?? "results"]);
 if (errors > 0) {

@@ -44,11 +44,13 @@ export function tracked<Child extends Bun.Subprocess>(child: Child): Child {
   return child;
 }
 
-/** Kills all registered processes, and their children. */
+/** Kills all registered processes, and their children; also those that are started meanwhile. */
 export async function endAll(): Promise<void> {
-  const children = [...running];
-  for (const child of children) kill(descendants(child.pid));
-  await Promise.all(children.map((child) => child.exited));
+  while (running.size > 0) {
+    const children = [...running];
+    for (const child of children) kill(descendants(child.pid));
+    await Promise.all(children.map((child) => child.exited));
+  }
 }
 
 /** Starts a server that prints its address (`http://...`) in its first line of output. */

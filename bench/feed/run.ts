@@ -92,7 +92,7 @@ follow. A cell is the median, with the lowest and the highest measurement in par
 
 The CPU time of the server in a second in which nobody requests anything.
 
-${table(["engine", "waiting", "CPU"], idle)}
+${table(["engine", "waiting", "CPU, ms"], idle)}
 
 ## A change after a pause
 

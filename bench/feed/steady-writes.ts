@@ -97,7 +97,7 @@ async function measureUsualRate(one: Follower) {
     }
     one.failures += total(await Promise.all(sent));
     cores = (server.cpu() - cpu) / 1000 / (performance.now() - started);
-  }, 2000);
+  }, 1500);
   return { behindMs, oldestMs: oldest, cores };
 }
 
@@ -131,14 +131,14 @@ async function receiveRest(waiters: Waiters): Promise<{ pages: number; bytes: nu
   }
 }
 
-/** Measures the seconds in which a server that does nothing else sends as many pages of this size to as many clients. */
+/** Measures the seconds in which a server that does nothing else sends as many pages of this size to as many clients; NaN if none arrived. */
 async function sendBare(pages: number, pageBytes: number, clients: number): Promise<number> {
   const script = join(import.meta.dir, "../servers/bare-pages.ts");
   const server = await startServer("bare pages", [process.execPath, script], { BYTES: String(Math.round(pageBytes)) });
   const waiters = await startWaiters(server.url, "bare.test", clients, ["none"]);
   try {
     const received = await waiters.during(() => Bun.sleep(2000), 0);
-    return (pages / received.pages) * ((received.last - received.first) / 1000);
+    return (pages * (received.last - received.first)) / received.pages / 1000;
   } finally {
     await waiters.stop();
     await server.stop();
@@ -148,10 +148,11 @@ async function sendBare(pages: number, pageBytes: number, clients: number): Prom
 /** Returns the cells of the table of usual rates, of the table of bursts and of the table of writers. */
 export function toCells({ behind, catchUp, alone, kept }: SteadyWrites) {
   const { pages, bytes, seconds, bareSeconds } = catchUp;
+  const bare = Number.isNaN(bareSeconds) ? "not measured" : `${bareSeconds.toFixed(1)} s`;
   const percent = (share: number) => `${Math.round(share * 100)} %`;
   return {
     usual: [`${Math.round(behind.behindMs)} ms`, `${Math.round(behind.oldestMs)} ms`, behind.cores.toFixed(2)],
-    burst: [pages, `${Math.round(bytes / 1e6)} MB`, `${seconds.toFixed(1)} s`, `${bareSeconds.toFixed(1)} s`],
+    burst: [pages, `${Math.round(bytes / 1e6)} MB`, `${seconds.toFixed(1)} s`, bare],
     writers: [Math.round(median(alone)), percent(median(kept)), percent(Math.min(...kept))],
   };
 }

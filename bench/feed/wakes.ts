@@ -7,7 +7,7 @@ import { sendCreate } from "./requests.ts";
 import type { Waiters } from "./waiters.ts";
 
 /** Number of changes, and the milliseconds in which all clients must have received one. */
-const [changes, arrivalMs] = [5, 2000];
+const [changes, arrivalMs] = [5, 1500];
 /** Milliseconds without a page after which the site is at rest, and the maximum of the wait for it. */
 const [restMs, maxWaitMs] = [500, 20_000];
 

@@ -11,14 +11,26 @@ export function headersFor(key: string): Record<string, string> {
   return { Host: "s1.test", "X-API-AUTH": key, "Accept-Encoding": "identity" };
 }
 
-/** Sends a request. @returns the milliseconds until the whole response was read @throws Error if the status is not 2xx */
+/** How often a request is sent at most, and the milliseconds before it is sent again, if the database was too slow for it. */
+const [maxAttempts, pauseMs] = [5, 1000];
+
+/**
+ * Sends a request, and sends it again after a 503: on a busy machine, PostgreSQL may take longer than a request waits for it.
+ * @returns the milliseconds until the whole response was read
+ * @throws Error if the status is not 2xx
+ */
 export async function timed(to: Measured, method: string, path: string, key: string, body?: object): Promise<number> {
-  const started = performance.now();
   const init = { method, headers: headersFor(key), ...(body ? { body: JSON.stringify(body) } : {}) };
-  const response = await fetch(to.url + path, init);
-  await response.arrayBuffer();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status}`);
-  return performance.now() - started;
+  for (let attempt = 1; ; attempt++) {
+    const started = performance.now();
+    const response = await fetch(to.url + path, init);
+    await response.arrayBuffer();
+    if (response.ok) return performance.now() - started;
+    const problem = `${method} ${path}: ${response.status}`;
+    if (response.status !== 503 || attempt === maxAttempts) throw new Error(problem);
+    console.error(problem);
+    await Bun.sleep(pauseMs);
+  }
 }
 
 /** Measures several times. @param times maximum number of measurements @returns a cell with the median and the longest, in milliseconds */
