@@ -1,6 +1,7 @@
 // The changes of a site as CSV, one row for each changed field, for people who audit them in a spreadsheet.
 
 import { toCsvRow } from "../../formats/csv.ts";
+import { escapeControls } from "../../lib/text.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import { allResources } from "../../resources/all.ts";
@@ -109,8 +110,12 @@ function toTexts(record: object, above = "", texts = new Map<string, string>()):
 
 /**
  * Prevents that a spreadsheet runs a cell as a formula: a text that begins with `=`, `+`, `-`, `@`, a full-width form of these characters, a tab or a
- * line break gets an apostrophe before it (OWASP, CSV injection). So does `+44 113 496 0142`.
+ * line break gets an apostrophe before it (OWASP, CSV injection). So does `+44 113 496 0142`. Characters that would control a terminal or reorder the
+ * text are escaped, as in `\\u202e`, so that no value looks like another.
  */
 function toSafeCell(cell: string | number): string | number {
-  return typeof cell === "string" && /^[=+\-@＝＋－＠\t\r\n]/.test(cell) ? `'${cell}` : cell;
+  if (typeof cell === "number") return cell;
+  // A line can end with CR LF. Any other CR would let a terminal overwrite the line.
+  const shown = cell.split("\r\n").map(escapeControls).join("\r\n");
+  return /^[=+\-@＝＋－＠\t\r\n]/.test(shown) ? `'${shown}` : shown;
 }
