@@ -105,6 +105,7 @@ const daysStyle = {
   flexWrap: "wrap",
   gap: 0.75,
   width: "100%",
+  mb: 0.5,
 } as const;
 
 /** The controls of the filters. */

@@ -144,7 +144,6 @@ function tableColumns(
     name: "ID",
     label: "ID",
     sortable: true,
-    align: "right",
     width: 64,
     render: ({ item }) => String(item.record.ID),
     attributes: () => ({ tabIndex: -1 }),

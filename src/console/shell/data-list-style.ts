@@ -79,7 +79,7 @@ export const tableStyle: SxProps<Theme> = [
       whiteSpace: "nowrap",
     },
     // The number of a record is rarely what one looks for.
-    "& td[data-column=ID]": { width: "1%", color: "text.secondary" },
+    "& td[data-column=ID]": { color: "text.secondary" },
     "& th > button": {
       ...theme.typography.body2,
       font: "inherit",

@@ -259,6 +259,7 @@ const contents: ThemeOptions["components"] = {
         fontVariantNumeric: "tabular-nums",
         "&.MuiTableCell-paddingCheckbox": { padding: "0 8px" },
       }),
+      sizeSmall: { padding: "4px 12px" },
       head: ({ theme }) => ({ color: theme.palette.text.secondary, fontSize: 12, fontWeight: 600 }),
     },
   },
