@@ -6,7 +6,9 @@ import { connect } from "node:net";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
+import { limitReceiveBuffer } from "../../src/wire/socket-options.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
+import { block } from "../support/time.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire/client.ts";
 import { advanceClockAfterArrival, waitForArrival } from "../support/wire/clock.ts";
 import { echo, startListener, text } from "../support/wire/listener.ts";
@@ -51,6 +53,37 @@ async function descriptors(): Promise<number> {
     least = Math.min(least, readdirSync("/proc/self/fd").length);
   }
   return least;
+}
+
+/** The bytes that a slow client reads at once: so much of its buffer (below) that its kernel asks the server for more. */
+const partBytes = 256 * 1024;
+
+/**
+ * Lets a client read only as many bytes as the result of this function allows, and at first a few. The buffer of its kernel stays small: usually it
+ * grows with the speed of the machine, up to many MiB, and the kernel asks for more only when a sixteenth is free.
+ */
+function limitReading({ socket }: WireClient): (bytes: number) => void {
+  const { _handle } = socket as unknown as { readonly _handle: { readonly fd: number } };
+  limitReceiveBuffer(_handle.fd, 256 * 1024);
+  let left = 0;
+  socket.on("data", (part: Buffer) => {
+    left -= part.length;
+    if (left <= 0) socket.pause();
+  });
+  return (bytes) => {
+    left = bytes;
+    socket.resume();
+  };
+}
+
+async function readPart(client: WireClient, allow: (bytes: number) => void): Promise<void> {
+  const wanted = client.received.length + partBytes;
+  allow(partBytes);
+  while (client.received.length < wanted && isOpen(client)) await arrive();
+  // The kernel acknowledges the next bytes up to 40 ms later, which the fake clock does not count. Then the server writes again.
+  block(40);
+  await arrive();
+  block(40);
 }
 
 const isOpen = ({ socket }: WireClient) => !socket.readableEnded && !socket.destroyed;
@@ -246,52 +279,42 @@ describe("a client does not time out", () => {
 
   test("while it reads, however slowly", async () => {
     const client = await openClient(listener.port);
-    let toRead = 0;
-    client.socket.on("data", (part: Buffer) => {
-      toRead -= part.length;
-      if (toRead <= 0) client.socket.pause();
-    });
+    const allow = limitReading(client);
     client.send(toRequest("GET /large HTTP/1.1"));
     await client.until((received) => received !== "");
     for (let second = 0; second < 4 * idleTimeoutSeconds; second++) {
-      toRead = 100_000;
-      client.socket.resume();
+      allow(100_000);
       await advanceClock(1);
     }
-    toRead = Number.POSITIVE_INFINITY;
-    client.socket.resume();
+    allow(Number.POSITIVE_INFINITY);
     expect((await client.responses(1))[0]?.body.length).toBe(large.length);
     client.socket.destroy();
   });
 
   test("while it reads too little for the kernel to report free space", async () => {
     const client = await openClient(listener.port);
-    const pause = () => client.socket.pause();
-    client.socket.on("data", pause);
+    const allow = limitReading(client);
     client.send(toRequest("GET /large HTTP/1.1"));
     await client.until((received) => received !== "");
     for (let part = 0; part < 6; part++) {
       await advanceClock(idleTimeoutSeconds - 1);
-      client.socket.resume();
+      await readPart(client, allow);
     }
-    client.socket.off("data", pause);
-    client.socket.resume();
+    allow(Number.POSITIVE_INFINITY);
     expect((await client.responses(1))[0]?.body.length).toBe(large.length);
     client.socket.destroy();
   });
 
   test("in the header section after a response that it reads slowly", async () => {
     const client = await openClient(listener.port);
-    const pause = () => client.socket.pause();
-    client.socket.on("data", pause);
+    const allow = limitReading(client);
     client.send(`${toRequest("GET /large HTTP/1.1")}GET /next HTTP/1.1\r\nHost:`);
     await client.until((received) => received !== "");
     for (let part = 0; part < 3; part++) {
       await advanceClock(idleTimeoutSeconds - 1);
-      client.socket.resume();
+      await readPart(client, allow);
     }
-    client.socket.off("data", pause);
-    client.socket.resume();
+    allow(Number.POSITIVE_INFINITY);
     await client.responses(1);
     await advanceClock(idleTimeoutSeconds - 2);
     client.send(" x\r\n\r\n");
