@@ -117,6 +117,7 @@ export const cardsStyle: SxProps<Theme> = [
     "& .tick + .content": { pl: 0.5 },
     "& .primary .opener": { display: "block" },
     "& .fact": { display: "flex", justifyContent: "space-between", gap: 2, color: "text.secondary", mt: 0.25 },
+    "& .fact:has(.lines:empty)": { display: "none" },
     "& .fact > span": { minWidth: 0, textAlign: "right" },
     "& .fact > .label": { flexShrink: 0, textAlign: "left" },
     "& .actions": { flexShrink: 0, pt: 0.5, pr: 0.5 },
