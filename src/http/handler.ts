@@ -130,8 +130,7 @@ export class HttpHandler implements Handler {
   }
 
   #toErrorResponse(context: RequestContext, error: unknown): WireResponse {
-    const { log, authorizer } = this.#dependencies;
-    authorizer.identifyKey(context);
+    const { log } = this.#dependencies;
     return toProblemResponse(context, logAndConvertError(error, context, { log, logLimit: this.#logLimit }));
   }
 

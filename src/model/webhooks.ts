@@ -151,6 +151,13 @@ export interface WebhookStore {
   /** Reads the attempts that are kept, the latest first. @param limit maximum number of attempts; by default, all */
   readWebhookAttempts(key: WebhookRef, limit?: number): Promise<readonly KeptAttempt[]>;
 
+  /**
+   * Reads the last attempts of each webhook of a site, the latest first, by the ID of the webhook. A webhook without attempts is missing.
+   * @param site ID
+   * @param limit maximum number of attempts of a webhook
+   */
+  readLatestAttempts(site: number, limit: number): Promise<ReadonlyMap<number, readonly KeptAttempt[]>>;
+
   /** Reads the exchange of an attempt; undefined if it is not kept. */
   readWebhookExchange(key: WebhookRef, number: number): Promise<DeliveryExchange | undefined>;
 }

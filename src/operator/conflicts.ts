@@ -7,7 +7,7 @@ import { type ErrorCode, type FieldError, ProblemError } from "../model/errors.t
 import { isJsonObject } from "../model/field.ts";
 import { type StorefrontRecord, toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { readSystemRecords } from "../system/read-system-records.ts";
+import { listKeyLabels } from "./sites/keys.ts";
 
 /** A record to write, and the version that the operator has seen; undefined to overwrite any version. */
 export interface ExpectedRecord {
@@ -135,14 +135,12 @@ async function readChangeAt(engine: Engine, site: number, revision: number): Pro
   const [entry] = (await engine.readJournalPage(site, revision - 1, 1)).entries;
   if (entry?.revision !== revision) return null;
   const { actor, at } = entry;
-  return { actor, name: await nameOfActor(engine, actor), at: new Date(at).toISOString() };
+  return { actor, name: await nameOfActor(engine, site, actor), at: new Date(at).toISOString() };
 }
 
 /** Returns the name of an operator, or the label of a key; undefined if the actor has no name. */
-async function nameOfActor(engine: Engine, actor: string): Promise<string | undefined> {
+async function nameOfActor(engine: Engine, site: number, actor: string): Promise<string | undefined> {
   const [, operator] = /^(?:console|operator):(.+)$/s.exec(actor) ?? [];
   if (operator !== undefined) return operator;
-  const { keys } = await readSystemRecords(engine);
-  const key = keys.find(({ Prefix, Former }) => Prefix === actor || Former.split(" ").includes(actor));
-  return key?.Label || undefined;
+  return (await listKeyLabels(engine, site)).get(actor) || undefined;
 }

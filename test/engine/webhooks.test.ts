@@ -141,6 +141,18 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect(await engine.readWebhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
   });
 
+  test("the latest attempts of all webhooks of a site are read at once", async () => {
+    const attempt = (at: number) => ({ at, status: 200, milliseconds: 3, fault: null });
+    const [one, two] = [await put({ site: 70 }), await put({ site: 70 })];
+    for (const at of [1, 2, 3]) await engine.addWebhookAttempt(one, attempt(at));
+    await engine.addWebhookAttempt(two, attempt(9));
+    expect([...(await other.readLatestAttempts(one.site, 2))].sort(([a], [b]) => a - b)).toEqual([
+      [one.webhook, [3, 2].map((at) => ({ number: at, ...attempt(at) }))],
+      [two.webhook, [{ number: 1, ...attempt(9) }]],
+    ]);
+    expect((await engine.readLatestAttempts(999, 2)).size).toBe(0);
+  });
+
   test("the requests and responses of the last 20 attempts are kept, with any characters", async () => {
     const state = await put();
     const message = { headers: [["a", "\u0000ÿ"]] as const, body: "\u0000\ud800 ü 𝄞", isText: true, bytes: 9 };

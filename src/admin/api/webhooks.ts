@@ -78,9 +78,11 @@ export const webhookActions: readonly Action[] = [
 ];
 
 async function listAll(call: ActionContext): Promise<WebhooksResponse> {
-  const webhooks = await listWebhooks(call.engine, await call.site());
+  const site = await call.site();
+  const webhooks = await listWebhooks(call.engine, site);
+  const attempts = await call.engine.readLatestAttempts(site.ID, latestAttempts);
   const shown = webhooks.map(({ URL: url, ...webhook }) => ({ ...webhook, URL: shownUrl(url, call) }));
-  return { webhooks: await Promise.all(shown.map((webhook) => toListedInfo(webhook, call))) };
+  return { webhooks: shown.map((webhook) => toListedInfo(webhook, attempts.get(webhook.ID) ?? [])) };
 }
 
 /** Returns the URL of a webhook as the operator may see it: the secrets in it are for those who may change webhooks. */
@@ -91,8 +93,8 @@ export function shownUrl(url: string, { session }: Pick<ActionContext, "session"
 /** Attempts among which the last failed one is looked for: tests can come after it. */
 const latestAttempts = 5;
 
-async function toListedInfo(webhook: ListedWebhook, { engine }: ActionContext): Promise<ListedWebhookInfo> {
-  const attempts = await listDeliveryAttempts(engine, webhook, latestAttempts);
+/** @param attempts the latest attempts of the webhook */
+function toListedInfo(webhook: ListedWebhook, attempts: readonly KeptAttempt[]): ListedWebhookInfo {
   const last = attempts[0] ? toDeliveryInfo(attempts[0]) : null;
   const hasFailed = webhook.status === "failing" || (webhook.status === "paused" && webhook.state?.failures);
   const reason = attempts.find(({ fault }) => fault !== null)?.fault ?? null;

@@ -1,12 +1,6 @@
 // Sends requests to the API of the console, `/operator`, which the folder admin/ implements, also the requests of several pages.
 
-import type {
-  HistoryEntryInfo,
-  UndoBody,
-  UndoResponse,
-  WriteProblem,
-  WriteResponse,
-} from "../../admin/api/record-types.ts";
+import type { WriteProblem, WriteResponse } from "../../admin/api/record-types.ts";
 import type { ResourcesResponse, SitesResponse } from "../../admin/api/types.ts";
 import { compareClocks } from "../text/server-time.ts";
 import { toSentence, translate } from "../text/translate.ts";
@@ -202,14 +196,4 @@ export interface UndoableWrite extends WriteResponse {
   readonly kind: "saved" | "created" | "deleted";
   /** Number of records. */
   readonly count: number;
-}
-
-/** Undoes the changes of an entry of the history, or with `dryRun` reports what that would do. @throws HttpError */
-export function undoChanges(
-  siteName: string,
-  { first, last, run }: Pick<HistoryEntryInfo, "first" | "last" | "run">,
-  dryRun: boolean,
-): Promise<UndoResponse> {
-  const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
-  return callApi("POST", sitePath(siteName, "/undo"), body);
 }

@@ -1,4 +1,4 @@
-// Reads the history of a site, undoes changes, and restores records.
+// Reads the history of a site, and restores records.
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -7,11 +7,10 @@ import type {
   HistoryResponse,
   RecordResponse,
   RestoreBody,
-  UndoResponse,
   WriteResponse,
 } from "../../admin/api/record-types.ts";
-import { callApi, HttpError, sitePath, undoChanges } from "../api/call-api.ts";
-import { reportWrite } from "../shell/notices.tsx";
+import { callApi, HttpError, sitePath } from "../api/call-api.ts";
+import { reportWrite, type UndoableEntry } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
 import { translate } from "../text/translate.ts";
@@ -27,7 +26,7 @@ export interface HistoryFilter {
   readonly from?: string;
   readonly to?: string;
   /** Lists the single changes of this entry, each as an entry of its own. */
-  readonly within?: Pick<HistoryEntryInfo, "first" | "last" | "run">;
+  readonly within?: UndoableEntry;
 }
 
 /** Number of entries in a page. The server reads at most 10,000 changes for a page. If a page has fewer entries, its last entry may be incomplete. */
@@ -63,20 +62,6 @@ export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY
     void fetchNextPage();
   };
   return { ...query, entries, isCut, isSearching, more };
-}
-
-/**
- * Returns a function that undoes the changes of an entry, or with `dryRun` reports what that would do. After an undo, the page reads all its data
- * again.
- */
-export function useUndo() {
-  const siteName = useSiteName();
-  const queries = useQueryClient();
-  return async (entry: Pick<HistoryEntryInfo, "first" | "last" | "run">, dryRun: boolean): Promise<UndoResponse> => {
-    const result = await undoChanges(siteName, entry, dryRun);
-    if (!dryRun) await queries.invalidateQueries();
-    return result;
-  };
 }
 
 /** Returns a function that restores a record as it was at a revision, and offers to undo that. */

@@ -2,15 +2,15 @@
 
 import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
-import type { HistoryEntryInfo, UndoResponse } from "../../admin/api/record-types.ts";
+import type { UndoResponse } from "../../admin/api/record-types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { type UndoableEntry, useUndo } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { useUndo } from "./history.ts";
 
 interface UndoDialogProps {
-  readonly entry: Pick<HistoryEntryInfo, "first" | "last" | "run">;
+  readonly entry: UndoableEntry;
   readonly onDone: (result: UndoResponse) => void;
   readonly onClose: () => void;
 }

@@ -14,7 +14,7 @@ import type { ResourceInfo } from "../../admin/api/types.ts";
 import { Choice } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
-import { useDeclared, useSession, useSiteInfo, useSiteName } from "../shell/site-context.ts";
+import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { fullLabelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
@@ -22,12 +22,11 @@ import { ColumnTable } from "./column-table.tsx";
 import { checkImport, previewFile } from "./imports.ts";
 import {
   guessedColumns,
-  keepMapping,
-  keptMapping,
   readMappingFile,
   saveMappingFile,
   suggestedMapping,
   suggestedMatch,
+  useKeptMapping,
 } from "./mappings.ts";
 import { ActionBar } from "./step-parts.tsx";
 
@@ -90,11 +89,11 @@ interface ChoicesProps extends ColumnsStepProps {
 }
 
 function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, resource }: ChoicesProps) {
-  const site = useSiteInfo();
-  const session = useSession();
-  const owner = { operator: session.id, siteId: site.id, resource: resource.path };
+  const siteName = useSiteName();
   const isCsv = preview.format === "csv";
-  const kept = isCsv && !options ? keptMapping(owner, preview) : undefined;
+  const [fitting, keep] = useKeptMapping(resource.path, preview);
+  // Keeping another mapping does not change what this step began with.
+  const [kept] = useState(isCsv && !options ? fitting : undefined);
   const { mapping, guessed, change, load } = useMapping(preview, options?.mapping ?? kept?.mapping);
   const [chosenMatch, setMatch] = useState(options?.match ?? kept?.match);
   const [findMissing, setFindMissing] = useState(options?.findMissing ?? false);
@@ -105,8 +104,8 @@ function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, 
     const { format, encoding, delimiter } = preview;
     const how = { format, match, findMissing: findMissing && canFindMissing };
     const chosen = isCsv ? { ...how, encoding, delimiter, mapping } : how;
-    await checkImport(site.name, info.id, chosen);
-    if (isCsv) keepMapping(owner, { mapping, match });
+    await checkImport(siteName, info.id, chosen);
+    if (isCsv) keep({ mapping, match });
     onOptions(chosen);
     await onChecked();
   };

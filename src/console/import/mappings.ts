@@ -2,44 +2,24 @@
 
 import type { FilePreviewResponse, ImportMapping } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { useStored } from "../shell/stored.ts";
 
-/** The key under which the browser keeps a mapping: the IDs of an operator and of a site, and the path of a resource. */
-interface MappingOwner {
-  readonly operator: number;
-  readonly siteId: number;
-  readonly resource: string;
-}
-
-/** A mapping and the match field, as the browser keeps them. */
+/** A mapping and the match field, as the browser keeps them for the next import. */
 interface KeptMapping {
   readonly mapping: ImportMapping;
   readonly match: string;
 }
 
-function keyOf({ operator, siteId, resource }: MappingOwner): string {
-  return `storefront.mapping.${operator}.${siteId}.${resource}`;
-}
-
-/** Keeps a mapping in the browser for the next import. */
-export function keepMapping(owner: MappingOwner, kept: KeptMapping): void {
-  try {
-    localStorage.setItem(keyOf(owner), JSON.stringify(kept));
-  } catch {
-    // The browser does not allow this page to store data.
-  }
-}
-
-/** Returns the mapping of the last import; undefined if the browser has none, or if the file lacks one of its columns. */
-export function keptMapping(owner: MappingOwner, preview: FilePreviewResponse): KeptMapping | undefined {
-  try {
-    const kept: KeptMapping = JSON.parse(localStorage.getItem(keyOf(owner)) ?? "");
-    const names = new Set(preview.columns?.map(({ name }) => name));
-    const columns = Object.values(kept.mapping.fields).map(columnOf);
-    const isFitting = columns.length > 0 && columns.every((column) => column === undefined || names.has(column));
-    return isFitting ? kept : undefined;
-  } catch {
-    return undefined;
-  }
+/** Returns the mapping of the last import of a resource, if there is one and the file has all of its columns, and a function that keeps another one. */
+export function useKeptMapping(
+  resource: string,
+  { columns = [] }: FilePreviewResponse,
+): [kept: KeptMapping | undefined, keep: (kept: KeptMapping) => void] {
+  const [kept, keep] = useStored<KeptMapping>(`${resource}.mapping`, { mapping: { fields: {} }, match: "" });
+  const names = new Set(columns.map(({ name }) => name));
+  const mapped = Object.values(kept.mapping.fields).map(columnOf);
+  const isFitting = mapped.length > 0 && mapped.every((column) => column === undefined || names.has(column));
+  return [isFitting ? kept : undefined, keep];
 }
 
 /** Returns a mapping of the columns whose fields the server has found by their names. */

@@ -7,9 +7,8 @@ import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { CopyableText, useCurl } from "../shell/new-secret.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
-import { toExactMoment } from "../text/times.tsx";
+import { toDuration, toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
-import { formatDuration } from "./requests.ts";
 
 interface RequestDetailsProps {
   readonly request: LoggedRequestInfo;
@@ -75,11 +74,11 @@ export function Detail({ text }: { readonly text: string }) {
 /** The facts of a request, as pairs of a name and a value. */
 function Facts({ request: { at, status, milliseconds, bytes, request, key } }: Pick<RequestDetailsProps, "request">) {
   const facts: readonly (readonly [string, ReactNode])[] = [
-    [translate("requests.at"), toExactMoment(at)],
-    [translate("requests.status"), status],
+    [translate("general.time"), toExactMoment(at)],
+    [translate("general.status"), status],
     [translate("requests.key"), key ? <KeyName key="key" apiKey={key} /> : translate("requests.no_key")],
-    [translate("requests.took"), formatDuration(milliseconds)],
-    [translate("requests.size"), translate("requests.bytes", { count: toNumber(bytes) })],
+    [translate("general.took"), toDuration(milliseconds)],
+    [translate("requests.size"), translate("general.bytes", { count: toNumber(bytes) })],
     [translate("requests.id"), <code key="id">{request}</code>],
   ];
   return (

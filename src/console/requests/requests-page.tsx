@@ -14,10 +14,10 @@ import { EmptyList, QueryResult } from "../shell/query-result.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
-import { toMoment, toTimeOfDay } from "../text/times.tsx";
+import { toDuration, toMoment, toTimeOfDay } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { Detail, RequestDetails } from "./request-details.tsx";
-import { formatDuration, type RequestFilter, useRequests } from "./requests.ts";
+import { type RequestFilter, useRequests } from "./requests.ts";
 
 /** The page with the last requests of the site. */
 export function RequestsPage() {
@@ -98,7 +98,7 @@ function Filters({ filter, onChange, requests }: FiltersProps) {
     <Box role="search" sx={{ display: "flex", flexWrap: "wrap", gap: 1, mb: 2, alignItems: "center" }}>
       <Choice
         {...choice}
-        label={translate("requests.status")}
+        label={translate("general.status")}
         value={filter.status}
         options={statuses.map(([digit, name]) => [digit, translate(`requests.status_${name}`)])}
         onChange={(status) => onChange({ status })}
@@ -151,14 +151,14 @@ const choice = { any: translate("requests.any"), sx: { width: { xs: "calc(50% - 
 const columns: readonly DataColumn<LoggedRequestInfo>[] = [
   {
     name: "at",
-    label: translate("requests.at"),
+    label: translate("general.time"),
     render: ({ at }) => (
       <time dateTime={at} title={toMoment(at)}>
         {toTimeOfDay(at)}
       </time>
     ),
   },
-  { name: "status", label: translate("requests.status"), render: ({ status }) => <Status status={status} /> },
+  { name: "status", label: translate("general.status"), render: ({ status }) => <Status status={status} /> },
   {
     name: "path",
     label: translate("requests.request"),
@@ -188,9 +188,9 @@ const columns: readonly DataColumn<LoggedRequestInfo>[] = [
   { name: "key", label: translate("requests.key"), render: ({ key }) => key && <KeyLabel apiKey={key} /> },
   {
     name: "took",
-    label: translate("requests.took"),
+    label: translate("general.took"),
     align: "right",
-    render: ({ milliseconds }) => <span className="whole">{formatDuration(milliseconds)}</span>,
+    render: ({ milliseconds }) => <span className="whole">{toDuration(milliseconds)}</span>,
   },
 ];
 

@@ -4,8 +4,6 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { LoggedRequestInfo, RequestsResponse } from "../../admin/api/types.ts";
 import { callApi, sitePath } from "../api/call-api.ts";
 import { useSiteName } from "../shell/site-context.ts";
-import { toNumber } from "../text/locale.ts";
-import { translate } from "../text/translate.ts";
 
 /** Milliseconds between two reads. A page in a hidden tab does not read. */
 const intervalMs = 2000;
@@ -58,9 +56,4 @@ function mergeRequests(
   const added = read.filter(({ id }) => !ids.has(id));
   if (added.length === 0) return known;
   return [...added, ...known].sort((one, other) => other.at.localeCompare(one.at)).slice(0, maxRequests);
-}
-
-/** Formats how long the server took for a request. */
-export function formatDuration(milliseconds: number): string {
-  return translate("requests.milliseconds", { count: toNumber(milliseconds, { maximumFractionDigits: 1 }) });
 }

@@ -114,7 +114,7 @@ function withKeys(keys: ReadonlySet<RowKey>, changed: readonly RowKey[], isTicke
 type ShapeProps<Row> = DataListProps<Row> & { readonly toggle: Toggle };
 
 function Table<Row>(props: ShapeProps<Row>) {
-  const { label, rows, columns, rowKey, selection, actions, isPale, table } = props;
+  const { label, rows, columns, rowKey, selection, actions, table } = props;
   return (
     <Box sx={tableStyle}>
       <table aria-label={label} {...table} {...fixedWidth(props)}>
@@ -139,14 +139,7 @@ function Table<Row>(props: ShapeProps<Row>) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <TableRow
-              key={rowKey(row)}
-              id={rowKey(row)}
-              row={row as unknown}
-              shape={props as unknown as Shape}
-              isTicked={selection?.keys.has(rowKey(row))}
-              isPale={isPale?.(row)}
-            />
+            <TableRow key={rowKey(row)} {...toRowProps(row, props)} />
           ))}
         </tbody>
       </table>
@@ -165,7 +158,7 @@ function fixedWidth<Row>({ columns }: ShapeProps<Row>): TableHTMLAttributes<HTML
 
 type Shape = ShapeProps<unknown>;
 
-interface TableRowProps {
+interface RowProps {
   readonly id: RowKey;
   readonly row: unknown;
   readonly shape: Shape;
@@ -174,18 +167,25 @@ interface TableRowProps {
   readonly isPale: boolean | undefined;
 }
 
+function toRowProps<Row>(row: Row, props: ShapeProps<Row>): RowProps {
+  const id = props.rowKey(row);
+  const shape = props as unknown as Shape;
+  return { id, row, shape, isTicked: props.selection?.keys.has(id), isPale: props.isPale?.(row) };
+}
+
 /** A row is drawn again only if one of these has changed. The functions of the list may be new ones at each rendering. */
-function isSameRow(before: TableRowProps, after: TableRowProps): boolean {
+function isSameRow(before: RowProps, after: RowProps): boolean {
   return (
     before.row === after.row &&
     before.isTicked === after.isTicked &&
     before.isPale === after.isPale &&
     before.shape.columns === after.shape.columns &&
-    before.shape.actions === after.shape.actions
+    before.shape.actions === after.shape.actions &&
+    before.shape.hrefOf === after.shape.hrefOf
   );
 }
 
-const TableRow = memo(function TableRow({ id, row, shape, isTicked, isPale }: TableRowProps) {
+const TableRow = memo(function TableRow({ id, row, shape, isTicked, isPale }: RowProps) {
   const { columns, nameOf, hrefOf, onOpen, toggle, actions } = shape;
   const openRow = onOpen && ((event: MouseEvent) => isOnControl(event) || onOpen(row));
   const look = [isTicked && "ticked", isPale && "pale", onOpen && "openable"].filter(Boolean).join(" ");
@@ -329,24 +329,22 @@ function Cards<Row>(props: ShapeProps<Row>) {
       )}
       <ul aria-label={label}>
         {rows.map((row) => (
-          <CardOf key={rowKey(row)} row={row} {...props} />
+          <CardOf key={rowKey(row)} {...toRowProps(row, props)} />
         ))}
       </ul>
     </Box>
   );
 }
 
-function CardOf<Row>({ row, ...props }: ShapeProps<Row> & { readonly row: Row }) {
-  const { columns, rowKey, nameOf, hrefOf, onOpen, selection, actions, isPale, toggle } = props;
-  const key = rowKey(row);
-  const isTicked = selection?.keys.has(key) ?? false;
+const CardOf = memo(function CardOf({ id, row, shape, isTicked, isPale }: RowProps) {
+  const { columns, nameOf, hrefOf, onOpen, actions, toggle } = shape;
   const facts = columns.filter(({ isPrimary }) => !isPrimary);
-  const look = [isTicked && "ticked", isPale?.(row) && "pale"].filter(Boolean).join(" ");
+  const look = [isTicked && "ticked", isPale && "pale"].filter(Boolean).join(" ");
   return (
     <li className={look || undefined} aria-label={nameOf(row)}>
-      {selection && (
+      {isTicked !== undefined && (
         <div className="tick">
-          <Tick name={nameOf(row)} id={key} isTicked={isTicked} toggle={toggle} />
+          <Tick name={nameOf(row)} id={id} isTicked={isTicked} toggle={toggle} />
         </div>
       )}
       <div className="content">
@@ -364,7 +362,7 @@ function CardOf<Row>({ row, ...props }: ShapeProps<Row> & { readonly row: Row })
       {actions && <div className="actions">{actions(row)}</div>}
     </li>
   );
-}
+}, isSameRow);
 
 function Fact<Row>({ column, row }: { readonly column: DataColumn<Row>; readonly row: Row }) {
   const content = column.render(row);

@@ -3,10 +3,12 @@
 import { Alert, Button, Stack } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { type UndoableWrite, undoChanges } from "../api/call-api.ts";
+import type { HistoryEntryInfo, UndoBody, UndoResponse } from "../../admin/api/record-types.ts";
+import { callApi, type UndoableWrite } from "../api/call-api.ts";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { translate } from "../text/translate.ts";
 import { useSiteName } from "./site-context.ts";
+import { useAttempt, useSitePath } from "./site-data.ts";
 
 type NoticeKind = "success" | "info" | "warning" | "error";
 
@@ -104,15 +106,12 @@ function OneNotice({ notice: { number, text, kind, write } }: { readonly notice:
 }
 
 function UndoButton({ write: { run, revisions }, number }: { readonly write: UndoableWrite; readonly number: number }) {
-  const siteName = useSiteName();
-  const queries = useQueryClient();
-  const [isBusy, setBusy] = useState(false);
-  async function undo() {
-    if (!revisions || isBusy) return;
-    setBusy(true);
+  const undo = useUndo();
+  const { attempt } = useAttempt();
+  async function undoWrite() {
+    if (!revisions) return;
     try {
-      const { skipped } = await undoChanges(siteName, { ...revisions, run }, false);
-      await queries.invalidateQueries();
+      const { skipped } = await undo({ ...revisions, run }, false);
       if (skipped.length > 0) notify(translate("record.undo_skipped"), "error");
       else notify(translate("record.undone"), "success");
     } catch (error) {
@@ -121,8 +120,26 @@ function UndoButton({ write: { run, revisions }, number }: { readonly write: Und
     close(number);
   }
   return (
-    <Button color="inherit" size="small" onClick={undo}>
+    <Button color="inherit" size="small" onClick={() => attempt(undoWrite)}>
       {translate("general.undo")}
     </Button>
   );
+}
+
+/** An entry of the history, or a write, as far as it says what to undo. */
+export type UndoableEntry = Pick<HistoryEntryInfo, "first" | "last" | "run">;
+
+/**
+ * Returns a function that undoes the changes of an entry of the history, or with `dryRun` reports what that would do. After an undo, the page reads all
+ * its data again.
+ */
+export function useUndo() {
+  const path = useSitePath("/undo");
+  const queries = useQueryClient();
+  return async ({ first, last, run }: UndoableEntry, dryRun: boolean): Promise<UndoResponse> => {
+    const body: UndoBody = { since: first - 1, until: last, ...(run === null ? {} : { run }), dryRun };
+    const result = await callApi<UndoResponse>("POST", path, body);
+    if (!dryRun) await queries.invalidateQueries();
+    return result;
+  };
 }

@@ -59,6 +59,8 @@ interface SiteListProps {
   readonly onOpen: (open: OpenSite) => void;
 }
 
+const hrefOf = ({ name }: SiteInfo) => `/${name}`;
+
 function SiteList({ sites, onOpen }: SiteListProps) {
   const { sites: all } = useDeclared();
   const isForAll = useSession().sites === null;
@@ -88,7 +90,7 @@ function SiteList({ sites, onOpen }: SiteListProps) {
       columns={columns}
       rowKey={({ id }) => id}
       nameOf={({ name }) => name}
-      hrefOf={({ name }) => `/${name}`}
+      hrefOf={hrefOf}
       actions={mayChange ? menuOf : undefined}
       empty={
         <EmptyList icon={StorefrontIcon} title={translate("sites.none")} explain={translate("sites.none_explain")} />

@@ -1,8 +1,9 @@
-// Times in the reader's time zone and language. A time such as `5 minutes ago` is updated while it is shown.
+// Times in the reader's time zone and language, and durations. A time such as `5 minutes ago` is updated while it is shown.
 
 import { useSyncExternalStore } from "react";
-import { capitalized, locale } from "./locale.ts";
+import { capitalized, locale, toNumber } from "./locale.ts";
 import { serverNow } from "./server-time.ts";
+import { translate } from "./translate.ts";
 
 const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
@@ -113,4 +114,11 @@ function subscribe(listener: () => void): () => void {
 /** Returns the present time, rounded up to the interval, because React requires that a store returns the same value between updates. */
 function roundedNow(): number {
   return Math.ceil(serverNow() / intervalMs) * intervalMs;
+}
+
+/** Formats a duration: `12.3 ms`, or from a second on `1.5 s`. */
+export function toDuration(milliseconds: number): string {
+  const isLong = milliseconds >= 1000;
+  const count = toNumber(isLong ? milliseconds / 1000 : milliseconds, { maximumFractionDigits: 1 });
+  return translate(isLong ? "general.seconds" : "general.milliseconds", { count });
 }

@@ -7,9 +7,9 @@ import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { QueryResult } from "../shell/query-result.tsx";
 import { capitalized, toNumber } from "../text/locale.ts";
-import { toExactMoment } from "../text/times.tsx";
+import { toDuration, toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
-import { toDuration, useDeliveries, useExchange } from "./webhooks.ts";
+import { useDeliveries, useExchange } from "./webhooks.ts";
 
 /** Lists the last delivery attempts of a webhook, the latest first. */
 export function Deliveries({ id }: { readonly id: number }) {
@@ -45,12 +45,12 @@ export function Deliveries({ id }: { readonly id: number }) {
 }
 
 const columns: readonly DataColumn<DeliveryInfo>[] = [
-  { name: "at", label: translate("webhooks.at"), isPrimary: true, render: ({ at }) => toExactMoment(at) },
-  { name: "status", label: translate("webhooks.status"), render: (delivery) => <Status delivery={delivery} /> },
+  { name: "at", label: translate("general.time"), isPrimary: true, render: ({ at }) => toExactMoment(at) },
+  { name: "status", label: translate("general.status"), render: (delivery) => <Status delivery={delivery} /> },
   { name: "fault", label: translate("webhooks.result"), render: ({ fault }) => describeResult(fault) },
   {
     name: "took",
-    label: translate("webhooks.took"),
+    label: translate("general.took"),
     align: "right",
     render: ({ milliseconds }) => <span className="whole">{toDuration(milliseconds)}</span>,
   },
@@ -140,7 +140,7 @@ function Message({ title, start, message: { headers, body, isText, bytes } }: Me
       </Box>
       <Typography variant="body2" color="textSecondary">
         {!isText && `${translate("webhooks.not_text")} `}
-        {isCut ? translate("webhooks.cut", counts) : translate("webhooks.bytes", counts)}
+        {isCut ? translate("webhooks.cut", counts) : translate("general.bytes", counts)}
       </Typography>
     </Box>
   );

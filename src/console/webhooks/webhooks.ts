@@ -14,9 +14,7 @@ import type {
   WebhooksResponse,
 } from "../../admin/api/types.ts";
 import { useRead, useSend, useSitePath } from "../shell/site-data.ts";
-import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
-import { translate } from "../text/translate.ts";
 
 /** Milliseconds between two reads of webhooks and deliveries; while an attempt is awaited, between two reads of webhooks. */
 const intervalMs = 5000;
@@ -42,12 +40,6 @@ export function useDeliveries(id: number) {
 export function useExchange(id: number, number: number) {
   const path = useSitePath(`/webhooks/${id}/deliveries/${number}`);
   return useRead<ExchangeResponse>(path, { staleTime: Number.POSITIVE_INFINITY, retry: false });
-}
-
-/** Formats a duration: `12 ms`, or from a second on `1.5 s`. */
-export function toDuration(milliseconds: number): string {
-  if (milliseconds < 1000) return translate("webhooks.milliseconds", { count: milliseconds });
-  return translate("webhooks.seconds", { count: toNumber(milliseconds / 1000, { maximumFractionDigits: 1 }) });
 }
 
 /** Returns the functions that change webhooks. After each, also if it fails, the list is read again. */

@@ -177,9 +177,9 @@ export class RequestAuthorizer {
   }
 
   /**
-   * If an error was thrown before the key was checked, sets in the request context the key and the sandbox that host and key select. The response to
-   * the error then names the sandbox (`X-Sandbox`), and the log of the site's requests names the key. Looks in memory only, does not throw, and counts
-   * nothing.
+   * If an error was thrown before the key was checked, sets in the request context the site, the key and the sandbox that host and key select. The
+   * response to the error then names the sandbox (`X-Sandbox`), and the log of the site's requests has the request with its key. Looks in memory only,
+   * does not throw, and counts nothing.
    */
   identifyKey(context: RequestContext): void {
     const { endpoint, sandbox } = context;
@@ -187,7 +187,9 @@ export class RequestAuthorizer {
     if (sandbox !== undefined || (endpoint && endpoint.readOperation === undefined)) return;
     context.key ??= findSentKey(context, this.#index);
     const hostSite = this.#findHostSite(context);
-    if (hostSite) context.sandbox = this.#findSandbox(context, hostSite)?.name;
+    if (!hostSite) return;
+    context.site ??= hostSite;
+    context.sandbox = this.#findSandbox(context, hostSite)?.name;
   }
 
   /**

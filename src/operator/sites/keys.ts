@@ -115,10 +115,12 @@ export async function listKeys(engine: Engine, site?: SiteRecord): Promise<Liste
     });
 }
 
-/** Returns the labels of the keys of a site, by the prefix of the key. @param site ID */
+/** Returns the labels of the keys of a site, by the prefix of the key, and by the prefixes of the keys that it has replaced. @param site ID */
 export async function listKeyLabels(engine: Engine, site: number): Promise<ReadonlyMap<string, string>> {
   const { keys } = await readSystemRecords(engine);
-  return new Map(keys.flatMap((key) => (Number(key.Site) === site ? [[key.Prefix, key.Label ?? ""]] : [])));
+  const own = keys.filter(({ Site }) => Number(Site) === site);
+  const former = own.flatMap(({ Former, Label }) => splitWords(Former).map((prefix) => [prefix, Label] as const));
+  return new Map([...former, ...own.map(({ Prefix, Label }) => [Prefix, Label] as const)]);
 }
 
 /**

@@ -47,13 +47,9 @@ export async function getWebhook(engine: Engine, id: number): Promise<ListedWebh
   return found;
 }
 
-/** Lists the last delivery attempts of a webhook, the latest first. @param limit maximum number of attempts; by default, all that are kept */
-export function listDeliveryAttempts(
-  engine: Engine,
-  webhook: WebhookRecord,
-  limit?: number,
-): Promise<readonly KeptAttempt[]> {
-  return engine.readWebhookAttempts(webhookRefOf(webhook), limit);
+/** Lists the delivery attempts of a webhook that are kept, the latest first. */
+export function listDeliveryAttempts(engine: Engine, webhook: WebhookRecord): Promise<readonly KeptAttempt[]> {
+  return engine.readWebhookAttempts(webhookRefOf(webhook));
 }
 
 /** Returns the request and the response of an attempt. @throws ProblemError `not-found` if they are not kept */

@@ -151,10 +151,29 @@ export function* readWebhookSecrets(ref: WebhookRef): Transaction<readonly Webho
   return fromSecretRows(yield* query(text, toKeyRow(ref)));
 }
 
+const attemptColumns = "number, at, status, milliseconds, fault";
+
 export function* readWebhookAttempts(ref: WebhookRef, limit = maxWebhookAttempts): Transaction<readonly KeptAttempt[]> {
-  const columns = "number, at, status, milliseconds, fault";
-  const text = `select ${columns} from webhook_attempts ${ofWebhook} order by number desc limit :max`;
+  const text = `select ${attemptColumns} from webhook_attempts ${ofWebhook} order by number desc limit :max`;
   return (yield* query(text, { ...toKeyRow(ref), max: limit })) as unknown as readonly KeptAttempt[];
+}
+
+const latestAttempts = `select webhook_id, ${attemptColumns} from (
+  select webhook_id, ${attemptColumns}, row_number() over (partition by webhook_id order by number desc) as place
+  from webhook_attempts where site_id = :site_id
+) as attempts where place <= :max order by number desc`;
+
+export function* readLatestAttempts(
+  site: number,
+  limit: number,
+): Transaction<ReadonlyMap<number, readonly KeptAttempt[]>> {
+  const rows = yield* query(latestAttempts, { site_id: site, max: limit });
+  const latest = new Map<number, KeptAttempt[]>();
+  for (const { webhook_id: webhook, ...attempt } of rows) {
+    const known = latest.get(Number(webhook)) ?? [];
+    latest.set(Number(webhook), [...known, attempt as unknown as KeptAttempt]);
+  }
+  return latest;
 }
 
 export function* readWebhookExchange(ref: WebhookRef, number: number): Transaction<DeliveryExchange | undefined> {

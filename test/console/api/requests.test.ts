@@ -67,6 +67,14 @@ describe("the requests of a site", () => {
       expect([bad, (await anna.call("GET", `/sites/toys/requests?${bad}`)).status]).toEqual([bad, 400]);
   });
 
+  test("with a method that does not exist are there with their key, too", async () => {
+    const key = await server.issueKey();
+    expect((await server.call("FROB", "/restapi/brands.json", { key })).status).toBe(501);
+    expect(await requestsOf("shop")).toMatchObject([
+      { method: "FROB", status: 501, key: { prefix: key.slice(0, 12) }, problem: { code: "not-implemented" } },
+    ]);
+  });
+
   test("of a sandbox key are at the sandbox", async () => {
     const { json } = await anna.call("POST", "/sites/shop/sandbox", {});
     const issued = await anna.call("POST", `/sites/${json.site.name}/keys`, { label: "test" });

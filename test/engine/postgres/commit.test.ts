@@ -106,6 +106,7 @@ const others = [
     "findInconsistencies",
     "readWebhookStates",
     "readWebhookSecrets",
+    "readLatestAttempts",
     "readWebhookAttempts",
     "readWebhookExchange",
     "readDatabaseId",

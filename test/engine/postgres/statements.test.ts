@@ -192,6 +192,7 @@ async function useWebhooks(engine: Engine, site: number): Promise<void> {
   await engine.readWebhookStates();
   await engine.readWebhookStates([state]);
   await engine.readWebhookSecrets(state);
+  await engine.readLatestAttempts(state.site, 2);
   await engine.readWebhookAttempts(state);
   await engine.readWebhookExchange(state, 1);
   await engine.readDatabaseId();
