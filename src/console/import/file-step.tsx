@@ -22,9 +22,15 @@ interface Work {
   readonly share: number;
 }
 
+/** A file that the operator has chosen, until its end or `signal`. */
+interface ChosenFile {
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
+
 /** A workbook of several sheets, of which the operator chooses one. */
 interface OpenChoice {
-  readonly sender: FileSender;
+  readonly file: ChosenFile;
   readonly workbook: OpenWorkbook;
 }
 
@@ -48,51 +54,6 @@ export function FileStep({ onSent }: FileStepProps) {
   );
 }
 
-/** Converts and sends one file. */
-class FileSender {
-  readonly name: string;
-  readonly #siteName: string;
-  readonly #resource: string;
-  readonly #signal: AbortSignal;
-  readonly #onWork: (work: Work) => void;
-
-  constructor(
-    name: string,
-    target: { readonly siteName: string; readonly resource: string },
-    signal: AbortSignal,
-    onWork: (work: Work) => void,
-  ) {
-    this.name = name;
-    this.#siteName = target.siteName;
-    this.#resource = target.resource;
-    this.#signal = signal;
-    this.#onWork = onWork;
-  }
-
-  /** Opens a file if it is a workbook. */
-  async open(file: Blob): Promise<OpenWorkbook | undefined> {
-    if (!(await isWorkbook(file))) return undefined;
-    this.#report("import.converting", 0);
-    return openWorkbook(file, this.#signal);
-  }
-
-  async toCsv(workbook: OpenWorkbook, sheet: number): Promise<Blob> {
-    this.#report("import.converting", 0);
-    return workbook.toCsv(sheet, (share) => this.#report("import.converting", share));
-  }
-
-  /** Returns the ID of the import. */
-  async send(content: Blob): Promise<string> {
-    const onProgress = (share: number) => this.#report("import.uploading", share);
-    onProgress(0);
-    return upload(this.#siteName, this.#resource, { name: this.name, content }, onProgress, this.#signal);
-  }
-
-  #report(text: "import.converting" | "import.uploading", share: number): void {
-    this.#onWork({ text: translate(text, { name: this.name }), share });
-  }
-}
-
 /** Converts and sends a file. All of it ends when the operator leaves the step. */
 function useSending(resource: string, onSent: FileStepProps["onSent"]) {
   const siteName = useSiteName();
@@ -103,19 +64,32 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
   const control = useRef(new AbortController());
   useEffect(() => () => control.current.abort(), []);
 
-  async function send(sender: FileSender, content: Blob) {
-    const id = await sender.send(content);
+  /** Shows the work on a file, and returns a function that shows how much of it is done. */
+  function show(text: "import.converting" | "import.uploading", { name }: ChosenFile) {
+    const showShare = (share: number) => setWork({ text: translate(text, { name }), share });
+    showShare(0);
+    return showShare;
+  }
+
+  async function send(file: ChosenFile, content: Blob) {
+    const onProgress = show("import.uploading", file);
+    const id = await upload(siteName, resource, { name: file.name, content }, onProgress, file.signal);
     markSaved();
     onSent(id);
   }
 
-  async function open(file: File) {
-    const sender = new FileSender(file.name, { siteName, resource }, control.current.signal, setWork);
-    const workbook = await sender.open(file);
-    if (!workbook) return send(sender, file);
-    if (workbook.sheets.length === 1) return send(sender, await sender.toCsv(workbook, 0));
+  async function sendSheet({ file, workbook }: OpenChoice, sheet: number) {
+    return send(file, await workbook.toCsv(sheet, show("import.converting", file)));
+  }
+
+  async function open(content: File) {
+    const file: ChosenFile = { name: content.name, signal: control.current.signal };
+    if (!(await isWorkbook(content))) return send(file, content);
+    show("import.converting", file);
+    const workbook = await openWorkbook(content, file.signal);
+    if (workbook.sheets.length === 1) return sendSheet({ file, workbook }, 0);
     setWork(undefined);
-    setChoice({ sender, workbook });
+    setChoice({ file, workbook });
   }
 
   /** Runs a step. Shows why it failed, unless the operator has cancelled it. */
@@ -141,9 +115,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     void attempt(() => open(file));
   }
 
-  function chooseSheet({ sender, workbook }: OpenChoice, sheet: number) {
-    void attempt(async () => send(sender, await sender.toCsv(workbook, sheet)));
-  }
+  const chooseSheet = (chosen: OpenChoice, sheet: number) => void attempt(() => sendSheet(chosen, sheet));
 
   return { work, choice, fault, begin, chooseSheet, cancel };
 }
@@ -169,12 +141,12 @@ interface SheetChoiceProps {
 }
 
 /** Asks for the sheet of a workbook. */
-function SheetChoice({ choice: { sender, workbook }, onChoose, onCancel }: SheetChoiceProps) {
+function SheetChoice({ choice: { file, workbook }, onChoose, onCancel }: SheetChoiceProps) {
   const [sheet, setSheet] = useState(0);
   return (
     <Stack spacing={2} sx={{ alignItems: "start" }}>
       <Typography sx={{ overflowWrap: "anywhere" }}>
-        {translate("import.sheets", { name: sender.name, smart_count: workbook.sheets.length })}
+        {translate("import.sheets", { name: file.name, smart_count: workbook.sheets.length })}
       </Typography>
       <Choice
         isNative

@@ -35,6 +35,8 @@ interface SavedView {
 /** Milliseconds after the last key press until the search is in the address. Browsers limit how often an address may change. */
 const addressDelayMs = 300;
 
+export type ListState = ReturnType<typeof useListState>;
+
 /** Returns what the list shows, and functions that change it. */
 export function useListState(resource: ResourceInfo) {
   const { maxSearchLength } = useDeclared();

@@ -19,7 +19,7 @@ import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { CellContent, cellAttributes, type TableRecord, useCellEditing } from "./cell-editing.tsx";
 import { columnLabel, columnWidth, summaryOf } from "./known-fields.tsx";
-import { rowChoices, useListState } from "./list-state.ts";
+import { type ListState, rowChoices, useListState } from "./list-state.ts";
 import { usePending } from "./pending-edits.tsx";
 import { useRecordPage } from "./record-data.ts";
 import { EditRecord, NewRecord } from "./record-form.tsx";
@@ -69,7 +69,7 @@ export function RecordTable({ resource }: RecordTableProps) {
 }
 
 /** Goes to the last page if the address names a later one, for example because records were deleted. */
-function useKnownPage({ query, showPage }: ReturnType<typeof useListState>, total: number | undefined): void {
+function useKnownPage({ query, showPage }: ListState, total: number | undefined): void {
   const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / query.rows));
   const isBeyond = last !== undefined && query.page > last;
   // biome-ignore lint/correctness/useExhaustiveDependencies: showPage is a new function at each rendering
@@ -79,7 +79,7 @@ function useKnownPage({ query, showPage }: ReturnType<typeof useListState>, tota
 }
 
 interface RecordListProps extends RecordTableProps {
-  readonly list: ReturnType<typeof useListState>;
+  readonly list: ListState;
   readonly items: readonly RecordResponse[];
   readonly pending: ReturnType<typeof usePending>;
   readonly selection: ReturnType<typeof useSelection>["ticks"];
@@ -253,7 +253,7 @@ function FormBeside({ resource, address, onSaved }: FormBesideProps) {
 }
 
 interface NoRecordsProps extends RecordTableProps {
-  readonly list: ReturnType<typeof useListState>;
+  readonly list: ListState;
   /** The nearest names. */
   readonly suggestions: readonly string[] | undefined;
 }

@@ -14,13 +14,13 @@ import { readOf, useSettled, useSitePath } from "../shell/site-data.ts";
 import { faultOf, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
-import type { useListState } from "./list-state.ts";
+import type { ListState } from "./list-state.ts";
 import { useReadIds, useRecordWrites } from "./record-data.ts";
 import { SelectedActions } from "./toolbar.tsx";
 
 interface SelectionProps {
   readonly resource: ResourceInfo;
-  readonly list: ReturnType<typeof useListState>;
+  readonly list: ListState;
   readonly page: Pick<RecordsResponse, "records" | "total"> | undefined;
   readonly onDeleted: (ids: readonly number[]) => void;
 }

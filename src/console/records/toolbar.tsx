@@ -32,9 +32,7 @@ import { forScreenReaders, useIsNarrow } from "../shell/theme.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { columnLabel } from "./known-fields.tsx";
-import { type useListState, useViews } from "./list-state.ts";
-
-type ListState = ReturnType<typeof useListState>;
+import { type ListState, useViews } from "./list-state.ts";
 
 interface ToolbarProps {
   readonly resource: ResourceInfo;

@@ -35,6 +35,7 @@ export function DialogFrame(props: DialogFrameProps) {
       maxWidth={maxWidth}
       fullScreen={isLong === true && isNarrow}
       onClose={onClose}
+      // With `undefined`, Escape would not close the dialog.
       {...(onKeyDown ? { onKeyDown } : {})}
       aria-labelledby={titleId}
     >

@@ -5,6 +5,7 @@ import { createKey } from "../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";
 import { useConsole } from "../../support/console/use-console.ts";
+import { exchangeOnce, toRequest } from "../../support/wire/client.ts";
 
 let server: TestConsole;
 let anna: ConsoleClient;
@@ -69,7 +70,8 @@ describe("the requests of a site", () => {
 
   test("with a method that does not exist are there with their key, too", async () => {
     const key = await server.issueKey();
-    expect((await server.call("FROB", "/restapi/brands.json", { key })).status).toBe(501);
+    const request = toRequest("FROB /restapi/brands.json HTTP/1.1", [`X-API-AUTH: ${key}`]);
+    expect((await exchangeOnce(Number(new URL(server.url).port), request))[0]?.status).toBe(501);
     expect(await requestsOf("shop")).toMatchObject([
       { method: "FROB", status: 501, key: { prefix: key.slice(0, 12) }, problem: { code: "not-implemented" } },
     ]);
