@@ -54,22 +54,26 @@ export function FileStep({ onSent }: FileStepProps) {
   );
 }
 
-/** Converts and sends a file. All of it ends when the operator leaves the step. */
-function useSending(resource: string, onSent: FileStepProps["onSent"]) {
-  const siteName = useSiteName();
+/** Returns the work on a file, a function that shows it and returns a function that shows how much of it is done, and a function that ends it. */
+function useWork() {
   const [work, setWork] = useState<Work>();
-  const [choice, setChoice] = useState<OpenChoice>();
-  const [fault, setFault] = useState("");
-  const markSaved = useUnsaved(work !== undefined);
-  const control = useRef(new AbortController());
-  useEffect(() => () => control.current.abort(), []);
-
-  /** Shows the work on a file, and returns a function that shows how much of it is done. */
   function show(text: "import.converting" | "import.uploading", { name }: ChosenFile) {
     const showShare = (share: number) => setWork({ text: translate(text, { name }), share });
     showShare(0);
     return showShare;
   }
+  return { work, show, end: () => setWork(undefined) };
+}
+
+/** Converts and sends a file. All of it ends when the operator leaves the step. */
+function useSending(resource: string, onSent: FileStepProps["onSent"]) {
+  const siteName = useSiteName();
+  const { work, show, end } = useWork();
+  const [choice, setChoice] = useState<OpenChoice>();
+  const [fault, setFault] = useState("");
+  const markSaved = useUnsaved(work !== undefined);
+  const control = useRef(new AbortController());
+  useEffect(() => () => control.current.abort(), []);
 
   async function send(file: ChosenFile, content: Blob) {
     const onProgress = show("import.uploading", file);
@@ -88,7 +92,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     show("import.converting", file);
     const workbook = await openWorkbook(content, file.signal);
     if (workbook.sheets.length === 1) return sendSheet({ file, workbook }, 0);
-    setWork(undefined);
+    end();
     setChoice({ file, workbook });
   }
 
@@ -98,7 +102,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     setFault("");
     await step().catch((error: Error) => {
       if (!signal.aborted) setFault(error.message);
-      setWork(undefined);
+      end();
     });
   }
 
@@ -106,7 +110,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     control.current.abort(new Error("cancelled"));
     control.current = new AbortController();
     setChoice(undefined);
-    setWork(undefined);
+    end();
   }
 
   function begin(file: File | null | undefined) {
