@@ -1,7 +1,7 @@
 // Clients that follow a site: each waits for the next change (long poll), and sends the next request as soon as it has received the change.
 //   node waiters.mjs PORT HOST COUNT KEY...
-// Prints a line when all clients wait. The line `mark` on standard input starts a measurement. The line `report` ends it: then the process prints a
-// line of JSON (`Received` in waiters.ts). The process exits at the end of its input.
+// Prints a line when all clients wait. The line `mark` on standard input starts a measurement. At the line `report`, the process prints a line of
+// JSON with what the clients have received since (`Received` in waiters.ts). The process exits at the end of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -77,7 +77,7 @@ for (let i = 0; i < openedAtOnce; i++) open();
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
-    if (line === "report") report();
+    if (line === "report") return report();
     seen = { ...nothing };
     ages = [];
   })

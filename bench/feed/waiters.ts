@@ -18,10 +18,13 @@ interface Received {
 export interface Waiters {
   /** Number of the clients. */
   readonly count: number;
-  /** Measures while `work` runs, and for `after` milliseconds after it. */
-  during(work: () => Promise<unknown>, after: number): Promise<Received>;
+  /** Measures while `work` runs, and for `after` milliseconds after it; at most until the clients have received `pages` pages. */
+  during(work: () => Promise<unknown>, after: number, pages?: number): Promise<Received>;
   stop(): Promise<void>;
 }
+
+/** Milliseconds between two looks at the number of pages. */
+const pollMs = 100;
 
 /** Starts `count` clients that follow the site `host`, in a separate process; they share the keys. Returns when all clients wait. */
 export async function startWaiters(
@@ -46,12 +49,16 @@ export async function startWaiters(
   await read();
   return {
     count,
-    async during(work, after) {
+    async during(work, after, pages) {
       say("mark");
       await work();
-      await Bun.sleep(after);
-      say("report");
-      return JSON.parse(await read());
+      const deadline = performance.now() + after;
+      for (;;) {
+        await Bun.sleep(pages === undefined ? after : pollMs);
+        say("report");
+        const received: Received = JSON.parse(await read());
+        if (performance.now() >= deadline || received.pages >= (pages ?? 0)) return received;
+      }
     },
     async stop() {
       child.stdin.end();

@@ -7,7 +7,7 @@ import { sendCreate } from "./requests.ts";
 import type { Waiters } from "./waiters.ts";
 
 /** Number of changes, and the milliseconds in which all clients must have received one. */
-const [changes, arrivalMs] = [5, 1500];
+const [changes, arrivalMs] = [5, 10_000];
 /** Milliseconds without a page after which the site is at rest, and the maximum of the wait for it. */
 const [restMs, maxWaitMs] = [500, 20_000];
 
@@ -27,12 +27,16 @@ export async function measureWakes(
   for (let i = 0; i < changes; i++) {
     let [sent, response] = [0, 0];
     await untilAtRest(waiters);
-    const { pages, first, last } = await waiters.during(async () => {
-      sent = performance.timeOrigin + performance.now();
-      const failed = await sendCreate(server, request, `wake ${i}`);
-      failures += failed;
-      response = performance.timeOrigin + performance.now() - sent;
-    }, arrivalMs);
+    const { pages, first, last } = await waiters.during(
+      async () => {
+        sent = performance.timeOrigin + performance.now();
+        const failed = await sendCreate(server, request, `wake ${i}`);
+        failures += failed;
+        response = performance.timeOrigin + performance.now() - sent;
+      },
+      arrivalMs,
+      waiters.count,
+    );
     times.push({ response, first: first - sent, last: last - sent });
     failures += Math.max(0, waiters.count - pages);
   }
