@@ -1,7 +1,8 @@
 // Runs the tests, and kills every process that they started, also after Ctrl-C or a kill of this process. The tests run in a separate session;
 // a watchdog process kills this session when this process exits.
 //
-// Test files run in four processes, because tests spend half of their time waiting for other processes. Each file has its own globals.
+// Test files run in five processes, also on two cores, because tests spend half of their time waiting for other processes. Each file has its own
+// globals.
 //
 // This file is plain JavaScript for Node, because it runs before Bun.
 
@@ -17,7 +18,7 @@ else run(process.argv.slice(2));
 function run(args) {
   const bun = fileURLToPath(new URL("../bin/bun.js", import.meta.url));
   const runner = fileURLToPath(new URL("run-tests.ts", import.meta.url));
-  const command = [bun, runner, "--parallel=4", "--timeout", "120000", ...args];
+  const command = [bun, runner, "--parallel=5", "--timeout", "120000", ...args];
   const tests = spawn(process.execPath, command, { detached: true, stdio: ["ignore", "inherit", "inherit"] });
   const watchdog = spawn(process.execPath, [fileURLToPath(import.meta.url), "--watch", String(tests.pid)], {
     detached: true,

@@ -94,11 +94,15 @@ export async function openPage(
 }
 
 const nextFrame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
-// A busy machine may leave no time in which the page is idle.
-const idle = `new Promise((done) => requestIdleCallback(() => requestIdleCallback(done, { timeout: 1000 }), { timeout: 1000 }))`;
+// The page has nothing more urgent to do than a task in the background. Then, the browser has drawn, if it says so soon: while nothing changes, it may
+// call no page idle for seconds.
+const unoccupied = 'new Promise((done) => scheduler.postTask(done, { priority: "background" }))';
+const idle = "new Promise((done) => requestIdleCallback(done, { timeout: 100 }))";
 
 /** Waits until the page has drawn what it knows. A frame is not enough: React renders a change of the address in parts. */
 export async function drawn(page: Page): Promise<void> {
   await page.evaluate(nextFrame);
+  await page.evaluate(unoccupied);
   await page.evaluate(idle);
+  await page.evaluate(unoccupied);
 }
