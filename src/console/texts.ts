@@ -608,6 +608,7 @@ export const texts = {
     clear: "Clear all",
     clear_all: "Show all changes",
     export: "Download as CSV",
+    exporting: "Reading: %{count} changes",
     export_explain: "The changes shown here, one row for each changed field: for a spreadsheet or an auditor",
     none: "No changes yet. Whatever is created, changed or deleted appears here, with who did it. Begin with a new record, or import a file.",
     none_selected: "No change matches these choices. Try other days, or another person.",

@@ -12,15 +12,15 @@ import { restoreRecord } from "../../operator/journal/restore-record.ts";
 import { undo } from "../../operator/journal/undo.ts";
 import { listKeyLabels } from "../../operator/sites/keys.ts";
 import { allResources } from "../../resources/all.ts";
-import type { Action, ActionContext, FileContent } from "../action-routes.ts";
+import type { Action, ActionContext } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseOptionalWholeNumber, parseWholeNumber } from "../json-body.ts";
 import { LongWork } from "../long-work.ts";
 import type { OpenImports } from "../open-imports.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
-import { collectFile, mediaTypes, toFile } from "./downloads.ts";
 import { idOf, resourceNamed, resourceOf, timeIn } from "./parameters.ts";
 import type {
   HistoryEntryInfo,
+  HistoryPartResponse,
   HistoryResponse,
   RestoreBody,
   UndoBody,
@@ -31,7 +31,7 @@ import type {
 export function historyActions(imports: OpenImports): readonly Action[] {
   return [
     ["GET", "/operator/sites/{site}/history", "read", listEntries],
-    ["GET", "/operator/sites/{site}/history/export", "read", downloadEntries],
+    ["GET", "/operator/sites/{site}/history/export", "read", exportPart],
     ["POST", "/operator/sites/{site}/undo", "records", (call) => undoChanges(call, imports)],
     ["POST", "/operator/sites/{site}/records/{resource}/{id}/restore", "records", restore],
   ];
@@ -60,16 +60,40 @@ async function listEntries(call: ActionContext): Promise<HistoryResponse> {
   return { ...page, next: page.next ?? null, entries };
 }
 
-/** Returns the changes that `listEntries` lists, the earliest first, as CSV with a byte order mark, so that Excel reads it as UTF-8. */
-async function downloadEntries(call: ActionContext): Promise<FileContent> {
-  const { query, engine } = call;
+/** Minimum length of a part of the CSV, in UTF-16 units, apart from the last part. The last change of a part can make it longer. */
+const minPartLength = 2 * 1024 * 1024;
+
+/** Limits the parts that are made at once to two. The others wait. */
+const parts = new LongWork(2);
+
+/**
+ * Returns a part of the changes that `listEntries` lists, the earliest first, as CSV. The browser joins the parts, so that no file is in the memory of
+ * the server as a whole. The query has `after=`, the `next` of the part before; without it, the part begins with the header.
+ */
+async function exportPart(call: ActionContext): Promise<HistoryPartResponse> {
+  const { query, engine, request } = call;
   const site = await call.site();
-  const filter = filterIn(query);
-  const entries = selectEntries(readEntries(engine, site.ID, await rangeIn(call, site.ID)), filter);
-  const texts = toHistoryCsv(entries, await listKeyLabels(engine, site.ID));
-  const parts = await collectFile(texts, call, "the history");
-  const byteOrderMark = Buffer.from("\ufeff");
-  return toFile([byteOrderMark, ...parts], `${mediaTypes.csv}; charset=utf-8`, `${site.Name}-history.csv`);
+  const [filter, range] = [filterIn(query), await rangeIn(call, site.ID)];
+  const after = parseNumber(query, "after", { min: 1, byDefault: undefined });
+  const since = after === undefined ? range.since : Math.max(after, range.since ?? 0);
+  const labels = await listKeyLabels(engine, site.ID);
+  return parts.run(call, async () => {
+    let [text, last, changes] = ["", 0, 0];
+    const entries = selectEntries(readEntries(engine, site.ID, { ...range, since }), filter);
+    const noted = (async function* () {
+      for await (const entry of entries) {
+        last = entry.revision;
+        changes++;
+        yield entry;
+      }
+    })();
+    for await (const rows of toHistoryCsv(noted, labels)) {
+      // The first text is the header.
+      if (changes > 0 || after === undefined) text += rows;
+      if (text.length >= minPartLength || request.isAbandoned) return { text, changes, next: last };
+    }
+    return { text, changes, next: null };
+  });
 }
 
 const kinds: readonly JournalEntry["operation"][] = ["create", "update", "delete"];

@@ -153,6 +153,15 @@ export interface HistoryResponse {
   readonly begins: number;
 }
 
+/** A part of the history as CSV. */
+export interface HistoryPartResponse {
+  readonly text: string;
+  /** The number of changes in it. */
+  readonly changes: number;
+  /** The last revision of the part, with which the next part is asked for; null after the last part. */
+  readonly next: number | null;
+}
+
 /** Undoes the changes after `since`, through `until`, of the run `run`. */
 export interface UndoBody {
   readonly since: number;

@@ -7,18 +7,19 @@ import { useMemo, useState } from "react";
 import { Choice, TextInput } from "../shell/fields.tsx";
 import { Page } from "../shell/page.tsx";
 import { useAddress } from "../shell/router.tsx";
-import { singularOf, useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
+import { singularOf, useDeclared, useSession } from "../shell/site-context.ts";
+import { toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 import { dayPresets, daysOf, parseDay, presetOf, toInstants } from "./days.ts";
 import { nameOfActor } from "./description.tsx";
-import { type HistoryFilter, historyFileUrl, useHistory } from "./history.ts";
+import { type HistoryFilter, useHistory, useHistoryFile } from "./history.ts";
 import { HistoryList } from "./history-list.tsx";
 
 /** The page with the history of a shop, limited by the filters in the address. */
 export function HistoryPage() {
-  const siteName = useSiteName();
   const { chosen, filter, set, clear } = useFilters();
+  const file = useHistoryFile(filter);
   const isFiltered = Object.keys(filter).length > 0;
   return (
     <Page
@@ -27,13 +28,14 @@ export function HistoryPage() {
       actions={
         <Button
           variant="outlined"
-          component="a"
-          href={historyFileUrl(siteName, filter)}
-          download
+          disabled={file.changes !== undefined}
+          onClick={file.save}
           startIcon={<DownloadIcon />}
           title={translate("history.export_explain")}
         >
-          {translate("history.export")}
+          {file.changes === undefined
+            ? translate("history.export")
+            : translate("history.exporting", { count: toNumber(file.changes) })}
         </Button>
       }
     >

@@ -4,15 +4,16 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type {
   HistoryEntryInfo,
+  HistoryPartResponse,
   HistoryResponse,
   RecordResponse,
   RestoreBody,
   WriteResponse,
 } from "../../admin/api/record-types.ts";
 import { callApi, HttpError, sitePath } from "../api/call-api.ts";
-import { reportWrite, type UndoableEntry } from "../shell/notices.tsx";
+import { notify, reportWrite, type UndoableEntry } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
-import { useRead, useSitePath } from "../shell/site-data.ts";
+import { saveFile, useRead, useSitePath } from "../shell/site-data.ts";
 import { translate } from "../text/translate.ts";
 
 /** Limits the history to some changes. */
@@ -84,10 +85,36 @@ export function usePresentRecord(resource: string, id: number) {
   return { present: isMissing ? null : data?.record, error: isMissing ? null : error, refetch };
 }
 
-/** Returns the URL of a CSV file with the changes that a filter selects. */
-export function historyFileUrl(siteName: string, filter: Omit<HistoryFilter, "within">): string {
-  const query = new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]));
-  return `/operator${sitePath(siteName, `/history/export?${query}`)}`;
+/**
+ * Returns a function that saves the changes that a filter selects as a CSV file, and the number of changes that were read so far; undefined if none are
+ * being read. The file is read in parts. While the server cannot be reached, the next part waits.
+ */
+export function useHistoryFile(filter: Omit<HistoryFilter, "within">) {
+  const siteName = useSiteName();
+  const [changes, setChanges] = useState<number>();
+  async function save(): Promise<void> {
+    // A byte order mark, so that Excel reads the file as UTF-8. The browser can keep the parts outside of its memory.
+    const parts: Blob[] = [new Blob(["\ufeff"])];
+    let [after, count]: [number | null, number] = [null, 0];
+    setChanges(0);
+    try {
+      do {
+        const query = new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]));
+        if (after !== null) query.set("after", String(after));
+        const path = sitePath(siteName, `/history/export?${query}`);
+        const part: HistoryPartResponse = await callApi<HistoryPartResponse>("GET", path);
+        parts.push(new Blob([part.text]));
+        after = part.next;
+        count += part.changes;
+        setChanges(count);
+      } while (after !== null);
+      saveFile(new Blob(parts, { type: "text/csv;charset=utf-8" }), `${siteName}-history.csv`);
+    } catch (error) {
+      notify((error as Error).message, "error");
+    }
+    setChanges(undefined);
+  }
+  return { save, changes };
 }
 
 function toQuery({ within, ...filter }: HistoryFilter, before: number | null): URLSearchParams {

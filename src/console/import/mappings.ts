@@ -2,6 +2,7 @@
 
 import type { FilePreviewResponse, ImportMapping } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { saveFile } from "../shell/site-data.ts";
 import { useStored } from "../shell/stored.ts";
 
 /** A mapping and the match field, as the browser keeps them for the next import. */
@@ -65,9 +66,5 @@ export async function readMappingFile(file: File): Promise<ImportMapping> {
 
 /** Downloads a mapping as a file. */
 export function saveMappingFile(mapping: ImportMapping): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([`${JSON.stringify(mapping, null, 2)}\n`], { type: "application/json" }));
-  link.download = "mapping.json";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  saveFile(new Blob([`${JSON.stringify(mapping, null, 2)}\n`], { type: "application/json" }), "mapping.json");
 }

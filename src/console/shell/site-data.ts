@@ -71,3 +71,12 @@ export function useAttempt() {
   }
   return { isBusy, fault, attempt, clearFault: () => setFault("") };
 }
+
+/** Saves a file through the browser. */
+export function saveFile(content: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -157,10 +157,9 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     await anna.call("PATCH", `${brands}/1`, { Name: "Acme", Address: { Town: "+44", County: "\u009b2J\u202eab" } });
     await createMany("spring", 1, key.prefix);
     await anna.call("DELETE", brands, { ids: [1] });
-    const { status, headers, text } = await anna.call("GET", `${history}/export?to=2999-01-01`);
-    expect([status, headers.get("Content-Type")]).toEqual([200, "text/csv; charset=utf-8"]);
-    expect(headers.get("Content-Disposition")).toBe('attachment; filename="shop-history.csv"');
-    const [header, ...rows] = text.trimEnd().split("\r\n");
+    const { status, json } = await anna.call("GET", `${history}/export?to=2999-01-01`);
+    expect([status, json.changes, json.next]).toEqual([200, 4, null]);
+    const [header, ...rows] = (json.text as string).trimEnd().split("\r\n");
     expect(header).toBe("time,person,actor,run,change,resource,ID,name,field,before,after,revision");
     const shown = rows.map((row) => row.replace(/^[^,]+Z,/, "").replace(/,console:anna,\w{8},/, ",console:anna,…,"));
     expect(shown).toEqual([
@@ -177,8 +176,32 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     ]);
     expect(rows.every((row) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,/.test(row))).toBe(true);
     const deleted = await anna.call("GET", `${history}/export?kind=delete&resource=brands&id=1`);
-    expect(deleted.text.trimEnd().split("\r\n")).toHaveLength(5);
-    expect((await anna.call("GET", `${history}/export?actor=nobody`)).text.trimEnd()).toContain("time,person");
+    expect(deleted.json.text.trimEnd().split("\r\n")).toHaveLength(5);
+    expect((await anna.call("GET", `${history}/export?actor=nobody`)).json.text).toStartWith("time,person");
+    const rest = await anna.call("GET", `${history}/export?after=2`);
+    expect(rest.json).toMatchObject({
+      text: rows
+        .slice(5)
+        .map((row) => `${row}\r\n`)
+        .join(""),
+      changes: 2,
+      next: null,
+    });
+  });
+
+  test("is downloaded in parts that together have each change once", async () => {
+    // Enough text for two parts.
+    await createMany("x".repeat(100), 6500, "spring");
+    const { next, changes, text } = (await anna.call("GET", `${history}/export`)).json;
+    expect(text.length).toBeGreaterThan(2_000_000);
+    const later = (await anna.call("GET", `${history}/export?after=${next}`)).json;
+    expect([changes + later.changes, later.next]).toEqual([6500, null]);
+    const revisions = `${text}${later.text}`
+      .trimEnd()
+      .split("\r\n")
+      .slice(1)
+      .map((row: string) => Number(row.split(",").at(-1)));
+    expect(revisions).toEqual(Array.from({ length: 6500 }, (_, index) => index + 1));
   });
 
   test("begins with the first change that was not pruned", async () => {

@@ -323,7 +323,7 @@ test("the history is filtered by day, resource, kind and person in its address, 
   await click("Clear all");
   const [download] = await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("link", { name: "Download as CSV" }).click(),
+    page.getByRole("button", { name: "Download as CSV" }).click(),
   ]);
   expect(download.suggestedFilename()).toBe("shop-history.csv");
   await click("Earlier changes");
