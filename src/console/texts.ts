@@ -308,6 +308,8 @@ export const texts = {
     no_requests: "No program has asked this server for anything. The page of the keys has a line to try a key with.",
     no_requests_no_key:
       "No program can ask for anything, because this shop has no key. Make one on the page of the keys.",
+    no_requests_closed:
+      "No program can ask for anything, because this shop has no key. People with the role “Everything” can make one.",
     keys_label: "Requests by key",
     key_name: "Key",
     key_requests: "Requests",
@@ -317,6 +319,7 @@ export const texts = {
     more_keys: "and %{smart_count} more key |||| and %{smart_count} more keys",
     traffic: "The whole server",
     traffic_explain: "All shops together. p50: half of the requests took at most this time. p99: 99 of 100 did.",
+    traffic_closed: "The charts of the whole server are for people who manage all shops.",
     span: "Time shown",
     span_hour: "Last hour",
     span_day: "Last day",

@@ -7,7 +7,7 @@ import { labelOfKey, requestsOfKeyPath, useKeyTraffic } from "../keys/keys.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
-import { useSession, useSiteName } from "../shell/site-context.ts";
+import { useMay, useSession, useSiteName } from "../shell/site-context.ts";
 import { useStored } from "../shell/stored.ts";
 import { locale, toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
@@ -59,7 +59,8 @@ function ShopChart({ traffic: { keys, hours, since }, validKeys }: ShopTrafficPr
   const total = (pick: (key: KeyTrafficInfo) => number) => keys.reduce((sum, key) => sum + pick(key), 0);
   const [requests, errors] = [total((key) => key.requests), total((key) => key.errors)];
   const start = Date.parse(hours[0] ?? "");
-  const hint = requests > 0 ? "" : translate(validKeys > 0 ? "overview.no_requests" : "overview.no_requests_no_key");
+  const noKey = useMay("settings") ? "overview.no_requests_no_key" : "overview.no_requests_closed";
+  const hint = requests > 0 ? "" : translate(validKeys > 0 ? "overview.no_requests" : noKey);
   const counted = Date.parse(since) > start ? translate("overview.counted_since", { time: toMoment(since) }) : "";
   return (
     <Chart
@@ -173,13 +174,18 @@ const milliseconds = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2
 /** The span and the step of the server's charts. */
 const spans = { hour: { length: hourMs, step: 20_000 }, day: { length: dayMs, step: 300_000 } } as const;
 
-/** The requests of the whole server, in the last hour or day; nothing for operators of some sites, who may not see it. */
+/** The requests of the whole server, in the last hour or day; a sentence for operators of some sites, who may not see it. */
 export function ServerTraffic() {
   const { sites } = useSession();
   const [span, setSpan] = useStored<string>("traffic-span", "hour");
   const chosen: TrafficSpan = span === "day" ? "day" : "hour";
   const { data: points, error, refetch } = useTraffic(chosen);
-  if (sites !== null) return null;
+  if (sites !== null)
+    return (
+      <Typography variant="body2" color="textSecondary" sx={{ mb: 3 }}>
+        {translate("overview.traffic_closed")}
+      </Typography>
+    );
   return (
     <Box component="section" sx={{ mb: 3 }}>
       <SectionTitle title={translate("overview.traffic")}>
