@@ -25,11 +25,11 @@ import {
 import { useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { reloadWithoutAddress, signOut } from "../session/session.tsx";
+import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
 import { Initial } from "../shell/initial.tsx";
 import { openPanel } from "../shell/page.tsx";
 import { navigate } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteInfo } from "../shell/site-context.ts";
-import { chooseFrame, useFrameChoices } from "../shell/stored.ts";
 import { askBeforeLoss, markAllSaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
 

@@ -6,12 +6,12 @@ import { Alert, Box, Drawer, IconButton, Portal, type Theme } from "@mui/materia
 import { useIsFetching } from "@tanstack/react-query";
 import { Component, type ReactNode, useEffect, useState } from "react";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
+import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
 import { SecretDialog } from "../shell/new-secret.tsx";
 import { Notices } from "../shell/notices.tsx";
 import { keepAnnounced, TitleAnnouncer, useWithoutPlaceholder } from "../shell/page.tsx";
 import { useLocation } from "../shell/router.tsx";
 import { findLive, useDeclared, useSiteInfo } from "../shell/site-context.ts";
-import { chooseFrame, useFrameChoices } from "../shell/stored.ts";
 import { barHeight, narrowMenu, quietColour, useIsNarrow, wideMenu } from "../shell/theme.ts";
 import { translate } from "../text/translate.ts";
 import { AccessNotices, PageFault, UnsavedGuard } from "./access-notices.tsx";

@@ -1,7 +1,6 @@
-// State that the browser keeps for an operator, for each shop or for all shops together; and its choices for the frame of all pages.
+// State that the browser keeps for an operator and a shop.
 
 import { useCallback, useMemo, useSyncExternalStore } from "react";
-import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { useSession, useSiteInfo } from "./site-context.ts";
 
 /** The values that the browser could not store, by their keys. They end with the page. */
@@ -79,40 +78,4 @@ function isLike(value: unknown, example: unknown): boolean {
   if (typeof example !== "object" || example === null) return typeof value === typeof example;
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(example).every(([name, part]) => isLike((value as Record<string, unknown>)[name], part));
-}
-
-/** The colours of the page: those of the device, or light or dark ones. */
-type Colours = "device" | "light" | "dark";
-
-/** The choices that the browser keeps for the frame of all pages. The server reads it too, so that the first response already looks like that. */
-interface FrameChoices {
-  readonly colours: Colours;
-  /** Whether the menu shows only icons. */
-  readonly isMenuNarrow: boolean;
-}
-
-const choices = new SharedValue<FrameChoices>(readChoices());
-
-/** Reads the choices from the root element, to which the server has written them. */
-function readChoices(): FrameChoices {
-  const { colours, menu } = document.documentElement.dataset;
-  return { colours: colours === "light" || colours === "dark" ? colours : "device", isMenuNarrow: menu === "narrow" };
-}
-
-export function useFrameChoices(): FrameChoices {
-  return useSharedValue(choices);
-}
-
-/** Seconds for which the browser keeps the choices: a year. */
-const choicesAge = 31_536_000;
-
-/** Changes choices. The browser keeps them in a cookie, because the server must know them before the script runs. */
-export function chooseFrame(changed: Partial<FrameChoices>): void {
-  const next = { ...choices.get(), ...changed };
-  const text = `${next.colours}.${next.isMenuNarrow ? "narrow" : "wide"}`;
-  // biome-ignore lint/suspicious/noDocumentCookie: the API that replaces it is missing on pages without TLS
-  document.cookie = `storefront-frame=${text}; path=/; max-age=${choicesAge}; samesite=strict`;
-  // The page around the script has these colours too.
-  document.documentElement.dataset.colours = next.colours;
-  choices.set(next);
 }

@@ -3,7 +3,7 @@
 import { createTheme, type Theme, type ThemeOptions, useMediaQuery } from "@mui/material";
 import { useMemo } from "react";
 import { translate } from "../text/translate.ts";
-import { useFrameChoices } from "./stored.ts";
+import { useFrameChoices } from "./frame-choices.ts";
 
 /** Returns the theme for the chosen colours. */
 export function useChosenTheme(): Theme {
