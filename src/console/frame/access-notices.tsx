@@ -78,7 +78,8 @@ export function UnsavedGuard() {
       title={translate("general.discard_title")}
       action={translate("general.discard")}
       isDangerous
-      onConfirm={async () => waiting()}
+      // In a timeout, so that this dialog closes first, and the focus returns to the button that opened the form.
+      onConfirm={async () => void setTimeout(waiting)}
       onClose={discardWaitingAction}
     >
       <Typography>

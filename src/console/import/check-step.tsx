@@ -148,14 +148,14 @@ function RunBar({ info, excluded, removals, onBack, onStarted }: RunBarProps) {
     await runImport(siteName, info.id, { ...toBody(excluded), ...(removals > 0 ? { removals } : {}) });
     await onStarted();
   };
-  const run = async () => (removals === 0 ? start() : setAsking(true));
   const chosen = countChosen(info, excluded);
   const numbers = { smart_count: chosen, count: toNumber(chosen), removals: toNumber(removals) };
   return (
     <>
       <ActionBar
         action={translate(removals > 0 ? "import.run_removing" : "import.run", numbers)}
-        onAct={run}
+        onAct={start}
+        onAsk={removals > 0 ? () => setAsking(true) : undefined}
         reason={chosen === 0 && removals === 0 ? translate("import.nothing_to_do") : ""}
       >
         <Button onClick={() => askBeforeLoss(onBack)}>{translate("import.back")}</Button>

@@ -54,11 +54,16 @@ export function FileStep({ onSent }: FileStepProps) {
   );
 }
 
-/** Returns the work on a file, a function that shows it and returns a function that shows how much of it is done, and a function that ends it. */
+/**
+ * Returns the work on a file, a function that shows it and returns a function that shows how much of it is done, and a function that ends it. The work
+ * on a cancelled file is not shown.
+ */
 function useWork() {
   const [work, setWork] = useState<Work>();
-  function show(text: "import.converting" | "import.uploading", { name }: ChosenFile) {
-    const showShare = (share: number) => setWork({ text: translate(text, { name }), share });
+  function show(text: "import.converting" | "import.uploading", { name, signal }: ChosenFile) {
+    const showShare = (share: number) => {
+      if (!signal.aborted) setWork({ text: translate(text, { name }), share });
+    };
     showShare(0);
     return showShare;
   }
@@ -88,7 +93,9 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
 
   async function open(content: File) {
     const file: ChosenFile = { name: content.name, signal: control.current.signal };
-    if (!(await isWorkbook(content))) return send(file, content);
+    const isWorkbookFile = await isWorkbook(content);
+    file.signal.throwIfAborted();
+    if (!isWorkbookFile) return send(file, content);
     show("import.converting", file);
     const workbook = await openWorkbook(content, file.signal);
     if (workbook.sheets.length === 1) return sendSheet({ file, workbook }, 0);
@@ -101,7 +108,8 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     const { signal } = control.current;
     setFault("");
     await step().catch((error: Error) => {
-      if (!signal.aborted) setFault(error.message);
+      if (signal.aborted) return;
+      setFault(error.message);
       end();
     });
   }

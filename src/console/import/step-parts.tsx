@@ -15,6 +15,8 @@ interface ActionBarProps {
   readonly action: string;
   /** The primary action. Its promise ends when the next step is shown. */
   readonly onAct: () => Promise<void>;
+  /** Opens the dialog that asks before the primary action, and then does it. */
+  readonly onAsk?: (() => void) | undefined;
   /** Why the primary action cannot be used; the empty text if it can. */
   readonly reason: string;
   /** Further actions. */
@@ -25,7 +27,7 @@ interface ActionBarProps {
  * The actions of a step. They stay at the bottom of the window, however long the step is, and say why the primary one cannot be used. Above them is why
  * the primary one failed.
  */
-export function ActionBar({ action, onAct, reason, children }: ActionBarProps) {
+export function ActionBar({ action, onAct, onAsk, reason, children }: ActionBarProps) {
   const reasonId = useId();
   const { isBusy, fault, attempt } = useAttempt();
   return (
@@ -34,7 +36,7 @@ export function ActionBar({ action, onAct, reason, children }: ActionBarProps) {
       <Box sx={barStyle}>
         <Button
           variant="contained"
-          onClick={() => attempt(onAct)}
+          onClick={onAsk ?? (() => attempt(onAct))}
           disabled={isBusy || reason !== ""}
           aria-describedby={reason === "" ? undefined : reasonId}
         >

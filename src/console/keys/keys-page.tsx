@@ -313,9 +313,9 @@ interface RevokeProps {
 /** The dialog that asks before a key is revoked: it says what stops working, how much the key is used, and when it was last used. */
 function RevokeKey({ apiKey, requests = 0, onRevoke, onClose }: RevokeProps) {
   const name = formatKeyName(apiKey);
-  const use = apiKey.lastUsed
-    ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) })
-    : translate("keys.revoke_unused");
+  // The server stores the last use a moment after it has counted the request.
+  const unused = requests === 0 && translate("keys.revoke_unused");
+  const use = apiKey.lastUsed ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) }) : unused;
   const inLastDay =
     requests > 0 && translate("keys.revoke_requests", { smart_count: requests, count: toNumber(requests) });
   return (

@@ -227,7 +227,9 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
         input={{ dir: "auto", autoComplete: "off" }}
       />
       {error && isAsked && <Alert severity="error">{(error as HttpError).message}</Alert>}
-      {!(error && isAsked) && <Effect result={result} isAsked={isAsked} resource={resource} />}
+      {!(error && isAsked) && ownFault === undefined && (
+        <Effect result={result} isAsked={isAsked} resource={resource} />
+      )}
     </ActionDialog>
   );
 }

@@ -5,7 +5,7 @@ import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react"
 import { translate } from "../text/translate.ts";
 import { DialogFrame } from "./dialog-frame.tsx";
 import { useAttempt } from "./site-data.ts";
-import { askBeforeLoss, useUnsaved } from "./unsaved.ts";
+import { askBeforeLoss, discardWaitingAction, useUnsaved } from "./unsaved.ts";
 
 interface ActionDialogProps {
   readonly title: string;
@@ -44,6 +44,8 @@ export function ActionDialog({
     void attempt(async () => {
       await onConfirm();
       markSaved();
+      // Nothing can be lost any more if the operator was asked meanwhile.
+      discardWaitingAction();
       if (isShown()) onClose();
     });
   }
@@ -63,7 +65,7 @@ export function ActionDialog({
     </>
   );
   return (
-    <DialogFrame title={title} onClose={cancel} buttons={buttons}>
+    <DialogFrame title={title} onClose={isBusy && !busyText ? ignore : cancel} buttons={buttons}>
       <Stack component="form" id={formId} onSubmit={submit} spacing={2}>
         {children}
         {fault && <Alert severity="error">{fault}</Alert>}
@@ -79,6 +81,9 @@ export function ActionDialog({
     </DialogFrame>
   );
 }
+
+/** While a short action runs, only the button closes the dialog: the second click of a double click may be beside a dialog that got smaller. */
+function ignore() {}
 
 /** Returns a function that tells whether the component is shown now. */
 export function useShown(): () => boolean {

@@ -22,14 +22,21 @@ export function useRead<T, Data = T>(path: string, options: ReadOptions<T, Data>
   return useQuery({ ...readOf<T>(path), ...options });
 }
 
-/** Returns a function that sends a change to `path`, or to a path below it. After it, also if it fails, the page reads `path` and all below it again. */
+/**
+ * Returns a function that sends a change to `path`, or to a path below it. After it, also if it fails, the page reads `path` and all below it again.
+ * The function waits for that only after a success: if the server cannot be reached, the operator sees the error at once.
+ */
 export function useSend(path: string) {
   const queries = useQueryClient();
   return async <T = unknown>(method: "POST" | "PATCH" | "DELETE", rest = "", body?: object): Promise<T> => {
+    const readAgain = () => queries.invalidateQueries({ queryKey: keyOf(path) });
     try {
-      return await callApi<T>(method, path + rest, body);
-    } finally {
-      await queries.invalidateQueries({ queryKey: keyOf(path) });
+      const result = await callApi<T>(method, path + rest, body);
+      await readAgain();
+      return result;
+    } catch (error) {
+      void readAgain();
+      throw error;
     }
   };
 }

@@ -182,6 +182,8 @@ const fields: ThemeOptions["components"] = {
         [onTouch]: { minHeight: 40 },
         "&.MuiInputBase-adornedStart:not(.MuiAutocomplete-inputRoot)": { paddingLeft: 10 },
         "&.MuiInputBase-adornedStart > .MuiInputBase-input": { paddingLeft: 0 },
+        // The text area in it has the padding of every field.
+        "&.MuiInputBase-multiline": { padding: 0 },
       }),
       input: { padding: "6px 10px" },
     },

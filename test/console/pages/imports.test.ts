@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { openBrowser, openPage } from "../../support/console/browser.ts";
+import { drawn, openBrowser, openPage } from "../../support/console/browser.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { toWorkbook } from "../../support/console/workbooks.ts";
 import { waitUntil } from "../../support/time.ts";
@@ -154,6 +154,32 @@ describe.each([
   });
 });
 
+/** Cancels an upload, sends another file, and checks that the page still shows the other one when the first upload has ended. */
+async function cancelUpload(page: Page): Promise<void> {
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const waits = [first.promise, second.promise];
+  await page.route("**/parts/*", async (route) => {
+    await waits.shift();
+    await route.continue();
+  });
+  const choose = (name: string) => page.locator("input[type=file]").setInputFiles({ ...file, name });
+  await choose("first.csv");
+  await page.getByText("Sending first.csv").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  const sent = page.waitForRequest((request) => request.url().includes("/parts/"));
+  await choose("second.csv");
+  await sent;
+  const removed = page.waitForResponse((response) => response.request().method() === "DELETE");
+  first.resolve();
+  await removed;
+  await drawn(page);
+  expect(await page.getByText("Sending second.csv").count()).toBe(1);
+  second.resolve();
+  await page.getByRole("button", { name: "Another file" }).click();
+  await page.getByText("Drop a file here").waitFor();
+  await page.unroute("**/parts/*");
+}
+
 test("a sheet of an Excel workbook is imported, and records that it lacks are removed after their number was typed", async () => {
   for (const Name of ["Acme", "Best", "Cube"]) await anna.call("POST", "/sites/shop/records/brands", { Name });
   const { page, errors, foreignRequests } = await openPage(browser, server.adminUrl, 1280, 800);
@@ -168,6 +194,7 @@ test("a sheet of an Excel workbook is imported, and records that it lacks are re
   expect(scripts).not.toContain("/console-xlsx.js");
   await chooseFile(Buffer.from("PK\x03\x04 is the beginning of an archive, and this is not its end"));
   await page.getByRole("alert").getByText("This Excel file is damaged").waitFor();
+  await cancelUpload(page);
   const rows = [
     ["Brand name", "Acct no"],
     ["Acme", "0042"],
@@ -185,7 +212,12 @@ test("a sheet of an Excel workbook is imported, and records that it lacks are re
   await page.getByRole("button", { name: "1 missing" }).click();
   await page.getByText("The file lacks 1 of 3 brands.").waitFor();
   await page.locator("del", { hasText: "Best" }).waitFor();
-  await page.getByRole("button", { name: "Import 2 rows, remove 1" }).click();
+  const start = page.getByRole("button", { name: "Import 2 rows, remove 1" });
+  await start.click();
+  await page.getByLabel("Type 1 to confirm").press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  await start.and(page.locator(":focus")).waitFor();
+  await start.click();
   const dialog = page.getByRole("dialog", { name: "Remove 1 of 3 brands?" });
   const confirm = dialog.getByRole("button", { name: "Import and remove" });
   expect(await confirm.isDisabled()).toBe(true);

@@ -109,6 +109,24 @@ test("typed text is kept while the server cannot be reached", async () => {
   expect((await form.brandOf(id)).Name).toBe("Delta of anna");
 });
 
+test("a dialog says at once that the server cannot be reached, and a double click sends it again and asks nothing", async () => {
+  await view.show("shop/operators");
+  await view.button("New person").click();
+  await view.field("Name").fill("dora");
+  await page.getByRole("radio", { name: /^All shops/ }).check();
+  const dialog = page.getByRole("dialog");
+  const create = dialog.getByRole("button", { name: "Create" });
+  const restart = await server.stopAdmin();
+  await create.click();
+  await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
+  expect(await create.isEnabled()).toBe(true);
+  await restart();
+  await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
+  await create.dblclick();
+  await page.getByRole("row", { name: "dora" }).waitFor();
+  await dialog.waitFor({ state: "hidden" });
+});
+
 test("every page waits for a server that cannot be reached, and then shows its content", async () => {
   const go = (path: string) => page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
   await view.show("shop/sites");

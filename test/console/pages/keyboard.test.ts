@@ -78,6 +78,13 @@ describe("by keyboard alone", () => {
     await press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     await focused(make);
+    // Also after the question about typed text.
+    await press("Enter");
+    await view.field("Purpose").fill("typed");
+    await press("Escape");
+    await view.button("Discard").click();
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await focused(make);
   });
 
   test("two keys in succession are a shortcut, also if the page is busy between them for longer than their maximum distance", async () => {
