@@ -40,17 +40,24 @@ interface Known {
   readonly traffic: readonly TrafficPointInfo[] | undefined;
 }
 
-/** Returns the matters to show for a site, the worst first. Operators who may not see the settings get no link to them. */
+/**
+ * Returns the matters to show for a site, the worst first. Operators who may not see the settings get no link to them, and those who may not change them
+ * are only asked to look.
+ */
 function useConcerns(known: Known): readonly Concern[] {
   const siteName = useSiteName();
-  const maySeeSettings = useMay("read-settings");
+  const [maySeeSettings, mayChangeSettings] = [useMay("read-settings"), useMay("settings")];
+  const isOfSettings = ({ to }: Concern) => /\/(keys|webhooks)$/.test(to ?? "");
+  const lookOnly = { action: translate("overview.webhook_incomplete_action") };
   const all = [
     ...findFailedRequests(known, siteName),
     ...findWebhookConcerns(known.overview, siteName),
     ...findBackupConcerns(known.overview),
     ...findKeyConcerns(known.overview, siteName),
     ...findRejectedKeys(known, siteName),
-  ].filter(({ to }) => maySeeSettings || !/\/(keys|webhooks)$/.test(to ?? ""));
+  ]
+    .filter((concern) => maySeeSettings || !isOfSettings(concern))
+    .map((concern) => (mayChangeSettings || !isOfSettings(concern) ? concern : { ...concern, ...lookOnly }));
   return all.sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level));
 }
 

@@ -62,14 +62,16 @@ test("the last operator of all shops gets a warning before limiting their own sh
 
 test("someone with the role Look only sees all pages and changes nothing; someone with the role Records has no keys and people", async () => {
   await server.call("POST", "/restapi/brands.json", { body: { Name: "Alder" } });
-  await createTestWebhook(server.engine, server.site.ID, "http://127.0.0.1:9/");
+  const { webhook } = await createTestWebhook(server.engine, server.site.ID, "http://127.0.0.1:9/");
+  await (await server.signIn("anna")).call("POST", `/sites/shop/webhooks/${webhook}/pause`, {});
   await server.addOperator("rita", [], "read");
   const view = await openConsole(browser, server, { ...desktop, operator: "rita" });
   const main = view.page.locator("#main-content");
+  await main.getByRole("link", { name: "Look at it" }).waitFor();
   for (const [path, title, changing] of [
     ["keys", "Keys", /New key|Actions/],
     ["sites", "Shops", /New shop|Actions/],
-    ["webhooks", "Webhooks", /New webhook|Try|Send|Pause|Actions|More/],
+    ["webhooks", "Webhooks", /New webhook|Try|Send|Pause|Resume|Actions|More/],
     ["import", "Import and export", /Choose a file/],
     ["operators", "People", /New person|Actions|Sign-in link/],
   ] as const) {
