@@ -84,7 +84,7 @@ const sharedTypes: Record<string, readonly string[]> = { console: ["admin/api/re
 /** Files that list the resources, and why. Everything else derives from `allResources`. */
 const listExceptions: Record<string, string> = {
   "src/client/record-types.ts": "generated from allResources",
-  "src/console/shell/icons.ts": "icons, which the console can do without",
+  "src/console/shell/icons.tsx": "icons, which the console can do without",
   "src/operator/demo.ts": "sample records, which the server can do without",
   "src/resources/all.ts": "the list",
   "test/engine/base-version.test.ts": "what an earlier version stored",

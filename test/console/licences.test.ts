@@ -55,7 +55,7 @@ describe("the licences of the script", () => {
   test("are only those of packages in the script, and only permissive licences", async () => {
     const { packages } = await buildConsole();
     expect(packages.map(({ folder }) => folder)).toEqual(folders.toSorted());
-    expect([...new Set(packages.map(({ license }) => license))].sort()).toEqual(["BSD-3-Clause", "MIT"]);
+    expect([...new Set(packages.map(({ license }) => license))].sort()).toEqual(["Apache-2.0", "BSD-3-Clause", "MIT"]);
   });
 
   test("are served as text, only on the admin listener", async () => {

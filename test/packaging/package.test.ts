@@ -67,7 +67,7 @@ test("serves the console, without its source and the packages that it is made of
     "console.js.LICENSE.txt",
     "console.js.br",
   ]);
-  expect(packagesIn(home).filter(({ name }) => /^(react|ra-|@mui|@emotion|@tanstack)/.test(name))).toEqual([]);
+  expect(packagesIn(home).filter(({ name }) => /^(react|ra-|@mdi|@mui|@emotion|@tanstack)/.test(name))).toEqual([]);
 });
 
 test("reads no settings from files in the folder where it is started, and runs no code there", async () => {

@@ -1,6 +1,5 @@
 // The dialog that finds records in all shops by an exact value, and its requests.
 
-import SearchIcon from "@mui/icons-material/Search";
 import {
   Box,
   Button,
@@ -19,6 +18,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useState } from "react";
 import type { FindResponse, FoundRecordInfo } from "../../admin/api/record-types.ts";
 import { callApi } from "../api/call-api.ts";
+import { SearchIcon } from "../shell/icons.tsx";
 import { openPanel, usePanel } from "../shell/page.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate } from "../shell/router.tsx";

@@ -1,13 +1,5 @@
 // The parts of the bar: the choice of the site, and the menu of the operator.
 
-import type { SvgIconComponent } from "@mui/icons-material";
-import CheckIcon from "@mui/icons-material/Check";
-import LicencesIcon from "@mui/icons-material/Description";
-import DevicesIcon from "@mui/icons-material/Devices";
-import KeyboardIcon from "@mui/icons-material/Keyboard";
-import LogoutIcon from "@mui/icons-material/Logout";
-import ScienceIcon from "@mui/icons-material/Science";
-import OpenIcon from "@mui/icons-material/UnfoldMore";
 import {
   Autocomplete,
   Box,
@@ -26,6 +18,16 @@ import { useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { reloadWithoutAddress, signOut } from "../session/session.tsx";
 import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
+import {
+  CheckIcon,
+  DevicesIcon,
+  type IconComponent,
+  KeyboardIcon,
+  LicencesIcon,
+  LogoutIcon,
+  OpenIcon,
+  ScienceIcon,
+} from "../shell/icons.tsx";
 import { Initial } from "../shell/initial.tsx";
 import { openPanel } from "../shell/page.tsx";
 import { navigate } from "../shell/router.tsx";
@@ -181,7 +183,7 @@ const signOuts = [
 ] as const;
 
 interface EntryProps extends MenuItemProps {
-  readonly Icon: SvgIconComponent;
+  readonly Icon: IconComponent;
   readonly text: string;
 }
 

@@ -1,12 +1,11 @@
 // The layout of every page of a site: the bar, the menu, and the parts that can appear over every page.
 
-import MenuIcon from "@mui/icons-material/Menu";
-import ScienceIcon from "@mui/icons-material/Science";
 import { Alert, Box, Drawer, IconButton, Portal, type Theme } from "@mui/material";
 import { useIsFetching } from "@tanstack/react-query";
 import { Component, type ReactNode, useEffect, useState } from "react";
 import { FindButton, FindDialog } from "../find/find-dialog.tsx";
 import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
+import { MenuIcon, ScienceIcon } from "../shell/icons.tsx";
 import { SecretDialog } from "../shell/new-secret.tsx";
 import { Notices } from "../shell/notices.tsx";
 import { keepAnnounced, TitleAnnouncer, useWithoutPlaceholder } from "../shell/page.tsx";

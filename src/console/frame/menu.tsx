@@ -1,15 +1,6 @@
 // The pages of a site, besides the overview and the lists of records, and the menu with links to all pages. The route, the item in the menu and the
 // shortcut of a page follow from its line.
 
-import type { SvgIconComponent } from "@mui/icons-material";
-import RequestsIcon from "@mui/icons-material/CompareArrows";
-import DashboardIcon from "@mui/icons-material/Dashboard";
-import HistoryIcon from "@mui/icons-material/History";
-import ImportIcon from "@mui/icons-material/ImportExport";
-import KeyIcon from "@mui/icons-material/Key";
-import PeopleIcon from "@mui/icons-material/People";
-import StorefrontIcon from "@mui/icons-material/Storefront";
-import WebhookIcon from "@mui/icons-material/Webhook";
 import { Box, type Theme } from "@mui/material";
 import type { ComponentType, ReactElement } from "react";
 import type { RightInfo, SessionInfo } from "../../admin/api/types.ts";
@@ -18,7 +9,18 @@ import { ImportPage } from "../import/import-page.tsx";
 import { KeysPage } from "../keys/keys-page.tsx";
 import { OperatorsPage } from "../operators/operators-page.tsx";
 import { RequestsPage } from "../requests/requests-page.tsx";
-import { iconOf } from "../shell/icons.ts";
+import {
+  DashboardIcon,
+  HistoryIcon,
+  type IconComponent,
+  ImportIcon,
+  iconOf,
+  KeyIcon,
+  PeopleIcon,
+  RequestsIcon,
+  StorefrontIcon,
+  WebhookIcon,
+} from "../shell/icons.tsx";
 import { ClosedPage } from "../shell/role-notice.tsx";
 import { Link, usePath } from "../shell/router.tsx";
 import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
@@ -31,7 +33,7 @@ import { WebhooksPage } from "../webhooks/webhooks-page.tsx";
 interface SitePage {
   /** The last part of its address. The texts of the page have the same name. */
   readonly name: "history" | "import" | "keys" | "operators" | "requests" | "sites" | "webhooks";
-  readonly Icon: SvgIconComponent;
+  readonly Icon: IconComponent;
   /** The key that opens the page after `g`. */
   readonly key: string;
   readonly Page: ComponentType;
@@ -80,7 +82,7 @@ interface Entry {
   /** The last part of the address; the empty text for the overview. */
   readonly name: string;
   readonly text: string;
-  readonly Icon: SvgIconComponent;
+  readonly Icon: IconComponent;
 }
 
 interface PageMenuProps {

@@ -1,7 +1,6 @@
 // A list of entries of the history: of a site, of a record, or of one run. An entry opens to show its changes, and to undo them. Two states of a record
 // can be compared.
 
-import ExpandIcon from "@mui/icons-material/ExpandMore";
 import {
   Accordion,
   AccordionDetails,
@@ -15,6 +14,7 @@ import {
 } from "@mui/material";
 import { Fragment, useState } from "react";
 import type { HistoryEntryInfo } from "../../admin/api/record-types.ts";
+import { ExpandIcon } from "../shell/icons.tsx";
 import { Initial } from "../shell/initial.tsx";
 import { notify } from "../shell/notices.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";

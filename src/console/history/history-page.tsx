@@ -1,10 +1,10 @@
 // The page of the history: what changed in the shop, when, and by whom. Its filters (days, kind of record, kind of change and person) are in the address
 // of the page, so that a person can share it.
 
-import DownloadIcon from "@mui/icons-material/Download";
 import { Autocomplete, Box, Button, Card, Chip, TextField } from "@mui/material";
 import { useMemo, useState } from "react";
 import { Choice, TextInput } from "../shell/fields.tsx";
+import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { singularOf, useDeclared, useSession } from "../shell/site-context.ts";

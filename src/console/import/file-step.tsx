@@ -1,9 +1,9 @@
 // The first step of an import: the records and the file, by a dialog or by dropping it; the sheet of a workbook; and the upload.
 
-import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
 import { type DragEvent, useEffect, useRef, useState } from "react";
 import { Choice } from "../shell/fields.tsx";
+import { UploadIcon } from "../shell/icons.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";

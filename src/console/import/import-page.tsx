@@ -1,6 +1,5 @@
 // The page of imports and exports: shows the step that follows from the state of the import, the imports that can be continued, and the export.
 
-import DownloadIcon from "@mui/icons-material/Download";
 import {
   Alert,
   Button,
@@ -19,6 +18,7 @@ import {
 import { type ReactNode, useState } from "react";
 import type { CheckBody, ImportInfo, ImportsResponse } from "../../admin/api/record-types.ts";
 import type { HttpError } from "../api/call-api.ts";
+import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";

@@ -1,6 +1,5 @@
 // The page of the API keys of a site: their list, and its dialogs: the settings of a key, its replacement, and its revocation.
 
-import KeyIcon from "@mui/icons-material/Key";
 import { Chip, Link as MuiLink, Typography } from "@mui/material";
 import { useCallback, useMemo, useState } from "react";
 import type { KeyBody, KeyInfo, ListedKeyInfo } from "../../admin/api/types.ts";
@@ -8,6 +7,7 @@ import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { Choice, TextInput } from "../shell/fields.tsx";
+import { KeyIcon } from "../shell/icons.tsx";
 import { showSecret, useCurl } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";

@@ -1,10 +1,6 @@
 // The first page of a site: whether all is well, the numbers of records, the traffic, and the latest changes. A site without records also has its first
 // steps.
 
-import type { SvgIconComponent } from "@mui/icons-material";
-import DoneIcon from "@mui/icons-material/CheckCircle";
-import KeyIcon from "@mui/icons-material/Key";
-import TodoIcon from "@mui/icons-material/RadioButtonUnchecked";
 import {
   Box,
   Button,
@@ -23,7 +19,7 @@ import type { OverviewResponse } from "../../admin/api/types.ts";
 import { useHistory } from "../history/history.ts";
 import { HistoryList } from "../history/history-list.tsx";
 import { useKeyTraffic } from "../keys/keys.ts";
-import { iconOf } from "../shell/icons.ts";
+import { DoneIcon, type IconComponent, iconOf, KeyIcon, TodoIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
@@ -122,7 +118,7 @@ interface CountProps {
   readonly to: string;
   readonly count: number;
   readonly what: string;
-  readonly Icon: SvgIconComponent;
+  readonly Icon: IconComponent;
 }
 
 /** A count of records or keys, as a link to their page. */

@@ -1,14 +1,11 @@
 // The state of a site: everything that needs attention, each with its action, and the worst of it.
 
-import GoodIcon from "@mui/icons-material/CheckCircle";
-import ErrorIcon from "@mui/icons-material/Error";
-import InfoIcon from "@mui/icons-material/Info";
-import WarningIcon from "@mui/icons-material/Warning";
 import { Box, Button, Card, List, ListItem, Stack, Link as TextLink, Typography } from "@mui/material";
 import { useState } from "react";
 import type { KeyTrafficResponse, OverviewResponse, TrafficPointInfo } from "../../admin/api/types.ts";
 import { labelOfKey, requestsOfKeyPath } from "../keys/keys.ts";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
+import { DoneIcon, ErrorIcon, InfoIcon, WarningIcon } from "../shell/icons.tsx";
 import { Link } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
@@ -145,7 +142,7 @@ export function SiteState(known: Known) {
   const concerns = useConcerns(known);
   const [isBackupShown, setBackupShown] = useState(false);
   const worst = concerns[0]?.level;
-  const Icon = worst ? icons[worst] : GoodIcon;
+  const Icon = worst ? icons[worst] : DoneIcon;
   const count = { smart_count: concerns.length };
   return (
     <Card sx={{ mb: 2 }}>

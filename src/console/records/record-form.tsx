@@ -1,13 +1,12 @@
 // The forms of a new and of an existing record, at the side of the list.
 
-import CloseIcon from "@mui/icons-material/Close";
-import DeleteIcon from "@mui/icons-material/Delete";
 import { Alert, Box, Button, IconButton, Stack, Tab, Tabs, TextField, Typography } from "@mui/material";
 import { type FormEvent, type KeyboardEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api/record-types.ts";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { HistoryList } from "../history/history-list.tsx";
+import { CloseIcon, DeleteIcon } from "../shell/icons.tsx";
 import { notify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";

@@ -1,13 +1,11 @@
 // The page of a resource: the list of its records, whose cells can be edited, and the form of a record at its side.
 
-import PreviousIcon from "@mui/icons-material/ChevronLeft";
-import NextIcon from "@mui/icons-material/ChevronRight";
 import { Box, Button, Drawer, IconButton, Stack, Typography } from "@mui/material";
 import { type ReactNode, useCallback, useEffect, useMemo } from "react";
 import type { RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
-import { iconOf } from "../shell/icons.ts";
+import { iconOf, NextIcon, PreviousIcon } from "../shell/icons.tsx";
 import { notify } from "../shell/notices.tsx";
 import { useDocumentTitle } from "../shell/page.tsx";
 import { EmptyList, LoadingLines, ReadFailed } from "../shell/query-result.tsx";

@@ -1,12 +1,5 @@
 // The row above a list of records: the search, the number of records, and the menus; or, while records are ticked, the actions on them.
 
-import AddIcon from "@mui/icons-material/Add";
-import ViewsIcon from "@mui/icons-material/BookmarkBorder";
-import CheckedIcon from "@mui/icons-material/CheckBox";
-import UncheckedIcon from "@mui/icons-material/CheckBoxOutlineBlank";
-import CloseIcon from "@mui/icons-material/Close";
-import SearchIcon from "@mui/icons-material/Search";
-import ColumnsIcon from "@mui/icons-material/ViewWeek";
 import {
   Box,
   Button,
@@ -25,6 +18,7 @@ import type { ResourceInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu, useMenu } from "../shell/action-menu.tsx";
 import { TextInput } from "../shell/fields.tsx";
+import { AddIcon, CheckedIcon, CloseIcon, ColumnsIcon, SearchIcon, UncheckedIcon, ViewsIcon } from "../shell/icons.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Link, navigate } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";

@@ -1,13 +1,11 @@
 // The page of the requests of a shop: what programs asked, what they were told, and why a request was rejected. It is read again every two seconds.
 
-import RequestsIcon from "@mui/icons-material/CompareArrows";
-import PauseIcon from "@mui/icons-material/Pause";
-import PlayIcon from "@mui/icons-material/PlayArrow";
 import { Box, Button, Chip } from "@mui/material";
 import { useMemo, useRef, useState } from "react";
 import type { LoggedRequestInfo } from "../../admin/api/types.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { Choice } from "../shell/fields.tsx";
+import { PauseIcon, PlayIcon, RequestsIcon } from "../shell/icons.tsx";
 import { CopyableText, useCurl } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";

@@ -1,8 +1,8 @@
 // A button that opens a menu, and the menu of the actions on something.
 
-import MoreIcon from "@mui/icons-material/MoreVert";
 import { IconButton, Menu, MenuItem } from "@mui/material";
 import { type MouseEvent, useState } from "react";
+import { MoreIcon } from "./icons.tsx";
 
 /** Returns the properties of a button and of its menu, and a function that closes the menu. */
 export function useMenu() {

@@ -1,11 +1,11 @@
 // The frame of a page: its title, also in the tab of the browser, and the buttons for its most frequent actions; the page with a single card; and the
 // panel that is open over the page.
 
-import StorefrontIcon from "@mui/icons-material/Storefront";
 import { Box, Button, Card, CardContent, Stack, Typography } from "@mui/material";
 import { type ReactNode, useEffect, useLayoutEffect } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 import { showInvisible, translate } from "../text/translate.ts";
+import { StorefrontIcon } from "./icons.tsx";
 import { useSiteName } from "./site-context.ts";
 import { forScreenReaders } from "./theme.ts";
 

@@ -1,10 +1,10 @@
 // Data that is read from the server: grey lines before it has arrived, an error with a button if the read has failed, and a placeholder for a list
 // without entries.
 
-import type { SvgIconComponent } from "@mui/icons-material";
 import { Alert, Box, Button, Card, Skeleton, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";
 import { translate } from "../text/translate.ts";
+import type { IconComponent } from "./icons.tsx";
 
 interface QueryResultProps<T> {
   readonly query: {
@@ -57,7 +57,7 @@ export function LoadingLines() {
 }
 
 interface EmptyListProps {
-  readonly icon: SvgIconComponent;
+  readonly icon: IconComponent;
   /** Says that the list is empty. */
   readonly title: string;
   /** Explains the purpose of the missing items. */

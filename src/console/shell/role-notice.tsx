@@ -1,8 +1,8 @@
 // Notices and buttons for an operator whose role does not allow everything on a page.
 
-import LockIcon from "@mui/icons-material/LockOutlined";
 import { Alert, Button } from "@mui/material";
 import { translate } from "../text/translate.ts";
+import { LockIcon } from "./icons.tsx";
 import { Page } from "./page.tsx";
 import { EmptyList } from "./query-result.tsx";
 import { useMay, useSession } from "./site-context.ts";

@@ -1,12 +1,12 @@
 // The page of sites: a search, the list, and its dialogs.
 
-import StorefrontIcon from "@mui/icons-material/Storefront";
 import { Button, Chip, Stack } from "@mui/material";
 import { useCallback, useMemo, useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { TextInput } from "../shell/fields.tsx";
+import { StorefrontIcon } from "../shell/icons.tsx";
 import { Initial } from "../shell/initial.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList } from "../shell/query-result.tsx";

@@ -1,10 +1,10 @@
 // The page of the webhooks of a site: their cards, and the dialog that is open over them.
 
-import WebhookIcon from "@mui/icons-material/Webhook";
 import { Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { WebhookIcon } from "../shell/icons.tsx";
 import { showSecret } from "../shell/new-secret.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
