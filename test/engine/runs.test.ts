@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../src/model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, Engine } from "../../src/model/engine.ts";
+import { ProblemError } from "../../src/model/errors.ts";
 import { idempotencyLifetimeMs } from "../../src/model/limits.ts";
 import { parseRun } from "../../src/model/run.ts";
 import { engineKinds, testIf, useTwoEngines } from "../support/engine/engines.ts";
@@ -288,15 +289,10 @@ describe.each(engineKinds)("on $name", (kind) => {
     const batches = [creates("a"), creates("b")];
     const failed = engine.commitAtomically(batches, async () => void (await kind.obstruct(url)), options);
     await expect(failed).rejects.toMatchObject({ code: "unavailable" });
-    let result: AtomicCommitResult | undefined;
-    // All connections of the pool are lost, and the first calls find this out.
-    await waitUntil(async () => {
-      result = (await commit(batches, options).catch(() => undefined))?.result;
-      return result !== undefined;
-    }, "a new connection");
+    const { result } = await onNewConnection(() => commit(batches, options));
     expect(result).toEqual({ kind: "committed", run: `${id}-1-2` });
-    expect((await commit(batches, options)).result.kind).toBe("replayed");
-    expect(await namesOf()).toEqual(["a", "b"]);
+    expect((await onNewConnection(() => commit(batches, options))).result.kind).toBe("replayed");
+    expect(await onNewConnection(namesOf)).toEqual(["a", "b"]);
   });
 
   test("a batch that cannot be made leaves nothing, and others write again", async () => {
@@ -310,3 +306,12 @@ describe.each(engineKinds)("on $name", (kind) => {
     expect((await commit([creates("c")])).result).toEqual({ kind: "committed", run: `${id}-1-1` });
   });
 });
+
+/** Repeats a call until it has a new connection. All connections of the pool are lost, and the first call of each finds this out. */
+function onNewConnection<Result extends object>(call: () => Promise<Result>): Promise<Result> {
+  const ifUnavailable = (error: unknown) => {
+    if (!(error instanceof ProblemError && error.code === "unavailable")) throw error;
+    return undefined;
+  };
+  return waitUntil(() => call().catch(ifUnavailable), "a new connection");
+}
