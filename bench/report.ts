@@ -1,6 +1,6 @@
 import { cpus, totalmem } from "node:os";
 import { loadTool } from "./load.ts";
-import { median, total } from "./statistics.ts";
+import { median, toSpread, total } from "./statistics.ts";
 
 /** One measurement of one server. */
 export interface Sample {
@@ -21,8 +21,8 @@ export interface Sample {
 export interface Figures extends Sample {
   readonly scenario: string;
   readonly server: string;
-  /** The lowest and the highest CPU time per request of a sample. */
-  readonly cpuRange: readonly [lowest: number, highest: number];
+  /** The CPU time per request in microseconds as a text: the median, with the lowest and the highest of several samples. */
+  readonly cpuSpread: string;
 }
 
 export interface Report {
@@ -40,7 +40,10 @@ export function toFigures(scenario: string, server: string, samples: readonly Sa
     requests: total(all((sample) => sample.requests)),
     perSecond: median(all((sample) => sample.perSecond)),
     cpu: median(all((sample) => sample.cpu)),
-    cpuRange: [Math.min(...all((sample) => sample.cpu)), Math.max(...all((sample) => sample.cpu))],
+    cpuSpread: toSpread(
+      all((sample) => sample.cpu),
+      toMicros,
+    ),
     user: median(all((sample) => sample.user)),
     system: median(all((sample) => sample.system)),
     p99: median(all((sample) => sample.p99)),
@@ -65,7 +68,7 @@ export async function writeReport(file: string, report: Report): Promise<void> {
     introduction,
     "",
     ...toTable(
-      ["scenario", "server", "CPU", "lowest to highest", "x", "requests/s", "p99", "memory"],
+      ["scenario", "server", "CPU, µs", "x", "requests/s", "p99", "memory"],
       [...scenarios.values()].flatMap(toRows),
     ),
     "",
@@ -103,8 +106,7 @@ function toRows(figures: readonly Figures[]): string[] {
     toRow([
       row.scenario,
       row.server,
-      `${toMicros(row.cpu)} µs`,
-      row.cpuRange.map(toMicros).join(" to "),
+      row.cpuSpread,
       row === ours || !ours ? "" : toRatio(ours.cpu / row.cpu),
       row.perSecond < 100 ? row.perSecond.toFixed(1) : Math.round(row.perSecond),
       Number.isFinite(row.p99) ? `${row.p99.toFixed(2)} ms` : "longer than the load",

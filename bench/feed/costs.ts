@@ -43,13 +43,14 @@ export async function measureLevel(
   const server = await startServerOf(sites);
   const waiters = await startWaiters(server.url, "followed.test", level.waiters, sites.keys.followed);
   try {
-    rows.idle.push(toRow([engine, level.name, await measureIdle(server, setting.rounds)]));
+    const measure = async () => rows.idle.push(toRow([engine, level.name, await measureIdle(server, setting.rounds)]));
+    const idle = await waiters.during(measure, 0);
     console.log(rows.idle.at(-1));
     // The wakes come first, because after a load so many clients receive its changes for minutes.
     const wakes = await measureWakes(server, create("followed", sites), waiters);
     if (wakes) rows.wakes.push(toRow([engine, level.name, ...wakes.cells]));
     if (wakes) console.log(rows.wakes.at(-1));
-    let failures = wakes?.failures ?? 0;
+    let failures = idle.failures + (wakes?.failures ?? 0);
     for (const { cells, request } of loadsOf(level, sites)) {
       const cost = await measureCost(server, request, waiters, setting);
       failures += cost.failures;

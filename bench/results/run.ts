@@ -21,7 +21,7 @@ export interface Choice {
 }
 
 const servers = join(import.meta.dir, "../servers");
-const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs: the median of the measurements, and their lowest and highest. \`x\` is the CPU time of this server divided by that of the other.
+const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs: the median, with the lowest and the highest of several rounds in parentheses. \`x\` is the CPU time of this server divided by that of the other.
 A server is kept on one core with all its threads, the load on another; "on all cores" it may use each. The bare servers send constant bytes with the same headers; they check nothing and store nothing.
 Rows of a batch are about one connection that sends batch requests: requests and their CPU are those of a record, and p99 is the slowest batch.`;
 
