@@ -27,7 +27,7 @@ export async function makeSite(folder: string, count: number, csvOf = sampleCsv)
 
 /** Starts the server on the database. @param program starts the program; by default the command that users run */
 export function startStorefront(
-  { database }: Site,
+  { database }: Pick<Site, "database">,
   program: readonly string[] = ["node", join(root, "bin/storefront.js")],
 ): Promise<Measured> {
   const env = { ...runtimeSettings, STOREFRONT_DATABASE: database, STOREFRONT_LOG: "warn" };

@@ -3,8 +3,9 @@
 import { load, type Request } from "../load.ts";
 import type { Measured } from "../process.ts";
 import { toRow } from "../report.ts";
+import { startStorefront } from "../site.ts";
 import { toSpread } from "../statistics.ts";
-import { create, lookUp, startServerOf } from "./requests.ts";
+import { create, lookUp } from "./requests.ts";
 import type { FollowedSites } from "./sites.ts";
 import { startWaiters, type Waiters } from "./waiters.ts";
 import { measureWakes } from "./wakes.ts";
@@ -40,7 +41,7 @@ export async function measureLevel(
   setting: CostSetting,
   rows: CostRows,
 ): Promise<number> {
-  const server = await startServerOf(sites);
+  const server = await startStorefront(sites);
   const waiters = await startWaiters(server.url, "followed.test", level.waiters, sites.keys.followed);
   try {
     const measure = async () => rows.idle.push(toRow([engine, level.name, await measureIdle(server, setting.rounds)]));

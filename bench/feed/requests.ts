@@ -1,20 +1,12 @@
-// The requests of the loads, and how a server is started for them.
+// The requests of the loads.
 
-import { join } from "node:path";
 import type { Request } from "../load.ts";
-import { type Measured, startServer } from "../process.ts";
+import type { Measured } from "../process.ts";
 import { sampleBrand } from "../scenarios.ts";
 import type { FollowedSites } from "./sites.ts";
 
 /** A site of a database: the one that clients follow, or the other one. */
 export type SiteName = keyof FollowedSites["keys"];
-
-const program = join(import.meta.dir, "../../bin/storefront.js");
-
-export function startServerOf({ database }: FollowedSites): Promise<Measured> {
-  const env = { STOREFRONT_DATABASE: database, STOREFRONT_LOG: "warn" };
-  return startServer("storefront", ["node", program, "serve", "--port", "0"], env);
-}
 
 export function lookUp(site: SiteName, sites: FollowedSites): Request {
   return { method: "GET", path: "/restapi/brands/500.json", headers: headersOf(site, sites) };

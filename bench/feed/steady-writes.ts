@@ -4,9 +4,10 @@
 import { join } from "node:path";
 import { load, type Request } from "../load.ts";
 import { type Measured, startServer } from "../process.ts";
+import { startStorefront } from "../site.ts";
 import { median, total } from "../statistics.ts";
 import { measureIdle } from "./costs.ts";
-import { create, sendCreate, startServerOf } from "./requests.ts";
+import { create, sendCreate } from "./requests.ts";
 import { type FollowedSites, fillSites } from "./sites.ts";
 import { startWaiters, type Waiters } from "./waiters.ts";
 import { measureWakes } from "./wakes.ts";
@@ -66,7 +67,7 @@ export async function measureSteadyWrites(setting: SteadySetting) {
 
 async function start({ newDatabase }: SteadySetting, followers: number): Promise<Follower> {
   const sites: FollowedSites = await fillSites(await newDatabase(), 0, "http://127.0.0.1:1/");
-  const server = await startServerOf(sites);
+  const server = await startStorefront(sites);
   const waiters = await startWaiters(server.url, "followed.test", followers, sites.keys.followed);
   return { server, waiters, request: create("followed", sites), rates: [], failures: 0 };
 }

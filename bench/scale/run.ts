@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { startPostgres, type TestPostgres } from "../../test/support/postgres/server.ts";
-import { type Measured, startServer } from "../process.ts";
+import type { Measured } from "../process.ts";
 import { describeRun, toRow, toTable } from "../report.ts";
 import { fillingOf } from "../sample-rows.ts";
 import { sampleBrand } from "../scenarios.ts";
+import { startStorefront } from "../site.ts";
 import { repeat, timed, toMs } from "./requests.ts";
 import { countTransactions } from "./transactions.ts";
 
@@ -69,9 +70,9 @@ async function benchEngine(engine: string, newDatabase: (name: string) => Promis
     const { sites, brands } = size;
     const url = await newDatabase(`${sites}-${brands}`);
     const key = await fill(url, size);
-    const writer = await start(url);
+    const writer = await startStorefront({ database: url });
     const begun = performance.now();
-    const follower = await start(url);
+    const follower = await startStorefront({ database: url });
     const startMs = performance.now() - begun;
     try {
       const cells = [engine, sites.toLocaleString("en-US"), brands.toLocaleString("en-US")];
@@ -118,7 +119,7 @@ async function measureRequests(writer: Measured, follower: Measured, key: string
 
 function benchTransactions(postgres: TestPostgres, { smoke, folder }: Run) {
   const fillSmall = (url: string) => fill(url, { sites: 1, brands: 100 });
-  return countTransactions(postgres, { seconds: smoke ? 1 : 3, folder, fill: fillSmall, start });
+  return countTransactions(postgres, { seconds: smoke ? 1 : 3, folder, fill: fillSmall });
 }
 
 /** Returns the key of the first site. */
@@ -129,12 +130,6 @@ async function fill(url: string, { sites, brands }: Size): Promise<string> {
   const engine = await openEngine(url, allResources);
   await engine.replaceAllData(rows).finally(() => engine.close());
   return keys[0] as string;
-}
-
-function start(url: string): Promise<Measured> {
-  const env = { STOREFRONT_DATABASE: url, STOREFRONT_LOG: "warn" };
-  const program = join(import.meta.dir, "../../bin/storefront.js");
-  return startServer("storefront", ["node", program, "serve", "--port", "0"], env);
 }
 
 function report({ starts, requests }: Run, transactions: readonly string[]): string {

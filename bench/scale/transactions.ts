@@ -2,9 +2,9 @@
 
 import type { TestPostgres } from "../../test/support/postgres/server.ts";
 import { load } from "../load.ts";
-import type { Measured } from "../process.ts";
 import { toRow } from "../report.ts";
 import { sampleBrand } from "../scenarios.ts";
+import { startStorefront } from "../site.ts";
 import { headersFor } from "./requests.ts";
 
 interface TransactionSetting {
@@ -13,12 +13,11 @@ interface TransactionSetting {
   readonly folder: string;
   /** Fills a database with a site of a few brands. Returns the site's key. */
   readonly fill: (url: string) => Promise<string>;
-  readonly start: (url: string) => Promise<Measured>;
 }
 
 /** @returns the rows of the table, and the number of failed requests */
 export async function countTransactions(database: TestPostgres, setting: TransactionSetting) {
-  const { seconds, folder, fill, start } = setting;
+  const { seconds, folder, fill } = setting;
   const url = await database.createDatabase();
   const headers = headersFor(await fill(url));
   const requests = [
@@ -30,7 +29,7 @@ export async function countTransactions(database: TestPostgres, setting: Transac
   for (const { name, ...request } of requests) {
     for (const connections of [1, 64]) {
       const before = await committed(database, url);
-      const server = await start(url);
+      const server = await startStorefront({ database: url });
       const result = await load(server.url, request, connections, seconds, folder);
       await server.stop();
       failures += result.errors;
