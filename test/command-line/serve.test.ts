@@ -207,7 +207,7 @@ describe("serve with TLS", () => {
     expect(response.status).toBe(200);
     await waitUntil(() => server.stdout().includes("curl"), "the curl line");
     expect(JSON.parse((await paste(server)).text).length).toBeGreaterThan(3);
-    expect(fetch(server.url.replace("https:", "http:"))).rejects.toThrow();
+    await expect(fetch(server.url.replace("https:", "http:"))).rejects.toThrow();
   });
 
   test("rejects missing or invalid certificate files in one line", async () => {

@@ -136,6 +136,6 @@ describe("a run", () => {
   test("knows a sandbox by its responses, so that the command rejects the key of a live site", async () => {
     expect(await isSandbox(demo.url, demo.key)).toBe(false);
     expect(await isSandbox(demo.url, await demo.openSandbox())).toBe(true);
-    expect(isSandbox(demo.url, "sfk_test_x")).rejects.toThrow("401");
+    await expect(isSandbox(demo.url, "sfk_test_x")).rejects.toThrow("401");
   });
 });

@@ -332,7 +332,7 @@ test("a call to the database that fails is counted", async () => {
   };
   const { engine, calls } = measureEngine(broken);
   expect(() => engine.readHeads([0])).toThrow(failure);
-  expect(engine.commit([])).rejects.toThrow(failure);
+  await expect(engine.commit([])).rejects.toThrow(failure);
   await engine.readLastKeyUses();
   const errors = [...calls].filter(([, call]) => call.errors > 0).map(([name]) => name);
   await server.stop();

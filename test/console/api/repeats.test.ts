@@ -149,7 +149,7 @@ describe("the cache of responses", () => {
     const others = [repeats.respondOnce(attempt("a"), run), repeats.respondOnce(attempt("a"), run)];
     const before = runs;
     reject(new AbandonedWorkError());
-    expect(first).rejects.toBeInstanceOf(AbandonedWorkError);
+    await expect(first).rejects.toBeInstanceOf(AbandonedWorkError);
     const shared = content(`run ${before + 1}`);
     expect(await Promise.all(others)).toEqual([shared, shared]);
   });

@@ -61,7 +61,7 @@ test("32 works of an operator wait, without those whose clients have left; anoth
   const gone = requestOf(1);
   const abandoned = ask("gone", gone).catch(() => {});
   const works = Array.from({ length: 31 }, (_, number) => ask(`${number}`));
-  expect(ask("one too many")).rejects.toMatchObject({ code: "too-many-requests" });
+  await expect(ask("one too many")).rejects.toMatchObject({ code: "too-many-requests" });
   works.push(ask("of another operator", requestOf(2)));
   gone.leave();
   works.push(ask("last"));
@@ -75,7 +75,7 @@ test("a place becomes free after a failure, and when nobody waits", async () => 
   const failing = work.run(requestOf(2).asking, () => Promise.reject(new Error("planned")));
   const next = ask("next");
   await end();
-  expect(failing).rejects.toThrow("planned");
+  await expect(failing).rejects.toThrow("planned");
   await next;
   await ask("later");
   expect(started).toEqual(["next", "later"]);

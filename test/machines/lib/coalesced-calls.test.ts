@@ -16,7 +16,7 @@ test("callers share the call that begins after their own, and one call is in fli
   await ticks();
   expect(begun).toHaveLength(1);
   begun[0]?.reject(new Error("failed"));
-  expect(first).rejects.toThrow("failed");
+  await expect(first).rejects.toThrow("failed");
   await ticks();
   expect(begun).toHaveLength(2);
   begun[1]?.resolve(2);
