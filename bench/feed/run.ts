@@ -86,8 +86,8 @@ ${describeRun()}
 
 What clients and webhooks that follow a site cost the server and its other clients, and how soon they have a change. A client follows by long polls: it
 requests the next page of changes as soon as it has one, and waits if there is none. Everything runs on one machine: the server on one core,
-the load and all clients on another, PostgreSQL where it likes. The CPU time is that of the server without PostgreSQL, with its work for those that
-follow. A cell is the median, with the lowest and the highest measurement in parentheses.
+the load and all clients on another, PostgreSQL where it likes. The CPU time is that of the server without PostgreSQL, its work for the
+followers included. A cell is the median, with the lowest and the highest measurement in parentheses.
 
 ## When nothing happens
 

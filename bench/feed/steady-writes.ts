@@ -1,5 +1,5 @@
-// Measures a site that is written to without a pause while many clients follow it with long polls: how far the clients are behind at a usual rate, how
-// soon they are at the end when the writes stop, and what writers without a pause keep.
+// Measures a site that is written to while many clients follow it with long polls. At a usual rate, it measures how far the clients are behind; after a
+// burst of writes, when they are at the end; and without a pause between writes, the share of their speed that the writers keep.
 
 import { join } from "node:path";
 import { load, type Request } from "../load.ts";

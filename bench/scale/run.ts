@@ -155,8 +155,7 @@ A brand is ${JSON.stringify(sampleBrand(1)).length} bytes of JSON. Requests are 
 
 ## Start and first requests
 
-The time from the start of the follower until it listens, and its memory and CPU time until then; its first look-up; and its first list, which loads
-the site. A list of 1,000,000 brands is 340 MB, and the time includes its transfer.
+The follower from its start until it listens: time, memory and CPU time. Then its first look-up, and its first list, which loads the site. A list of 1,000,000 brands is 340 MB, and the time includes its transfer.
 
 ${toTable([...size, ...ofStart], starts).join("\n")}
 
