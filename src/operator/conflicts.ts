@@ -1,5 +1,6 @@
 // Why a write of records was refused: the faults of its values, and the records that someone else has changed meanwhile, with who did it and when.
 
+import { once } from "../lib/concurrency.ts";
 import { chunksOf, yieldBetween } from "../lib/yielding.ts";
 import { versionOf } from "../model/change.ts";
 import type { Engine, RecordRow } from "../model/engine.ts";
@@ -80,6 +81,7 @@ export async function findConflicts(
   resource: Resource,
   expected: readonly ExpectedRecord[],
 ): Promise<FoundConflicts> {
+  const context = { engine, site, resource, readLabels: once(() => listKeyLabels(engine, site)) };
   const conflicts: Conflict[] = [];
   const repeated = new Map<number, string>();
   let conflictCount = 0;
@@ -97,7 +99,7 @@ export async function findConflicts(
         continue;
       }
       if (++conflictCount > maxDescribed) continue;
-      conflicts.push(await describeConflict(engine, site, resource, one.id, row, head.epoch));
+      conflicts.push(await describeConflict(context, one.id, row, head.epoch));
     }
   }
   return { conflicts, conflictCount, repeated };
@@ -113,10 +115,16 @@ function isChanged({ body, revision }: RecordRow, epoch: string, { ifVersion }: 
   return body === null || (ifVersion !== undefined && versionOf(epoch, revision) !== ifVersion);
 }
 
+interface ConflictContext {
+  readonly engine: Engine;
+  readonly site: number;
+  readonly resource: Resource;
+  /** Reads the labels of the keys of the site: once for all conflicts. */
+  readonly readLabels: () => Promise<ReadonlyMap<string, string>>;
+}
+
 async function describeConflict(
-  engine: Engine,
-  site: number,
-  resource: Resource,
+  context: ConflictContext,
   id: number,
   row: RecordRow | undefined,
   epoch: string,
@@ -124,23 +132,24 @@ async function describeConflict(
   const exists = row !== undefined && row.body !== null;
   return {
     id,
-    record: exists ? JSON.parse(toDeclaredJson(resource, row.body as string)) : null,
+    record: exists ? JSON.parse(toDeclaredJson(context.resource, row.body as string)) : null,
     version: exists ? versionOf(epoch, row.revision) : null,
-    changed: row ? await readChangeAt(engine, site, row.revision) : null,
+    changed: row ? await readChangeAt(context, row.revision) : null,
   };
 }
 
 /** Reads who made the change `revision` of a site, and when; null if the journal does not have it (any more). */
-async function readChangeAt(engine: Engine, site: number, revision: number): Promise<LastChange | null> {
+async function readChangeAt(context: ConflictContext, revision: number): Promise<LastChange | null> {
+  const { engine, site, readLabels } = context;
   const [entry] = (await engine.readJournalPage(site, revision - 1, 1)).entries;
   if (entry?.revision !== revision) return null;
   const { actor, at } = entry;
-  return { actor, name: await nameOfActor(engine, site, actor), at: new Date(at).toISOString() };
+  return { actor, name: await nameOfActor(actor, readLabels), at: new Date(at).toISOString() };
 }
 
 /** Returns the name of an operator, or the label of a key; undefined if the actor has no name. */
-async function nameOfActor(engine: Engine, site: number, actor: string): Promise<string | undefined> {
+async function nameOfActor(actor: string, readLabels: ConflictContext["readLabels"]): Promise<string | undefined> {
   const [, operator] = /^(?:console|operator):(.+)$/s.exec(actor) ?? [];
   if (operator !== undefined) return operator;
-  return (await listKeyLabels(engine, site)).get(actor) || undefined;
+  return (await readLabels()).get(actor) || undefined;
 }
