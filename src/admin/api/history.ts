@@ -1,11 +1,12 @@
 // The history of a site: lists its changes, undoes them, and restores single records.
 
 import { parseNumber, parseSingle } from "../../http/common/parameters.ts";
+import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
 import { type HistoryEntry, readHistory } from "../../operator/journal/history.ts";
-import { toHistoryCsv } from "../../operator/journal/history-csv.ts";
+import { historyCsvHeader, toHistoryRows } from "../../operator/journal/history-csv.ts";
 import { type EntryFilter, readEntries, revisionsOf, selectEntries } from "../../operator/journal/journal-entries.ts";
 import { resolveRevision } from "../../operator/journal/journal-points.ts";
 import { restoreRecord } from "../../operator/journal/restore-record.ts";
@@ -78,19 +79,13 @@ async function exportPart(call: ActionContext): Promise<HistoryPartResponse> {
   const since = after === undefined ? range.since : Math.max(after, range.since ?? 0);
   const labels = await listKeyLabels(engine, site.ID);
   return parts.run(call, async () => {
-    let [text, last, changes] = ["", 0, 0];
-    const entries = selectEntries(readEntries(engine, site.ID, { ...range, since }), filter);
-    const noted = (async function* () {
-      for await (const entry of entries) {
-        last = entry.revision;
-        changes++;
-        yield entry;
-      }
-    })();
-    for await (const rows of toHistoryCsv(noted, labels)) {
-      // The first text is the header.
-      if (changes > 0 || after === undefined) text += rows;
-      if (text.length >= minPartLength || request.isAbandoned) return { text, changes, next: last };
+    let [text, changes] = [after === undefined ? historyCsvHeader : "", 0];
+    const yieldIfDue = createYielder();
+    for await (const entry of selectEntries(readEntries(engine, site.ID, { ...range, since }), filter)) {
+      await yieldIfDue();
+      text += toHistoryRows(entry, labels);
+      changes++;
+      if (text.length >= minPartLength || request.isAbandoned) return { text, changes, next: entry.revision };
     }
     return { text, changes, next: null };
   });

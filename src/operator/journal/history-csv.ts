@@ -22,6 +22,9 @@ const columns = [
   "revision",
 ] as const;
 
+/** The first row of the file. */
+export const historyCsvHeader = toCsvRow(columns);
+
 /**
  * Writes a header and the rows of each entry, in the order of the entries. The text of one entry is yielded as a whole. A time is ISO 8601 in UTC.
  * Yields to the event loop after 2 ms.
@@ -31,16 +34,16 @@ export async function* toHistoryCsv(
   entries: AsyncIterable<JournalEntry>,
   labels: ReadonlyMap<string, string>,
 ): AsyncGenerator<string> {
-  yield toCsvRow(columns);
+  yield historyCsvHeader;
   const yieldIfDue = createYielder();
   for await (const entry of entries) {
     await yieldIfDue();
-    yield rowsOf(entry, labels);
+    yield toHistoryRows(entry, labels);
   }
 }
 
-/** Returns one row for each field that an entry changed, and at least one. */
-function rowsOf(entry: JournalEntry, labels: ReadonlyMap<string, string>): string {
+/** Returns one row for each field that an entry changed, and at least one. @param labels the label of each API key, by its prefix */
+export function toHistoryRows(entry: JournalEntry, labels: ReadonlyMap<string, string>): string {
   const { at, actor, run, operation, resource, id, revision } = entry;
   const { before, after } = statesOf(entry);
   const path = allResources.find(({ name }) => name === resource)?.path ?? resource;
@@ -111,7 +114,7 @@ function toTexts(record: object, above = "", texts = new Map<string, string>()):
 /**
  * Prevents that a spreadsheet runs a cell as a formula: a text that begins with `=`, `+`, `-`, `@`, a full-width form of these characters, a tab or a
  * line break gets an apostrophe before it (OWASP, CSV injection). So does `+44 113 496 0142`. Characters that would control a terminal or reorder the
- * text are escaped, as in `\\u202e`, so that no value looks like another.
+ * text are escaped, as in `\u202e`, so that no value looks like another.
  */
 function toSafeCell(cell: string | number): string | number {
   if (typeof cell === "number") return cell;
