@@ -81,7 +81,7 @@ async function listAll(call: ActionContext): Promise<WebhooksResponse> {
   const site = await call.site();
   const webhooks = await listWebhooks(call.engine, site);
   const attempts = await call.engine.readLatestAttempts(site.ID, latestAttempts);
-  const shown = webhooks.map(({ URL: url, ...webhook }) => ({ ...webhook, URL: shownUrl(url, call) }));
+  const shown = webhooks.map((webhook) => ({ ...webhook, URL: shownUrl(webhook.URL, call) }));
   return { webhooks: shown.map((webhook) => toListedInfo(webhook, attempts.get(webhook.ID) ?? [])) };
 }
 

@@ -93,7 +93,7 @@ export function withoutSecrets(url: string): string {
   const { origin, pathname, search } = new URL(url);
   const path = pathname.split("/").map((part) => (part.length < minSecretLength ? part : "..."));
   const query = search.slice(1).split("&");
-  const hidden = query.map((pair) => (pair.includes("=") ? `${pair.slice(0, pair.indexOf("="))}=...` : "..."));
+  const hidden = query.map((pair) => `${pair.slice(0, pair.indexOf("=") + 1)}...`);
   return `${origin}${path.join("/")}${search === "" ? "" : `?${hidden.join("&")}`}`;
 }
 
