@@ -1,15 +1,24 @@
 // Authorizes requests: resolves the site by host, authenticates the API key, and applies the rate limits (contract sections 1 and 9). The key selects
 // either the site of the host or the sandbox of that site.
 //
-//   resolveSite            the site of the host, up to date           before the route is checked; views no site
-//   authorize              key, rate limit and site view together     before the route responds; counts the request
-//   reauthorize            key and site again, up to date             after a wait: slow body, long poll, list
-//   reauthorizeInMemory    key and site again, without a query        after a read that also returned the head of the system site; when a long poll ends
-//   repeatIfOutdated       all of it again, with the work             when the epoch, the key or the site changed meanwhile
-//   identifyKey            the key and its sandbox, in memory         when an error is thrown before the key is checked
+// A request to a site passes two methods. The first runs before its route is checked, the second after it:
+//
+//   resolveSite            Finds the site of the host. Does not view it.
+//   authorize              Checks the key and its rate limit, counts the request, and views the site that host and key select.
+//
+// Host and key can become invalid while a request waits or works. These methods check both again, and do not count the request again:
+//
+//   reauthorize            Also views the site again. Called after a wait: for a slow body, a long poll or a list.
+//   reauthorizeInMemory    Makes no query. Called after a read that also returned the head of the system site, and when a long poll ends.
+//   repeatIfOutdated       Does the work of a request. If the epoch, the key or the site changed meanwhile, calls `reauthorize` and repeats the work.
+//
+// Two methods check nothing:
+//
+//   countOperations        Counts the operations of a batch, or the changes of an undo, for the rate limit of the key.
+//   identifyKey            Finds the key and its sandbox in memory, for response and log, if an error was thrown before the key was checked.
 //
 // The order of checks is that of contract section 1: method, host (421, 403 if the site is suspended), route (404, 405), key (401, 403, 429), and only
-// then the site that host and key select. handler.ts checks the route between `resolveSite` and `authorize`.
+// then the site that host and key select. handler.ts checks the method and the route.
 //
 // resolveSiteInMemory and authorizeInMemory are the first lane: they return nothing unless all is up to date in memory. In the second lane,
 // `authorize` and `reauthorize` wait until the site has caught up. Then they check the key and call `use` synchronously, so that the key cannot
