@@ -7,14 +7,13 @@ import { publicResources } from "../../model/resource.ts";
 import { type DeliveryAttempt, type KeptAttempt, maxWebhookExchanges } from "../../model/webhooks.ts";
 import { hasRight } from "../../operator/operators.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
+import { withoutSecrets, withoutSecretsOf } from "../../operator/webhooks/url-secrets.ts";
 import { createWebhook } from "../../operator/webhooks/webhook-creation.ts";
 import {
   getDeliveryExchange,
   type ListedWebhook,
   listDeliveryAttempts,
   listWebhooks,
-  withoutSecrets,
-  withoutSecretsOf,
 } from "../../operator/webhooks/webhook-list.ts";
 import {
   changeWebhookUrl,
