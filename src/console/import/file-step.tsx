@@ -55,8 +55,8 @@ export function FileStep({ onSent }: FileStepProps) {
 }
 
 /**
- * Returns the work on a file, a function that shows it and returns a function that shows how much of it is done, and a function that ends it. The work
- * on a cancelled file is not shown.
+ * Returns the work that is shown, and the functions `show` and `end`. `show` begins to show work on a file. Its result is a function that shows the share
+ * that is done. `end` shows no work any more. Work on a cancelled file is not shown.
  */
 function useWork() {
   const [work, setWork] = useState<Work>();
