@@ -14,9 +14,9 @@ import {
   TextField,
   Typography,
 } from "@mui/material";
-import { useState } from "react";
 import type { SiteInfo } from "../../admin/api/types.ts";
 import { reloadWithoutAddress, signOut } from "../session/session.tsx";
+import { useMenu } from "../shell/action-menu.tsx";
 import { chooseFrame, useFrameChoices } from "../shell/frame-choices.ts";
 import {
   CheckIcon,
@@ -122,31 +122,21 @@ function SiteIcon({ site: { name, sandboxOf } }: { readonly site: SiteInfo }) {
 /** The menu with the name of the operator: colours, shortcuts, licences, and signing out. */
 export function UserMenu() {
   const { operator } = useSession();
-  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
-  const close = () => setAnchor(null);
+  const { button, menu, close } = useMenu();
   const choose = (act: () => void) => () => {
     close();
     act();
   };
   return (
     <>
-      <Button
-        color="inherit"
-        aria-label={operator}
-        aria-haspopup="menu"
-        aria-expanded={anchor !== null}
-        onClick={({ currentTarget }) => setAnchor(currentTarget)}
-        sx={{ px: 0.75, flexShrink: 0 }}
-      >
+      <Button color="inherit" aria-label={operator} sx={{ px: 0.75, flexShrink: 0 }} {...button}>
         <Initial name={operator} isPerson />
         <Box component="span" sx={nameStyle}>
           {operator}
         </Box>
       </Button>
       <Menu
-        open={anchor !== null}
-        anchorEl={anchor}
-        onClose={close}
+        {...menu}
         anchorOrigin={{ vertical: "bottom", horizontal: "right" }}
         transformOrigin={{ vertical: "top", horizontal: "right" }}
       >
