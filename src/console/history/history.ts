@@ -95,14 +95,13 @@ export function useHistoryFile(filter: Omit<HistoryFilter, "within">) {
   async function save(): Promise<void> {
     // A byte order mark, so that Excel reads the file as UTF-8. The browser can keep the parts outside of its memory.
     const parts: Blob[] = [new Blob(["\ufeff"])];
+    const query = toParameters(filter);
     let [after, count]: [number | null, number] = [null, 0];
     setChanges(0);
     try {
       do {
-        const query = new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]));
         if (after !== null) query.set("after", String(after));
-        const path = sitePath(siteName, `/history/export?${query}`);
-        const part: HistoryPartResponse = await callApi<HistoryPartResponse>("GET", path);
+        const part = await callApi<HistoryPartResponse>("GET", sitePath(siteName, `/history/export?${query}`));
         parts.push(new Blob([part.text]));
         after = part.next;
         count += part.changes;
@@ -117,9 +116,13 @@ export function useHistoryFile(filter: Omit<HistoryFilter, "within">) {
   return { save, changes };
 }
 
+function toParameters(filter: Omit<HistoryFilter, "within">): URLSearchParams {
+  return new URLSearchParams(Object.entries(filter).map(([name, value]) => [name, String(value)]));
+}
+
 function toQuery({ within, ...filter }: HistoryFilter, before: number | null): URLSearchParams {
-  const query = new URLSearchParams({ limit: String(pageSize) });
-  for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value));
+  const query = toParameters(filter);
+  query.set("limit", String(pageSize));
   if (within) {
     query.set("single", "1");
     query.set("run", within.run ?? "");
