@@ -50,7 +50,7 @@ export function RecordTable({ resource }: RecordTableProps) {
           selection={selection.ticks}
           pages={{
             number: list.query.page,
-            count: Math.max(1, Math.ceil(page.total / list.query.rows)),
+            count: countPages(page.total, list.query.rows),
             isLate: result.isLate,
             show: list.showPage,
             prepare: result.prepare,
@@ -66,9 +66,14 @@ export function RecordTable({ resource }: RecordTableProps) {
   );
 }
 
+/** Returns the number of pages of a list. An empty list has one. */
+function countPages(total: number, rows: number): number {
+  return Math.max(1, Math.ceil(total / rows));
+}
+
 /** Goes to the last page if the address names a later one, for example because records were deleted. */
 function useKnownPage({ query, showPage }: ListState, total: number | undefined): void {
-  const last = total === undefined ? undefined : Math.max(1, Math.ceil(total / query.rows));
+  const last = total === undefined ? undefined : countPages(total, query.rows);
   const isBeyond = last !== undefined && query.page > last;
   // biome-ignore lint/correctness/useExhaustiveDependencies: showPage is a new function at each rendering
   useEffect(() => {
