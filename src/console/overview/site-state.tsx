@@ -38,23 +38,24 @@ interface Known {
 }
 
 /**
- * Returns the matters to show for a site, the worst first. Operators who may not see the settings get no link to them, and those who may not change them
- * are only asked to look.
+ * Returns the matters to show for a site, the worst first. Operators who may not see the settings get no matters of them, and operators who may not
+ * change them are only asked to look.
  */
 function useConcerns(known: Known): readonly Concern[] {
   const siteName = useSiteName();
   const [maySeeSettings, mayChangeSettings] = [useMay("read-settings"), useMay("settings")];
-  const isOfSettings = ({ to }: Concern) => /\/(keys|webhooks)$/.test(to ?? "");
-  const lookOnly = { action: translate("overview.webhook_incomplete_action") };
+  function ofSettings(concerns: readonly Concern[]): readonly Concern[] {
+    if (!maySeeSettings) return [];
+    if (mayChangeSettings) return concerns;
+    return concerns.map((concern) => ({ ...concern, action: translate("overview.webhook_incomplete_action") }));
+  }
   const all = [
     ...findFailedRequests(known, siteName),
-    ...findWebhookConcerns(known.overview, siteName),
+    ...ofSettings(findWebhookConcerns(known.overview, siteName)),
     ...findBackupConcerns(known.overview),
-    ...findKeyConcerns(known.overview, siteName),
+    ...ofSettings(findKeyConcerns(known.overview, siteName)),
     ...findRejectedKeys(known, siteName),
-  ]
-    .filter((concern) => maySeeSettings || !isOfSettings(concern))
-    .map((concern) => (mayChangeSettings || !isOfSettings(concern) ? concern : { ...concern, ...lookOnly }));
+  ];
   return all.sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level));
 }
 
