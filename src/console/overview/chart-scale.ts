@@ -58,9 +58,9 @@ export function toLine(points: readonly ChartPoint[], max: number, span: Span, s
   return steps.join("");
 }
 
-/** Returns an SVG path of the area between the line and zero. The points and gaps are those of `toLine`. */
-export function toArea(points: readonly ChartPoint[], max: number, span: Span, stepMs: number): string {
-  const parts = toLine(points, max, span, stepMs).split("M").slice(1);
+/** Returns an SVG path of the area between a line and zero. @param line the path from `toLine` */
+export function toArea(line: string): string {
+  const parts = line.split("M").slice(1);
   return parts
     .map((part) => `M${part.split(" ", 1)[0]} ${height - 1}L${part.replace("h0", "")}V${height - 1}z`)
     .join("");

@@ -135,7 +135,6 @@ interface DrawingProps extends Pick<ChartProps, "series" | "span" | "stepMs" | "
 /** Draws the grid, the line of the pointed time, and the series. */
 function Drawing({ series, span, stepMs, shape, max, pointed }: DrawingProps) {
   const { palette } = useTheme();
-  const line = { vectorEffect: "non-scaling-stroke" } as const;
   const x = pointed === undefined ? undefined : toX(pointed, span);
   return (
     <Box
@@ -144,27 +143,39 @@ function Drawing({ series, span, stepMs, shape, max, pointed }: DrawingProps) {
       preserveAspectRatio="none"
       sx={{ width: "100%", height: 96, display: "block" }}
     >
-      <path d={`M0 1H${width}M0 ${height / 2}H${width}`} stroke={palette.divider} {...line} />
-      <path d={`M0 ${height - 1}H${width}`} stroke={palette.divider} {...line} />
-      {x !== undefined && <path d={`M${x} 0V${height}`} stroke={palette.text.secondary} {...line} />}
+      <path
+        d={[1, height / 2, height - 1].map((y) => `M0 ${y}H${width}`).join("")}
+        stroke={palette.divider}
+        {...unscaled}
+      />
+      {x !== undefined && <path d={`M${x} 0V${height}`} stroke={palette.text.secondary} {...unscaled} />}
       {series.map(({ name, points, color }) =>
         shape === "bars" ? (
           <path key={name} d={toBars(points, max, span, stepMs)} fill={toColor(palette, color)} />
         ) : (
-          <g key={name} fill={toColor(palette, color)} stroke={toColor(palette, color)}>
-            <path d={toArea(points, max, span, stepMs)} stroke="none" opacity={0.1} />
-            <path
-              d={toLine(points, max, span, stepMs)}
-              fill="none"
-              strokeWidth={2}
-              strokeLinecap="round"
-              strokeLinejoin="round"
-              {...line}
-            />
-          </g>
+          <LineWithArea key={name} line={toLine(points, max, span, stepMs)} color={toColor(palette, color)} />
         ),
       )}
     </Box>
+  );
+}
+
+/** The width of a line does not depend on the size of the drawing. */
+const unscaled = { vectorEffect: "non-scaling-stroke" } as const;
+
+interface LineWithAreaProps {
+  /** An SVG path. */
+  readonly line: string;
+  readonly color: string;
+}
+
+/** Draws a series as a line, with a pale area below it. */
+function LineWithArea({ line, color }: LineWithAreaProps) {
+  return (
+    <g fill={color} stroke={color}>
+      <path d={toArea(line)} stroke="none" opacity={0.1} />
+      <path d={line} fill="none" strokeWidth={2} strokeLinecap="round" strokeLinejoin="round" {...unscaled} />
+    </g>
   );
 }
 
