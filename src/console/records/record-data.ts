@@ -140,7 +140,7 @@ function readList(
   signal?: AbortSignal,
 ): Promise<RecordsResponse> {
   const query = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]));
-  return callApi("GET", `${recordsPath(siteName, resource)}?${query}`, undefined, signal ? { signal } : {});
+  return callApi("GET", `${recordsPath(siteName, resource)}?${query}`, undefined, { signal });
 }
 
 /** Returns a function that reads the IDs of the records that a search finds, at most `limit`. */

@@ -20,13 +20,13 @@ const waiting = new SharedValue<(() => void) | undefined>(undefined);
  * Reports whether a form has changes that were not saved.
  * @returns a function that marks the form as saved; call it before the page is left
  */
-export function useUnsaved(isEdited: boolean, { within, count = 0 }: Unsaved = {}): () => void {
+export function useUnsaved(isEdited: boolean, { within, count }: Unsaved = {}): () => void {
   const [form] = useState(() => ({}));
   const markSaved = useCallback(() => remove(form), [form]);
   // In a layout effect, which runs at once, because the next key may be Escape.
   useLayoutEffect(() => {
     if (!isEdited) return;
-    edited.set(form, { ...(within === undefined ? {} : { within }), count });
+    edited.set(form, { within, count });
     // Only while it is needed, because browsers do not cache a page with such a listener for the back button.
     window.addEventListener("beforeunload", onUnload);
     return markSaved;

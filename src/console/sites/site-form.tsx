@@ -171,7 +171,7 @@ function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
 }
 
 /** Shows the key of a new site, if it has one. */
-export function showKey({ key, site }: NewSiteResponse, onDone: () => void = () => {}): void {
+export function showKey({ key, site }: NewSiteResponse, onDone?: () => void): void {
   if (key === null) return;
   showSecret({
     title: translate("sites.created", { name: site.name }),
