@@ -30,7 +30,7 @@ async function respondWithPage({ headers }: WireRequest, load: typeof loadOnce):
   return toConsolePage(digest, { headers, isSignedIn: hasSessionCookie(headers) });
 }
 
-/** Maximum milliseconds that the page waits for its script. Bundling the script in a checkout takes about 600 ms. */
+/** Maximum milliseconds that the page waits for its script. Bundling the script in a checkout takes 100 to 600 ms. */
 const maxWaitMs = 200;
 
 /** Returns the value, or undefined if it takes longer than `maxWaitMs`. */

@@ -4,8 +4,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { loadScript } from "../../src/admin/console.ts";
 import { buildConsole, consoleEntry, workbookEntry } from "../../src/admin/console-build.ts";
 import { bundledPackages } from "../../src/admin/licences.ts";
+import { once } from "../../src/lib/concurrency.ts";
 import { noticesOf } from "../support/console/script.ts";
 import { startTestConsole, type TestConsole } from "../support/console/server.ts";
 
@@ -36,7 +38,7 @@ describe("the licences of the script", () => {
   let notices: string;
   let folders: readonly string[];
   beforeAll(async () => {
-    [server, folders] = await Promise.all([startTestConsole({ makesScript: true }), foldersInSourceMaps()]);
+    [server, folders] = await Promise.all([startTestConsole({ loadScript: once(loadScript) }), foldersInSourceMaps()]);
     notices = await noticesOf(server.adminUrl);
   });
   afterAll(() => server.stop());

@@ -2,13 +2,14 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync } from "node:zlib";
+import { loadScript } from "../../src/admin/console.ts";
+import { once } from "../../src/lib/concurrency.ts";
 import { documentOf, scriptOf } from "../support/console/script.ts";
 import { startTestConsole, type TestConsole } from "../support/console/server.ts";
-import { openWorkspace } from "../support/programs/command.ts";
 
 let server: TestConsole;
 beforeAll(async () => {
-  server = await startTestConsole({ makesScript: true });
+  server = await startTestConsole({ loadScript: once(loadScript) });
 });
 afterAll(() => server.stop());
 
@@ -26,15 +27,16 @@ const firstReads = [
 ];
 
 test("the first page of a checkout says that the script is being built, and later pages load it", async () => {
-  const workspace = openWorkspace();
+  const { promise: canBuild, resolve: build } = Promise.withResolvers<void>();
+  const { adminUrl, stop } = await startTestConsole({ loadScript: once(() => canBuild.then(loadScript)) });
   try {
-    const { adminUrl = "" } = await workspace.serve(["--admin", "127.0.0.1:0"]);
     expect(await documentOf(adminUrl)).toContain("The console is being built");
+    build();
     const response = await fetch(new URL("/console.js", adminUrl));
     expect([response.status, response.headers.get("Cache-Control")]).toEqual([200, "no-store"]);
     expect(await documentOf(adminUrl)).toMatch(/console\.js\?[0-9a-f]{16}"/);
   } finally {
-    await workspace.close();
+    await stop();
   }
 });
 

@@ -40,8 +40,8 @@ export interface TestConsole extends TestServer {
 type GivenRole = Parameters<typeof createOperator>[4];
 
 interface TestConsoleOptions extends TestServerOptions {
-  /** Whether the server makes the script of the console itself, and not once for all files of the run. */
-  readonly makesScript?: boolean;
+  /** Returns the script of the console, always the same one. By default, it is made once for all files of the run. */
+  readonly loadScript?: typeof sharedScript;
 }
 
 export async function startTestConsole(options: TestConsoleOptions = {}): Promise<TestConsole> {
@@ -58,7 +58,7 @@ export async function startTestConsole(options: TestConsoleOptions = {}): Promis
       askActivity: async (question) => [server.answer(question)],
       now,
       publicUrl: server.url,
-      loadScript: options.makesScript ? undefined : sharedScript,
+      loadScript: options.loadScript ?? sharedScript,
     });
   let admin = await open(0);
   const secretOf = async (name: string) => createSignInLink(engine, name, now());
