@@ -1,4 +1,4 @@
-// The rules of the source layout: imports, exports, names and sizes.
+// The rules of the source layout: imports, exports and names.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -102,15 +102,6 @@ const sleepExceptions: Record<string, string> = {
   "test/simulation/machine.ts": "replaces these functions",
 };
 
-/** Functions of more than 40 lines, with the lines they may have. Lower a number when you can; add none. */
-const longFunctions: Record<string, number> = {};
-
-/** Files of more than 400 lines, with the lines they may have. Lower a number when you can; add none. */
-const longFiles: Record<string, number> = {
-  // So that a second language is one file.
-  "console/texts.ts": 900,
-};
-
 /** Parts in which files may import types of each other. Remove a part when you can; add none. */
 const partsWithTypeCycles: readonly string[] = ["formats", "client", "commands"];
 
@@ -142,11 +133,6 @@ function importedNames(file: string, text: string): string[] {
       clause === "" || clause.includes("*") ? ["*"] : (clause.match(/\w+(?= as )|\b(?!type\b|as\b|await\b)\w+/g) ?? []);
     return names.map((name) => `${source} ${name}`);
   });
-}
-
-/** The lines that a function may have: components are mostly markup. */
-function mostLines(file: string): number {
-  return file.endsWith(".tsx") ? 60 : 40;
 }
 
 describe("the source layout", () => {
@@ -307,38 +293,6 @@ describe("the source layout", () => {
     expect(alike).toEqual([]);
   });
 
-  const written = sources.filter(({ text }) => !/^\/\/ Generated\b/.test(text));
-
-  test("a function has at most 40 lines, a component of the console 60", () => {
-    const long = written
-      .flatMap(({ file, text }) =>
-        functionsIn(text).map(({ name, lines }) => ({ name: `${file} ${name}`, lines, most: mostLines(file) })),
-      )
-      .filter(({ name, lines, most }) => lines > (longFunctions[name] ?? most));
-    expect(long).toEqual([]);
-  });
-
-  test("no file or function is excepted that is short by now", () => {
-    const lengths = new Map<string, number>();
-    for (const { file, text } of written) {
-      lengths.set(file, text.split("\n").length - 1);
-      for (const { name, lines } of functionsIn(text)) {
-        const key = `${file} ${name}`;
-        lengths.set(key, Math.max(lines, lengths.get(key) ?? 0));
-      }
-    }
-    const isShort = (limit: number) => (name: string) => (lengths.get(name) ?? 0) <= limit;
-    expect(Object.keys(longFunctions).filter(isShort(40))).toEqual([]);
-    expect(Object.keys(longFiles).filter(isShort(400))).toEqual([]);
-  });
-
-  test("a file has at most 400 lines", () => {
-    const long = written
-      .map(({ file, text }) => ({ file, lines: text.split("\n").length - 1 }))
-      .filter(({ file, lines }) => lines > (longFiles[file] ?? 400));
-    expect(long).toEqual([]);
-  });
-
   test("only resources/all.ts lists the resources", () => {
     const all = [...new Bun.Glob("{src,test,bench,scripts}/**/*.{ts,tsx,mjs}").scanSync(root)]
       .filter((file) => !file.includes("node_modules/"))
@@ -360,24 +314,6 @@ function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   for (const file of graph.keys()) visit(file, []);
   return cycles;
 }
-
-/** The functions, methods and callbacks of a formatted file, nested ones too: their names and lengths. */
-function functionsIn(text: string): { name: string; lines: number }[] {
-  const lines = text.split("\n");
-  const indents = lines.map((line) => line.search(/\S/));
-  return lines.flatMap((line, i) => {
-    if (!line.endsWith("{")) return [];
-    const isLevel = (j: number): boolean => indents[j] === indents[i];
-    const first = /^ *\)/.test(line) ? lines.findLastIndex((_, j) => j < i && isLevel(j)) : i;
-    const opening = (lines[first] ?? "").trim();
-    if (!/\bfunction\b/.test(opening) && !line.endsWith("=> {") && !methodStart.test(opening)) return [];
-    const last = lines.findIndex((other, j) => j > i && isLevel(j) && /^ *[})]/.test(other));
-    return [{ name: /[#\w]+/.exec(opening.replace(modifiers, ""))?.[0] ?? opening, lines: last - first + 1 }];
-  });
-}
-
-const methodStart = /^(?!(?:if|for|while|switch)\b)(?:[a-z]+ )*\*?#?\w+(?:<.*>)?\(/;
-const modifiers = /^(?:(?:export|async|static|private|override|get|set|const|let|function\*?) )+/;
 
 /** Whether the names of three or more served resources are within three lines. */
 function listsResources(text: string): boolean {
