@@ -1,5 +1,6 @@
 // Reads the body of a request, a JSON object, and its members.
 
+import { excessIn } from "../formats/json-items.ts";
 import { ProblemError } from "../model/errors.ts";
 import { isJsonObject } from "../model/field.ts";
 import type { WireRequest } from "../wire/request.ts";
@@ -18,6 +19,11 @@ export async function readJsonObject<T>(request: WireRequest, maxBytes?: number)
   throw new ProblemError("bad-request", "the body must be a JSON object");
 }
 
+const maxDepth = 16;
+
+/** Maximum values in a body: 5,000 edits of records with every field. */
+const maxValues = 200_000;
+
 async function readJson(request: WireRequest, maxBytes?: number): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   // A form on a page of another origin cannot send this media type without a preflight request, which this listener rejects.
@@ -25,9 +31,13 @@ async function readJson(request: WireRequest, maxBytes?: number): Promise<unknow
     throw new ProblemError("unsupported-media-type", "send the body as application/json");
   const { view } = await request.readBody(maxBytes);
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(view));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(view);
+    const excess = excessIn(text, { maxDepth, maxValues });
+    if (excess !== undefined) throw new ProblemError("bad-request", `the body ${excess}`);
+    return JSON.parse(text);
   } catch (error) {
-    throw new ProblemError("bad-request", "the body is not JSON", { cause: error });
+    if (error instanceof ProblemError) throw error;
+    throw new ProblemError("bad-request", "the body isn't JSON", { cause: error });
   }
 }
 

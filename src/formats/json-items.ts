@@ -8,6 +8,7 @@ import {
   firstPosition,
   malformedError,
   maxItemLength,
+  maxValues,
   positionOf,
   shownAt,
   tooLongError,
@@ -142,4 +143,37 @@ export function endOfString(text: string, start: number, limit = text.length): n
     if (code === 0x5c) at++;
   }
   return -1;
+}
+
+/** Limits of a text for `JSON.parse`, which takes a third of a second for 1 MiB of brackets, and a tenth for as many members of one object. */
+interface JsonLimits {
+  /** Maximum nesting of objects and lists. */
+  readonly maxDepth: number;
+  readonly maxValues: number;
+}
+
+/**
+ * Says what a JSON text has too much of: levels, values, or members in one object (`maxValues` of syntax-errors.ts). Takes one pass and parses nothing;
+ * up to the first syntax error, it counts right.
+ */
+export function excessIn(text: string, { maxDepth, maxValues: maxCount }: JsonLimits): string | undefined {
+  const members = new Uint32Array(maxDepth + 1);
+  let depth = 0;
+  let values = 1;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) {
+      at = endOfString(text, at + 1);
+      if (at === -1) return undefined;
+    } else if (code === 0x2c || code === 0x7b || code === 0x5b) {
+      if (code !== 0x2c && ++depth > maxDepth) return `is nested more than ${maxDepth} levels deep`;
+      if (code !== 0x2c) members[depth] = 0;
+      if (++values > maxCount) return `has more than ${maxCount} values`;
+    } else if (code === 0x3a) {
+      const count = (members[depth] ?? 0) + 1;
+      if (count > maxValues) return `has an object with more than ${maxValues} members`;
+      members[depth] = count;
+    } else if ((code === 0x7d || code === 0x5d) && depth > 0) depth--;
+  }
+  return undefined;
 }

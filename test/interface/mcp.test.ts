@@ -17,6 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+const names = (count: number) => Array.from({ length: count }, (_, i) => `a${i}`);
 const rpc = (method: string, params?: unknown, id: unknown = 1) => ({ jsonrpc: "2.0", id, method, params });
 const codeOf = ({ status, json }: McpResponse) => [status, json.error.code];
 const initialize = (protocolVersion: unknown) => rpc("initialize", { protocolVersion, capabilities: {} });
@@ -200,8 +201,11 @@ describe("malformed messages", () => {
     [
       "nesting that no request needs",
       `{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(200_000)}${"]".repeat(200_000)}}`,
-      -32700,
+      -32600,
     ],
+    ["94,000 members in one object", rpc("ping", Object.fromEntries(names(94_000).map((name) => [name, 1]))), -32600],
+    ["40,000 values in objects", rpc("ping", { list: names(20_000).map((name) => ({ [name]: 1 })) }), -32600],
+    ["100,000 empty lists", rpc("ping", { list: names(100_000).map(() => []) }), -32600],
   ])("%s", async (_, body, code) => {
     expect(codeOf(await sendMessage(server, body))).toEqual([400, code]);
   });

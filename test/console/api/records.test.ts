@@ -145,6 +145,8 @@ describe.each(engines)("records in the console on $name", (kind) => {
     ["a number for a text", { Name: 5 }, 400],
     ["text that is not JSON", "{", 400],
     ["an empty body", "", 400],
+    ["2,000 members", Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`a${i}`, 1])), 400],
+    ["deep nesting", { Name: JSON.parse("[".repeat(40) + "]".repeat(40)) }, 400],
     ["a record with an ID", { ID: 7, Name: "a" }, 400],
   ];
   test("are not created from invalid bodies", async () => {
