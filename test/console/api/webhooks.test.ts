@@ -139,6 +139,35 @@ describe("webhooks in the console", () => {
     expect((await list())[0].url).toBe(secretUrl);
   });
 
+  const utf16 = (text: string) => Buffer.from(text, "utf16le");
+  test.each<[string, (token: string) => string | Buffer]>([
+    ["percent-encoding in lower case", (token) => encodeURIComponent(token).toLowerCase()],
+    ["every character percent-encoded", (token) => `x${Buffer.from(token).toString("hex").replace(/../g, "%$&")}`],
+    ["percent-encoding twice", (token) => encodeURIComponent(encodeURIComponent(token))],
+    ["a form", (token) => new URLSearchParams({ token }).toString()],
+    ["JSON", (token) => JSON.stringify({ token }).replaceAll("/", "\\/").replace("é", "\\u00e9")],
+    ["numbers of HTML", (token) => [...token].map((one) => `&#${one.charCodeAt(0)};`).join("")],
+    ["names of HTML", (token) => token.replace("&", "&amp;").replace("é", "&#xE9;")],
+    ["UTF-16", utf16],
+    ["the beginning, where the kept part ends", (token) => "x".repeat(8192 - 7) + token],
+  ])("show no secret of their URLs that a response repeats in another encoding: %s", async (_, encode) => {
+    const token = "s3cr3t/é & key=9";
+    const { webhook: id } = await createTestWebhook(
+      server.engine,
+      server.site.ID,
+      `${receiver.url}/x?token=${encodeURIComponent(token)}`,
+    );
+    receiver.respond((response) => void response.writeHead(404).end(encode(token)));
+    await post(id, "test");
+    const rita = await server.signIn("rita", [], "read");
+    const { text } = await rita.call("GET", `/sites/shop/webhooks/${id}/deliveries/1`);
+    const { body, bytes } = JSON.parse(text).response;
+    expect(bytes).toBeGreaterThan(15);
+    expect(body).toEndWith("...");
+    for (const part of ["s3cr3t", "key=9", utf16("s3cr3t").toString("hex"), "3cr", "%73%33", "&#115;"])
+      expect(body).not.toContain(part);
+  });
+
   test("say why the last delivery failed, and are retried before the time of the next attempt", async () => {
     receiver.respond(503);
     const id = await addLocal();
