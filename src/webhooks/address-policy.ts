@@ -96,6 +96,9 @@ function parseUrl(text: string): URL {
   } catch (error) {
     throw invalidUrlError(errorMessage(error));
   }
+  // Resolvers may ask the DNS for these names, but they always mean this machine (RFC 6761 section 6.3).
+  if (url.hostname.endsWith(".localhost"))
+    throw invalidUrlError(`${url.hostname} is this machine, which only \`localhost\` may name`);
   return url;
 }
 

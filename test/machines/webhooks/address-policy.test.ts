@@ -232,7 +232,8 @@ describe("a URL of this machine, where it is allowed", () => {
   test.each([
     ["https://hooks.example/", ["127.0.0.1"], /this machine/],
     ["https://app.localhost/", ["127.0.0.1"], /this machine/],
-    ["http://app.localhost/", ["127.0.0.1"], /https/],
+    ["http://app.localhost/", ["127.0.0.1"], /this machine/],
+    ["https://app.localhost./", ["1.1.1.1"], /this machine/],
     ["http://[::ffff:127.0.0.1]/", [], /https/],
     ["https://[::ffff:127.0.0.1]/", [], /this machine/],
     ["http://localhost/", ["10.0.0.1"], /not this machine/],
