@@ -52,6 +52,8 @@ test("a backup in a folder is named by its time; --keep deletes only the oldest 
   // A backup of a time when the clock was ahead.
   const ahead = "storefront-2999-01-01T03-17-00Z.backup";
   for (const name of [...others, ...old, ahead]) writeFileSync(workspace.file(`backups/${name}`), "");
+  others.push("storefront-2000-01-01T03-17-00Z.backup", "storefront-2999-12-31T03-17-00Z.backup");
+  for (const folder of others.slice(-2)) mkdirSync(workspace.file(`backups/${folder}`));
   const { file, deleted } = JSON.parse(await workspace.mustRun(["backup", "--keep", "3", "backups", "--json"]));
   expect(file).toMatch(/^backups\/storefront-20\d\d-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/);
   expect(deleted).toEqual(old.slice(0, 2).map((name) => `backups/${name}`));

@@ -41,5 +41,6 @@ export function deleteOldBackups(folder: string, keep: number, file: string): st
 /** Returns the backups in the folder, the oldest first. */
 function backupsIn(folder: string): string[] {
   const names = readdirSync(folder).filter((name) => backupNamePattern.test(name));
-  return names.sort().map((name) => join(folder, name));
+  const paths = names.sort().map((name) => join(folder, name));
+  return paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
 }
