@@ -130,8 +130,12 @@ export class HttpHandler implements Handler {
   }
 
   #toErrorResponse(context: RequestContext, error: unknown): WireResponse {
-    const { log } = this.#dependencies;
-    return toProblemResponse(context, logAndConvertError(error, context, { log, logLimit: this.#logLimit }));
+    const { log, readiness } = this.#dependencies;
+    const problem = logAndConvertError(error, context, { log, logLimit: this.#logLimit });
+    const isRead = context.method === "GET" || context.method === "HEAD";
+    if (problem.code === "unavailable" && !(problem instanceof RetryableError) && !isRead)
+      readiness.reportFailedWrite();
+    return toProblemResponse(context, problem);
   }
 
   #finishLater(context: RequestContext, started: number, response: Promise<WireResponse>): Promise<WireResponse> {

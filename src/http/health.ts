@@ -1,7 +1,7 @@
 // `/healthz` and `/readyz`: whether the process lives, and whether it can serve requests (contract section 11).
 
 import type { Engine } from "../model/engine.ts";
-import { ProblemError, RetryableError } from "../model/errors.ts";
+import { RetryableError, unavailableError } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 import { toTextResponse } from "./responses.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
@@ -16,6 +16,11 @@ export function healthRoutes({ readiness }: { readonly readiness: Readiness }): 
 
 /** Milliseconds for which the result of a check is reused. */
 const resultLifetimeMs = 1000;
+/**
+ * Milliseconds for which a failed write makes the server unready, although checks may succeed: a check writes so little that it often still fits on a
+ * full disk.
+ */
+const failedWriteMs = 3000;
 /** Maximum milliseconds for the database to respond to a check. */
 const storageTimeoutMs = 3000;
 /** Maximum milliseconds for which the metrics wait for a check. */
@@ -32,6 +37,7 @@ export class Readiness {
   readonly #engine: Pick<Engine, "readHeads" | "probeWrite">;
   readonly #now: () => number;
   #last: CheckResult | undefined;
+  #writeFailedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
   #isDraining = false;
   #isReady: boolean | undefined;
@@ -50,6 +56,8 @@ export class Readiness {
   async requireReady(): Promise<void> {
     if (this.#isDraining) throw new RetryableError("the server is about to stop");
     const at = this.#now();
+    if (Math.abs(at - this.#writeFailedAt) < failedWriteMs)
+      throw unavailableError("the storage has just failed a write");
     if (this.#last === undefined || Math.abs(at - this.#last.at) >= resultLifetimeMs) {
       this.#last = { at, result: this.#checkDatabase() };
       // Callers handle a rejection. Handle it here too: a rejection that no caller awaits would end the process.
@@ -73,6 +81,12 @@ export class Readiness {
   /** Whether the server was ready at the last check; undefined if it was never checked. */
   get latest(): boolean | undefined {
     return this.#isDraining ? false : this.#isReady;
+  }
+
+  /** Makes the server unready for a few seconds, because the storage has failed a write of a client. */
+  reportFailedWrite(): void {
+    this.#writeFailedAt = this.#now();
+    this.#setReady(false);
   }
 
   #setReady(isReady: boolean): void {
@@ -101,9 +115,7 @@ async function readAndWrite(engine: Pick<Engine, "readHeads" | "probeWrite">): P
 
 async function withTimeout(check: Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const error = new ProblemError("unavailable", `the storage did not respond within ${storageTimeoutMs} ms`, {
-    retryAfterSeconds: 1,
-  });
+  const error = unavailableError(`the storage did not respond within ${storageTimeoutMs} ms`);
   const timer = setTimeout(() => reject(error), storageTimeoutMs);
   try {
     await Promise.race([check, promise]);

@@ -53,7 +53,7 @@ describe("with SQLite", () => {
       expect([await status(server), await writes(server)]).toEqual([200, 201]);
       expect(() => writeFileSync(join(disk, "other"), Buffer.alloc(4 * 1024 * 1024))).toThrow("ENOSPC");
       await waitUntil(async () => (await writes(server)) === 503, "a write to fail");
-      await becomes(server, 503);
+      expect(await status(server)).toBe(503);
       rmSync(join(disk, "other"));
       await becomes(server, 200);
       expect(await writes(server)).toBe(201);
@@ -144,6 +144,17 @@ describe("the storage is asked", () => {
     now += 1000;
     await isReady();
     expect(count).toBe(2);
+  });
+
+  test("by no check within three seconds of a failed write", async () => {
+    const readiness = new Readiness(engine, () => now);
+    await readiness.requireReady();
+    readiness.reportFailedWrite();
+    expect(readiness.latest).toBe(false);
+    now += 2999;
+    await expect(readiness.requireReady()).rejects.toMatchObject({ code: "unavailable" });
+    now += 1;
+    await readiness.requireReady();
   });
 
   test("once at a time when it does not respond", async () => {
