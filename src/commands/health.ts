@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import type { Config } from "../config.ts";
 import { errorMessage, systemErrorCode } from "../lib/errors-for-log.ts";
-import { isLoopback, toUrlHost } from "../lib/networks.ts";
+import { isLoopback, toConnectableUrl, toUrlHost } from "../lib/networks.ts";
 import { ProblemError } from "../model/errors.ts";
 import { toConfig } from "./shared/database.ts";
 import { printResult } from "./shared/output.ts";
@@ -33,8 +33,7 @@ function readyAddress(url: string): URL {
 
 /** Returns the URL at which a server with this configuration can be reached from the same machine. */
 function ownAddress({ host, port, tls }: Config): string {
-  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `${tls ? "https" : "http"}://${toUrlHost(reachable)}:${port}`;
+  return toConnectableUrl(`${tls ? "https" : "http"}://${toUrlHost(host)}:${port}`);
 }
 
 /** Requests `url`. @throws ProblemError `unavailable` if the server does not respond, or is not ready */

@@ -129,10 +129,10 @@ export class WebhookRunner {
     this.#pausedByServer = await readKnownWebhooks(pausedByServer, engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
     this.#subscribeTo(new Map([...this.#knownWebhooks.values()].map(({ state, head }) => [state.site, head])));
+    for (const id of this.#slow) if (!this.#knownWebhooks.has(id)) this.#slow.delete(id);
     for (const known of this.#knownWebhooks.values())
       if (mayHaveChanges(known, clock.now(), this.#lastSent)) this.#enqueueDelivery(known.state, known.state.failures);
     this.#lastSent.keep(this.#knownWebhooks);
-    for (const id of this.#slow) if (!this.#knownWebhooks.has(id)) this.#slow.delete(id);
     for (const [id, until] of this.#coolingDownUntil)
       if (until <= clock.monotonicMs()) this.#coolingDownUntil.delete(id);
   }

@@ -45,6 +45,12 @@ test("the default address is the address of the server with the same environment
   expect((await workspace.run(["health"], { env: { ...env, HTTPS_PROXY: "http://127.0.0.1:1" } })).code).toBe(0);
 });
 
+test.each(["127.0.0.1", "::1"])("the default address: a server that listens on %s", async (host) => {
+  const server = await workspace.serve(["--host", host]);
+  const env = { STOREFRONT_HOST: host, STOREFRONT_PORT: new URL(server.url).port };
+  expect((await workspace.run(["health"], { env })).code).toBe(0);
+});
+
 test.each(["shop.example", "ftp://shop.example", ""])("a URL cannot be `%s`", async (url) => {
   const { code, stderr } = await workspace.run(["health", "--url", url]);
   expect([code, stderr]).toEqual([2, `storefront: invalid URL \`${url}\`: write http://127.0.0.1:8080\n`]);

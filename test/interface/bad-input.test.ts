@@ -266,6 +266,14 @@ describe("XML", () => {
     expect(response.text.match(/<i>/g)).toHaveLength(faults.length);
   });
 
+  test.each([
+    ["text before the root", "<!-- -->\n  stray<Brand/>", "line 2, column 3"],
+    ["text after the root", "<Brand><Name>a</Name></Brand>\n stray", "line 2, column 2"],
+    ["]]> in a text", "<Brand>\n<Name>a]]></Name></Brand>", "line 2, column 8"],
+  ])("position of %s", async (_, body, position) => {
+    expect((await server.call("POST", "/restapi/brands.xml", { body })).text).toContain(position);
+  });
+
   test.each(['ID="0"', 'ID="01"', 'ID="x"', 'ID=""'])("of an update with %s", async (attribute) => {
     const response = await server.call("PUT", "/restapi/brands.xml", {
       body: `<Brand ${attribute}><Name>x</Name></Brand>`,

@@ -8,6 +8,7 @@
 //
 // If the thread ends, the outcomes of the calls in flight are unknown: they throw `unavailable`. The next call starts another thread.
 
+import { Semaphore } from "../../lib/concurrency.ts";
 import { nextImmediate } from "../../lib/yielding.ts";
 import { ProblemError, unavailableError } from "../../model/errors.ts";
 import { type OperationName, operations } from "../database/operations.ts";
@@ -23,7 +24,8 @@ export class WriterThread {
   readonly #start: WriterStart;
   #worker: Worker | undefined;
   readonly #pending: PendingCall[] = [];
-  /** The end of the present `uninterrupted` work; undefined if any call may be sent. */
+  readonly #turns = new Semaphore(1);
+  /** The end of the current `uninterrupted` work; undefined if any call may be sent. */
   #uninterrupted: Promise<void> | undefined;
   readonly #executeTogether = (calls: readonly OperationCall[]) => this.call("operations", calls);
   readonly #executeSmall = runInGroups(this.#executeTogether);
@@ -42,20 +44,19 @@ export class WriterThread {
   }
 
   /** Runs `work` with a function that sends calls. The thread executes no other calls in between. */
-  async uninterrupted<T>(work: (call: SendCall) => Promise<T>): Promise<T> {
-    while (this.#uninterrupted) {
-      await this.#uninterrupted;
-      // The calls that have waited for the same end are sent first. Otherwise long transactions could follow on each other.
+  uninterrupted<T>(work: (call: SendCall) => Promise<T>): Promise<T> {
+    return this.#turns.run(async () => {
+      // The calls that waited for the work before go first. Otherwise long transactions could follow on each other.
       await nextImmediate();
-    }
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#uninterrupted = promise;
-    try {
-      return await work(this.#send);
-    } finally {
-      this.#uninterrupted = undefined;
-      resolve();
-    }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#uninterrupted = promise;
+      try {
+        return await work(this.#send);
+      } finally {
+        this.#uninterrupted = undefined;
+        resolve();
+      }
+    });
   }
 
   readonly #send: SendCall = (name, ...args) => {

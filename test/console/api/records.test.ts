@@ -52,6 +52,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
 
   test("are suggested by name if a search finds nothing, the nearest names first, and a search for such a name finds its record", async () => {
     const names = ["Alder Beach", "Alder & Beech Ltd", "Émile's", "Harbour Shop", "Old Mill", "Old Mill", "two\nlines"];
+    names.push("tea greem", "greem tea co", "greem tea pub", "lavende", "lavendor", "lavenden");
     await add(locations, ...names.map((Name, index) => ({ Name, Code: `C${index}\nx`, Address: { Town: "York" } })));
     const suggested: [string, string[] | undefined][] = [
       ["alder beech", undefined],
@@ -62,6 +63,8 @@ describe.each(engines)("records in the console on $name", (kind) => {
       ["ha rbuor", ["Harbour Shop"]],
       ["odl mill", ["Old Mill"]],
       ["wto", ["two\nlines"]],
+      ["green tea", ["greem tea co", "greem tea pub", "tea greem"]],
+      ["lavender", ["lavende", "lavendor", "lavenden"]],
       ["xy", []],
       ["quite another name", []],
       ["*", []],
