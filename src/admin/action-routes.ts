@@ -19,6 +19,7 @@ import { OperatorBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts";
 import { IdempotentResponses } from "./idempotent-responses.ts";
 import { type ReceivedBody, readJsonObject } from "./json-body.ts";
+import { OperatorReads } from "./long-work.ts";
 import { requireOwnPage } from "./own-page.ts";
 import { requireSession, type Session, type SessionDependencies } from "./session.ts";
 
@@ -74,12 +75,14 @@ interface SharedByActions {
   readonly dependencies: ActionDependencies;
   readonly responses: IdempotentResponses;
   readonly bodies: OperatorBodies;
+  readonly reads: OperatorReads;
 }
 
 /** Creates the routes for `actions`, by path. */
 export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
-  const shared = { dependencies, responses: new IdempotentResponses(dependencies.now), bodies: new OperatorBodies() };
+  const responses = new IdempotentResponses(dependencies.now);
+  const shared = { dependencies, responses, bodies: new OperatorBodies(), reads: new OperatorReads() };
   for (const action of actions) {
     const [method, path] = action;
     const route = routes.get(path) ?? {};
@@ -89,19 +92,35 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
   return routes;
 }
 
-/** Checks the operator, waits for the body, and runs the action. A repeated request gets its first response. @throws ProblemError */
+/** Checks the operator, waits for the body or for its turn, and runs the action. A repeated request gets its first response. @throws ProblemError */
 async function respondToAction(
-  [method, , needs, run, onlyFor]: Action,
+  action: Action,
   context: AdminRequestContext,
-  { dependencies, responses, bodies }: SharedByActions,
+  { dependencies, responses, bodies, reads }: SharedByActions,
 ): Promise<AdminContent> {
-  const isRead = method === "GET";
-  if (!isRead) await requireBody(context.request, needs, bodies, dependencies);
+  const [method, , needs] = action;
+  const { request } = context;
+  if (method === "GET") {
+    const session = await requireSession(request, dependencies);
+    return reads.run({ request, session }, () => runAction(action, context, dependencies));
+  }
+  await requireBody(request, needs, bodies, dependencies);
+  return runAction(action, context, dependencies, responses);
+}
+
+/** @param responses of writes, by their `Idempotency-Key` */
+async function runAction(
+  [, , needs, run, onlyFor]: Action,
+  context: AdminRequestContext,
+  dependencies: ActionDependencies,
+  responses?: IdempotentResponses,
+): Promise<AdminContent> {
   const call = await createActionContext(context, needs, dependencies);
   if (onlyFor === "operators of all sites") requireOperatorOfAllSites(call.session);
-  const key = isRead ? null : context.request.headers.get("idempotency-key");
+  const key = context.request.headers.get("idempotency-key");
   try {
-    return key === null ? await toContent(await run(call), context) : await runIdempotent(call, key, run, responses);
+    if (responses && key !== null) return await runIdempotent(call, key, run, responses);
+    return await toContent(await run(call), context);
   } catch (error) {
     throw withoutOtherSites(error, call);
   }

@@ -1,18 +1,25 @@
-// Limits the long work of operators: undos, changes of many records, searches in all sites, files to download, copies for sandboxes and tests of
-// webhooks. A few run at once, and the others wait.
+// Limits the work of operators. Of long work (undos, changes of many records, searches in all sites, files to download, copies for sandboxes and tests
+// of webhooks), a few run at once for all operators together, and the others wait. Of reads, a few run at once for each operator.
 //
 // An example: two undos may run at once, and both places are taken. Anna sends three more, and then Ben sends one. When a place becomes free, Anna's first
 // undo starts, then Ben's, then Anna's others. Anna leaves before her last one has started: it is discarded.
 
 import { AbandonedWorkError } from "../lib/work-limiter.ts";
+import { yieldToEventLoop } from "../lib/yielding.ts";
 import { ProblemError } from "../model/errors.ts";
-import type { ActionContext } from "./action-routes.ts";
+import type { WireRequest } from "../wire/request.ts";
+import type { Session } from "./session.ts";
 
 /** Maximum works of one operator that wait: more than the connections that a browser opens to a server. Each can keep a body of 1 MiB in memory. */
 const maxWaitingOfOperator = 32;
+/** The same for reads, which have no body. */
+const maxWaitingReads = 64;
 
 /** The request that asks for a work, and its operator. */
-type Asking = Pick<ActionContext, "request" | "session">;
+interface Asking {
+  readonly request: WireRequest;
+  readonly session: Session;
+}
 
 interface WaitingWork extends Pick<Asking, "request"> {
   start(): void;
@@ -22,12 +29,20 @@ interface WaitingWork extends Pick<Asking, "request"> {
 /** Runs long works, a limited number at once. */
 export class LongWork {
   readonly #maxRunning: number;
+  readonly #maxWaiting: number;
   #running = 0;
   /** The works that wait, by the ID of the operator, each in the order of the requests. The first operator is the next one. */
   readonly #waiting = new Map<number, readonly WaitingWork[]>();
 
-  constructor(maxRunning: number) {
+  /** The number of works that run. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** @param maxWaiting of one operator */
+  constructor(maxRunning: number, maxWaiting = maxWaitingOfOperator) {
     this.#maxRunning = maxRunning;
+    this.#maxWaiting = maxWaiting;
   }
 
   /**
@@ -47,7 +62,7 @@ export class LongWork {
   #wait({ request, session }: Asking): Promise<void> {
     const { ID } = session.operator;
     const own = this.#discardAbandoned(this.#waiting.get(ID) ?? []);
-    if (own.length >= maxWaitingOfOperator) {
+    if (own.length >= this.#maxWaiting) {
       const detail = `${own.length} requests of this operator wait already; try again when they have ended`;
       throw new ProblemError("too-many-requests", detail, { retryAfterSeconds: 5 });
     }
@@ -75,5 +90,25 @@ export class LongWork {
       if (request.isAbandoned) reject(new AbandonedWorkError());
       return !request.isAbandoned;
     });
+  }
+}
+
+/** Maximum reads of one operator that run at once. */
+const maxReads = 4;
+
+/** Runs the reads of each operator, a few at once, and starts at most one per tick, because a read of the database can be synchronous. */
+export class OperatorReads {
+  readonly #reads = new Map<number, LongWork>();
+
+  /** @throws as `LongWork.run` */
+  async run<T>(asking: Asking, read: () => Promise<T>): Promise<T> {
+    const { ID } = asking.session.operator;
+    const reads = this.#reads.get(ID) ?? new LongWork(maxReads, maxWaitingReads);
+    this.#reads.set(ID, reads);
+    try {
+      return await reads.run(asking, () => yieldToEventLoop().then(read));
+    } finally {
+      if (reads.running === 0) this.#reads.delete(ID);
+    }
   }
 }

@@ -39,6 +39,8 @@ export interface FieldPlan {
   readonly names: readonly string[];
   /** Why the value is not allowed. */
   readonly faults: readonly FieldError[];
+  /** Names the records that change, and the texts they lose. Two plans with the same digest change the same records in the same way. */
+  readonly digest: string;
 }
 
 /** Maximum records of a setting. */
@@ -50,6 +52,8 @@ const changesPerTransaction = 500;
 const minCachedTexts = 16;
 /** Maximum names in a plan. */
 const maxNames = 5;
+/** Hexadecimal digits of a digest. */
+const digestLength = 32;
 
 /**
  * Returns what `setting` would change now. Loads the site into memory if necessary, and yields to the event loop in between.
@@ -69,6 +73,7 @@ export async function planField(
   const source = toTextSource(field);
   if (!ids && found.length > maxSetRecords) throw tooManyError(resource, found.length);
   const [changed, names]: [number[], string[]] = [[], []];
+  const hash = new Bun.CryptoHasher("sha256").update(JSON.stringify([resource.name, field.path, value]));
   let unchanged = 0;
   for await (const block of yieldBetween(version.blocks)) {
     const indexes = [...block.ids.keys()].filter((index) => wanted.has(block.ids[index] as number));
@@ -81,11 +86,13 @@ export async function planField(
         continue;
       }
       changed.push(block.ids[index] as number);
+      hash.update(`\n${block.ids[index]}${JSON.stringify(text)}`);
       if (names.length < maxNames) names.push(valueAt(JSON.parse(block.json(index)), nameFieldOf(resource)));
     }
   }
   const missing = wanted.size - changed.length - unchanged;
-  return { ids: changed, unchanged, missing, names, faults: findFaults(resource, field, value) };
+  const faults = findFaults(resource, field, value);
+  return { ids: changed, unchanged, missing, names, faults, digest: hash.digest("hex").slice(0, digestLength) };
 }
 
 function tooManyError({ plural }: Resource, count: number): ProblemError {

@@ -80,8 +80,8 @@ export interface ChangesResponse extends WriteResponse {
 
 /**
  * The body of `POST .../records/{resource}/set-field`: gives one text field the same value in the records `ids`, or in all that `search` finds (an empty
- * text finds all): at most 50,000. `field` is a path such as `Address.Country`. With `expected`, nothing is stored if another number of records would
- * be changed, because others have changed what the search finds.
+ * text finds all): at most 50,000. `field` is a path such as `Address.Country`. With the `digest` of a dry run, nothing is stored unless the same
+ * records still have the same texts.
  */
 export interface SetFieldBody {
   readonly field: string;
@@ -89,7 +89,7 @@ export interface SetFieldBody {
   readonly ids?: readonly number[] | undefined;
   readonly search?: string | undefined;
   readonly dryRun?: boolean | undefined;
-  readonly expected?: number | undefined;
+  readonly digest?: string | undefined;
 }
 
 /** Of a dry run, what would be done: `revisions` is absent. */
@@ -100,6 +100,8 @@ export interface SetFieldResponse extends ChangesResponse {
   readonly names: readonly string[];
   /** Why the value is refused; only of a dry run. Otherwise it is the problem `invalid-record`. */
   readonly faults: readonly FieldErrorInfo[];
+  /** Names the records that change, and the texts they lose. */
+  readonly digest: string;
 }
 
 export type DeletionBody = { readonly ids: readonly (number | string)[] };

@@ -9,13 +9,7 @@ import { findTextField, type Resource, type TextFieldPath } from "../../model/re
 import { type FieldPlan, type FieldSetting, maxSetRecords, planField, storeField } from "../../operator/set-field.ts";
 import { changeRecords, type RecordChanges } from "../../operator/several-records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
-import {
-  parseBoolean,
-  parseOptionalText,
-  parseOptionalWholeNumber,
-  parseText,
-  type ReceivedBody,
-} from "../json-body.ts";
+import { parseBoolean, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
 import { LongWork } from "../long-work.ts";
 import { withReauthorization } from "../reauthorized-engine.ts";
 import { checkedSearch, resourceOf } from "./parameters.ts";
@@ -64,15 +58,15 @@ async function setField(call: ActionContext): Promise<SetFieldResponse> {
   const input = await call.input<SetFieldBody>();
   const setting = parseSetting(resource, input);
   const isDry = parseBoolean(input, "dryRun") ?? false;
-  const expected = parseOptionalWholeNumber(input, "expected", { min: 0, max: maxSetRecords });
+  const digest = parseOptionalText(input, "digest");
   const engine = withReauthorization(call, "change", site, { outlivesSession: false });
   return changesOfMany.run(call, async () => {
     const [head] = (await engine.readHeads([site.ID])) as [Head];
     const plan = await planField(call.siteViews, site.ID, resource, setting, () => !call.request.isAbandoned);
     const { unchanged, missing, names, faults } = plan;
-    const planned = { changed: plan.ids.length, unchanged, missing, names, faults, run: call.run };
+    const planned = { changed: plan.ids.length, unchanged, missing, names, faults, digest: plan.digest, run: call.run };
     if (isDry) return planned;
-    requireExpected(resource, plan, expected);
+    if (digest !== undefined && digest !== plan.digest) throw planChangedError(resource, plan);
     const stored = await storeField(engine, site.ID, resource, setting, plan, { head, at: call.now() });
     return { ...planned, ...stored };
   });
@@ -101,9 +95,8 @@ function parseIds(ids: unknown): readonly number[] | undefined {
   throw new ProblemError("bad-request", `\`ids\` must be a list of 1 to ${maxSetRecords} IDs`);
 }
 
-/** Requires that the plan changes as many records as the operator has confirmed. @throws ProblemError `precondition-failed` */
-function requireExpected({ plural }: Resource, { ids }: FieldPlan, expected: number | undefined): void {
-  if (expected === undefined || ids.length === expected) return;
-  const detail = `by now, ${ids.length} ${plural} would be changed, not ${expected}; nothing was changed`;
-  throw new ProblemError("precondition-failed", detail);
+/** Returns the error of a plan that differs from the one the operator has confirmed. */
+function planChangedError({ singular, plural }: Resource, { ids }: FieldPlan): ProblemError {
+  const now = `${ids.length} ${ids.length === 1 ? singular : plural} would change now`;
+  return new ProblemError("precondition-failed", `nothing was changed, because the records have changed since: ${now}`);
 }

@@ -193,8 +193,8 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
   const changed = result && result.faults.length === 0 ? result.changed : 0;
   const name = count === 1 ? resource.singular : resource.plural;
   async function confirm() {
-    // Others may have changed what the search finds.
-    await writes.setField({ ...body, expected: changed }).catch(askAgainAfter);
+    // Others may have changed the records, or what the search finds.
+    await writes.setField({ ...body, digest: result?.digest }).catch(askAgainAfter);
     onDone();
   }
   return (

@@ -172,8 +172,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
     const planned = await setField({ ...body, dryRun: true }, locations);
     expect(planned).toMatchObject({ status: 200, changed: 1, unchanged: 1, missing: 0, names: ["Mill"], faults: [] });
     expect(await revision()).toBe(before as number);
-    expect(await setField({ ...body, expected: 2 }, locations)).toMatchObject({ status: 412 });
-    const done = await setField({ ...body, expected: 1 }, locations);
+    const done = await setField({ ...body, digest: planned.digest }, locations);
     expect(done).toMatchObject({ status: 200, changed: 1, unchanged: 1, revisions: { first: 6, last: 6 } });
     const ticked = await setField({ field: "Address.Country", value: "DE", ids: [1, 2, 99] }, locations);
     expect(ticked).toMatchObject({ status: 200, changed: 2, missing: 1, names: ["Mill", "Harbour"] });
@@ -187,6 +186,24 @@ describe.each(engines)("several records in the console on $name", (kind) => {
     // Nothing was written for records that have the value already.
     expect(await revision()).toBe((all.revisions?.last ?? 0) as number);
   });
+
+  test.each<[string, () => Promise<unknown>, number]>([
+    ["as many other records", () => anna.call("PATCH", `${locations}/2`, { Name: "Quay" }).then(renameThird), 412],
+    ["another text in the field", () => anna.call("PATCH", `${locations}/1`, { Address: { Country: "DE" } }), 412],
+    ["one record fewer", () => anna.call("PATCH", `${locations}/1`, { Address: { Country: "GB" } }), 412],
+    ["another field of a record", () => anna.call("PATCH", `${locations}/1`, { Manager: "Ada" }), 200],
+    ["nothing", async () => {}, 200],
+  ])("set a field, confirmed by the digest of the dry run: %s changes meanwhile", async (_, meanwhile, status) => {
+    const names = ["Mill", "Old Mill", "Quay"];
+    await add(locations, ...names.map((Name) => ({ Name, Address: { Country: "FR" } })));
+    const body = { field: "Address.Country", value: "GB", search: "mill" };
+    const { digest, changed } = await setField({ ...body, dryRun: true }, locations);
+    await meanwhile();
+    expect([changed, (await setField({ ...body, digest }, locations)).status]).toEqual([2, status]);
+    for (const other of [{ value: "DE" }, { field: "Address.County" }])
+      expect(await setField({ ...body, ...other, digest }, locations)).toMatchObject({ status: 412 });
+  });
+  const renameThird = () => anna.call("PATCH", `${locations}/3`, { Name: "New Mill" });
 
   test("get no value that the field does not allow: the dry run says why, and nothing is stored", async () => {
     await add(locations, { Name: "a", Address: { Country: "GB" } });
@@ -283,7 +300,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
     ["the ID", { ids: [1], field: "ID" }],
     ["a value that is a number", { ids: [1], value: 5 }],
     ["a dry run that is a text", { ids: [1], dryRun: "true" }],
-    ["an expected number below zero", { ids: [1], expected: -1 }],
+    ["a digest that is a number", { ids: [1], digest: 1 }],
   ];
   test("are not changed by bad requests", async () => {
     await add(brands, { Name: "a" });

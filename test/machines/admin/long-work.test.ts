@@ -1,8 +1,9 @@
 // The order in which long work of operators runs.
 
 import { expect, test } from "bun:test";
-import { LongWork } from "../../../src/admin/long-work.ts";
+import { LongWork, OperatorReads } from "../../../src/admin/long-work.ts";
 import { AbandonedWorkError } from "../../../src/lib/work-limiter.ts";
+import { waitUntil } from "../../support/time.ts";
 
 type Asking = Parameters<LongWork["run"]>[0];
 
@@ -79,4 +80,23 @@ test("a place becomes free after a failure, and when nobody waits", async () => 
   await next;
   await ask("later");
   expect(started).toEqual(["next", "later"]);
+});
+
+test("reads: four of an operator at once, 64 more wait, and those of others run", async () => {
+  const reads = new OperatorReads();
+  const running: number[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const read = (operator: number) =>
+    reads.run(requestOf(operator).asking, () => {
+      running.push(operator);
+      return promise;
+    });
+  const all = Array.from({ length: 4 + 64 }, () => read(1));
+  await expect(read(1)).rejects.toMatchObject({ code: "too-many-requests", retryAfterSeconds: 5 });
+  all.push(read(2));
+  await waitUntil(() => running.length === 5, "five reads");
+  expect(running.sort()).toEqual([1, 1, 1, 1, 2]);
+  resolve();
+  await Promise.all(all);
+  expect(running).toHaveLength(4 + 64 + 1);
 });
