@@ -29,17 +29,6 @@ export function usageOf(pid: number): Usage {
   return toUsage(statOf(`/proc/${pid}`));
 }
 
-/** Returns the CPU time by thread name. Threads with the same name are added. */
-export function threadsOf(pid: number): Map<string, Usage> {
-  const threads = new Map<string, Usage>();
-  for (const id of readdirSync(`/proc/${pid}/task`)) {
-    const task = `/proc/${pid}/task/${id}`;
-    const name = readFileSync(`${task}/comm`, "utf8").trim();
-    threads.set(name, sum([threads.get(name) ?? nothing, toUsage(statOf(task))]));
-  }
-  return threads;
-}
-
 /** Returns the resident memory of a process, in bytes; zero if the process has exited. */
 export function memoryOf(pid: number): number {
   return Number(statOf(`/proc/${pid}`)?.[21] ?? 0) * 4096;

@@ -96,7 +96,7 @@ export function toRow(cells: readonly (string | number)[]): string {
 }
 
 /** Formats microseconds, with one decimal below 100. */
-export function toMicros(cpu: number): string {
+function toMicros(cpu: number): string {
   return cpu < 100 ? cpu.toFixed(1) : String(Math.round(cpu));
 }
 

@@ -1,5 +1,5 @@
 // `npm run bench -- --feed`: measures the cost of long polls and webhooks for other clients, and how soon a change arrives at the long polls. On both
-// engines. Writes `bench/feed.md`.
+// engines.
 
 import { join } from "node:path";
 import { startPostgres } from "../../test/support/postgres/server.ts";
@@ -11,7 +11,7 @@ import { burst, measureSteadyWrites, toCells, usual, writers } from "./steady-wr
 interface FeedBenchOptions {
   /** Number of measurements of each figure. The report shows their median, and the lowest and the highest of them. */
   readonly rounds: number;
-  /** Whether to make a short run that writes no report. */
+  /** Whether to make a short run without a report. */
   readonly smoke: boolean;
   /** A text; only engines with this text in their name are measured. */
   readonly only: string;
@@ -53,7 +53,7 @@ export async function benchFeed(options: FeedBenchOptions, folder: string): Prom
     failures += await measureEngine("PostgreSQL", postgres.createDatabase, run).finally(postgres.remove);
   }
   await receiver.stop(true);
-  if (!smoke && only === "") await Bun.write(join(import.meta.dir, "../feed.md"), report(rows));
+  if (!smoke && only === "") console.log(report(rows));
   return failures;
 }
 

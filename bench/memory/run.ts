@@ -1,6 +1,5 @@
-// `npm run bench -- --memory`: measures the memory of the server and of its sockets when many clients request much at once. Writes `bench/memory.md`.
+// `npm run bench -- --memory`: measures the memory of the server and of its sockets when many clients request much at once.
 
-import { join } from "node:path";
 import { descendants, memoryOf, peakMemoryOf } from "../proc.ts";
 import type { Measured } from "../process.ts";
 import { describeRun, toRow, toTable } from "../report.ts";
@@ -12,7 +11,7 @@ import { SocketSampler } from "./sockets.ts";
 interface MemoryBenchOptions {
   /** A text; only loads with this text in their name are measured. */
   readonly only: string;
-  /** Whether to make a short run that writes no report. */
+  /** Whether to make a short run without a report. */
   readonly smoke: boolean;
 }
 
@@ -67,7 +66,7 @@ export async function benchMemory({ only, smoke }: MemoryBenchOptions, folder: s
     rows.push(measured.row);
     console.log(measured.row);
   }
-  if (!smoke && only === "") await Bun.write(join(import.meta.dir, "../memory.md"), report(rows));
+  if (!smoke && only === "") console.log(report(rows));
   return failures;
 }
 
