@@ -26,9 +26,13 @@ console.log(paths.join("\n"));
 async function build(target: string, folder: string): Promise<string> {
   const outfile = join(folder, `storefront-${target}`);
   await Bun.build({
-    entrypoints: [join(root, "bin/executable.js"), join(root, "src/store/sqlite/writer-thread-main.ts")],
+    entrypoints: [
+      "bin/executable.js",
+      "src/store/sqlite/writer-thread-main.ts",
+      "src/http/documentation-worker.ts",
+    ].map((file) => join(root, file)),
     target: "bun",
-    // All files are in one folder, because the writer thread is started as `./writer-thread-main.ts`.
+    // All files are in one folder, because threads are started by names such as `./writer-thread-main.ts`.
     naming: { entry: "[name].[ext]", chunk: "[name]-[hash].[ext]" },
     // The executable restarts itself at once. With several chunks, the first process does not parse the whole program.
     splitting: true,

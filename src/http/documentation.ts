@@ -1,14 +1,22 @@
-// The routes of the documentation: pages for people, and documents for programs. The code that makes these is large, so it is loaded after the start.
+// The documentation: pages for people, and documents for programs. A worker renders all of it soon after the start; then its bytes are served from memory.
 
+import { statusOf } from "../formats/format.ts";
 import { once } from "../lib/concurrency.ts";
-import { ProblemError } from "../model/errors.ts";
-import { basePath } from "../model/resource.ts";
+import { redactKeys } from "../model/api-key.ts";
+import { ProblemError, problemTitles } from "../model/errors.ts";
+import { basePath, type Resource } from "../model/resource.ts";
+import { openapiPaths, requestedOpenapiKey } from "../reference/openapi/variants.ts";
+import { addressPlaceholder, htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { requestedHost } from "./authorization/requested-host.ts";
 import { acceptsHtml } from "./common/content-negotiation.ts";
+import { StaticFile } from "./common/static-file.ts";
+import { chooseCoding, wholeEncoders } from "./compression.ts";
+import { isNotModified } from "./conditional-requests.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import type { RenderedDocumentation, RenderedFile } from "./documentation-worker.ts";
 import type { RequestContext } from "./request-context.ts";
-import { toResponse } from "./responses.ts";
+import { toCacheableResponse, toResponse } from "./responses.ts";
 import { publicRoute, type Route, siteRoute } from "./route.ts";
 
 interface DocumentationOptions {
@@ -18,7 +26,7 @@ interface DocumentationOptions {
 
 /** The documentation, as the other parts of the listener use it. */
 export interface Documentation {
-  /** Loads the code of the pages. */
+  /** Renders all pages, unless a request has asked for one before. */
   load(): Promise<unknown>;
   /** Returns the route of a path that can be documentation; undefined for other paths. */
   routeOf(path: string): Route | undefined;
@@ -42,16 +50,20 @@ export function createDocumentation(
   options: DocumentationOptions,
   { resources }: Pick<HttpDependencies, "resources">,
 ): Documentation {
-  const code = once(() => import("./documentation-pages.ts"));
-  const pages = once(async () => (await code()).createPages(resources, (context) => addressOf(context, options)));
+  const served = once(async () => {
+    const { files, client } = await render(resources);
+    return { client, files: new Map([...files].map(([path, file]) => [path, toServed(file)])) };
+  });
   const [, route] = publicRoute("documentation", async (context) => {
-    const { find, missingDetail } = await pages();
-    const respond = find(context.target);
-    if (!respond) throw new ProblemError("not-found", missingDetail(context.target.path));
-    return respond(context);
+    const { path, query } = context.target;
+    const key = openapiPaths.includes(path) ? requestedOpenapiKey(path, query) : path;
+    const { files, client } = await served();
+    const file = files.get(key);
+    if (!file) throw new ProblemError("not-found", missingDetail(path, client));
+    return respondWith(context, file.hasAddress ? withAddress(file, addressOf(context, options)) : file);
   });
   return {
-    load: pages,
+    load: served,
     routeOf: (path) => {
       if (path === sitePath) return siteNameRoute;
       return documented.test(path) ? route : undefined;
@@ -59,9 +71,78 @@ export function createDocumentation(
     problemPage(context, error) {
       if (!(error instanceof ProblemError) || !wantsPage(context, error)) return undefined;
       context.problem = error;
-      return code().then(({ toProblemPage }) => toProblemPage(context, error));
+      return toProblemPage(context, error);
     },
   };
+}
+
+/** @throws Error if the worker fails; the next request tries again */
+function render(resources: readonly Resource[]): Promise<RenderedDocumentation> {
+  const { promise, resolve, reject } = Promise.withResolvers<RenderedDocumentation>();
+  const worker = new Worker(new URL("./documentation-worker.ts", import.meta.url).href);
+  worker.onmessage = ({ data }: MessageEvent<RenderedDocumentation>) => resolve(data);
+  worker.onerror = ({ message }) => reject(new Error(`the documentation cannot be rendered: ${message}`));
+  worker.addEventListener("close", () => reject(new Error("the documentation cannot be rendered: its thread ended")));
+  worker.postMessage(resources);
+  return promise.finally(() => worker.terminate());
+}
+
+function missingDetail(path: string, client: RenderedDocumentation["client"]): string {
+  if (!/^\/docs\/client(?:-[^/]+)?\.tgz$/.test(path)) return "there is no such page; `/docs/guide` lists the pages";
+  return client
+    ? `this server has another version of the client, ${client.version}, at \`${client.path}\``
+    : "this checkout has not built the client; its operator can run `npm run client`";
+}
+
+// Content that caches may store: pages, documents and scripts.
+
+interface Served extends Omit<RenderedFile, "content"> {
+  readonly file: StaticFile<keyof typeof wholeEncoders>;
+}
+
+function toServed({ content, ...others }: RenderedFile): Served {
+  return { ...others, file: new StaticFile(() => content, wholeEncoders) };
+}
+
+/** Returns a file for a client that reached the server by this URL. */
+function withAddress(served: Served, address: string): Served {
+  const make = async () =>
+    Buffer.from(
+      Buffer.from(await served.file.bytes(undefined))
+        .toString()
+        .replaceAll(addressPlaceholder, address),
+    );
+  return { ...served, file: new StaticFile(make, wholeEncoders) };
+}
+
+async function respondWith(context: RequestContext, served: Served): Promise<WireResponse> {
+  const { type, policy, isVersioned, isCompressed, hasAddress, file } = served;
+  const [bytes, digest] = await Promise.all([file.bytes(undefined), file.digest()]);
+  const sent = context.request.headers;
+  const coding = isCompressed ? undefined : chooseCoding(sent.get("accept-encoding"), bytes.length);
+  const headers = {
+    "Cache-Control": isVersioned ? "public, max-age=31536000, immutable" : "public, no-cache",
+    Vary: hasAddress ? "X-Forwarded-Host, X-Forwarded-Proto, Accept-Encoding" : "Accept-Encoding",
+    ...(policy ? { "Content-Security-Policy": policy } : {}),
+    ETag: [`"${digest}-${coding ?? "plain"}"`],
+  };
+  if (isNotModified(sent, headers.ETag)) return toCacheableResponse(context, 304, null, headers);
+  const typed = { "Content-Type": type, ...(coding ? { "Content-Encoding": coding } : {}), ...headers };
+  return toCacheableResponse(context, 200, await file.bytes(coding), typed);
+}
+
+/** Makes a response with a problem as an HTML page, for browsers. */
+async function toProblemPage(context: RequestContext, problem: ProblemError): Promise<WireResponse> {
+  const { problemPage } = await import("../reference/pages/home.ts");
+  const body = problemPage({
+    status: statusOf(problem.code),
+    title: problemTitles[problem.code],
+    detail: redactKeys(problem.message),
+    instance: String(context.id),
+    type: `/docs/problems/${problem.code}`,
+  });
+  const headers = { ...problem.headers, "Content-Security-Policy": pagePolicy, Vary: "Accept" };
+  return toResponse(context, statusOf(problem.code), { type: htmlType, body }, headers);
 }
 
 function wantsPage({ request, target }: RequestContext, { code }: ProblemError): boolean {

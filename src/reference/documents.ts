@@ -1,8 +1,8 @@
-// Lists the documents that describe the interface: path, content type, and the function that makes the content.
+// Renders the documents that describe the interface, all at once: http/documentation-worker.ts does that in a thread of its own.
 //
 // Programs read OpenAPI (openapi/), JSON Schema (json-schema.ts) and XML Schema (xsd.ts). People read the guide and the reference at /docs (pages/).
 // All documents derive from the declarations of the resources, the formats, the error codes, and the Markdown files of docs/.
-// http/documentation-pages.ts serves them. `npm run openapi` writes the documents that are committed (scripts/).
+// http/documentation.ts serves them. `npm run openapi` writes the documents that are committed (scripts/).
 
 import alerts from "../../docs/alerts.yml" with { type: "text" };
 import prestashopManufacturers from "../../docs/mappings/prestashop-manufacturers.json" with { type: "text" };
@@ -24,17 +24,17 @@ import javaExample from "../../examples/Storefront.java" with { type: "text" };
 import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" };
 import webhookPhp from "../../examples/webhook.php" with { type: "text" };
 import webhookPython from "../../examples/webhook.py" with { type: "text" };
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { type Steps, slices } from "../lib/slices.ts";
-import { ProblemError } from "../model/errors.ts";
 import { publicResources, type Resource } from "../model/resource.ts";
 import { batchSchemaDocument } from "./batch-schema.ts";
 import { type ClientPackage, unversionedClientPath } from "./client-package.ts";
 import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
-import { openapiFiles } from "./openapi/variants.ts";
+import { documentInFormat, type OpenapiDocument } from "./openapi/document-reader.ts";
+import { toOpenapi30 } from "./openapi/openapi-30.ts";
+import { openapiKey, openapiPaths, openapiVariants } from "./openapi/variants.ts";
 import { guidePages, renderPages } from "./pages/guide.ts";
-import { assets, formsPolicy, htmlType } from "./pages/layout.ts";
+import { homePage } from "./pages/home.ts";
+import { addressPlaceholder, assets, formsPolicy, htmlType, pagePolicy } from "./pages/layout.ts";
 import { exampleAddress } from "./pages/markdown.ts";
 import { llmsText, markdownPages } from "./pages/markdown-pages.ts";
 import { referencePage } from "./pages/reference.ts";
@@ -43,57 +43,84 @@ import { toProblemXsd, toXsd } from "./xsd.ts";
 export interface ServedFile {
   /** `Content-Type`. */
   readonly type: string;
-  /** Called on the first request. The content stays the same as long as the program runs. */
-  readonly make: () => MaybePromise<Uint8Array | string>;
+  readonly content: Uint8Array | string;
   /** `Content-Security-Policy`. */
   readonly policy?: string;
   /** Whether the path contains a digest of the content, so that caches need not revalidate it. */
   readonly isVersioned?: boolean;
   /** Whether the content is already compressed. */
   readonly isCompressed?: boolean;
+  /** Whether `addressPlaceholder` in the content stands for the URL of the server, as the client sees it. */
+  readonly hasAddress?: boolean;
 }
 
 const schemaType = "application/schema+json; charset=utf-8";
 const xml = "application/xml; charset=utf-8";
 
 /**
- * Returns the pages, their scripts and the documents, by path. If a query selects a document, the key is path and query. The start page and the
- * files of `filesWithAddress` are not included, because their content depends on the request.
+ * Renders all pages, their scripts and the documents, by path; the variants of OpenAPI by `openapiKey`.
  * @param client undefined if it was not built
  */
-export function servedFiles(resources: readonly Resource[], client?: ClientPackage): Map<string, ServedFile> {
+export function renderFiles(resources: readonly Resource[], client?: ClientPackage): Map<string, ServedFile> {
   const served = publicResources(resources);
-  const pages = [...renderPages(isServed, client)].map(([path, { render, policy }]): [string, ServedFile] => [
-    path,
-    { type: htmlType, make: () => slices.runOthers(render()), policy },
-  ]);
-  const reference = () => slices.runOthers(referenceOf(served));
+  const openapi = toOpenapi(served);
   return new Map<string, ServedFile>([
-    ["/docs", { type: htmlType, make: reference, policy: formsPolicy }],
-    ...openapiFiles(served),
+    ["/", withAddress(htmlType, homePage(served, addressPlaceholder, client?.path ?? unversionedClientPath))],
+    ["/docs", { type: htmlType, content: referencePage(openapi), policy: formsPolicy }],
+    ...openapiFiles(openapi as OpenapiDocument),
     ...schemaFiles(served),
-    ...pages,
-    ...assets.map(({ path, type, content }) => [path, { type, make: () => content, isVersioned: true }] as const),
-    ...[...staticFiles].map(([path, { type, text }]) => [path, { type, make: () => text }] as const),
+    ...[...renderPages(isServed, client)].map(([path, { html, policy }]): [string, ServedFile] => [
+      path,
+      { type: htmlType, content: html, policy },
+    ]),
+    ...assets.map(({ path, type, content }) => [path, { type, content, isVersioned: true }] as const),
+    ...Object.entries(files).map(([name, [type, text]]): [string, ServedFile] => [
+      `/docs/${name}`,
+      { type, content: String(text) },
+    ]),
+    ...Object.entries(requestFiles).map(([path, [type, text]]): [string, ServedFile] => [
+      path,
+      withAddress(type, String(text).replaceAll(exampleAddress, addressPlaceholder)),
+    ]),
+    ...[...markdownPages(isServed, client)].map(([path, text]): [string, ServedFile] => [
+      path,
+      withAddress("text/markdown; charset=utf-8", text),
+    ]),
+    ["/llms.txt", withAddress("text/plain; charset=utf-8", llmsText(served))],
     ...clientFiles(client),
   ]);
 }
 
-function* referenceOf(served: readonly Resource[]): Steps<string> {
-  return yield* referencePage(yield* toOpenapi(served));
+function withAddress(type: string, content: string): ServedFile {
+  return { type, content, policy: pagePolicy, hasAddress: true };
+}
+
+function openapiFiles(whole: OpenapiDocument): [key: string, ServedFile][] {
+  return openapiVariants().flatMap(({ openapi, format }) => {
+    const chosen = format === undefined ? whole : documentInFormat(whole, format);
+    const document = openapi === "3.0" ? toOpenapi30(chosen) : chosen;
+    const contents = [
+      ["application/json; charset=utf-8", toText(document)],
+      ["application/yaml; charset=utf-8", Bun.YAML.stringify(document, null, 2)],
+    ] as const;
+    return contents.map(([type, content], index): [string, ServedFile] => [
+      openapiKey(openapiPaths[index] as string, openapi, format),
+      { type, content },
+    ]);
+  });
 }
 
 function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {
   const schemas = served.map((resource): [string, ServedFile] => [
     `/schemas/${resource.name}.json`,
-    { type: schemaType, make: () => toText(schemaDocument(resource)) },
+    { type: schemaType, content: toText(schemaDocument(resource)) },
   ]);
   return [
-    ["/schemas/storefront.xsd", { type: xml, make: () => toXsd(served) }],
-    ["/schemas/problem.xsd", { type: xml, make: toProblemXsd }],
+    ["/schemas/storefront.xsd", { type: xml, content: toXsd(served) }],
+    ["/schemas/problem.xsd", { type: xml, content: toProblemXsd() }],
     ...schemas,
-    ["/schemas/changes.json", { type: schemaType, make: () => toText(feedSchemaDocument(served)) }],
-    ["/schemas/batch.json", { type: schemaType, make: () => toText(batchSchemaDocument(served)) }],
+    ["/schemas/changes.json", { type: schemaType, content: toText(feedSchemaDocument(served)) }],
+    ["/schemas/batch.json", { type: schemaType, content: toText(batchSchemaDocument(served)) }],
   ];
 }
 
@@ -128,29 +155,18 @@ const files: Readonly<Record<string, readonly [type: string, text: unknown]>> = 
   "mappings/woocommerce-brands.json": [json, woocommerceBrands],
 };
 
-export interface Download {
-  /** `Content-Type`. */
-  readonly type: string;
-  readonly text: string;
-}
-
-/** The files that are the same on every server, by path. */
-const staticFiles: ReadonlyMap<string, Download> = new Map(
-  Object.entries(files).map(([name, [type, text]]) => [`/docs/${name}`, { type, text: String(text) }]),
-);
-
-/** Request files for tools, by path. Each function replaces the example URL by the URL of this server. */
-const requestFiles: ReadonlyMap<string, (address: string) => Download> = new Map([
-  ["/docs/postman.json", toRequests(json, postman)],
-  ["/docs/storefront.http", toRequests("text/plain; charset=utf-8", httpFile)],
-  ["/docs/storefront-jetbrains.http", toRequests("text/plain; charset=utf-8", jetbrainsHttpFile)],
-]);
+/** Request files for tools, by path. They contain the URL of the server. */
+const requestFiles: Readonly<Record<string, readonly [type: string, text: unknown]>> = {
+  "/docs/postman.json": [json, postman],
+  "/docs/storefront.http": ["text/plain; charset=utf-8", httpFile],
+  "/docs/storefront-jetbrains.http": ["text/plain; charset=utf-8", jetbrainsHttpFile],
+};
 
 const servedPaths: ReadonlySet<string> = new Set([
   "/docs",
   unversionedClientPath,
-  ...requestFiles.keys(),
-  ...staticFiles.keys(),
+  ...Object.keys(requestFiles),
+  ...Object.keys(files).map((name) => `/docs/${name}`),
   ...guidePages.map(({ path }) => path),
 ]);
 
@@ -159,47 +175,12 @@ function isServed(path: string): boolean {
   return servedPaths.has(path);
 }
 
-/**
- * Returns the files that contain the URL of the server, by path: request files, the pages as Markdown, `/llms.txt`. Each function takes the URL.
- * @param client undefined if it was not built
- */
-export function filesWithAddress(
-  resources: readonly Resource[],
-  client?: ClientPackage,
-): Map<string, (address: string) => Download> {
-  const served = publicResources(resources);
-  const pages = [...markdownPages(isServed, client)].map(([path, make]): [string, (address: string) => Download] => [
-    path,
-    (address) => ({ type: "text/markdown; charset=utf-8", text: make(address) }),
-  ]);
-  const llms = (address: string) => ({ type: "text/plain; charset=utf-8", text: llmsText(served, address) });
-  return new Map([...requestFiles, ...pages, ["/llms.txt", llms]]);
-}
-
 /** Returns the package of the client, at the path with its version, and at the path without one. */
 function clientFiles(client: ClientPackage | undefined): [string, ServedFile][] {
-  const type = "application/gzip";
-  if (!client) return [[unversionedClientPath, { type, make: throwClientMissing }]];
-  const file = { type, make: () => client.bytes, isCompressed: true };
+  if (!client) return [];
+  const file = { type: "application/gzip", content: client.bytes, isCompressed: true };
   return [
     [unversionedClientPath, file],
     [client.path, { ...file, isVersioned: true }],
   ];
-}
-
-function throwClientMissing(): never {
-  throw new ProblemError("not-found", clientMissing);
-}
-
-const clientMissing = "this checkout has not built the client; its operator can run `npm run client`";
-
-/** Returns the detail of the problem for a path that this server does not have. */
-export function missingPathDetail(path: string, client: ClientPackage | undefined): string {
-  if (!/^\/docs\/client-[^/]+\.tgz$/.test(path)) return "there is no such page; `/docs/guide` lists the pages";
-  if (!client) return clientMissing;
-  return `this server has another version of the client, ${client.version}, at \`${client.path}\``;
-}
-
-function toRequests(type: string, text: unknown) {
-  return (address: string): Download => ({ type, text: String(text).replaceAll(exampleAddress, address) });
 }

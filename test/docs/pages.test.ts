@@ -14,7 +14,6 @@ import { referencePage } from "../../src/reference/pages/reference.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { pagePaths } from "../support/http/page-paths.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { resultOf } from "../support/steps.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 let server: TestServer;
@@ -365,7 +364,7 @@ describe("the reference", () => {
       const names = Array.from({ length: count - 1 }, (_, number) => `Field${number}`);
       const field = text({ max: 9, description: "A field.", example: "x" });
       const fields = { Name: field, ...Object.fromEntries(names.map((name) => [name, field])) };
-      const page = resultOf(referencePage(resultOf(toOpenapi([defineResource({ ...brand, fields })]))));
+      const page = referencePage(toOpenapi([defineResource({ ...brand, fields })]));
       return /<b>fields<\/b> <span class="quiet">query · list of ([^<]*)</.exec(page)?.[1];
     };
     // The ID is a field, too.

@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { servedFiles } from "../../src/reference/documents.ts";
+import { renderFiles } from "../../src/reference/documents.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { startDemo } from "../support/programs/demo-server.ts";
 
@@ -36,8 +36,8 @@ const generators: Record<string, string[]> = {
 };
 
 beforeAll(async () => {
-  const files = servedFiles(allResources, undefined);
-  writeFileSync(documents["3.0"] as string, String(await files.get("/openapi.json?openapi=3.0")?.make()));
+  const files = renderFiles(allResources);
+  writeFileSync(documents["3.0"] as string, String(files.get("/openapi.json?openapi=3.0")?.content));
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(packageFolder("openapi-fetch"), join(folder, "node_modules/openapi-fetch"));
 });

@@ -4,6 +4,5 @@ import { publicResources } from "../../src/model/resource.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { describeLinters } from "../support/linters.ts";
-import { resultOf } from "../support/steps.ts";
 
-describeLinters("3.1", resultOf(toOpenapi(publicResources(allResources))));
+describeLinters("3.1", toOpenapi(publicResources(allResources)));

@@ -36,7 +36,7 @@ export class StaticFile<Coding extends string> {
 }
 
 /** Returns the first 16 hexadecimal digits of a SHA-256 digest, which are enough to tell versions of a file apart. */
-export function shortDigest(bytes: Uint8Array): string {
+function shortDigest(bytes: Uint8Array): string {
   return Bun.SHA256.hash(bytes as Uint8Array<ArrayBuffer>, "hex").slice(0, 16);
 }
 

@@ -2,7 +2,6 @@
 
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
-import type { Steps } from "../../lib/slices.ts";
 import { formatResourceList, type Resource } from "../../model/resource.ts";
 import { batchSchemas } from "../batch-schema.ts";
 import { type Form, feedSchemas, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
@@ -14,11 +13,7 @@ import { feedParameters, feedPathOf, feedTag, pathsOf } from "./operations.ts";
 import { webhookParameters, webhookSchemas, webhooksOf, webhookTag } from "./webhooks.ts";
 
 /** Returns the document at `/openapi.json`. @param resources the resources that clients can use */
-export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
-  const paths = yield* pathsOfAll(resources);
-  const webhooks = webhooksOf(resources);
-  yield;
-  const components = yield* componentsOf(resources);
+export function toOpenapi(resources: readonly Resource[]): Schema {
   return {
     openapi: "3.1.0",
     info: {
@@ -44,23 +39,15 @@ export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
       })),
       { name: webhookTag.name, tags: [webhookTag.name] },
     ],
-    paths,
-    webhooks,
-    components,
+    paths: Object.assign(
+      {},
+      ...resources.flatMap((resource) => formats.map((format) => pathsOf(resource, format))),
+      ...formats.map((format) => feedPathOf(resources, format)),
+      ...formats.map((format) => batchPathsOf(resources, format)),
+    ),
+    webhooks: webhooksOf(resources),
+    components: componentsOf(resources),
   };
-}
-
-function* pathsOfAll(resources: readonly Resource[]): Steps<Record<string, Schema>> {
-  const paths: Record<string, Schema> = {};
-  for (const resource of resources) {
-    for (const format of formats) {
-      Object.assign(paths, pathsOf(resource, format));
-      yield;
-    }
-  }
-  Object.assign(paths, ...formats.map((format) => feedPathOf(resources, format)));
-  yield;
-  return Object.assign(paths, ...formats.map((format) => batchPathsOf(resources, format)));
 }
 
 /** Returns what operations are grouped by, in the order of the document. */
@@ -68,18 +55,19 @@ function taggedOf(resources: readonly Resource[]): readonly Tagged[] {
   return [...resources, feedTag, batchTag];
 }
 
-function* componentsOf(resources: readonly Resource[]): Steps<Schema> {
-  const schemas = schemaComponents(resources);
-  yield;
-  const parameters = {
-    ...parameterComponents(resources),
-    ...feedParameters(resources),
-    ...batchParameters(resources),
-    ...webhookParameters,
+function componentsOf(resources: readonly Resource[]): Schema {
+  return {
+    securitySchemes: { apiKey },
+    schemas: schemaComponents(resources),
+    parameters: {
+      ...parameterComponents(resources),
+      ...feedParameters(resources),
+      ...batchParameters(resources),
+      ...webhookParameters,
+    },
+    headers: headerComponents(),
+    responses: problemResponses(),
   };
-  yield;
-  const securitySchemes = { apiKey };
-  return { securitySchemes, schemas, parameters, headers: headerComponents(), responses: problemResponses() };
 }
 
 function contentOf(resources: readonly Resource[]): string {

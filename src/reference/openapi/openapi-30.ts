@@ -3,7 +3,6 @@
 // In 3.0, schemas are not JSON Schema 2020-12 but a smaller language (OpenAPI 3.0.3 section 4.7.24), and a document has no webhooks. Everything
 // outside of schemas has the same form, except a few members of `info`.
 
-import type { Steps } from "../../lib/slices.ts";
 import type { Schema } from "../json-schema.ts";
 import type { OpenapiDocument } from "./document-reader.ts";
 
@@ -11,36 +10,29 @@ import type { OpenapiDocument } from "./document-reader.ts";
  * Returns the document in OpenAPI 3.0.3. The webhooks are in `x-webhooks`, which tools ignore or read as in 3.1.
  * @throws Error if a schema has a keyword for which this file has no form in 3.0
  */
-export function* toOpenapi30(document: OpenapiDocument): Steps<Schema> {
+export function toOpenapi30(document: OpenapiDocument): Schema {
   const { openapi: _, info, paths, webhooks, components, ...others } = document;
   const { summary: __, license, ...shared } = info;
   return {
     openapi: "3.0.3",
     info: { ...shared, license: { name: license.name, url: `https://spdx.org/licenses/${license.identifier}.html` } },
     ...others,
-    paths: yield* convertMembers(paths, convert),
-    ...(webhooks ? { "x-webhooks": yield* convertMembers(webhooks, convert) } : {}),
-    components: yield* convertComponents(components),
+    paths: convertMembers(paths, convert),
+    ...(webhooks ? { "x-webhooks": convertMembers(webhooks, convert) } : {}),
+    components: convertComponents(components),
   };
 }
 
-function* convertComponents(components: OpenapiDocument["components"]): Steps<Schema> {
-  const converted: Record<string, Schema> = {};
-  for (const [kind, members] of Object.entries(components))
-    converted[kind] = yield* convertMembers(
-      members,
-      kind === "schemas" ? (schema) => toSchema30(schema as Schema) : convert,
-    );
-  return converted;
+function convertComponents(components: OpenapiDocument["components"]): Schema {
+  const converted = Object.entries(components).map(([kind, members]) => [
+    kind,
+    convertMembers(members, kind === "schemas" ? (schema) => toSchema30(schema as Schema) : convert),
+  ]);
+  return Object.fromEntries(converted);
 }
 
-function* convertMembers(members: Schema, convertOne: (value: unknown) => unknown): Steps<Schema> {
-  const converted: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(members)) {
-    converted[name] = convertOne(value);
-    yield;
-  }
-  return converted;
+function convertMembers(members: Schema, convertOne: (value: unknown) => unknown): Schema {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, convertOne(value)]));
 }
 
 /** Members that contain values of the interface, and neither schemas nor objects of the document. */

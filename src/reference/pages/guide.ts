@@ -49,7 +49,6 @@ import scaling from "../../../docs/scaling.md" with { type: "text" };
 import upgrading from "../../../docs/upgrading.md" with { type: "text" };
 import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import examples from "../../../examples/README.md" with { type: "text" };
-import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { type ClientPackage, withClientVersion } from "../client-package.ts";
@@ -157,7 +156,7 @@ const problemLists: readonly LinkGroup[] = [{ title: "Errors", links: problemPag
 
 /** A page as HTML. */
 interface HtmlPage {
-  readonly render: () => Steps<string>;
+  readonly html: string;
   /** `Content-Security-Policy`. */
   readonly policy: string;
 }
@@ -175,14 +174,14 @@ export function renderPages(
     guidePages.map((page) => {
       const withVersion = { ...page, text: withClientVersion(page.text, client) };
       const policy = asksForKey(page) ? formsPolicy : pagePolicy;
-      return [page.path, { render: () => render(withVersion, isServed), policy }];
+      return [page.path, { html: render(withVersion, isServed), policy }];
     }),
   );
 }
 
-function* render(page: GuidePage, isServed: (path: string) => boolean): Steps<string> {
+function render(page: GuidePage, isServed: (path: string) => boolean): string {
   const { path, text, folder, section } = page;
-  const { html, headings } = yield* renderMarkdown(text, folder, isServed);
+  const { html, headings } = renderMarkdown(text, folder, isServed);
   const place = chapters.findIndex((chapter) => chapter.path === path);
   const body = asksForKey(page) ? html.replace("</h1>\n", (title) => `${title}${keyBox("Your API key")}\n`) : html;
   return toPage({

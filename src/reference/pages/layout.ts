@@ -8,6 +8,9 @@ import tryScript from "../assets/try.js" with { type: "text" };
 
 export const htmlType = "text/html; charset=utf-8";
 
+/** Stands for the URL of the server in a text that was made for all servers. No page contains it. */
+export const addressPlaceholder = "\0";
+
 const policies = {
   "default-src": "'none'",
   "script-src": "'self'",

@@ -7,28 +7,21 @@ import type { ErrorCode } from "../../model/errors.ts";
 import { formatResourceList, type Resource } from "../../model/resource.ts";
 import { type ClientPackage, withClientVersion } from "../client-package.ts";
 import { chapters, type GuidePage, guide, guidePages, manual, operatorPages, problemPages, titleOf } from "./guide.ts";
+import { addressPlaceholder as address } from "./layout.ts";
 import { asServed, exampleAddress, toPath } from "./markdown.ts";
-
-/** Stands for the URL of the server in a text that was made for all servers. No page contains it. */
-const address = "\0";
 
 const markdownPaths: ReadonlySet<string> = new Set(guidePages.map(({ path }) => path));
 
 /**
- * Returns the pages as Markdown, by path. Each function takes the URL of the server.
+ * Returns the pages as Markdown, by path.
  * @param isServed whether this server has a path under /docs. Links to other files of the repository become plain text
  * @param client its version is in the pages; undefined if it was not built
  */
 export function markdownPages(
   isServed: (path: string) => boolean,
   client: ClientPackage | undefined,
-): Map<string, (url: string) => string> {
-  return new Map(
-    guidePages.map((page) => {
-      const text = once(() => withClientVersion(toMarkdown(page, isServed), client));
-      return [`${page.path}.md`, (url: string) => text().replaceAll(address, url)];
-    }),
-  );
+): Map<string, string> {
+  return new Map(guidePages.map((page) => [`${page.path}.md`, withClientVersion(toMarkdown(page, isServed), client)]));
 }
 
 /** Matches code (a fenced block, an indented line, a span) or a link with its text and target. */
@@ -51,8 +44,8 @@ function toMarkdownPath(path: string): string {
   return `${page}.md${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
-/** Returns `/llms.txt`. @param url the URL of the server. @param resources the resources with public endpoints */
-export function llmsText(resources: readonly Resource[], url: string): string {
+/** Returns `/llms.txt`. @param resources the resources with public endpoints */
+export function llmsText(resources: readonly Resource[]): string {
   const schemas = resources.map(({ name, plural }) => entry(`JSON Schema of ${plural}`, `/schemas/${name}.json`, ""));
   const sections: readonly (readonly [title: string, entries: readonly string[]])[] = [
     ["Guide", chapters.map(pageEntry)],
@@ -61,7 +54,7 @@ export function llmsText(resources: readonly Resource[], url: string): string {
     ["Optional", operatorPages.map(pageEntry)],
   ];
   const lists = sections.map(([title, entries]) => `## ${title}\n\n${entries.join("\n")}\n`);
-  return `${introduction(resources)}\n${lists.join("\n")}`.replaceAll(address, url);
+  return `${introduction(resources)}\n${lists.join("\n")}`;
 }
 
 function introduction(resources: readonly Resource[]): string {

@@ -1,9 +1,8 @@
 // Renders Markdown as HTML for the documentation pages: headings have anchors, code blocks have labels and language tabs, and the keyboard can scroll
 // tables. Links to files of the repository become links to paths of this server.
 
-import { Lexer, Marked, type Token, type Tokens } from "marked";
+import { Marked, type Token, type Tokens } from "marked";
 import { once } from "../../lib/concurrency.ts";
-import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import { changesRecords, writeWarning } from "./key-box.ts";
 import { toAnchor } from "./layout.ts";
@@ -25,46 +24,15 @@ interface RenderedMarkdown {
  * @param folder the folder of the text within docs/, such as `problems/`. Links are relative to it
  * @param isServed whether this server has a path. Links to other paths under /docs become plain text
  */
-export function* renderMarkdown(text: string, folder = "", isServed = (_: string) => true): Steps<RenderedMarkdown> {
+export function renderMarkdown(text: string, folder = "", isServed = (_: string) => true): RenderedMarkdown {
   const marked = createMarked(folder, isServed);
-  const tokens = yield* tokensOf(asServed(text), marked);
+  const tokens: readonly Token[] = marked.lexer(asServed(text));
   const titles = tokens.filter((token): token is HeadingToken => token.type === "heading");
   addIds(titles);
   const headings = titles
     .filter(({ depth }) => depth === 2)
     .map((token) => ({ id: idOf(token), title: marked.parseInline(token.text, { async: false }) }));
-  let html = "";
-  for (const token of withGroups(tokens)) {
-    html += marked.parser([token]);
-    yield;
-  }
-  return { html, headings };
-}
-
-/** Does the same as `marked.lexer(text)`, in steps. */
-function* tokensOf(text: string, { defaults }: Marked): Steps<readonly Token[]> {
-  const lexer = new Lexer(defaults);
-  for (const section of sectionsOf(text)) {
-    lexer.blockTokens(section, lexer.tokens);
-    yield;
-  }
-  for (const { src, tokens } of lexer.inlineQueue) {
-    lexer.inlineTokens(src, tokens);
-    yield;
-  }
-  return lexer.tokens;
-}
-
-/** Splits the text before each heading of level 2. A line in a block of code is not a heading. */
-function sectionsOf(text: string): string[] {
-  const sections: string[] = [];
-  let isInCode = false;
-  for (const part of text.split(/^(?=## )/m)) {
-    if (isInCode) sections[sections.length - 1] += part;
-    else sections.push(part);
-    if ((part.match(/^ *```/gm)?.length ?? 0) % 2 === 1) isInCode = !isInCode;
-  }
-  return sections;
+  return { html: marked.parser([...withGroups(tokens)]), headings };
 }
 
 /** Returns a Markdown text without its parts about files that servers do not have, such as pictures. */

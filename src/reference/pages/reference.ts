@@ -1,6 +1,5 @@
 // Makes the reference at /docs from the OpenAPI document.
 
-import type { Steps } from "../../lib/slices.ts";
 import { escapeHtml } from "../../lib/text.ts";
 import type { Schema } from "../json-schema.ts";
 import { createsName } from "../openapi/batch.ts";
@@ -25,17 +24,17 @@ interface ReferenceGroup {
   readonly secondary: readonly OperationPair[];
 }
 
-export function* referencePage(openapi: Schema): Steps<string> {
+export function referencePage(openapi: Schema): string {
   const document = openapi as OpenapiDocument;
   const groups = [...operationPairs(document)].map(([tag, pairs]) => toGroup(document, tag, pairs));
-  const introduction = yield* renderMarkdown(document.info.description);
-  const sections = yield* allOf(groups, (group) => groupSection(document, group));
+  const introduction = renderMarkdown(document.info.description);
+  const sections = groups.map((group) => groupSection(document, group));
   const content = `<h1>Reference</h1>
 ${introduction.html}
 <p>Programs read the same from <a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a>, <a href="/openapi.yaml">as YAML</a> or <a href="/openapi.json?openapi=3.0">in OpenAPI 3.0</a>. OpenAPI has the <a href="/docs/webhooks">webhooks</a> too.</p>
 ${keyBox("API key for the forms on this page")}
 ${sections.join("\n")}
-${yield* otherForms(document, groups)}`;
+${otherForms(document, groups)}`;
   return toPage({
     title: "Reference",
     content,
@@ -59,15 +58,14 @@ function rank({ method, operation: { parameters = [] } }: OperationPair): number
   return ["get", "post", "put", "patch", "delete"].indexOf(method) + (method === "get" && hasId ? 0.5 : 0);
 }
 
-function* groupSection(document: OpenapiDocument, { tag, description, main }: ReferenceGroup): Steps<string> {
+function groupSection(document: OpenapiDocument, { tag, description, main }: ReferenceGroup): string {
   const sent = sentDocumentOf(document, main);
   const record = recordOf(document, main);
   const fields = [
     sent && fieldDetails(document, "Fields of the body", sent),
     record && fieldDetails(document, sent ? "Fields of the response" : "Fields", record),
   ].filter((text) => text !== undefined);
-  yield;
-  const operations = yield* operationSections(document, main);
+  const operations = operationSections(document, main);
   return `<h2 id="${toAnchor(tag)}">${escapeHtml(tag)}</h2>
 <p>${escapeHtml(description)}</p>
 ${fields.join("\n")}
@@ -78,18 +76,8 @@ function fieldDetails(document: OpenapiDocument, summary: string, schema: Schema
   return `<details><summary>${summary}</summary>${fieldList(document, schema)}</details>`;
 }
 
-function* operationSections(document: OpenapiDocument, pairs: readonly OperationPair[]): Steps<string> {
-  const sections = yield* allOf(pairs, function* (pair) {
-    yield;
-    return operationSection(document, pair);
-  });
-  return sections.join("\n");
-}
-
-function* allOf<T>(items: readonly T[], toText: (item: T) => Steps<string>): Steps<string[]> {
-  const texts: string[] = [];
-  for (const item of items) texts.push(yield* toText(item));
-  return texts;
+function operationSections(document: OpenapiDocument, pairs: readonly OperationPair[]): string {
+  return pairs.map((pair) => operationSection(document, pair)).join("\n");
 }
 
 /** Returns the schema of the records in the response of the first operation; undefined if the response contains no object. */
@@ -114,11 +102,11 @@ function sentDocumentOf(document: OpenapiDocument, pairs: readonly OperationPair
 }
 
 /** Returns the section for the few clients that must name the record in another way, or can send only GET and POST. */
-function* otherForms(document: OpenapiDocument, groups: readonly ReferenceGroup[]): Steps<string> {
+function otherForms(document: OpenapiDocument, groups: readonly ReferenceGroup[]): string {
   const withOthers = groups.filter(({ secondary }) => secondary.length > 0);
-  const parts = yield* allOf(withOthers, function* ({ tag, secondary }) {
+  const parts = withOthers.map(({ tag, secondary }) => {
     const summary = `${escapeHtml(tag)}: ${secondary.length} other forms`;
-    return `<details><summary>${summary}</summary>${yield* operationSections(document, secondary)}</details>`;
+    return `<details><summary>${summary}</summary>${operationSections(document, secondary)}</details>`;
   });
   return `<h2 id="other-forms">Other forms</h2>
 <p>The same operations for clients that name the record in the body or in the query, or that can send only GET and POST. Each path also has <code>HEAD</code>, which is GET without the body, and <code>OPTIONS</code>, which lists its methods.</p>

@@ -4,7 +4,6 @@ import { expect, test } from "bun:test";
 import type { Schema } from "../../../../src/reference/json-schema.ts";
 import type { OpenapiDocument } from "../../../../src/reference/openapi/document-reader.ts";
 import { toOpenapi30 } from "../../../../src/reference/openapi/openapi-30.ts";
-import { resultOf } from "../../../support/steps.ts";
 
 const info = {
   title: "Storefront",
@@ -16,7 +15,7 @@ const info = {
 
 function convert(members: object): Schema {
   const document = { openapi: "3.1.0", info, tags: [], paths: {}, components: {}, ...members };
-  return resultOf(toOpenapi30(document as unknown as OpenapiDocument));
+  return toOpenapi30(document as unknown as OpenapiDocument);
 }
 
 const reference = { $ref: "#/components/schemas/Brand" };

@@ -1,0 +1,32 @@
+// Renders the documentation in a thread of its own, which ends afterwards. It takes half a second, and other requests must not wait for it.
+
+import type { Resource } from "../model/resource.ts";
+import { type ClientPackage, readClientPackage } from "../reference/client-package.ts";
+import { renderFiles, type ServedFile } from "../reference/documents.ts";
+
+declare const self: Worker;
+
+export interface RenderedFile extends ServedFile {
+  readonly content: Uint8Array;
+}
+
+/** What the thread sends for the resources it gets. */
+export interface RenderedDocumentation {
+  /** By path, or by `openapiKey`. */
+  readonly files: ReadonlyMap<string, RenderedFile>;
+  /** Undefined if it was not built. */
+  readonly client: Pick<ClientPackage, "path" | "version"> | undefined;
+}
+
+self.onmessage = async ({ data: resources }: MessageEvent<readonly Resource[]>) => {
+  const client = await readClientPackage();
+  const files = [...renderFiles(resources, client)].map(([path, file]): [string, RenderedFile] => [
+    path,
+    { ...file, content: Buffer.from(file.content) },
+  ]);
+  const rendered: RenderedDocumentation = {
+    files: new Map(files),
+    client: client && { path: client.path, version: client.version },
+  };
+  self.postMessage(rendered);
+};
