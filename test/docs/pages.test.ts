@@ -103,6 +103,7 @@ describe("what describes the interface", () => {
       ["gzip", "gzip", Bun.gunzipSync],
       ["br, gzip;q=0.5, zstd", "zstd", Bun.zstdDecompressSync],
       ["x-gzip", "gzip", Bun.gunzipSync],
+      ["*", "gzip", Bun.gunzipSync],
       ["gzip;q=0, *", "zstd", Bun.zstdDecompressSync],
     ] as const) {
       const coded = await get(path, { "Accept-Encoding": accepted });

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { exchangeOnce, toRequest } from "../support/wire/client.ts";
 
 let server: TestServer;
 const names = ["delta", "Alpha", "charlie", "bravo", "alpha", "Écho", "echo"];
@@ -254,9 +255,41 @@ test("a large list comes compressed as the client asks, with its own ETag", asyn
     ["gzip", "gzip"],
     ["gzip, zstd", "zstd"],
     ["zstd;q=0.5, gzip", "gzip"],
-    ["*", "zstd"],
+    // The client may not know zstd, and every client that decompresses knows gzip.
+    ["*", "gzip"],
+    ["*;q=0.1", "gzip"],
+    ["br, *;q=0.5", "gzip"],
+    ["zstd, *", "zstd"],
+    ["gzip;q=0, *", "zstd"],
+    ["gzip;q=0.5, *;q=0.8", "zstd"],
     ["gzip;q=0", null],
     ["br", null],
+    ["", null],
+    ["*;q=0", null],
+    ["identity;q=0", null],
+    ["identity", null],
+    ["identity, gzip", "gzip"],
+    ["identity;q=0, gzip;q=0.001", "gzip"],
+    ["identity, gzip;q=0.5", null],
+    ["gzip;q=0.5, zstd;q=0.7, identity;q=0.6", "zstd"],
+    ["gzip;q=0.5, zstd;q=0.7, identity;q=0.8", null],
+    ["gzip;q=0.3, *;q=0.5, zstd;q=0", null],
+    ["gzip;q=0.2, identity;q=0.1", "gzip"],
+    ["GZIP ; Q=1.000", "gzip"],
+    ["X-Gzip", "gzip"],
+    ["x-gzip;q=0.2, zstd;q=0.1", "gzip"],
+    ["x-zstd", null],
+    ["gzip;q=0, gzip", "gzip"],
+    ["gzip, gzip;q=0", "gzip"],
+    ["zstd;q=0.1, gzip;q=0.5, zstd", "zstd"],
+    [",, gzip,;,", "gzip"],
+    ["gzip;x=1;q=0", null],
+    ...["x", "", "2", "1.1", "1.0000", "0.1234", "-1", "+1", ".5", "1e0", "0x1", "Infinity", '"1"', " 1"].map(
+      (weight) => [`gzip;q=${weight}, zstd;q=0.001`, "zstd"] as const,
+    ),
+    ["gzip;q, zstd;q=0.001", "zstd"],
+    ["gzip;q =1, zstd;q=0.001", "zstd"],
+    ["identity;q=x, gzip;q=0.1", "gzip"],
   ] as const;
   for (const [accepted, coding] of cases) {
     const response = await fetch(`${large.url}/restapi/brands.json`, {
@@ -268,8 +301,15 @@ test("a large list comes compressed as the client asks, with its own ETag", asyn
     expect(response.headers.get("Vary")).toBe("Accept-Encoding");
     const text = coding === "gzip" ? Bun.gunzipSync(bytes) : coding === "zstd" ? Bun.zstdDecompressSync(bytes) : bytes;
     expect(Buffer.from(text).toString()).toBe(plain.text);
+    expect([accepted, response.headers.get("ETag")?.endsWith(`-json${coding ? `-${coding}` : ""}"`)]).toEqual([
+      accepted,
+      true,
+    ]);
     etags.add(response.headers.get("ETag"));
   }
   expect(etags.size).toBe(3);
+  const lines = ["Accept-Encoding: gzip;q=0.5", "Accept-Encoding: identity;q=0.7", `X-API-AUTH: ${large.key}`];
+  const [plainest] = await exchangeOnce(large.port, toRequest("GET /restapi/brands.json HTTP/1.1", lines));
+  expect([plainest?.status, plainest?.headers["content-encoding"]]).toEqual([200, undefined]);
   await large.stop();
 });

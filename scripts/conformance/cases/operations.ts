@@ -231,6 +231,21 @@ export const operationCases = [
     shop.holds(answer, "no Cache-Control: no-store", !/no-store/.test(answer.headers.get("Cache-Control") ?? ""));
   }),
 ];
+  both("Long lists, feed pages", "come in the coding that Accept-Encoding prefers", async (shop) => {
+    for (let i = 0; i < 8; i++) await shop.create("brands", { Name: `${shop.mark} ${"x".repeat(200)}` });
+    for (const [accepted, coding] of [
+      ["gzip;q=0.5, zstd;q=0.1", "gzip"],
+      ["gzip;q=0.1, zstd;q=0.5", "zstd"],
+      ["gzip;q=0.1, identity;q=0.5", null],
+      ["zstd;q=2, gzip;q=0.1", "gzip"],
+      ["*", "gzip"],
+      ["*;q=0", null],
+    ] as const) {
+      const answer = await shop.call("HEAD", "brands", { headers: { "Accept-Encoding": accepted } });
+      shop.header(answer, "Content-Encoding", coding);
+      shop.header(answer, "Vary", /Accept-Encoding/);
+    }
+  }),
 
 /** Checks the fields that every response under /restapi has. */
 function uncacheable(shop: Shop, answer: Answer): void {

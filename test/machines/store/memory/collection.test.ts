@@ -4,7 +4,7 @@ import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { json } from "../../../../src/formats/json.ts";
 import { xml } from "../../../../src/formats/xml.ts";
-import { chooseCoding, compressList } from "../../../../src/http/compression.ts";
+import { compressList } from "../../../../src/http/compression.ts";
 import { parseListParameters } from "../../../../src/http/records/list-parameters.ts";
 import type { BufferWithHeadroom } from "../../../../src/lib/bytes.ts";
 import { slices } from "../../../../src/lib/slices.ts";
@@ -257,20 +257,6 @@ test("a record that is written repeatedly is counted once", async () => {
   for (let i = 0; i < 5000; i++) set(collection, 7, 100 + i, toJson(7, "status 7"));
   await listOf(collection, json);
   expect(collection.estimateBytes()).toBe(before);
-});
-
-test.each<[string, ReturnType<typeof chooseCoding>]>([
-  ["gzip", "gzip"],
-  ["GZIP;Q=1.0", "gzip"],
-  ["gzip, deflate, br, zstd", "zstd"],
-  ["gzip;q=1, zstd;q=0.9", "gzip"],
-  ["*;q=0.1", "zstd"],
-  ["zstd;q=0, *", "gzip"],
-  ["identity", undefined],
-  ["gzip;q=0, zstd;q=0", undefined],
-  ["", undefined],
-])("Accept-Encoding: %s gets %s", (header, coding) => {
-  expect(chooseCoding(header, 5000)).toBe(coding);
 });
 
 test("changes that could not be applied for lack of memory are in the next list", async () => {
