@@ -6,6 +6,8 @@ import type { Logger } from "pino";
 import { statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { problemHeaders, toProblemError } from "../http/common/error-response.ts";
+import { requireKnownMethod } from "../http/common/known-methods.ts";
+import { toTarget } from "../http/common/request-target.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -55,6 +57,8 @@ const common = {
 /** The handler of the admin listener. It converts every error to a problem document, and logs unexpected errors. */
 export class AdminHandler implements Handler {
   readonly #router: Router<AdminRoute>;
+  /** The methods of all routes, in the response to `OPTIONS *`. */
+  readonly #methods: string;
   readonly #isAllowed: (host: string | null) => boolean;
   readonly #log: Logger;
   readonly #logLimit: LogRateLimiter;
@@ -66,6 +70,7 @@ export class AdminHandler implements Handler {
     { log, now }: { readonly log: Logger; readonly now: () => number },
   ) {
     this.#router = new Router(routes);
+    this.#methods = `${methodsOf(routes.values())}, OPTIONS`;
     this.#isAllowed = createHostCheck(hostnames);
     this.#log = log;
     this.#logLimit = createLogRateLimiter(now);
@@ -88,22 +93,24 @@ export class AdminHandler implements Handler {
     this.#logLimit(incident, (suppressed) => this.#log.warn({ reason, suppressed }, `admin listener: ${incident}`));
   }
 
-  /** Checks host and origin, and calls the function of the route. @throws ProblemError */
-  #respond(request: WireRequest): Promise<AdminContent> {
-    const { method, target, headers } = request;
-    if (!this.#isAllowed(headers.get("host"))) {
+  /** Checks method, host and origin, and calls the function of the route. @throws ProblemError */
+  async #respond(request: WireRequest): Promise<AdminContent> {
+    requireKnownMethod(request);
+    const { method, headers } = request;
+    const { path, query, host = headers.get("host") } = toTarget(request.target);
+    if (!this.#isAllowed(host)) {
       const detail = "this hostname is not allowed here; use `localhost` or an IP address, or add it with --admin-host";
       throw new ProblemError("wrong-site", detail);
     }
-    const [path = "", query = ""] = splitAt(target, "?");
+    if (path === "*") return { status: 204, body: null, headers: { Allow: this.#methods } };
     const found = this.#router.find(path);
-    if (!found) throw new ProblemError("not-found", "there is nothing at this path");
+    if (!found) throw new ProblemError("not-found", notFoundDetail);
     const { route, parameters } = found;
     const name = method === "HEAD" ? "GET" : method;
     // Look for an own property, because a method may be any token, for example `constructor`.
     const respond = Object.hasOwn(route, name) ? route[name] : undefined;
     if (!respond) throw wrongMethodError(method, route);
-    if (method !== "GET" && method !== "HEAD") requireSameOrigin(headers);
+    if (method !== "GET" && method !== "HEAD") requireSameOrigin(headers, host);
     return respond({ request, query: new URLSearchParams(query), parameters });
   }
 
@@ -123,15 +130,19 @@ export class AdminHandler implements Handler {
   }
 }
 
-function wrongMethodError(method: string, route: AdminRoute): ProblemError {
-  const methods = Object.keys(route).flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one]));
-  const allow = { headers: { Allow: methods.join(", ") } };
-  return new ProblemError("method-not-allowed", `this path has no method ${method.slice(0, 40)}`, allow);
+const notFoundDetail =
+  "there is nothing at this path; this address has the console (`/`) and `/metrics`, and the REST interface has an address of its own";
+
+/** Returns the methods of some routes, as in `Allow`. */
+function methodsOf(routes: Iterable<AdminRoute>): string {
+  const methods = [...routes].flatMap((route) => Object.keys(route));
+  return [...new Set(methods.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one])))].join(", ");
 }
 
-function splitAt(text: string, mark: string): [before: string, after: string] {
-  const index = text.indexOf(mark);
-  return index === -1 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)];
+function wrongMethodError(method: string, route: AdminRoute): ProblemError {
+  return new ProblemError("method-not-allowed", `this path has no method ${method}`, {
+    headers: { Allow: methodsOf([route]) },
+  });
 }
 
 function withHeaders(content: AdminContent, headers: AdminContent["headers"]): AdminContent {
@@ -162,12 +173,13 @@ const plainHost = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 /**
  * Requires that a request that changes something comes from a page of this listener (contract section 13). Browsers add `Origin` to every such
  * request, and no script can set it (Fetch section 3.2). Only the hosts are compared, because a proxy that ends TLS changes the scheme.
+ * @param sentHost the host that the request is for
  * @throws ProblemError `forbidden`
  */
-function requireSameOrigin(headers: HeaderFields): void {
+function requireSameOrigin(headers: HeaderFields, sentHost: string | null): void {
   const origin = headers.get("origin");
   const url = origin === null ? null : URL.parse(origin);
-  const host = URL.parse(`${url?.protocol}//${headers.get("host")}`)?.host;
+  const host = URL.parse(`${url?.protocol}//${sentHost}`)?.host;
   if (url && /^https?:$/.test(url.protocol) && url.origin === origin && url.host === host) return;
   throw new ProblemError(
     "forbidden",

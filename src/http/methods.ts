@@ -1,4 +1,4 @@
-// The methods of requests: which are registered, which a route allows, `X-HTTP-Method-Override`, and the response to OPTIONS (contract section 3).
+// The methods of requests: which a route allows, `X-HTTP-Method-Override`, and the response to OPTIONS (contract section 3).
 
 import { ProblemError } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
@@ -8,27 +8,6 @@ import { toResponse } from "./responses.ts";
 import type { Route } from "./route.ts";
 
 const overrides = ["PUT", "PATCH", "DELETE"];
-
-/** The methods of the IANA HTTP Method Registry, and QUERY. (The registry's `*` is reserved and not a method.) */
-const registered: ReadonlySet<string> = new Set(
-  `ACL BASELINE-CONTROL BIND CHECKIN CHECKOUT CONNECT COPY DELETE GET HEAD LABEL LINK LOCK MERGE MKACTIVITY MKCALENDAR
-  MKCOL MKREDIRECTREF MKWORKSPACE MOVE OPTIONS ORDERPATCH PATCH POST PRI PROPFIND PROPPATCH PUT QUERY REBIND REPORT SEARCH
-  TRACE UNBIND UNCHECKOUT UNLINK UNLOCK UPDATE UPDATEREDIRECTREF VERSION-CONTROL`.split(/\s+/),
-);
-
-/** Requires a registered method. @throws ProblemError `not-implemented` for any other (RFC 9110 section 9.1) */
-export function requireKnownMethod({ method }: WireRequest): void {
-  if (registered.has(method)) return;
-  throw new ProblemError(
-    "not-implemented",
-    `there is no method \`${method.slice(0, 40)}\`; methods are case-sensitive`,
-  );
-}
-
-/** Returns the label of a method in the metrics. Clients can invent methods, so all methods that are not registered share a label. */
-export function methodLabel(method: string): string {
-  return registered.has(method) ? method : "other";
-}
 
 /** Returns the effective method of a request: its own method, or on a POST the method in a valid `X-HTTP-Method-Override`. */
 export function effectiveMethod(request: WireRequest): string {

@@ -6,8 +6,8 @@ import type { HeadQueryResult } from "../store/reads/head-queries.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
 import type { WireRequest } from "../wire/request.ts";
+import type { RequestTarget } from "./common/request-target.ts";
 import type { RequestId } from "./request-ids.ts";
-import type { RequestTarget } from "./request-target.ts";
 
 /** Why a key was rejected. The response does not tell the first four reasons apart (contract section 1); the log and the metrics do. */
 export type KeyRejection =

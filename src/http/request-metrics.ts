@@ -12,7 +12,7 @@ import {
   metricsLibrary,
   readSample,
 } from "../lib/metrics.ts";
-import { methodLabel } from "./methods.ts";
+import { methodLabel } from "./common/known-methods.ts";
 import type { BatchCounts, Endpoint, KeyRejection, RequestContext } from "./request-context.ts";
 
 /** The metrics of this process. */

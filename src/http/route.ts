@@ -4,8 +4,8 @@ import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WireResponse } from "../wire/response.ts";
+import type { RequestTarget } from "./common/request-target.ts";
 import type { AuthorizedView, Endpoint, RequestContext } from "./request-context.ts";
-import type { RequestTarget } from "./request-target.ts";
 
 interface RouteBase extends Endpoint {
   /** Returns the detail of the problem for a method that is not in `methods`; undefined for a general text. */

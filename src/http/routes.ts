@@ -6,6 +6,7 @@ import type { RequestAuthorizer } from "./authorization/authorizer.ts";
 import { BatchPlaces } from "./batch/batch-places.ts";
 import { batchRoutes } from "./batch/batch-routes.ts";
 import { undoRoutes } from "./batch/undo-route.ts";
+import { toTarget } from "./common/request-target.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
 import { feedRoutes } from "./feed/feed-routes.ts";
@@ -15,9 +16,10 @@ import { type McpOptions, mcpRoutes } from "./mcp/mcp-route.ts";
 import { pathHint } from "./path-advice.ts";
 import { RunningIdempotencyKeys } from "./records/idempotency.ts";
 import { resourceRoutes } from "./records/resource-routes.ts";
+import type { RequestContext } from "./request-context.ts";
 import type { Metrics } from "./request-metrics.ts";
-import { toTarget } from "./request-target.ts";
-import { idIn, type Route, type RouteMatch } from "./route.ts";
+import { toResponse } from "./responses.ts";
+import { idIn, type PublicRoute, type Route, type RouteMatch } from "./route.ts";
 
 export interface RouteDependencies extends HttpDependencies {
   readonly authorizer: RequestAuthorizer;
@@ -49,10 +51,13 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     ...undoRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...mcpRoutes({ ...dependencies, batchPlaces, find: (sent) => known.get(sent) }),
   ]);
+  const serverRoute = optionsOfServer([...routes.values()]);
   const find = (sent: string): RouteMatch => {
     const target = toTarget(sent);
     const { path } = target;
-    const route = routes.get(withoutId(path)) ?? routes.get(path) ?? dependencies.documentation.routeOf(path);
+    const { documentation } = dependencies;
+    const route =
+      path === "*" ? serverRoute : (routes.get(withoutId(path)) ?? routes.get(path) ?? documentation.routeOf(path));
     return { target, route, recordIdInPath: toId(idIn(path)) };
   };
   const known = new BoundedCache(1024, 200, find);
@@ -60,6 +65,13 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     find: (sent) => known.get(sent),
     suggestPath: (path) => pathHint(path, dependencies.resources, routes),
   };
+}
+
+/** Returns the route of `OPTIONS *`, which asks for the methods of the whole server (RFC 9110 section 9.3.7). No other method has this target. */
+function optionsOfServer(routes: readonly Route[]): PublicRoute {
+  const methods = [...new Set(routes.flatMap((route) => route.methods))];
+  const respond = (context: RequestContext) => toResponse(context, 204, null, { Allow: methods.join(", ") });
+  return { kind: "public", label: "*", methods: ["OPTIONS"], respond };
 }
 
 /** Replaces the name before the suffix by `{id}`: `/restapi/brands/{id}.json` for `/restapi/brands/12.json`. Empty if the path has no such name. */

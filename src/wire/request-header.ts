@@ -45,8 +45,11 @@ export interface RequestHeader extends RequestLine {
   readonly bytes: number;
 }
 
-/** A request line (RFC 9112 section 3). */
-const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
+/**
+ * A request line (RFC 9112 section 3). The target has no fragment, and only its query may have bytes outside ASCII, which some clients send. Any HTTP/1
+ * is read as HTTP/1.1, except HTTP/1.0 (RFC 9110 section 2.5).
+ */
+const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!"$->@-~]+(?:\?[!"$-~\x80-\xff]*)?) HTTP\/1\.([0-9])$/;
 
 /**
  * Whether a request begins in `input`. An empty line alone does not begin a request (RFC 9112 section 2.2): some clients send an empty line after a
@@ -81,14 +84,20 @@ export function toHeader(
   bytes: number,
 ): RequestHeader {
   if (isHttp10 && section.framing.isChunked) throw new RequestError("malformed", "HTTP/1.0 has no Transfer-Encoding");
-  if (!isHttp10 && !section.headers.has("host")) throw new RequestError("malformed", "the request has no Host header");
+  if (!isHttp10 && !section.headers.get("host")) {
+    const fault = section.headers.has("host") ? "an empty Host header" : "no Host header";
+    throw new RequestError("malformed", `the request has ${fault}; send the name of the server`);
+  }
   return { method, target, isHttp10, section, sectionAt, bytes };
 }
 
 /** Parses a request line, without its CRLF. @throws RequestError `malformed` */
 export function parseRequestLine(line: string): RequestLine {
   const [, method, target, minor] = requestLine.exec(line) ?? [];
-  if (method === undefined || target === undefined) throw invalidRequestLineError();
+  if (method === undefined || target === undefined) throw invalidRequestLineError(line);
+  if (target === "*" && method !== "OPTIONS") {
+    throw new RequestError("malformed", "only OPTIONS can have the target `*`; send the path that the request is for");
+  }
   return { method, target, isHttp10: minor === "0" };
 }
 
@@ -112,7 +121,21 @@ function checkIncomplete(text: string, start: number): undefined {
   return undefined;
 }
 
-function invalidRequestLineError(): RequestError {
+function invalidRequestLineError(line = ""): RequestError {
+  const [, target = "", version] = /^[!-~]+ ([!-~\x80-\xff]+) HTTP\/([0-9]\.[0-9])$/.exec(line) ?? [];
+  const [byte] = /[\x80-\xff]/.exec(target.split("?", 1)[0] as string) ?? [];
+  if (target.includes("#")) {
+    const advice = "leave out the `#` and what follows it, or write it as `%23` if it's part of a value";
+    return new RequestError("malformed", `the URL has a fragment, which is not for the server; ${advice}`);
+  }
+  if (byte !== undefined) {
+    const hex = byte.charCodeAt(0).toString(16).toUpperCase();
+    const advice = "percent-encode such characters as UTF-8, such as `%C3%A9` for `é`";
+    return new RequestError("malformed", `the path has the byte 0x${hex}, which is not ASCII; ${advice}`);
+  }
+  if (version !== undefined && !version.startsWith("1.")) {
+    return new RequestError("malformed", `the server doesn't speak HTTP/${version}; send the request as HTTP/1.1`);
+  }
   return new RequestError("malformed", "the first line is not an HTTP/1.1 request line such as `GET /path HTTP/1.1`");
 }
 
@@ -131,8 +154,11 @@ function rejectBadHost(host: string): void {
   if (!hostAndPort.test(host)) throw new RequestError("malformed", "the Host header is not a valid host");
 }
 
-/** A host with or without a port (RFC 3986 section 3.2.2). Bytes outside ASCII are allowed, because some clients send them. */
-const hostAndPort = /^(?:[\w.~!$&'()*+;=%\x80-\xff-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?$/;
+/**
+ * A host with or without a port (RFC 3986 section 3.2.2); empty if the URL of the client has none. Bytes outside ASCII are allowed, because some clients
+ * send them.
+ */
+const hostAndPort = /^(?:(?:[\w.~!$&'()*+;=%\x80-\xff-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?)?$/;
 
 /**
  * Returns the framing of a request (RFC 9112 section 6.3).

@@ -23,13 +23,13 @@ export interface ResponseFraming {
 
 /**
  * Returns the framing of the response to a request. A connection of HTTP/1.1 persists, a connection of HTTP/1.0 ends, unless the client asks for
- * the opposite (RFC 9112 section 9.3).
+ * the opposite (RFC 9112 section 9.3). It always ends after a CONNECT: what follows was meant for a tunnel (RFC 9110 section 9.3.6).
  * @param isLast whether the connection must end with this response, whatever the client asks for
  */
 export function toResponseFraming({ method, isHttp10, section }: RequestHeader, isLast: boolean): ResponseFraming {
   const { keepsAlive = !isHttp10 } = section.framing;
   const omitsBody = method === "HEAD";
-  if (!keepsAlive || isLast) return { omitsBody, connection: "close" };
+  if (!keepsAlive || isLast || method === "CONNECT") return { omitsBody, connection: "close" };
   if (isHttp10) return { omitsBody, connection: "keep-alive" };
   return omitsBody ? persistentWithoutBody : persistent;
 }

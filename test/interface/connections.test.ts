@@ -208,13 +208,14 @@ describe("connections", () => {
     }
   });
 
-  test("an unregistered method is 501, and `OPTIONS *` is 404", async () => {
+  test("an unregistered method is 501, `OPTIONS *` is 204, and the connection stays open", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["FOO /restapi/brands.json HTTP/1.1", "Host: x", authorised()]) +
-        request(["OPTIONS * HTTP/1.1", "Host: x"]),
+        request(["OPTIONS * HTTP/1.1", "Host: x"]) +
+        request(["GET /healthz HTTP/1.1", "Host: x"]),
     );
-    expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 501", "HTTP/1.1 404"]);
+    expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 501", "HTTP/1.1 204", "HTTP/1.1 200"]);
   });
 
   test("Expect: 100-continue gets 100 and then the response", async () => {

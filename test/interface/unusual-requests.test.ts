@@ -23,6 +23,9 @@ describe("a method", () => {
     ["FOO", "/restapi/nothing.json"],
     ["FOO", "/docs"],
     ["FOO", "/healthz"],
+    ["CONNECT", "/restapi/brands.json"],
+    ["CONNECT", "y:443"],
+    ["CONNECT", "/docs"],
   ])("such as %s, which is not registered, is 501 at %s", async (method, path) => {
     const response = await send(`${method} ${path} HTTP/1.1`);
     expect(response?.status).toBe(501);
@@ -56,6 +59,68 @@ describe("a method", () => {
     expect(text).toMatch(/method="other",status="501"\} 5[0-9]/);
     expect(text).toContain('method="PROPFIND",status="405"} ');
   });
+});
+
+test("CONNECT is 501, and its connection ends, also for what follows", async () => {
+  const [response, ...others] = await exchangeOnce(
+    server.port,
+    toRequest("CONNECT 127.0.0.1:80 HTTP/1.1") + toRequest("GET /healthz HTTP/1.1"),
+  );
+  expect([response?.status, response?.headers.connection, others]).toEqual([501, "close", []]);
+});
+
+test("OPTIONS * has the methods of the server, for any host and without a key", async () => {
+  const other = await startTestServer();
+  await setSite(other.engine, "shop", { isDefault: false }, 0);
+  for (const host of ["x", "unknown.example"]) {
+    const response = await send("OPTIONS * HTTP/1.1", [`Host: ${host}`], other);
+    expect([response?.status, response?.body]).toEqual([204, ""]);
+    expect(response?.headers.allow?.split(", ").toSorted()).toEqual([
+      "DELETE",
+      "GET",
+      "HEAD",
+      "OPTIONS",
+      "PATCH",
+      "POST",
+      "PUT",
+    ]);
+  }
+  await other.stop();
+});
+
+describe("a request line with", () => {
+  test.each([
+    ["the target * of a GET", "GET * HTTP/1.1", "only OPTIONS"],
+    ["the target * of a HEAD", "HEAD * HTTP/1.1", ""],
+    ["a fragment", "GET /restapi/brands.json#top HTTP/1.1", "`%23`"],
+    ["a fragment in the query", "GET /restapi/brands.json?filter[Name]=C# HTTP/1.1", "`%23`"],
+    ["a fragment in an absolute target", "GET http://x/restapi/brands.json#top HTTP/1.1", "`%23`"],
+    ["raw Latin-1 in the path", "GET /restapi/brands/\xe9.json HTTP/1.1", "0xE9"],
+    ["raw UTF-8 in the path", "GET /restapi/brands/\xc3\xa9.json HTTP/1.1", "`%C3%A9`"],
+    ["raw UTF-8 in the path of a document", "GET /docs/caf\xc3\xa9 HTTP/1.1", "`%C3%A9`"],
+    ["HTTP/2.0", "GET /restapi/brands.json HTTP/2.0", "HTTP/1.1"],
+    ["HTTP/0.9", "GET /restapi/brands.json HTTP/0.9", "HTTP/1.1"],
+  ])("%s is 400", async (_, line, says) => {
+    const response = await send(line, [`X-API-AUTH: ${server.key}`]);
+    expect([response?.status, response?.body]).toEqual([400, expect.stringContaining(says)]);
+  });
+
+  test.each([
+    ["raw UTF-8 in the query", "GET /restapi/brands.json?filter[Name]=caf\xc3\xa9 HTTP/1.1"],
+    ["HTTP/1.2", "GET /restapi/brands.json HTTP/1.2"],
+    ["HTTP/1.9", "GET /restapi/brands.json HTTP/1.9"],
+  ])("%s is 200", async (_, line) => {
+    const response = await send(line, [`X-API-AUTH: ${server.key}`]);
+    expect([response?.status, response?.headers.connection]).toEqual([200, undefined]);
+  });
+});
+
+test("an empty Host is 400, but not in HTTP/1.0", async () => {
+  for (const host of ["", "  ", "\t", ":80"])
+    expect(
+      (await send("GET /restapi/brands.json HTTP/1.1", [`Host:${host}`, `X-API-AUTH: ${server.key}`]))?.status,
+    ).toBe(400);
+  expect((await send("GET /restapi/brands.json HTTP/1.0", ["Host:", `X-API-AUTH: ${server.key}`]))?.status).toBe(200);
 });
 
 describe("dot segments are not resolved", () => {

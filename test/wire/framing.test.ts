@@ -79,7 +79,30 @@ describe("a request", () => {
     ["a Host with half a bracket", get("Host: [::1")],
     ["no version", "GET /x\r\nHost: x\r\n\r\n"],
     ["HTTP/0.9", "GET /x\r\n\r\n"],
+    ["an empty Host", get("Host: ")],
+    ["a Host of blanks", get("Host: \t ")],
+    ["a Host that is only a port", get("Host: :80")],
+    ["a Host that is only a port, in HTTP/1.0", toRequest("GET /x HTTP/1.0", ["Host: :80"])],
+    ["an empty Host and an absolute target", toRequest("GET http://a/x HTTP/1.1", ["Host:"])],
+    ["an empty Host in HTTP/1.2", toRequest("GET /x HTTP/1.2", ["Host:"])],
     ["HTTP/2.0", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["HTTP/2.0 and a path", toRequest("GET /x HTTP/2.0")],
+    ["HTTP/0.9 and a version", toRequest("GET /x HTTP/0.9")],
+    ["HTTP/3", toRequest("GET /x HTTP/3")],
+    ["a version that ends after its dot", toRequest("GET /x HTTP/1.")],
+    ["a version without a dot", toRequest("GET /x HTTP/11")],
+    ["a version with a letter", toRequest("GET /x HTTP/1.a")],
+    ["a version of three numbers", toRequest("GET /x HTTP/1.1.1")],
+    ["a fragment", toRequest("GET /x#y HTTP/1.1")],
+    ["an empty fragment", toRequest("GET /x# HTTP/1.1")],
+    ["a fragment after a query", toRequest("GET /x?y#z HTTP/1.1")],
+    ["a fragment with a query", toRequest("GET /x#?y HTTP/1.1")],
+    ["a fragment in an absolute target", toRequest("GET http://y/x#z HTTP/1.1")],
+    ["bytes outside ASCII in the path", toRequest("GET /\xc3\xa9 HTTP/1.1")],
+    ["bytes outside ASCII in the path and the query", toRequest("GET /\xe9?\xe9 HTTP/1.1")],
+    ["bytes outside ASCII in the host of the target", toRequest("GET http://\xc3\xa9/x HTTP/1.1")],
+    ["an asterisk as the target of a GET", toRequest("GET * HTTP/1.1")],
+    ["an asterisk as the target of a POST", toRequest("POST * HTTP/1.1", ["Content-Length: 0"])],
     ["a version of more digits", toRequest("GET /x HTTP/1.10")],
     ["a version with a zero", toRequest("GET /x HTTP/01.1")],
     ["a version in lower case", toRequest("GET /x http/1.1")],
@@ -249,17 +272,28 @@ describe("an unusual request", () => {
     ["an asterisk", toRequest("OPTIONS * HTTP/1.1"), "OPTIONS * "],
     ["an unregistered method", toRequest("M-SEARCH! /x HTTP/1.1"), "M-SEARCH! /x "],
     [
-      "bytes outside ASCII in the target and in a value",
-      toRequest("GET /\xe9 HTTP/1.1", ["X: \xe9\xff"]),
-      "GET /\xe9 ",
+      "bytes outside ASCII in the query and in a value",
+      toRequest("GET /x?\xe9=?\xc3\xa9 HTTP/1.1", ["X: \xe9\xff"]),
+      "GET /x?\xe9=?\xc3\xa9 ",
     ],
+    ["HTTP/1.2", toRequest("GET /x HTTP/1.2"), "GET /x "],
+    ["HTTP/1.9 and chunks", `${toRequest("POST /x HTTP/1.9", ["Transfer-Encoding: chunked"])}0\r\n\r\n`, "POST /x "],
     ["an address as Host", get("Host: [::1]:80"), "GET /x "],
     ["an address of all digits as Host", get("Host: [0123:4567:89ab:cdef:ABCD:EF::1.2.3.4]"), "GET /x "],
     ["a name with every character as Host", get("Host: aZ09_.~!$&'()*+;=%41\xc3\xbc-:09"), "GET /x "],
-    ["an empty Host", get("Host: "), "GET /x "],
+    ["an empty Host in HTTP/1.0", toRequest("GET /x HTTP/1.0", ["Host: ", "Connection: keep-alive"]), "GET /x "],
     ["field names that are members of every object", get("__proto__: a", "constructor: b", "toString: c"), "GET /x "],
   ])("with %s is accepted", async (_, bytes, read) => {
     const responses = await exchangeOnce(listener.port, bytes + toRequest("GET /next HTTP/1.1"));
     expect(responses.map(({ body }) => body)).toEqual([read, "GET /next "]);
   });
+});
+
+test("a CONNECT is the last request of its connection: what follows is meant for a tunnel", async () => {
+  for (const lines of [[], ["Connection: keep-alive"]]) {
+    const bytes = toRequest("GET /before HTTP/1.1", lines) + toRequest("CONNECT y:443 HTTP/1.1", lines) + smuggled;
+    const responses = await exchangeOnce(listener.port, bytes);
+    expect(responses.map(({ body }) => body)).toEqual(["GET /before ", "CONNECT y:443 "]);
+    expect(responses.at(-1)?.headers.connection).toBe("close");
+  }
 });

@@ -134,6 +134,40 @@ export const operationCases = [
     const answer = await shop.firstOfBytes([line, "Host: $HOST", "X-API-AUTH: $KEY", "Content-Length: 0"]);
     shop.problem(answer, 501, /not-implemented/);
   }),
+  both("a method that is not in the IANA registry", "CONNECT is 501, and its connection closes", async (shop) => {
+    const lines = ["CONNECT shop.example:443 HTTP/1.1", "Host: $HOST"].join("\r\n");
+    const next = ["GET /restapi/nothing.json HTTP/1.1", "Host: $HOST"];
+    const answers = await shop.bytes([lines, "", ...next], "", { count: 2 });
+    const [answer = shop.fail(undefined, "501")] = answers;
+    shop.problem(answer, 501, /not-implemented/);
+    shop.same(answer, "the number of responses", answers.length, 1);
+  }),
+  once("`OPTIONS *`", "204 and Allow", async (shop) => {
+    const answer = await shop.firstOfBytes(["OPTIONS * HTTP/1.1", "Host: $HOST"]);
+    shop.status(answer, 204);
+    allows(shop, answer, ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+  }),
+  once("The server speaks HTTP/1.0 and HTTP/1.1", "other versions are 400", async (shop) => {
+    const send = (version: string) =>
+      shop.firstOfBytes([`GET /restapi/brands.json?limit=1 HTTP/${version}`, "Host: $HOST", "X-API-AUTH: $KEY"]);
+    for (const version of ["1.0", "1.1", "1.2", "1.9"]) shop.status(await send(version), 200);
+    for (const version of ["0.9", "2.0", "1.10", "1"]) shop.problem(await send(version), 400, /bad-request/);
+  }),
+  once("An HTTP/1.1 request needs a `Host`", "none and an empty one are 400", async (shop) => {
+    const line = "GET /restapi/brands.json?limit=1 HTTP/1.1";
+    for (const host of [[], ["Host:"], ["Host: \t"]])
+      shop.problem(await shop.firstOfBytes([line, ...host, "X-API-AUTH: $KEY"]), 400, /bad-request/);
+    const absolute = "GET http://$HOST/restapi/brands.json?limit=1 HTTP/1.1";
+    shop.status(await shop.firstOfBytes([absolute, "Host: other.example", "X-API-AUTH: $KEY"]), 200);
+  }),
+  both("A fragment, bytes outside ASCII in the path", "are 400, but raw UTF-8 in the query is not", async (shop) => {
+    const list = `/restapi/brands.${shop.format}`;
+    const send = (target: string, method = "GET") =>
+      shop.firstOfBytes([`${method} ${target} HTTP/1.1`, "Host: $HOST", "X-API-AUTH: $KEY"]);
+    for (const target of [`${list}#a`, `${list}?filter[Name]=C#`, `/restapi/é.${shop.format}`, "*"])
+      shop.problem(await send(target), 400, /bad-request/);
+    shop.status(await send(`${list}?filter[Name]=é`), 200);
+  }),
   both("a path that does not exist", "404, which suggests the nearest path; no redirects", async (shop) => {
     shop.problem(await shop.call("GET", "brand"), 404, new RegExp(`/restapi/brands\\.${shop.format}`));
     for (const path of [`/restapi//brands.${shop.format}`, `/restapi/brands.${shop.format}/`, "/restapi/brands"])
@@ -197,6 +231,21 @@ export const operationCases = [
       shop.holds(answer, `another X-Request-Id than ${id.slice(0, 4)}…`, answer.headers.get("X-Request-Id") !== id);
     }
   }),
+  both("Long lists, feed pages", "come in the coding that Accept-Encoding prefers", async (shop) => {
+    for (let i = 0; i < 8; i++) await shop.create("brands", { Name: `${shop.mark} ${"x".repeat(200)}` });
+    for (const [accepted, coding] of [
+      ["gzip;q=0.5, zstd;q=0.1", "gzip"],
+      ["gzip;q=0.1, zstd;q=0.5", "zstd"],
+      ["gzip;q=0.1, identity;q=0.5", null],
+      ["zstd;q=2, gzip;q=0.1", "gzip"],
+      ["*", "gzip"],
+      ["*;q=0", null],
+    ] as const) {
+      const answer = await shop.call("HEAD", "brands", { headers: { "Accept-Encoding": accepted } });
+      shop.header(answer, "Content-Encoding", coding);
+      shop.header(answer, "Vary", /Accept-Encoding/);
+    }
+  }),
   both("Only the ending of the path", "sets the format: Accept and Content-Type never change it", async (shop) => {
     const other = shop.format === "json" ? "application/xml" : "application/json";
     const answer = await shop.call("POST", "orderstatuses", {
@@ -231,21 +280,6 @@ export const operationCases = [
     shop.holds(answer, "no Cache-Control: no-store", !/no-store/.test(answer.headers.get("Cache-Control") ?? ""));
   }),
 ];
-  both("Long lists, feed pages", "come in the coding that Accept-Encoding prefers", async (shop) => {
-    for (let i = 0; i < 8; i++) await shop.create("brands", { Name: `${shop.mark} ${"x".repeat(200)}` });
-    for (const [accepted, coding] of [
-      ["gzip;q=0.5, zstd;q=0.1", "gzip"],
-      ["gzip;q=0.1, zstd;q=0.5", "zstd"],
-      ["gzip;q=0.1, identity;q=0.5", null],
-      ["zstd;q=2, gzip;q=0.1", "gzip"],
-      ["*", "gzip"],
-      ["*;q=0", null],
-    ] as const) {
-      const answer = await shop.call("HEAD", "brands", { headers: { "Accept-Encoding": accepted } });
-      shop.header(answer, "Content-Encoding", coding);
-      shop.header(answer, "Vary", /Accept-Encoding/);
-    }
-  }),
 
 /** Checks the fields that every response under /restapi has. */
 function uncacheable(shop: Shop, answer: Answer): void {

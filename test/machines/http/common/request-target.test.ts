@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { toTarget } from "../../../src/http/request-target.ts";
+import { toTarget } from "../../../../src/http/common/request-target.ts";
 
 describe("a target", () => {
   test.each<[string, string, string, string | undefined]>([
