@@ -28,8 +28,13 @@ interface DocumentationOptions {
 export interface Documentation {
   /** Renders all pages, unless a request has asked for one before. */
   load(): Promise<unknown>;
-  /** Returns the route of a path that can be documentation; undefined for other paths. */
-  routeOf(path: string): Route | undefined;
+  /** Returns the paths of all pages and documents. */
+  paths(): Promise<readonly string[]>;
+  /**
+   * Creates the function that returns the route of a path that can be documentation; undefined for other paths.
+   * @param missingDetail returns the detail of the problem for a path that does not exist
+   */
+  createRouteSearch(missingDetail: (path: string) => Promise<string>): (path: string) => Route | undefined;
   /** Returns an HTML page with the error if a browser has opened an unknown page (contract section 8); undefined for other clients and errors. */
   problemPage(context: RequestContext, error: unknown): Promise<WireResponse> | undefined;
 }
@@ -54,19 +59,26 @@ export function createDocumentation(
     const { files, client } = await render(resources);
     return { client, files: new Map([...files].map(([path, file]) => [path, toServed(file)])) };
   });
-  const [, route] = publicRoute("documentation", async (context) => {
-    const { path, query } = context.target;
-    const key = openapiPaths.includes(path) ? requestedOpenapiKey(path, query) : path;
-    const { files, client } = await served();
-    const file = files.get(key);
-    if (!file) throw new ProblemError("not-found", missingDetail(path, client));
-    return respondWith(context, file.hasAddress ? withAddress(file, addressOf(context, options)) : file);
-  });
   return {
     load: served,
-    routeOf: (path) => {
-      if (path === sitePath) return siteNameRoute;
-      return documented.test(path) ? route : undefined;
+    // If a query selects a variant of a document, the key has a `?`.
+    paths: async () =>
+      [...(await served()).files].flatMap(([path, { isVersioned }]) =>
+        isVersioned || path.includes("?") ? [] : [path],
+      ),
+    createRouteSearch(missingDetail) {
+      const [, route] = publicRoute("documentation", async (context) => {
+        const { path, query } = context.target;
+        const key = openapiPaths.includes(path) ? requestedOpenapiKey(path, query) : path;
+        const { files, client } = await served();
+        const file = files.get(key);
+        if (file) return respondWith(context, file.hasAddress ? withAddress(file, addressOf(context, options)) : file);
+        throw new ProblemError("not-found", missingClientDetail(path, client) ?? (await missingDetail(path)));
+      });
+      return (path) => {
+        if (path === sitePath) return siteNameRoute;
+        return documented.test(path) ? route : undefined;
+      };
     },
     problemPage(context, error) {
       if (!(error instanceof ProblemError) || !wantsPage(context, error)) return undefined;
@@ -87,8 +99,9 @@ function render(resources: readonly Resource[]): Promise<RenderedDocumentation> 
   return promise.finally(() => worker.terminate());
 }
 
-function missingDetail(path: string, client: RenderedDocumentation["client"]): string {
-  if (!/^\/docs\/client(?:-[^/]+)?\.tgz$/.test(path)) return "there is no such page; `/docs/guide` lists the pages";
+/** Returns the detail of the problem for a path of the client's package that this server does not have; undefined for other paths. */
+function missingClientDetail(path: string, client: RenderedDocumentation["client"]): string | undefined {
+  if (!/^\/docs\/client(?:-[^/]+)?\.tgz$/.test(path)) return undefined;
   return client
     ? `this server has another version of the client, ${client.version}, at \`${client.path}\``
     : "this checkout has not built the client; its operator can run `npm run client`";

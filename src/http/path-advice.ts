@@ -5,49 +5,141 @@ import { json } from "../formats/json.ts";
 import { findNearest, normalizeName } from "../lib/text.ts";
 import { toId } from "../model/record.ts";
 import { basePath, publicResources, type Resource } from "../model/resource.ts";
-import type { Route } from "./route.ts";
 
 const formatNames = formats.map(({ name }) => name);
 
-/** Returns a text with the path that the client probably meant; if none is similar, with the paths of all lists and of the feed. */
-export function pathHint(path: string, resources: readonly Resource[], routes: ReadonlyMap<string, Route>): string {
-  const known = [...routes.keys()].filter((route) => route.startsWith(basePath));
-  const elements = publicResources(resources).map(({ element, path: name }): [string, string] => [
-    normalizeName(element),
-    name,
-  ]);
-  const names = new Map([
-    ...elements,
-    ...known.map((route): [string, string] => [normalizeName(nameIn(route)), nameIn(route)]),
-  ]);
-  const meant = pathLike(path, known, names);
-  if (meant !== undefined) return `did you mean \`${meant}\`?`;
-  const lists = known.filter((route) => !route.includes("{id}"));
-  return `there is ${lists.map((route) => `\`${route}\``).join(", ")}`;
+/** Names that other servers have for what this one has at a path. The paths that this server does not have are left out. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  "/mcp": ["sse"],
+  "/healthz": ["health", "healthcheck", "live", "livez", "liveness", "ping", "status"],
+  "/readyz": ["ready", "readiness"],
+  "/openapi.json": ["openapi", "swagger.json", "api-docs.json"],
+  "/openapi.yaml": ["openapi.yml", "swagger.yaml", "swagger.yml"],
+  "/docs": ["documentation", "swagger", "swagger-ui", "api-docs", "redoc"],
+};
+
+/** Names of what only the admin listener has. */
+const adminNames = ["metrics", "console", "admin", "operator"];
+
+/** Maximum paths of a folder that are listed. */
+const maxListed = 10;
+
+/** Limits of what is compared. Anyone can send unknown paths, so that a suggestion must cost little. */
+const [maxPathLength, maxSegments, maxParts] = [300, 8, 12];
+
+/**
+ * Creates the function that returns a text with the path that the client probably meant; if none is similar, with the paths of all lists and of the feed.
+ * @param paths all paths of the server, with `{id}` for an ID
+ */
+export function createPathHint(resources: readonly Resource[], paths: readonly string[]): (path: string) => string {
+  const inInterface = paths.filter((path) => path.startsWith(basePath));
+  const findInInterface = createInterfaceSearch(resources, inInterface);
+  const others = createNameSearch(paths.filter((path) => !inInterface.includes(path)));
+  const lists = inInterface.filter((path) => !path.includes("{id}"));
+  const documentation = paths.includes("/docs") ? "; `/docs` describes them" : "";
+  return (sent) => {
+    const segments = sent.slice(0, maxPathLength).split("/").filter(Boolean).slice(0, maxSegments);
+    // The folders of the documentation have names of resources in them too.
+    const isDocumentation = others.folders.has(segments[0] ?? "");
+    const meant = isDocumentation
+      ? (others.findWhole(segments) ?? others.findPart(segments.slice(1)))
+      : findInInterface(segments);
+    if (meant !== undefined) return `did you mean \`${meant}\`?`;
+    if (isDocumentation) {
+      const beside = paths.filter((path) => path.startsWith(`/${segments[0]}/`));
+      return beside.length > maxListed ? "`/docs/guide` lists the pages" : `there is ${quoted(beside)}`;
+    }
+    if (adminNames.some((name) => stemOf(segments[0] ?? "") === name || stemOf(segments.at(-1) ?? "") === name))
+      return "the console and `/metrics` have another address: that of the admin listener, which the operator of this server knows";
+    const other = others.findPart(segments) ?? others.findWhole(segments) ?? others.findWhole(segments.slice(-1));
+    return other === undefined ? `there is ${quoted(lists)}${documentation}` : `did you mean \`${other}\`?`;
+  };
+}
+
+function quoted(paths: readonly string[]): string {
+  return paths.map((path) => `\`${path}\``).join(", ");
 }
 
 /** Returns the name after the base path: `brands` for `/restapi/brands/{id}.json`. */
-function nameIn(route: string): string {
-  return route.slice(basePath.length).split(/[/.]/)[0] as string;
+function nameIn(path: string): string {
+  return path.slice(basePath.length).split(/[/.]/)[0] as string;
 }
 
 /**
- * Returns the path of a route that is similar to `path`; undefined if no route is. Takes the first part of `path` that is similar to a name, and
- * the first ID and the first format after it. Ignores everything else: another base path, a version, extra slashes, a suffix in the wrong place.
- * @param known the paths of the routes
- * @param names the names in these paths, by the normalized names that clients may write
+ * Creates the function that returns a path of the REST interface that is similar to `segments`; undefined if none is. Takes the first part that is
+ * similar to a name, and the first ID and the first format after it. Ignores everything else: another base path, a version, a suffix in the wrong place.
+ * @param known the paths of the interface
  */
-function pathLike(path: string, known: readonly string[], names: ReadonlyMap<string, string>): string | undefined {
-  const parts = path.slice(0, 500).toLowerCase().split(/[/.]+/);
-  for (const [index, part] of parts.entries()) {
-    const name = names.get(findNearest(normalizeName(part), [...names.keys()]) ?? "");
-    if (name === undefined) continue;
-    const rest = parts.slice(index + 1);
-    const id = rest.find((text) => toId(text) !== undefined);
-    const format = rest.map((text) => findNearest(text, formatNames)).find((found) => found !== undefined) ?? json.name;
-    const wanted = [...(id ? [`${basePath}${name}/{id}.${format}`] : []), `${basePath}${name}.${format}`];
-    const route = wanted.find((one) => known.includes(one)) ?? known.find((one) => nameIn(one) === name);
-    return route?.replace("{id}", id ?? "1");
+function createInterfaceSearch(
+  resources: readonly Resource[],
+  known: readonly string[],
+): (segments: readonly string[]) => string | undefined {
+  /** The names in these paths, by the normalized names that clients may write. */
+  const names = new Map([
+    ...publicResources(resources).map(({ element, path }): [string, string] => [normalizeName(element), path]),
+    ...known.map((path): [string, string] => [normalizeName(nameIn(path)), nameIn(path)]),
+  ]);
+  return (segments) => {
+    const parts = segments.flatMap((segment) => segment.toLowerCase().split(/\.+/)).slice(0, maxParts);
+    for (const [index, part] of parts.entries()) {
+      const name = names.get(findNearest(normalizeName(part), names.keys()) ?? "");
+      if (name === undefined) continue;
+      const rest = parts.slice(index + 1);
+      const id = rest.find((text) => toId(text) !== undefined);
+      const format =
+        rest.map((text) => findNearest(text, formatNames)).find((found) => found !== undefined) ?? json.name;
+      const wanted = [...(id ? [`${basePath}${name}/{id}.${format}`] : []), `${basePath}${name}.${format}`];
+      const path = wanted.find((one) => known.includes(one)) ?? known.find((one) => nameIn(one) === name);
+      return path?.replace("{id}", id ?? "1");
+    }
+    return undefined;
+  };
+}
+
+/** A search for the paths outside the interface, each of which is a name of its own: `/mcp`, `/openapi.json`, `/docs/guide`. */
+function createNameSearch(paths: readonly string[]) {
+  // A file is also found by its name alone. A page is not, because the name may mean records that this server doesn't have, such as clients.
+  const files = paths.filter((path) => path.includes("."));
+  const entries: [name: string, path: string][] = [
+    ...files.map((path): [string, string] => [path.slice(1, -extensionOf(path).length), path]),
+    ...files.map((path): [string, string] => [path.slice(path.lastIndexOf("/") + 1), path]),
+    ...paths.flatMap((path) => (otherNames[path] ?? []).map((name): [string, string] => [name, path])),
+    ...paths.map((path): [string, string] => [path.slice(1), path]),
+  ].filter(([name]) => name !== "");
+  const exact = new Map(entries.map(([name, path]) => [normalizeName(name), path]));
+  const stems = new Map<string, Map<string, string>>();
+  for (const [name, path] of entries) {
+    const extension = extensionOf(name);
+    stems.set(extension, (stems.get(extension) ?? new Map()).set(stemOf(name), path));
   }
-  return undefined;
+  return {
+    folders: new Set(paths.flatMap((path) => /^\/([^/]+)\//.exec(path)?.[1] ?? [])),
+    /** Returns the path of the longest run of segments that is a name, whatever is before and after it; of equally long ones, of the last. */
+    findPart(segments: readonly string[]): string | undefined {
+      for (let length = segments.length; length > 0; length--) {
+        for (let start = segments.length - length; start >= 0; start--) {
+          const run = segments.slice(start, start + length).join("/");
+          const path = exact.get(normalizeName(run)) ?? exact.get(stemOf(run));
+          if (path !== undefined) return path;
+        }
+      }
+      return undefined;
+    },
+    /** Returns the path whose name is most similar to all segments together, and has the same extension. */
+    findWhole(segments: readonly string[]): string | undefined {
+      const sent = segments.join("/");
+      const alike = stems.get(extensionOf(sent));
+      return alike?.get(findNearest(stemOf(sent), alike.keys()) ?? "");
+    },
+  };
+}
+
+/** Returns the extension of the last segment in lower case, with its dot; empty if it has none. */
+function extensionOf(path: string): string {
+  return /\.[a-z0-9]+$/i.exec(path)?.[0].toLowerCase() ?? "";
+}
+
+/** Returns the rest, normalized. */
+function stemOf(path: string): string {
+  return normalizeName(path.slice(0, path.length - extensionOf(path).length));
 }

@@ -1,6 +1,7 @@
 // Finds the route of a request target. To add a kind of endpoint, write a file that makes its routes, and add it to `createRoutes`.
 
 import { BoundedCache } from "../lib/bounded-cache.ts";
+import { once } from "../lib/concurrency.ts";
 import { toId } from "../model/record.ts";
 import type { RequestAuthorizer } from "./authorization/authorizer.ts";
 import { BatchPlaces } from "./batch/batch-places.ts";
@@ -13,7 +14,7 @@ import { feedRoutes } from "./feed/feed-routes.ts";
 import type { LongPolls } from "./feed/long-poll.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
 import { type McpOptions, mcpRoutes } from "./mcp/mcp-route.ts";
-import { pathHint } from "./path-advice.ts";
+import { createPathHint } from "./path-advice.ts";
 import { RunningIdempotencyKeys } from "./records/idempotency.ts";
 import { resourceRoutes } from "./records/resource-routes.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -34,8 +35,8 @@ export interface RouteDependencies extends HttpDependencies {
 export interface Routes {
   /** Returns the route of a request target. @param sent the target as sent, one character per byte */
   find(sent: string): RouteMatch;
-  /** Returns the detail of the problem for a path without a route: the path that the client probably meant, or a list of paths. */
-  suggestPath(path: string): string;
+  /** Returns the detail of the problem for a path that does not exist: it has the path that the client probably meant, or a list of paths. */
+  missingDetail(path: string): Promise<string>;
 }
 
 /** Creates the routes of all endpoints. */
@@ -51,20 +52,23 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     ...undoRoutes({ ...dependencies, idempotencies, batchPlaces }),
     ...mcpRoutes({ ...dependencies, batchPlaces, find: (sent) => known.get(sent) }),
   ]);
+  const { documentation } = dependencies;
+  const hint = once(async () => {
+    const paths = [...routes.keys(), ...(await documentation.paths())];
+    return createPathHint(dependencies.resources, paths);
+  });
+  const missingDetail = async (path: string) => `there is nothing at this path; ${(await hint())(path)}`;
+  const documentationRoute = documentation.createRouteSearch(missingDetail);
   const serverRoute = optionsOfServer([...routes.values()]);
   const find = (sent: string): RouteMatch => {
     const target = toTarget(sent);
     const { path } = target;
-    const { documentation } = dependencies;
     const route =
-      path === "*" ? serverRoute : (routes.get(withoutId(path)) ?? routes.get(path) ?? documentation.routeOf(path));
+      path === "*" ? serverRoute : (routes.get(withoutId(path)) ?? routes.get(path) ?? documentationRoute(path));
     return { target, route, recordIdInPath: toId(idIn(path)) };
   };
   const known = new BoundedCache(1024, 200, find);
-  return {
-    find: (sent) => known.get(sent),
-    suggestPath: (path) => pathHint(path, dependencies.resources, routes),
-  };
+  return { find: (sent) => known.get(sent), missingDetail };
 }
 
 /** Returns the route of `OPTIONS *`, which asks for the methods of the whole server (RFC 9110 section 9.3.7). No other method has this target. */

@@ -1,8 +1,7 @@
 // Common mistakes, and the advice of the responses. Each mistake is made in both formats if both have it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { pathHint } from "../../src/http/path-advice.ts";
-import { publicRoute, type Route, siteRoute } from "../../src/http/route.ts";
+import { createPathHint } from "../../src/http/path-advice.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
@@ -350,6 +349,54 @@ describe("a path", () => {
     ["/restapi/OrderStatus.json", "/restapi/orderstatuses.json"],
     ["/restapi/location/3.json", "/restapi/locations/3.json"],
     ["/restapi/brands.csv", "/restapi/brands.json"],
+    ["/restapi/brands/5/json", "/restapi/brands/5.json"],
+    ["/restapi/brands.JSON", "/restapi/brands.json"],
+    ["/rest/brands.json", "/restapi/brands.json"],
+    ["/v1/brands.json", "/restapi/brands.json"],
+    ["/restapi/batches.json", "/restapi/batch.json"],
+    ["/restapi/undo/", "/restapi/undo.json"],
+    ["/restapi/brands/status", "/restapi/brands.json"],
+    ["/mcp/", "/mcp"],
+    ["/MCP", "/mcp"],
+    ["/restapi/mcp", "/mcp"],
+    ["/restapi/mcp.json", "/mcp"],
+    ["/api/v1/mcp/", "/mcp"],
+    ["/mcp/sse", "/mcp"],
+    ["/sse", "/mcp"],
+    ["/mpc", "/mcp"],
+    ["/health", "/healthz"],
+    ["/healthz/", "/healthz"],
+    ["/Healthz", "/healthz"],
+    ["/health.json", "/healthz"],
+    ["/restapi/healthz", "/healthz"],
+    ["/actuator/health", "/healthz"],
+    ["/health-check", "/healthz"],
+    ["/health/ready", "/readyz"],
+    ["/ready", "/readyz"],
+    ["/livez", "/healthz"],
+    ["/swagger.json", "/openapi.json"],
+    ["/v2/swagger.json", "/openapi.json"],
+    ["/swagger/v1/swagger.json", "/openapi.json"],
+    ["/swager.json", "/openapi.json"],
+    ["/swagger.yaml", "/openapi.yaml"],
+    ["/openapi", "/openapi.json"],
+    ["/openapi.yml", "/openapi.yaml"],
+    ["/OpenAPI.json", "/openapi.json"],
+    ["/restapi/openapi.json", "/openapi.json"],
+    ["/docs/openapi.json", "/openapi.json"],
+    ["/api-docs", "/docs"],
+    ["/v3/api-docs", "/docs"],
+    ["/swagger-ui/index.html", "/docs"],
+    ["/docs/", "/docs"],
+    ["/documentation", "/docs"],
+    ["/docs/Guide", "/docs/guide"],
+    ["/docs/webhook", "/docs/webhooks"],
+    ["/docs/problems/notfound", "/docs/problems/not-found"],
+    ["/docs/postman", "/docs/postman.json"],
+    ["/postman.json", "/docs/postman.json"],
+    ["/storefront.xsd", "/schemas/storefront.xsd"],
+    ["/schemas/brands.json", "/schemas/brand.json"],
+    ["/LLMS.txt", "/llms.txt"],
   ])("%s leads to %s", async (path, meant) => {
     await expectProblem("GET", path, {}, 404, `did you mean \`${meant}\`?`);
   });
@@ -360,16 +407,33 @@ describe("a path", () => {
     ["/restapi/changes/7.xml", "did you mean `/restapi/changes.json`?"],
     ["/api/reports/12", "did you mean `/restapi/report/12.json`?"],
     ["/restapi/report.json", "did you mean `/restapi/report/1.json`?"],
-    ["/healt", "there is `/restapi/changes.json`"],
-  ])("%s leads to a route of a site without a resource", (path, hint) => {
-    const respond = () => Promise.reject(new Error("not called"));
-    const route = { readOperation: "", methods: ["GET"], respond };
-    const routes = new Map<string, Route>([
-      siteRoute("/restapi/changes.json", route),
-      siteRoute("/restapi/report/{id}.json", route),
-      publicRoute("/health", respond),
-    ]);
-    expect(pathHint(path, [], routes)).toBe(hint);
+    ["/healt", "did you mean `/health`?"],
+    ["/restapi/swagger.json", "there is `/restapi/changes.json`"],
+  ])("%s leads to a route without a resource", (path, hint) => {
+    const hintFor = createPathHint([], ["/restapi/changes.json", "/restapi/report/{id}.json", "/health"]);
+    expect(hintFor(path)).toBe(hint);
+  });
+
+  test.each([
+    ["/metrics", "the admin listener"],
+    ["/restapi/metrics", "the admin listener"],
+    ["/console", "the admin listener"],
+    ["/operator/sites", "the admin listener"],
+    ["/schemas/nothing.json", "`/schemas/brand.json`"],
+    ["/docs/nothing", "`/docs/guide` lists the pages"],
+    ["/docs/brands", "`/docs/guide` lists the pages"],
+    ["/docs/client-0.0.0.tgz", "/docs/client-"],
+  ])("%s leads to `%s`", async (path, says) => {
+    await expectProblem("GET", path, {}, 404, says);
+  });
+
+  test("without agents does not lead to them", async () => {
+    const without = await startTestServer({ settings: { MCP: "none" } });
+    for (const path of ["/mcp", "/mcp/", "/restapi/mcp", "/sse"]) {
+      const { status, text } = await without.call("POST", path, { body: "{}" });
+      expect([path, status, textOf(text)]).toEqual([path, 404, expect.not.stringContaining("/mcp`")]);
+    }
+    await without.stop();
   });
 
   test.each([
@@ -377,6 +441,10 @@ describe("a path", () => {
     "/restapi/",
     "/restapi/products.json",
     "/restapi/.json",
+    "/products.json",
+    "/orders.json",
+    "/clients",
+    "/login",
     "/x",
   ])("%s leads to the lists", async (path) => {
     await expectProblem("GET", path, {}, 404, "there is `/restapi/brands.json`, `/restapi/brands.xml`");
