@@ -117,7 +117,7 @@ async function runAction(
 ): Promise<AdminContent> {
   const call = await createActionContext(context, needs, dependencies);
   if (onlyFor === "operators of all sites") requireOperatorOfAllSites(call.session);
-  const key = context.request.headers.get("idempotency-key");
+  const key = responses ? context.request.headers.single("Idempotency-Key") : null;
   try {
     if (responses && key !== null) return await runIdempotent(call, key, run, responses);
     return await toContent(await run(call), context);

@@ -5,9 +5,12 @@ import { RequestError } from "./request-error.ts";
 /** The header fields of a request, by their names in lower case (RFC 9110 section 5.1: names are case-insensitive). */
 export class HeaderFields {
   readonly #values: ReadonlyMap<string, string>;
+  /** The names of the fields that have more than one line. */
+  readonly #repeated: ReadonlySet<string>;
 
-  constructor(values: ReadonlyMap<string, string>) {
+  constructor(values: ReadonlyMap<string, string>, repeated: ReadonlySet<string> = noNames) {
     this.#values = values;
+    this.#repeated = repeated;
   }
 
   /** Returns the value of a field; null if the field is absent. The values of a repeated field are joined with commas (RFC 9110 section 5.3). */
@@ -19,12 +22,25 @@ export class HeaderFields {
     return this.#values.has(name);
   }
 
+  /**
+   * Returns the value of a field that is not a list, so that it may have only one line (RFC 9110 section 5.3); null if the field is absent.
+   * @param name as it is written in messages
+   * @throws RequestError `malformed` for several lines
+   */
+  single(name: string): string | null {
+    const key = name.toLowerCase();
+    if (!this.#repeated.has(key)) return this.get(key);
+    throw new RequestError("malformed", `the request has more than one ${name} header; send one`);
+  }
+
   /** Returns all fields except one. */
   without(name: string): HeaderFields {
     if (!this.has(name)) return this;
-    return new HeaderFields(new Map([...this.#values].filter(([other]) => other !== name)));
+    return new HeaderFields(new Map([...this.#values].filter(([other]) => other !== name)), this.#repeated);
   }
 }
+
+const noNames: ReadonlySet<string> = new Set();
 
 const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 
@@ -34,6 +50,7 @@ const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
  */
 export function parseHeaderFields(section: string): HeaderFields {
   const values = new Map<string, string>();
+  let repeated: Set<string> | undefined;
   for (const text of section.split("\r\n").slice(0, -1)) {
     const [, name, raw] = line.exec(text) ?? [];
     if (name === undefined || raw === undefined) throw malformedError(text);
@@ -41,8 +58,9 @@ export function parseHeaderFields(section: string): HeaderFields {
     const value = withoutOuterWhitespace(raw);
     const before = values.get(key);
     values.set(key, before === undefined ? value : `${before}, ${value}`);
+    if (before !== undefined) repeated = (repeated ?? new Set()).add(key);
   }
-  return new HeaderFields(values);
+  return new HeaderFields(values, repeated);
 }
 
 function malformedError(text: string): RequestError {

@@ -123,6 +123,48 @@ test("an empty Host is 400, but not in HTTP/1.0", async () => {
   expect((await send("GET /restapi/brands.json HTTP/1.0", ["Host:", `X-API-AUTH: ${server.key}`]))?.status).toBe(200);
 });
 
+describe("on two lines", () => {
+  const write = async (lines: string[]) =>
+    send("POST /restapi/orderstatuses.json HTTP/1.1", [
+      `X-API-AUTH: ${server.key}`,
+      "Content-Length: 12",
+      ...lines,
+      "",
+      '{"Name":"x"}',
+    ]);
+
+  test.each([
+    ["Idempotency-Key", ["Idempotency-Key: a", "Idempotency-Key: b"], 400],
+    ["Idempotency-Key with the same value", ["Idempotency-Key: a", "idempotency-key: a"], 400],
+    ["Idempotency-Key with one empty value", ["Idempotency-Key: a", "Idempotency-Key:"], 400],
+    ["X-HTTP-Method-Override", ["X-HTTP-Method-Override: PUT", "X-HTTP-Method-Override: PUT"], 400],
+    ["Content-Type", ["Content-Type: a/b; charset=utf-8", "Content-Type: a/b; charset=utf-8"], 201],
+    ["X-Request-Id", ["X-Request-Id: a", "X-Request-Id: b"], 201],
+    ["Accept-Encoding", ["Accept-Encoding: gzip", "Accept-Encoding: br"], 201],
+  ])("%s", async (_, lines, status) => {
+    expect((await write(lines))?.status).toBe(status);
+  });
+
+  test("a batch and an undo reject Idempotency-Key too", async () => {
+    for (const path of ["batch.json", "undo.xml"]) {
+      const lines = [
+        `X-API-AUTH: ${server.key}`,
+        "Content-Length: 2",
+        "Idempotency-Key: a",
+        "Idempotency-Key: b",
+        "",
+        "{}",
+      ];
+      const response = await send(`POST /restapi/${path} HTTP/1.1`, lines);
+      expect([path, response?.status, response?.body]).toEqual([
+        path,
+        400,
+        expect.stringContaining("more than one Idempotency-Key"),
+      ]);
+    }
+  });
+});
+
 describe("dot segments are not resolved", () => {
   test.each([
     "/healthz/../restapi/brands.json",

@@ -54,6 +54,15 @@ export const safeWriteCases = [
       shop.status(await shop.call(method, `orderstatuses/${id}`, guarded(updated.headers.get("ETag") ?? "", "d")), 200);
     }
   }),
+  both("Two `Idempotency-Key` lines", "are 400", async (shop) => {
+    for (const other of [shop.mark, `${shop.mark}2`]) {
+      const answer = await shop.firstOfBytes([
+        `DELETE /restapi/orderstatuses/${2 ** 52}.${shop.format} HTTP/1.1`,
+        ...["Host: $HOST", "X-API-AUTH: $KEY", `Idempotency-Key: ${shop.mark}`, `Idempotency-Key: ${other}`],
+      ]);
+      shop.problem(answer, 400, /bad-request/);
+    }
+  }),
   both(tags, "without If-Match, the last write wins", async (shop) => {
     const { id } = await shop.create();
     for (const name of ["b", "c"])

@@ -43,10 +43,10 @@ export async function parseBatchIdempotency(
 
 /**
  * Returns the value of `Idempotency-Key`; undefined without that header.
- * @throws ProblemError `bad-request` as `parseIdempotency` does
+ * @throws ProblemError `bad-request` as `parseIdempotency` does; RequestError for two lines
  */
 export function parseIdempotencyName({ request }: RequestContext): string | undefined {
-  const name = request.headers.get("idempotency-key");
+  const name = request.headers.single("Idempotency-Key");
   if (name === null) return undefined;
   if (/^[\x20-\x7e]{1,255}$/.test(name)) return name;
   throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");

@@ -93,7 +93,7 @@ function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
 
 /** Rejects a body that is not UTF-8, or that has a content coding. @throws ProblemError `unsupported-media-type` */
 export function rejectOtherEncodings(headers: HeaderFields): void {
-  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("content-type") ?? "")?.[1];
+  const charset = /;\s*charset\s*=\s*"?([^",;\s]*)/i.exec(headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new ProblemError(
       "unsupported-media-type",
