@@ -1,7 +1,7 @@
 // Conditional requests (RFC 9110 section 13) with strong entity tags: `"<version>.<representation>"` (model/etag.ts).
 //
-// A read compares the whole tag (`If-None-Match`). A write compares only the version, so that a record which was read as JSON can be updated as XML,
-// also after an upgrade of the program.
+// `If-None-Match` of a read compares the whole tag. Everything else compares only the version, so that a record which was read as JSON can be updated
+// as XML, also after an upgrade of the program. There is no `Last-Modified`, so conditions with a date have no effect (section 13.2.2).
 
 import { ProblemError } from "../model/errors.ts";
 import { etagEnding } from "../model/etag.ts";
@@ -22,14 +22,37 @@ export function toEtag(version: HeaderParts, resource: Resource, format: string)
 }
 
 /**
- * Whether the client has the current representation, so that the response is 304: `If-None-Match` contains `etag`, or is `*`. The comparison is weak
- * (section 13.1.2).
+ * Evaluates the conditions of a read that would be 200, in the order of section 13.2.2. Returns whether the client has the current representation, so
+ * that the response is 304: `If-None-Match` contains `etag`, or is `*`. The comparison is weak (section 13.1.2).
+ * @throws ProblemError as `requireMatch` does
  */
 export function isNotModified(headers: HeaderFields, etag: Etag): boolean {
+  if (!headers.isConditional) return false;
+  const text = joinParts(etag);
+  requireMatch(headers, text);
   const known = headers.get("if-none-match");
   if (known === null) return false;
-  const text = joinParts(etag);
   return known === text || known.trim() === "*" || tagsOf(known).includes(text);
+}
+
+/**
+ * Evaluates `If-Match` of a read that would be 200 (section 13.1.1).
+ * @param etag the tag of the response; undefined if it has none, which only `*` matches
+ * @throws ProblemError `precondition-failed` if the current version is not in `If-Match`, `bad-request` as `versionsInIfMatch`
+ */
+export function requireMatch(headers: HeaderFields, etag: string | undefined): void {
+  const header = headers.get("if-match");
+  const versions = versionsInIfMatch(header);
+  if (header === null || !versions) return;
+  if (etag === undefined)
+    throw new ProblemError("precondition-failed", "this has no ETag that If-Match could match; leave out If-Match");
+  const current = versionIn(etag);
+  if (versions.includes(current)) return;
+  if (tagsOf(header).map(versionIn).includes(current)) throw weakTagError();
+  throw new ProblemError(
+    "precondition-failed",
+    `this has changed since: its ETag is now \`${etag}\`; leave out If-Match to read it`,
+  );
 }
 
 /**
@@ -53,6 +76,14 @@ export function versionsInIfNoneMatch(header: string | null): readonly string[] 
   if (header.trim() === "*") return ["*"];
   requireTags("If-None-Match", header);
   return tagsOf(header).map(versionIn);
+}
+
+/** Returns the error for an `If-Match` with a weak tag and no other that matches. */
+export function weakTagError(): ProblemError {
+  const detail =
+    "If-Match has a weak tag (`W/...`), which never matches. The tags of this server are strong, so something on the way " +
+    "weakened it, such as a proxy that compresses: turn that off, or send the tag without `W/`";
+  return new ProblemError("precondition-failed", detail);
 }
 
 /** Whether a tag in `header` is weak. The tags of this server are strong, so an intermediary has weakened it. */

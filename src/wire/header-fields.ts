@@ -7,6 +7,7 @@ export class HeaderFields {
   readonly #values: ReadonlyMap<string, string>;
   /** The names of the fields that have more than one line. */
   readonly #repeated: ReadonlySet<string>;
+  #isConditional: boolean | undefined;
 
   constructor(values: ReadonlyMap<string, string>, repeated: ReadonlySet<string> = noNames) {
     this.#values = values;
@@ -31,6 +32,12 @@ export class HeaderFields {
     const key = name.toLowerCase();
     if (!this.#repeated.has(key)) return this.get(key);
     throw new RequestError("malformed", `the request has more than one ${name} header; send one`);
+  }
+
+  /** Whether the request has `If-Match` or `If-None-Match`. Looked up once for all requests of a connection with the same header section. */
+  get isConditional(): boolean {
+    this.#isConditional ??= this.has("if-match") || this.has("if-none-match");
+    return this.#isConditional;
   }
 
   /** Returns all fields except one. */

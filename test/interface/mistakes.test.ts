@@ -172,6 +172,7 @@ describe.each(formats)("in %s, a write", (format) => {
     for (const tag of [`W/${headers.get("ETag")}`, `"other", W/${headers.get("ETag")}`]) {
       const says = "If-Match has a weak tag (`W/...`), which never matches.";
       await expectProblem("PUT", `/restapi/brands/1.${format}`, { body, headers: { "If-Match": tag } }, 412, says);
+      await expectProblem("GET", `/restapi/brands/1.${format}`, { headers: { "If-Match": tag } }, 412, says);
     }
     const says = "the brand 1 has changed since";
     await expectProblem("PUT", `/restapi/brands/1.${format}`, { body, headers: { "If-Match": '"other"' } }, 412, says);

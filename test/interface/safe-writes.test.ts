@@ -98,6 +98,97 @@ test("If-None-Match on a write is 412 if it names the present version (RFC 9110 
   expect(await write("DELETE", etag)).toBe(200);
 });
 
+describe("If-Match on a read", () => {
+  const read = (path: string, headers: Record<string, string>, method = "GET") =>
+    server.call(method, path, { headers });
+
+  test.each(["json", "xml"])("is 412 unless it has the current version, in %s", async (format) => {
+    const { id } = await createBrand();
+    const paths = [
+      `brands/${id}.${format}`,
+      `brands.${format}`,
+      `brands.${format}?limit=1`,
+      `brands.${format}?sort=Name`,
+    ];
+    for (const path of paths.map((one) => `/restapi/${one}`)) {
+      const first = await read(path, {});
+      const etag = first.headers.get("ETag") as string;
+      const version = etag.slice(0, etag.lastIndexOf("."));
+      for (const [header, status] of [
+        [etag, 200],
+        ["*", 200],
+        [`"other", ${etag}`, 200],
+        [`${version}.another-representation"`, 200],
+        ['"other"', 412],
+        ['""', 412],
+        [`W/${etag}`, 412],
+        [etag.slice(1, -1), 400],
+        ["", 400],
+      ] as const) {
+        for (const method of ["GET", "HEAD"]) {
+          const response = await read(path, { "If-Match": header }, method);
+          expect([path, method, header, response.status]).toEqual([path, method, header, status]);
+          if (status === 200 && method === "GET") expect(response.text).toBe(first.text);
+        }
+      }
+    }
+  });
+
+  test("is 412 after a change, of a list and of its pages too", async () => {
+    const { id } = await createBrand();
+    const paths = [`/restapi/brands/${id}.json`, "/restapi/brands.json", "/restapi/brands.json?limit=1"];
+    const etags = await Promise.all(paths.map(async (path) => (await read(path, {})).headers.get("ETag") as string));
+    await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "changed" } });
+    for (const [index, path] of paths.entries()) {
+      const etag = etags[index] as string;
+      const changed = await read(path, { "If-Match": etag });
+      expect([path, changed.status, changed.json.type]).toEqual([path, 412, "/docs/problems/precondition-failed"]);
+      // The problem says which tag would match.
+      const [current] = /"[^"`]*"/.exec(changed.json.detail) ?? [];
+      expect((await read(path, { "If-Match": current as string })).status).toBe(200);
+    }
+  });
+
+  test("goes before If-None-Match (RFC 9110 section 13.2.2), and dates have no effect", async () => {
+    const { id, etag } = await createBrand();
+    const path = `/restapi/brands/${id}.json`;
+    const old = "Tue, 15 Nov 1994 12:45:26 GMT";
+    for (const [headers, status] of [
+      [{ "If-Match": '"other"', "If-None-Match": etag }, 412],
+      [{ "If-Match": etag, "If-None-Match": etag }, 304],
+      [{ "If-Match": "*", "If-None-Match": "*" }, 304],
+      [{ "If-Match": etag, "If-None-Match": '"other"' }, 200],
+      [{ "If-Unmodified-Since": old, "If-Modified-Since": new Date().toUTCString() }, 200],
+      [{ "If-Match": etag, "If-Unmodified-Since": old }, 200],
+      [{ "If-None-Match": etag, "If-Modified-Since": old }, 304],
+    ] as const)
+      expect([headers, (await read(path, headers)).status]).toEqual([headers, status]);
+  });
+
+  test("has no effect on a response that is an error anyway", async () => {
+    for (const header of ["*", '"other"']) {
+      expect((await read("/restapi/brands/999999.json", { "If-Match": header })).status).toBe(404);
+      expect((await read("/restapi/brands.json?limit=0", { "If-Match": header })).status).toBe(400);
+      expect(
+        (await server.call("GET", "/restapi/brands.json", { key: null, headers: { "If-Match": header } })).status,
+      ).toBe(401);
+    }
+  });
+
+  test("of a page of the feed, which has no ETag, is 412 for every tag", async () => {
+    expect((await read("/restapi/changes.json", { "If-Match": "*" })).status).toBe(200);
+    for (const format of ["json", "xml"])
+      expect((await read(`/restapi/changes.${format}?since=now&wait=55`, { "If-Match": '"a"' })).status).toBe(412);
+  });
+
+  test("of the documentation is evaluated too", async () => {
+    const etag = (await read("/docs/guide", {})).headers.get("ETag") as string;
+    expect((await read("/docs/guide", { "If-Match": etag })).status).toBe(200);
+    expect((await read("/docs/guide", { "If-Match": '"other"' })).status).toBe(412);
+    expect((await read("/docs/guide", { "If-Match": etag, "If-None-Match": etag })).status).toBe(304);
+  });
+});
+
 describe("If-Match", () => {
   test("allows a write to an unchanged record, and is 412 if it has changed", async () => {
     const { id, etag } = await createBrand();

@@ -54,6 +54,21 @@ export const safeWriteCases = [
       shop.status(await shop.call(method, `orderstatuses/${id}`, guarded(updated.headers.get("ETag") ?? "", "d")), 200);
     }
   }),
+  both("A read with `If-Match` is 412 too", "and If-Match is checked before If-None-Match", async (shop) => {
+    const { id } = await shop.create();
+    for (const path of [`orderstatuses/${id}`, "orderstatuses", "orderstatuses?limit=1"]) {
+      const etag = (await shop.call("GET", path)).headers.get("ETag") ?? "";
+      const read = (headers: Record<string, string>) => shop.call("GET", path, { headers });
+      for (const tag of [etag, `"x", ${etag}`, "*"]) shop.status(await read({ "If-Match": tag }), 200);
+      shop.status(await read({ "If-Match": etag, "If-None-Match": etag }), 304);
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}${path}` } }), 200);
+      shop.problem(await read({ "If-Match": etag }), 412, /precondition-failed/);
+      const now = (await shop.call("GET", path)).headers.get("ETag") ?? "";
+      shop.problem(await read({ "If-Match": etag, "If-None-Match": now }), 412, /precondition-failed/);
+    }
+    shop.status(await shop.call("GET", "changes?limit=1", { headers: { "If-Match": "*" } }), 200);
+    shop.problem(await shop.call("GET", "changes?limit=1", { headers: { "If-Match": '"x"' } }), 412);
+  }),
   both("Two `Idempotency-Key` lines", "are 400", async (shop) => {
     for (const other of [shop.mark, `${shop.mark}2`]) {
       const answer = await shop.firstOfBytes([

@@ -12,6 +12,7 @@ import type { ApiKey } from "../../system/system-records.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import { chooseCoding } from "../compression.ts";
+import { requireMatch } from "../conditional-requests.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { respondEncoded } from "../responses.ts";
@@ -69,6 +70,7 @@ class FeedEndpoint {
 
   async respond(context: RequestContext, format: Format, authorized: AuthorizedView): Promise<WireResponse> {
     const feed = { format, query: parseFeedParameters(this.#served, context.target.query) };
+    requireMatch(context.request.headers, undefined);
     const { authorizer, longPolls } = this.#dependencies;
     // If the sandbox of the key is renewed during a long poll, this begins again with the cursor of the request, which belongs to another epoch then.
     const mayWait = isFollower(context, feed.query);

@@ -42,7 +42,7 @@ function readRequest(request: WireRequest): WireRequest {
     method: "GET",
     target: request.target,
     address: request.address,
-    headers: request.headers.without("accept-encoding").without("if-none-match"),
+    headers: request.headers.without("accept-encoding").without("if-match").without("if-none-match"),
     get isAbandoned() {
       return request.isAbandoned;
     },

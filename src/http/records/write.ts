@@ -17,7 +17,7 @@ import type { BodyBytes } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import type { HeaderParts } from "../../wire/response-header.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
-import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch } from "../conditional-requests.ts";
+import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch, weakTagError } from "../conditional-requests.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { idIn, type ResourceRoute } from "../route.ts";
@@ -128,13 +128,8 @@ function toRejectionError(
     const record = `the ${route.resource.singular} ${intent.id}`;
     if (intent.ifNotVersion)
       return new ProblemError(rejectionReason, `If-None-Match excludes the present version of ${record}`);
-    if (!hasWeakTag(context.request.headers.get("if-match"))) {
-      return new ProblemError(rejectionReason, `${record} has changed since; read it again`);
-    }
-    const detail =
-      "If-Match has a weak tag (`W/...`), which never matches. The tags of this server are strong, so something on the way " +
-      "weakened it, such as a proxy that compresses: turn that off, or send the tag without `W/`";
-    return new ProblemError(rejectionReason, detail);
+    if (hasWeakTag(context.request.headers.get("if-match"))) return weakTagError();
+    return new ProblemError(rejectionReason, `${record} has changed since; read it again`);
   }
   if (rejectionReason === "idempotency-key-reused") return idempotencyKeyReusedError();
   if (rejectionReason === "other-epoch") return new OutdatedError("epoch");

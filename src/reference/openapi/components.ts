@@ -96,7 +96,7 @@ const shared: Record<string, Schema> = {
     name: "If-Match",
     in: "header",
     description:
-      "The `ETag` of the record that you read, with its quotes. If the record has changed since then, the response is 412.",
+      "The `ETag` of the record or list that you read, with its quotes. If it has changed since then, the response is 412.",
     schema: { type: "string" },
   },
   "Idempotency-Key": {
@@ -139,8 +139,10 @@ function filterObject(operator: string, value: Schema): Schema {
 /** References to the parameters of each kind of operation. */
 export const parameterRefs = {
   list: ({ element }: Resource) =>
-    ["limit", "offset", `${element}Sort`, `${element}Filter`, `${element}Fields`, "If-None-Match"].map(toRef),
-  lookUp: ["id", "If-None-Match"].map(toRef),
+    ["limit", "offset", `${element}Sort`, `${element}Filter`, `${element}Fields`, "If-Match", "If-None-Match"].map(
+      toRef,
+    ),
+  lookUp: ["id", "If-Match", "If-None-Match"].map(toRef),
   override: ["id", "MethodOverride", "If-Match", "Idempotency-Key"].map(toRef),
   create: ["Idempotency-Key", "X-HTTP-Method-Override"].map(toRef),
   changeByPath: ["id", "If-Match", "Idempotency-Key"].map(toRef),

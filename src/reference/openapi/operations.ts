@@ -73,7 +73,7 @@ function listOperation(resource: Resource, format: Format): OpenapiOperation {
         `The ${plural}. With \`fields\`, each record has only its ID and the selected fields.`,
       ),
       304: notModifiedResponse(["Vary", "X-Total-Count", "Link"]),
-      ...problemRefs(commonProblems, format),
+      ...problemRefs([...commonProblems, "precondition-failed"], format),
     },
   };
 }
@@ -89,7 +89,7 @@ function getOperation(resource: Resource, format: Format): OpenapiOperation {
     responses: {
       200: recordResponse(resource, format, `The ${singular}.`, headersOf.record),
       304: notModifiedResponse([]),
-      ...problemRefs([...commonProblems, "not-found"], format),
+      ...problemRefs([...commonProblems, "not-found", "precondition-failed"], format),
     },
   };
 }
@@ -198,7 +198,7 @@ function feedOperation(resources: readonly Resource[], format: Format): OpenapiO
         headers: headerRefs(headersOf.feed),
         content: contentOf(format, ref("schemas", pageSchemaName), toExample(format, examplePage(resources, format))),
       },
-      ...problemRefs([...commonProblems, "gone"], format),
+      ...problemRefs([...commonProblems, "gone", "precondition-failed"], format),
     },
   };
 }
