@@ -16,8 +16,8 @@ import {
 } from "./batch-envelope.ts";
 import type { SentOperation } from "./batch-format.ts";
 import { toCanonical } from "./canonical-record.ts";
-import type { Decoded } from "./format.ts";
 import { maxDepth, maxItemLength, maxValues, type Position } from "./syntax-errors.ts";
+import { unknownAttributes } from "./xml-attributes.ts";
 import { endOfElement, isNamed } from "./xml-markup.ts";
 import { type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
 import { decodeRecordInPart, isElement, shorten } from "./xml-records.ts";
@@ -29,23 +29,30 @@ export const operationElement = "Operation";
 const attributeNames = memberNames.filter((name) => name !== "Record");
 
 /**
- * Reads an operation, an element in the root element.
+ * Reads an operation, an element in the root element `root`.
  * @param from the position of the operation in the body, for errors
  * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` bytes
  */
-export function readXmlOperation(place: OperationPlace, from: Position, envelopes: EnvelopeParser): SentOperation {
+export function readXmlOperation(
+  place: OperationPlace,
+  from: Position,
+  envelopes: EnvelopeParser,
+  root: XmlElement,
+): SentOperation {
   const { text, begin, number } = place;
   if (!isNamed(text, begin + 1, operationElement)) throw otherElementError(place);
   const limit = Math.min(text.length, begin + maxItemLength);
   const end = endOfElement(text, begin, operationElement, limit);
   if (end === undefined && limit < text.length) throw longOperationError(number);
   requireShort(place, end ?? limit);
-  const { root, isCut } = parseOperation(number, text.slice(begin, end), from);
+  const { root: operation, isCut } = parseOperation(number, text.slice(begin, end), from);
+  const path = [root, operation] as const;
   const faults: FieldError[] = [];
-  const sent = attributesOf(root, faults);
-  const element = recordElementOf(root, faults);
+  const sent = attributesOf(path, faults);
+  const element = recordElementOf(operation, faults);
   const { method, resource, id, ifMatch } = envelopes.parse(number, sent, faults);
-  const decoded = element && recordOf(number, resource, element, isCut);
+  if (element && element.name !== resource.element) throw otherRecordError(number, resource, element);
+  const decoded = element && decodeRecordInPart(resource, element, isCut, path);
   const length = (end ?? limit) - begin;
   const { record, canonical } = toCanonical(method, resource, decoded, length);
   return { method, resource, id, ifMatch, record, canonical, length };
@@ -65,12 +72,13 @@ function parseOperation(number: number, text: string, from: Position): XmlDocume
   }
 }
 
-/** Returns the attributes of an operation. Ignores `xmlns:x="..."`, which some serialisers add. */
-function attributesOf({ attributes }: XmlElement, faults: FieldError[]) {
-  for (const name of attributes.keys()) {
-    if (!attributeNames.includes(name) && !name.startsWith("xmlns:") && faults.length < maxFaults)
-      faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, attributeNames, "attribute") });
+/** Returns the attributes of an operation. @param path the operation after its root element */
+function attributesOf(path: readonly [XmlElement, XmlElement], faults: FieldError[]) {
+  for (const [name, advice] of unknownAttributes(path, attributeNames)) {
+    if (faults.length < maxFaults)
+      faults.push({ field: name.slice(0, 100), detail: advice ?? noSuchMember(name, attributeNames, "attribute") });
   }
+  const [, { attributes }] = path;
   const id = attributes.get("ID");
   return {
     Method: attributes.get("Method"),
@@ -92,8 +100,7 @@ function recordElementOf({ children }: XmlElement, faults: FieldError[]): XmlEle
   return first;
 }
 
-function recordOf(number: number, resource: Resource, element: XmlElement, isCut: boolean): Decoded {
-  if (element.name === resource.element) return decodeRecordInPart(resource, element, isCut);
+function otherRecordError(number: number, resource: Resource, element: XmlElement): ProblemError {
   const detail = `must hold <${resource.element}>, not <${element.name.slice(0, 100)}>`;
-  throw operationError(number, [{ field: "", detail }]);
+  return operationError(number, [{ field: "", detail }]);
 }

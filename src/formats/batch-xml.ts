@@ -22,6 +22,7 @@ import {
   stepLength,
 } from "./syntax-errors.ts";
 import { fromUtf8InSteps } from "./text-encoding.ts";
+import { unknownAttributes } from "./xml-attributes.ts";
 import { declaration, escapeEtag, problemElement, recordElement } from "./xml-elements.ts";
 import { endOfMarkup } from "./xml-markup.ts";
 import { type XmlElement, XmlReader } from "./xml-parser.ts";
@@ -65,7 +66,7 @@ class BatchReader extends XmlReader {
   constructor(text: string, resources: readonly Resource[]) {
     super(text, Number.POSITIVE_INFINITY);
     const envelopes = new EnvelopeParser(resources);
-    this.#read = (place, from) => readXmlOperation(place, from, envelopes);
+    this.#read = (place, from) => readXmlOperation(place, from, envelopes, this.root as XmlElement);
   }
 
   *operations(): Generator<SentOperation | undefined, void, undefined> {
@@ -149,16 +150,16 @@ class BatchReader extends XmlReader {
   }
 }
 
-/** @throws ProblemError if the root element has another name, or an attribute that is not a namespace */
-function requireRoot({ name, attributes }: XmlElement): void {
+/** @throws ProblemError if the root element has another name, or an attribute that only some elements have */
+function requireRoot(root: XmlElement): void {
+  const { name } = root;
   if (name !== rootName) {
     throw new ProblemError("bad-request", `the root element must be <${rootName}>, not <${name.slice(0, 100)}>`);
   }
-  for (const attribute of attributes.keys()) {
-    if (attribute.startsWith("xmlns:")) continue;
+  for (const [attribute, advice] of unknownAttributes([root], [])) {
     const field = attribute.slice(0, 100);
-    const detail = noSuchMember(attribute, [], "attribute");
-    throw new ProblemError("bad-request", `\`${field}\`: ${detail} of <${rootName}>`, {
+    const detail = advice ?? noSuchMember(attribute, [], "attribute");
+    throw new ProblemError("bad-request", `<${rootName}>: ${field && `\`${field}\`: `}${detail}`, {
       fieldErrors: [{ field, detail }],
     });
   }
@@ -195,8 +196,11 @@ function decodeUndo(body: Uint8Array): SentUndo {
     const name = root.name.slice(0, 100);
     throw new ProblemError("bad-request", `the root element must be <${undoName}>, not <${name}>`);
   }
-  const attributes = [...root.attributes].filter(([name]) => !name.startsWith("xmlns:"));
+  const faults = [...unknownAttributes([root], ["Run"])].map(([name, advice]) => ({
+    field: name.slice(0, 100),
+    detail: advice ?? noSuchMember(name, ["Run"], "attribute"),
+  }));
   const content = root.children.find((child) => isElement(child) || /[^ \t\r\n]/.test(child));
-  const faults = content === undefined ? [] : [{ field: undoName, detail: "must be empty" }];
-  return toUndo(Object.fromEntries(attributes), faults, undoForm);
+  if (content !== undefined) faults.push({ field: undoName, detail: "must be empty" });
+  return toUndo({ Run: root.attributes.get("Run") }, faults, undoForm);
 }

@@ -108,6 +108,8 @@ export interface FileItem {
   /** The text of the item in the file. */
   readonly text: string;
   readonly decoded: Decoded;
+  /** Declarations of prefixes that the item may use, in XML; they are around it. */
+  readonly declarations?: string | undefined;
 }
 
 /** Maximum UTF-16 units of an item. It limits the memory for an item without an end. */

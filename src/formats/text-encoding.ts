@@ -65,6 +65,11 @@ function invalidTextError(encoding: string): ProblemError {
   return new ProblemError("bad-request", `the file is not valid ${name}${hint}`);
 }
 
+/** Whether this is a name of UTF-8, or of ASCII, which is a part of it. Python's libraries declare `us-ascii`, `ascii` or `utf8`. */
+export function isUtf8Name(name: string): boolean {
+  return /^(?:utf[-_]?8|(?:us[-_]?)?ascii)$/i.test(name);
+}
+
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Decodes UTF-8, and removes a byte order mark. @throws ProblemError `bad-request` if the bytes are not valid UTF-8 */

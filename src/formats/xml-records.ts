@@ -7,7 +7,9 @@ import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 import { decodeUtf8, type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
-import { fromUtf8 } from "./text-encoding.ts";
+import { fromUtf8, isUtf8Name } from "./text-encoding.ts";
+import { unknownAttributes } from "./xml-attributes.ts";
+import { escapeText } from "./xml-elements.ts";
 import { endOfMarkup } from "./xml-markup.ts";
 import { parseXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
 
@@ -29,24 +31,34 @@ export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
   return decodeRecordInPart(resource, root, isCut);
 }
 
-/** Decodes the element of a record. @param isCut whether reading stopped within it. This becomes a field error @throws ProblemError as `decodeRecord` does */
-export function decodeRecordInPart(resource: Resource, root: XmlElement, isCut: boolean): Decoded {
-  const { input, fieldErrors } = decodeRecord(resource, root);
+/**
+ * Decodes the element of a record.
+ * @param isCut whether reading stopped within it. This becomes a field error
+ * @param ancestors the elements that contain it, outermost first
+ * @throws ProblemError as `decodeRecord` does
+ */
+export function decodeRecordInPart(
+  resource: Resource,
+  root: XmlElement,
+  isCut: boolean,
+  ancestors: readonly XmlElement[] = [],
+): Decoded {
+  const { input, fieldErrors } = decodeRecord(resource, root, ancestors);
   if (!isCut) return { input, fieldErrors };
   const cut = { field: "", detail: `has more than ${maxValues} elements; what follows was not read` };
   return { input, fieldErrors: [cut, ...fieldErrors] };
 }
 
 /** Decodes the element of a record. @throws ProblemError `bad-request` if the element has another name than records of `resource` */
-function decodeRecord(resource: Resource, root: XmlElement): Decoded {
+function decodeRecord(resource: Resource, root: XmlElement, ancestors: readonly XmlElement[]): Decoded {
   if (root.name !== resource.element) throw otherRootError(resource, root);
   const fieldErrors: FieldError[] = [];
   const input: Record<string, unknown> = Object.create(null);
-  let attribute: unknown;
-  const position = { resource, fields: { ID: idElement, ...resource.fields }, prefix: "", fieldErrors };
-  decodeAttributes(root, position, (id) => {
-    attribute = toId(id) ?? id;
-  });
+  const fields = { ID: idElement, ...resource.fields };
+  const position = { resource, fields, path: [...ancestors, root], prefix: "", fieldErrors };
+  checkAttributes(position, ["ID"]);
+  const id = root.attributes.get("ID");
+  const attribute = id === undefined ? undefined : (toId(id) ?? id);
   decodeChildren(root, position, input);
   agreeOnId(input, attribute, fieldErrors);
   return { input, fieldErrors };
@@ -58,11 +70,19 @@ export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<U
     if (name !== listElement && name !== resource.element)
       throw new ProblemError("bad-request", `the root element must be <${listElement}>, not <${name.slice(0, 100)}>`);
   };
-  for await (const { element, text } of readXmlItems(decodeUtf8(inUtf8(bytes)), listElement, requireRoot))
-    yield { text, decoded: decodeRecord(resource, element) };
+  for await (const { element, list, text } of readXmlItems(decodeUtf8(inUtf8(bytes)), listElement, requireRoot)) {
+    const decoded = decodeRecord(resource, element, list ? [list] : []);
+    yield { text, decoded, declarations: list && declarationsOf(list) };
+  }
 }
 
 const listElement = "Results";
+
+/** Returns the declarations of prefixes in an element, as they can be written into a start tag. */
+function declarationsOf({ attributes }: XmlElement): string {
+  const declared = [...attributes].filter(([name]) => name.startsWith("xmlns:"));
+  return declared.map(([name, value]) => ` ${name}="${escapeText(value).replaceAll('"', "&quot;")}"`).join("");
+}
 
 /** Bytes at the beginning of a file in which the XML declaration is searched for an encoding. */
 export const declarationSize = 1024;
@@ -95,10 +115,10 @@ export function requireDeclaredUtf8(body: Uint8Array): void {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   const start = bytes.toString("latin1", 0, Math.max(0, bytes.indexOf("?>")));
   const declared = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
-  if (declared !== undefined && declared.toLowerCase() !== "utf-8") {
+  if (declared !== undefined && !isUtf8Name(declared)) {
     throw new ProblemError(
       "unsupported-media-type",
-      `the document declares the encoding ${declared.slice(0, 40)}; send UTF-8`,
+      `the document declares the encoding ${declared.slice(0, 40)}; send UTF-8, and declare that or nothing`,
     );
   }
 }
@@ -114,19 +134,19 @@ function otherRootError({ element }: Resource, root: XmlElement): ProblemError {
 interface Position {
   readonly resource: Resource;
   readonly fields: Fields;
+  /** The element after those that contain it, outermost first. */
+  readonly path: readonly XmlElement[];
   /** The dotted path of the element with a dot at its end; empty for the record. */
   readonly prefix: string;
   readonly fieldErrors: FieldError[];
 }
 
-/** Reads the attributes of an element. Ignores `xmlns:x="..."`, which some serialisers add. @param onId called with the `ID` if it is allowed */
-function decodeAttributes(node: XmlElement, { prefix, fieldErrors }: Position, onId?: (id: string) => void): void {
-  for (const [name, value] of node.attributes) {
-    if (name === "ID" && onId) onId(value);
-    else if (!name.startsWith("xmlns:")) {
-      const hint = onId && /^id$/i.test(name) ? "; did you mean `ID`?" : "";
-      fieldErrors.push({ field: prefix + name.slice(0, 100), detail: `no such attribute${hint}` });
-    }
+/** Checks the attributes of an element. @param own those that it may have @param toEmpty as for `unknownAttributes` */
+function checkAttributes({ path, prefix, fieldErrors }: Position, own: readonly string[], toEmpty?: string): void {
+  for (const [name, advice] of unknownAttributes(path, own, toEmpty)) {
+    const hint = own.includes(name.toUpperCase()) ? "; did you mean `ID`?" : "";
+    const field = name === "" ? prefix.slice(0, -1) : prefix + name.slice(0, 100);
+    fieldErrors.push({ field, detail: advice ?? `no such attribute${hint}` });
   }
 }
 
@@ -146,12 +166,15 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
   const path = prefix + child.name.slice(0, 100);
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
   if (!field) return void fieldErrors.push({ field: path, detail: `no such element${elementHint(path, position)}` });
-  if (child.attributes.size > 0) decodeAttributes(child, { ...position, prefix: `${path}.` });
+  const isGroup = field.kind === "group";
+  const isPlain = child.attributes.size === 0 && !isGroup;
+  const inner = isPlain ? position : { ...position, path: [...position.path, child], prefix: `${path}.` };
+  if (child.attributes.size > 0) checkAttributes(inner, [], isGroup ? "send its fields empty" : undefined);
   if (Object.hasOwn(into, child.name)) fieldErrors.push({ field: path, detail: "appears more than once" });
-  else if (field.kind === "text") into[child.name] = textOf(child, path, fieldErrors);
+  else if (!isGroup) into[child.name] = textOf(child, path, fieldErrors);
   else {
     const nested: Record<string, unknown> = Object.create(null);
-    decodeChildren(child, { ...position, prefix: `${path}.`, fields: field.fields }, nested);
+    decodeChildren(child, { ...inner, fields: field.fields }, nested);
     into[child.name] = nested;
   }
 }
@@ -205,6 +228,8 @@ export function shorten(text: string): string {
 /** The element of a record, and its text in the file. */
 interface ElementItem extends Pick<FileItem, "text"> {
   readonly element: XmlElement;
+  /** The list, without its items; undefined if the record is the root element. */
+  readonly list?: XmlElement;
 }
 
 /**
@@ -285,7 +310,7 @@ class XmlItems extends XmlReader {
     for (const child of list.children.splice(0)) {
       if (typeof child === "string") continue;
       this.#count++;
-      yield { element: child, text: this.text.slice(this.#begin, this.at) };
+      yield { element: child, list: this.root as XmlElement, text: this.text.slice(this.#begin, this.at) };
     }
   }
 

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { XML } from "bun";
 import fc from "fast-check";
 import { escapeText } from "../../src/formats/xml-elements.ts";
+import { readRows } from "../../src/operator/import/file-rows.ts";
+import { brand } from "../../src/resources/brand.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
 let server: TestServer;
@@ -96,18 +98,73 @@ describe("in XML", () => {
     ["blanks inside a field are its text", "<Brand><Name>  a  </Name></Brand>", "  a  "],
     ["character references are characters", "<Brand><Name>&#x1F600;&#65;&lt;</Name></Brand>", "😀A<"],
     ["a raw CR LF is a LF, as XML has it", "<Brand><Name>a\r\nb\rc</Name></Brand>", "a\nb\nc"],
-    [
-      "a declaration of UTF-8 is right in any case",
-      '<?xml version="1.0" encoding="UTF-8" standalone="yes"?><Brand><Name>é</Name></Brand>',
-      "é",
-    ],
-    [
-      "prefixes that serialisers declare say nothing",
-      '<Brand xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><Name>a</Name></Brand>',
-      "a",
-    ],
   ])("%s", async (_, body, name) => {
     expect(await create(body)).toBe(name);
+  });
+
+  const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"';
+  const xs = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"';
+
+  /** Creates brands in one batch, undoes that, and returns the status of both and the name of the first brand. */
+  const createInBatch = async (body: string) => {
+    const batch = await server.call("POST", "/restapi/batch.xml", { body });
+    const run = /Run="([^"]*)"/.exec(batch.text)?.[1];
+    const undo = `<Undo ${xsi} xsi:noNamespaceSchemaLocation="x" xml:lang="en" xmlns="" Run="${run}"/>`;
+    const undone = await server.call("POST", "/restapi/undo.xml", { body: undo });
+    return [batch.status, /<Name>(.*?)<\/Name>/.exec(batch.text)?.[1], undone.status];
+  };
+
+  const importNames = async (file: string) => {
+    const rows = await Array.fromAsync(
+      readRows(
+        brand,
+        (async function* () {
+          yield Buffer.from(file);
+        })(),
+        "xml",
+      ),
+    );
+    return rows.map(({ decoded: { input, fieldErrors } }) => [(input as { Name: string }).Name, ...fieldErrors]);
+  };
+
+  test.each<[string, string, string, string]>([
+    ["UTF-8 in upper case", '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>', "", "é"],
+    ["the encoding `utf8` in single quotes", "<?xml version='1.0' encoding='utf8'?>", "", "é"],
+    ["the encoding `utf_8`", "<?xml version='1.0' encoding='utf_8'?>\n", "", "é"],
+    ["the encoding `us-ascii`", "<?xml version='1.0' encoding='us-ascii'?>\n", "", "&#233;"],
+    ["the encoding `ASCII`, with bytes that are UTF-8", "<?xml version='1.0' encoding='ASCII'?>\n", "", "é"],
+    ["a prefix without a use", "", xsi, "é"],
+    ["xsi:schemaLocation", "", `${xsi} xsi:schemaLocation="urn:x http://127.0.0.1:1/x.xsd"`, "é"],
+    ["xsi:noNamespaceSchemaLocation", "", `xsi:noNamespaceSchemaLocation="storefront.xsd" ${xsi}`, "é"],
+    [
+      "another prefix of the same namespace",
+      "",
+      `${xsi.replace("xsi", "i")} i:nil="false" i:schemaLocation="a b"`,
+      "é",
+    ],
+    ["xml:lang, xml:space and xml:base", "", 'xml:lang="de-AT" xml:space="preserve" xml:base="http://x/"', "é"],
+    ["no default namespace", "", 'xmlns=""', "é"],
+  ])("%s, in a request, a batch and a file", async (_, declaration, attributes, name) => {
+    const record = `<Brand ${attributes}><Name ${attributes}>${name}</Name><Address ${attributes}><Town ${attributes}/></Address></Brand>`;
+    const operation = `<Operation ${attributes} Method="POST" Resource="brands">${record}</Operation>`;
+    const list = `${declaration}<Results ${attributes}>${record}</Results>`;
+    expect(await create(declaration + record)).toBe("é");
+    expect(await createInBatch(`${declaration}<Batch ${attributes}>${operation}</Batch>`)).toEqual([200, "é", 200]);
+    expect([await importNames(declaration + record), await importNames(list)]).toEqual([[["é"]], [["é"]]]);
+  });
+
+  test("a prefix is declared by any element around it", async () => {
+    const record = '<Brand><Name xsi:schemaLocation="a b" xsi:type="xs:string">é</Name></Brand>';
+    const operation = `<Operation xsi:nil="0" Method="POST" Resource="brands">${record}</Operation>`;
+    expect(await create(record.replace("Brand", `Brand ${xsi} ${xs} xsi:type="Brand"`))).toBe("é");
+    expect(await createInBatch(`<Batch ${xsi} ${xs}>${operation}</Batch>`)).toEqual([200, "é", 200]);
+    expect(await importNames(`<Results ${xsi} ${xs}>${record}${record}</Results>`)).toEqual([["é"], ["é"]]);
+  });
+
+  test.each(["utf8", "ASCII", "US-ASCII", "'utf-8'", '"UTF-8"', ""])("the charset %s is accepted", async (charset) => {
+    const headers = { "Content-Type": `text/xml; charset=${charset}` };
+    const body = "<Brand><Name>é</Name></Brand>";
+    expect((await server.call("POST", "/restapi/brands.xml", { body, headers })).status).toBe(201);
   });
 
   test("a byte order mark is skipped", async () => {

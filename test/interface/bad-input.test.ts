@@ -156,6 +156,8 @@ describe("JSON", () => {
   });
 });
 
+const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"';
+
 describe("XML", () => {
   test.each<[string, string | Uint8Array, number, string]>([
     ["empty", "", 400, "the body is empty"],
@@ -238,7 +240,54 @@ describe("XML", () => {
     ],
     ["an unknown attribute", '<Brand lang="en"><Name>a</Name></Brand>', [["lang", "no such attribute"]]],
     ["an attribute on a field", '<Brand><Name ID="1">a</Name></Brand>', [["Name.ID", "no such attribute"]]],
-    ["another namespace", '<Brand xmlns="urn:x"><Name>a</Name></Brand>', [["xmlns", "no such attribute"]]],
+    [
+      "another namespace",
+      '<Brand xmlns="urn:x"><Name>a</Name></Brand>',
+      [["xmlns", "elements have no namespace here; leave `xmlns` out"]],
+    ],
+    [
+      "xsi:nil",
+      `<Brand ${xsi}><Name xsi:nil="true"/><Address xsi:nil=" 1 "/></Brand>`,
+      [
+        ["Name", "`xsi:nil` is not supported; leave the element out, or send it empty"],
+        ["Address", "`xsi:nil` is not supported; leave the element out, or send its fields empty"],
+      ],
+    ],
+    [
+      "xsi:nil without its namespace",
+      '<Brand><Name>a</Name><AccountNumber xsi:nil="true"/></Brand>',
+      [["AccountNumber", "`xsi:nil` is not supported; leave the element out, or send it empty"]],
+    ],
+    [
+      "xsi:nil by another prefix",
+      `<Brand ${xsi.replace("xsi", "i")}><Name>a</Name><AccountNumber i:nil="true"/></Brand>`,
+      [["AccountNumber", "`i:nil` is not supported; leave the element out, or send it empty"]],
+    ],
+    [
+      "xsi without a declaration",
+      '<Brand xsi:schemaLocation="a b"><Name>a</Name></Brand>',
+      [["xsi:schemaLocation", `the prefix needs the declaration \`${xsi}\``]],
+    ],
+    [
+      "xsi as another namespace",
+      '<Brand xmlns:xsi="urn:x" xsi:type="Brand"><Name>a</Name></Brand>',
+      [["xsi:type", `the prefix needs the declaration \`${xsi}\``]],
+    ],
+    [
+      "attributes that these namespaces do not have, and one without a namespace",
+      `<Brand ${xsi} xsi:lang="en" xml:id="a" lang="en" x:schemaLocation="a"><Name>a</Name></Brand>`,
+      [
+        ["xsi:lang", "no such attribute"],
+        ["xml:id", "no such attribute"],
+        ["lang", "no such attribute"],
+        ["x:schemaLocation", "no such attribute"],
+      ],
+    ],
+    [
+      "another type",
+      `<Brand ${xsi}><Name xsi:type="xs:int">1</Name></Brand>`,
+      [["Name.xsi:type", "leave it out; an element has only one type here"]],
+    ],
     ["stray text", "<Brand>hello<Name>a</Name></Brand>", [["Brand", 'stray text: "hello"']]],
     ["a stray no-break space", "<Brand>\u00a0<Name>a</Name></Brand>", [["Brand", 'stray text: ""']]],
     ["stray text in a group", "<Brand><Name>a</Name><Address>x</Address></Brand>", [["Address", 'stray text: "x"']]],

@@ -100,6 +100,18 @@ test.each([
   );
 });
 
+test("prefixes that a rejected record uses are declared in the file", async () => {
+  const file = join(folder, "prefixes.xml");
+  const record = '<Brand i:schemaLocation="a b"><Name>A</Name></Brand>';
+  const xsi = 'xmlns:i="http://www.w3.org/2001/XMLSchema-instance"';
+  await reject(file, `<Results ${xsi} xmlns:x='"&lt;&amp;$&apos;'>${record}</Results>`, {}, "xml");
+  const written = readFileSync(file, "utf8");
+  expect(written).toContain(`<Results ${xsi} xmlns:x="&quot;&lt;&amp;$'">\n<!--`);
+  expect((await read(written, {}, "xml")).map(({ decoded }) => decoded)).toEqual([
+    { input: { Name: "A" }, fieldErrors: [] },
+  ]);
+});
+
 test("a rejected record keeps all its members in the file, also members that the import ignores", async () => {
   const file = join(folder, "kept.json");
   await reject(file, '[{"Name":"A","Name":"B","ID":12345678901234567890},{},5,{ "# fault": "mine" }]', {}, "json", "x");

@@ -1,6 +1,7 @@
 // Reads the body of a write: checks its encoding, and parses and validates the record in it.
 
 import type { Format } from "../../formats/format.ts";
+import { isUtf8Name } from "../../formats/text-encoding.ts";
 import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../../model/canonical-json.ts";
 import { storedEncoding } from "../../model/encoding.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -93,8 +94,8 @@ function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
 
 /** Rejects a body that is not UTF-8, or that has a content coding. @throws ProblemError `unsupported-media-type` */
 export function rejectOtherEncodings(headers: HeaderFields): void {
-  const charset = /;\s*charset\s*=\s*"?([^",;\s]*)/i.exec(headers.get("content-type") ?? "")?.[1];
-  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+  const charset = /;\s*charset\s*=\s*["']?([^"',;\s]+)/i.exec(headers.get("content-type") ?? "")?.[1];
+  if (charset !== undefined && !isUtf8Name(charset)) {
     throw new ProblemError(
       "unsupported-media-type",
       `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`,

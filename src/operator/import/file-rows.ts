@@ -36,6 +36,8 @@ export type RowSource = CsvSource | ItemSource;
 export interface ItemSource {
   readonly format: "json" | "xml";
   readonly text: string;
+  /** As `FileItem.declarations`. */
+  readonly declarations?: string | undefined;
 }
 
 export interface CsvSource {
@@ -102,9 +104,9 @@ async function* readItems(
 ): AsyncGenerator<NumberedRow> {
   let number = 0;
   const items = format === "json" ? readJsonItems(decodeUtf8(bytes)) : readXmlRecords(resource, bytes);
-  for await (const { text, decoded } of items) {
+  for await (const { text, decoded, declarations } of items) {
     const row = format === "json" ? { ...decoded, input: removeAnnotations(decoded.input) } : decoded;
-    yield { number: ++number, decoded: row, source: { format, text } };
+    yield { number: ++number, decoded: row, source: { format, text, declarations } };
   }
 }
 

@@ -96,7 +96,8 @@ const frames: Record<FileFormat, FileFrame> = {
 /** Returns the frame of a file that begins with the row `source`. */
 function frameOf(source: RowSource): FileFrame {
   const frame = frames[source.format];
-  return source.format === "csv" ? { ...frame, start: headerOf(source) } : frame;
+  if (source.format === "csv") return { ...frame, start: headerOf(source) };
+  return { ...frame, start: frame.start.replace("<Results", () => `<Results${source.declarations ?? ""}`) };
 }
 
 function formatRejectedRow({ number, source }: NumberedRow, fieldErrors: readonly FieldError[]): string {
