@@ -5,7 +5,7 @@ import type { Operation } from "../model/change.ts";
 import { type FieldError, ProblemError } from "../model/errors.ts";
 import { describeJsonType, isJsonObject } from "../model/field.ts";
 import { maxBatchOperations } from "../model/limits.ts";
-import { isId } from "../model/record.ts";
+import { idFault, isId } from "../model/record.ts";
 import { type Resource, writtenResources } from "../model/resource.ts";
 import type { SentOperation, SentUndo } from "./batch-format.ts";
 import { firstPosition, maxItemLength, type Position, positionInSteps } from "./syntax-errors.ts";
@@ -77,7 +77,7 @@ export class EnvelopeParser {
     const resource = this.#resources.get(Resource);
     if (method === undefined) addFault(faults, "Method", choiceFault(Method, "method", [...methods.keys()]));
     if (resource?.access !== "written") addFault(faults, "Resource", this.#resourceFault(Resource, resource));
-    if (ID !== undefined && !isId(ID)) addFault(faults, "ID", `must be a whole number from 1, not ${shown(ID)}`);
+    if (ID !== undefined && !isId(ID)) addFault(faults, "ID", idFault(ID));
     if (IfMatch !== undefined && typeof IfMatch !== "string")
       addFault(faults, "IfMatch", `must be a string, not ${describeJsonType(IfMatch)}`);
     if (faults.length > 0) throw operationError(number, faults);
@@ -113,11 +113,6 @@ function choiceFault(sent: unknown, noun: string, choices: readonly unknown[]): 
   if (typeof sent !== "string") return `must be a string, not ${describeJsonType(sent)}`;
   const hint = formatHint(findNearest(sent, names), `use ${list}`);
   return `there is no ${noun} \`${sent.slice(0, 100)}\`; ${hint}`;
-}
-
-function shown(value: unknown): string {
-  const isShort = typeof value === "string" || typeof value === "number";
-  return isShort ? JSON.stringify(value).slice(0, 100) : describeJsonType(value);
 }
 
 /** Returns the detail of a member that does not exist. @param names the names of the members that exist */

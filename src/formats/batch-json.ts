@@ -94,6 +94,7 @@ class BatchReader {
   }
 
   *#list(): Generator<SentOperation | undefined, void, undefined> {
+    if (this.#text[this.#at] === '"') throw listInStringError();
     if (!this.#skip("[")) throw yield* this.#otherValueError();
     yield* this.#skipSpace();
     if (this.#skip("]")) return;
@@ -161,6 +162,11 @@ class BatchReader {
 
 function noListError(): ProblemError {
   return new ProblemError("bad-request", `the body must be \`${form}\``);
+}
+
+function listInStringError(): ProblemError {
+  const detail = "must be a list, not a string: send it without quotes around it";
+  return new ProblemError("bad-request", `\`${listName}\` ${detail}`, { fieldErrors: [{ field: listName, detail }] });
 }
 
 /** Returns the error of a member beside the list. */

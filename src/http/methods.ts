@@ -29,6 +29,7 @@ export function requireMethod({ request, method }: RequestContext, route: Route)
 const allowedHeaders = [
   "X-API-AUTH",
   "Content-Type",
+  "Content-Encoding",
   "If-Match",
   "If-None-Match",
   "Idempotency-Key",

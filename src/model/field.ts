@@ -88,6 +88,16 @@ export function describeJsonType(value: unknown): string {
   return `a ${typeof value}`;
 }
 
+/** Whether a value is an empty list. PHP also encodes an empty object so. */
+export function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+/** Returns what a value is instead of an object, for messages. */
+export function describeNonObject(value: unknown): string {
+  return isEmptyList(value) ? "an empty array; send `{}`" : describeJsonType(value);
+}
+
 function codePoints(value: string): number {
   let count = 0;
   for (const _ of value) count++;

@@ -8,7 +8,16 @@
 
 import { findNearestPath } from "../lib/text.ts";
 import { type FieldError, hasTooManyFieldErrors, invalidRecordError, ProblemError } from "./errors.ts";
-import { describeJsonType, type Field, type Fields, isJsonObject, type TextField, validateText } from "./field.ts";
+import {
+  describeJsonType,
+  describeNonObject,
+  type Field,
+  type Fields,
+  isEmptyList,
+  isJsonObject,
+  type TextField,
+  validateText,
+} from "./field.ts";
 import { fieldPaths, type Resource, type TextFieldPath, valuesIn } from "./resource.ts";
 
 /** The values of a record's fields, by name; groups nest. */
@@ -139,10 +148,16 @@ export function requireOneId(candidates: readonly (number | undefined)[], hint: 
 function parseId(id: unknown, fieldErrors: FieldError[]): number | undefined {
   if (id === undefined) return undefined;
   if (isId(id)) return id;
-  const shown =
-    typeof id === "number" || typeof id === "string" ? JSON.stringify(id).slice(0, 40) : describeJsonType(id);
-  fieldErrors.push({ field: "ID", detail: `must be a whole number from 1, not ${shown}` });
+  fieldErrors.push({ field: "ID", detail: idFault(id) });
   return undefined;
+}
+
+/** Returns what is wrong with a value that is not an ID, as a phrase that follows its name. */
+export function idFault(id: unknown): string {
+  const isShort = typeof id === "number" || typeof id === "string";
+  const shown = isShort ? JSON.stringify(id).slice(0, 100) : describeJsonType(id);
+  const hint = typeof id === "string" && toId(id) ? "; send it without quotes" : "";
+  return `must be a whole number from 1, not ${shown}${hint}`;
 }
 
 /** The record or group that is being validated. */
@@ -177,7 +192,7 @@ function parseFields(context: ParsingContext, input: Input): Values {
       const value = isPresent ? input[name] : {};
       if (isJsonObject(value))
         values[name] = parseFields({ ...context, fields: field.fields, parentPath: `${parentPath}${name}.` }, value);
-      else fieldErrors.push({ field: parentPath + name, detail: `must be an object, not ${describeJsonType(value)}` });
+      else fieldErrors.push({ field: parentPath + name, detail: `must be an object, not ${describeNonObject(value)}` });
     }
   }
   return values;
@@ -212,8 +227,9 @@ function fieldHint(name: string, value: unknown, { resource, parentPath }: Parsi
 
 function requireInput({ singular }: Resource, input: unknown): Input {
   if (isJsonObject(input)) return input;
-  const rest = Array.isArray(input)
-    ? "; to send several, use a batch request: POST /restapi/batch.json"
-    : `, not ${describeJsonType(input)}`;
+  const rest =
+    Array.isArray(input) && !isEmptyList(input)
+      ? "; to send several, use a batch request: POST /restapi/batch.json"
+      : `, not ${describeNonObject(input)}`;
   throw invalidRecordError([{ field: "", detail: `the body must be one ${singular} (an object)${rest}` }]);
 }

@@ -6,12 +6,22 @@
 import { LinkedQueue, QueueEntry } from "../lib/linked-queue.ts";
 import type { BodyPart } from "./response-body.ts";
 
+/** Memory that is counted, such as a buffer. Its identity matters, because each is counted once. */
+interface CountedMemory {
+  readonly byteLength: number;
+}
+
+/** A part of counted memory, which keeps all of it alive. */
+export interface MemoryPart {
+  readonly buffer: CountedMemory;
+}
+
 /** The memory budget that the connections of a listener share. */
 export class ConnectionMemoryBudget {
   readonly #limit: number;
   readonly #onCutOff: () => void;
   /** The number of uses of each buffer. Different lists may share buffers; each buffer counts once. */
-  readonly #buffers = new UseCounts<ArrayBufferLike>();
+  readonly #buffers = new UseCounts<CountedMemory>();
   /** The number of uses of each list of parts. A list may be sent to many clients; its buffers are counted for the first of them only. */
   readonly #lists = new UseCounts<readonly BodyPart[]>();
   /** The connections that use memory, the one without progress for longest first. */
@@ -33,12 +43,12 @@ export class ConnectionMemoryBudget {
   }
 
   /** Counts one more use of `buffer`. */
-  add(buffer: ArrayBufferLike): void {
+  add(buffer: CountedMemory): void {
     if (this.#buffers.add(buffer)) this.#bytes += buffer.byteLength;
   }
 
   /** Counts one use of `buffer` less. */
-  remove(buffer: ArrayBufferLike): void {
+  remove(buffer: CountedMemory): void {
     if (this.#buffers.remove(buffer)) this.#bytes -= buffer.byteLength;
   }
 
@@ -93,7 +103,7 @@ class UseCounts<T> {
   }
 }
 
-function bufferOf(part: BodyPart): ArrayBufferLike {
+function bufferOf(part: BodyPart): CountedMemory {
   return part instanceof Uint8Array ? part.buffer : part.source.buffer;
 }
 
@@ -112,13 +122,13 @@ export class MemoryShare {
   }
 
   /** Counts the buffer of `bytes`, and then ends other connections if the limit is exceeded. */
-  retain(bytes: Uint8Array): void {
+  retain(bytes: MemoryPart): void {
     this.#memory.add(bytes.buffer);
     this.#addUse();
   }
 
   /** Stops counting a buffer that `retain` counted. */
-  release(bytes: Uint8Array): void {
+  release(bytes: MemoryPart): void {
     this.#memory.remove(bytes.buffer);
     this.#removeUse();
   }
@@ -139,7 +149,7 @@ export class MemoryShare {
    * Counts the buffer of `after` instead of that of `before`; buffers up to 16 KiB are not counted. A slice counts as its whole buffer, which it
    * keeps alive. Returns the bytes that are counted now; pass them as `before` the next time.
    */
-  replaceBuffer(before: Uint8Array | undefined, after: Uint8Array | undefined): Uint8Array | undefined {
+  replaceBuffer(before: MemoryPart | undefined, after: MemoryPart | undefined): MemoryPart | undefined {
     const next = after && after.buffer.byteLength > maxUncountedBytes ? after : undefined;
     if (next?.buffer === before?.buffer) return before;
     if (next) this.retain(next);

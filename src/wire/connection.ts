@@ -222,8 +222,8 @@ export class Connection implements StepTask, PlacedConnection {
   #waitForClient(): void {
     const { state, client, output } = this.#requestLoop;
     const body = bodyOf(state);
-    // The client has closed its side, so the rest of the body will not arrive (RFC 9112 section 8). Of an undecided body, it may wait in the input.
-    if (client.isEnded && !body?.isUndecided) body?.abort();
+    // The client has closed its side, so the rest of the body will not arrive (RFC 9112 section 8). Of a paused body, it may wait in the input.
+    if (client.isEnded && !body?.isPaused) body?.abort();
     if (state.kind === "handling" || !output.isEmpty) return;
     this.#clientRate.reset();
     const { places } = this.#context;

@@ -3,22 +3,29 @@
 // The connection passes the body's bytes in small steps (`receiveStep`). The handler asks for the whole body (`readWholeBody`) and waits until it is
 // complete, too large, malformed or late. A body that the handler does not want is discarded as it arrives, so that the next request can be read.
 //
+// A body in the content coding gzip is decompressed while it arrives, as soon as the handler asks for it. While zlib works, the body is paused: the
+// rest of it waits in the input. The limit holds for the compressed and for the decompressed size.
+//
 // The handler may allow a longer body than the listener does. Until it has decided that, only as many bytes as the listener allows are kept: the
 // body is undecided, and the rest of it waits in the input and at the client. So no client can send a long body before its key is checked.
 
 import { ChunkedDecoder } from "./chunked-decoder.ts";
-import type { MemoryShare } from "./connection-memory.ts";
+import type { MemoryPart, MemoryShare } from "./connection-memory.ts";
+import { GzipDecoder } from "./gzip-decoder.ts";
 import { RequestError } from "./request-error.ts";
 import type { RequestFraming, RequestHeader } from "./request-header.ts";
 
-/** Maximum bytes of a chunked body that are decoded in one step: a chunk can be as small as one byte, so 16 KiB can already take a while. */
+/**
+ * Maximum bytes of a chunked or compressed body that are decoded in one step. A chunk can be as small as one byte, so 16 KiB can already take a while.
+ * Bytes that zlib has not read yet are not counted as memory.
+ */
 const maxStepBytes = 16 * 1024;
 
 /** The methods of a connection that the body of a request calls. */
 export interface BodyOwner {
   /** Sends `100 Continue`. */
   sendContinue(): void;
-  /** Called when a body is not undecided any more, so that there may be bytes to receive. */
+  /** Called when a body is not paused any more, so that there may be bytes to receive. */
   schedule(): void;
 }
 
@@ -44,9 +51,18 @@ export class RequestBody {
   #limit: number;
   readonly #share: MemoryShare;
   readonly #owner: BodyOwner;
+  /** The bytes that have arrived. Of a compressed body, those that the decoder has not got yet. */
   readonly #buffer = new BodyBuffer();
-  /** The memory that the memory share counts now. */
-  #counted: Uint8Array | undefined;
+  /** The decompressed bytes of a compressed body. */
+  readonly #decompressed: BodyBuffer | undefined;
+  /** Decompresses the body from the time when the handler has asked for it. */
+  #decoder: GzipDecoder | undefined;
+  #isDecoding = false;
+  /** Whether all of a compressed body is decompressed. */
+  #isDecoded = false;
+  /** The memory that the memory share counts now: that of the bytes, and that of the decoder. */
+  #counted: MemoryPart | undefined;
+  #countedDecoder: MemoryPart | undefined;
   readonly #chunks: ChunkedDecoder | undefined;
   /** Whether the client holds the body back until `100 Continue`. */
   #awaitsContinue: boolean;
@@ -62,7 +78,7 @@ export class RequestBody {
   #waiting: PromiseWithResolvers<BodyBytes> | undefined;
 
   constructor(
-    { length, isChunked }: RequestFraming,
+    { length, isChunked, isGzip }: RequestFraming,
     limit: number,
     share: MemoryShare,
     owner: BodyOwner,
@@ -75,6 +91,7 @@ export class RequestBody {
     this.#awaitsContinue = awaitsContinue;
     this.#remainingBytes = length;
     this.#chunks = isChunked ? new ChunkedDecoder() : undefined;
+    this.#decompressed = isGzip ? new BodyBuffer() : undefined;
   }
 
   /** Whether all of the body has arrived. */
@@ -99,12 +116,12 @@ export class RequestBody {
 
   /** Whether `receiveStep` would take bytes now. */
   get canReceive(): boolean {
-    return !this.isComplete && !this.isUndecided;
+    return !this.isComplete && !this.isPaused;
   }
 
-  /** Whether the body is longer than the listener allows, and the handler has not yet said whether it allows more. */
-  get isUndecided(): boolean {
-    return !this.#isDecided && this.#isTooLarge && !this.isComplete;
+  /** Whether the next bytes must wait: the body is undecided, or the decoder has not finished with those before. */
+  get isPaused(): boolean {
+    return this.#isUndecided || this.#isDecoding;
   }
 
   /** Maximum seconds in which the whole request must arrive; infinity if the handler has not limited them. */
@@ -114,21 +131,24 @@ export class RequestBody {
 
   /** Whether the handler waits for the client to send more of the body. */
   get isHandlerWaiting(): boolean {
-    return this.#waiting !== undefined && !this.isComplete && this.#error === undefined;
+    return this.#waiting !== undefined && !this.isComplete && !this.#isDecoding && this.#error === undefined;
   }
 
-  /** The whole body, if it has arrived and is within the limit. */
+  /** The whole body, if it has arrived, is decompressed and is within the limit. */
   get received(): BodyBytes | undefined {
-    return this.isComplete && this.#error === undefined && !this.#isTooLarge ? this.#buffer.bytes : undefined;
+    if (!this.isComplete || this.#error !== undefined || this.#isTooLarge) return undefined;
+    if (!this.#decompressed) return this.#buffer.bytes;
+    return this.#isDecoded ? this.#decompressed.bytes : undefined;
   }
 
   /**
-   * Like `receive`, but takes at most 16 KiB of a chunked body from `start` on, so that many small chunks are decoded in several steps. Bytes of a body of
-   * known length are only copied. Takes nothing while the body is undecided.
+   * Like `receive`, but takes at most 16 KiB of a chunked or compressed body from `start` on, so that it is decoded in several steps. Bytes of another body
+   * are only copied. Takes nothing while the body is paused.
    */
   receiveStep(bytes: Buffer, start: number): number {
-    if (this.isUndecided) return 0;
-    return this.receive(bytes, start, this.#chunks ? Math.min(bytes.length, start + maxStepBytes) : bytes.length);
+    if (this.isPaused) return 0;
+    const isDecoded = this.#chunks || this.#decoder;
+    return this.receive(bytes, start, isDecoded ? Math.min(bytes.length, start + maxStepBytes) : bytes.length);
   }
 
   /**
@@ -140,21 +160,20 @@ export class RequestBody {
     const used = this.#chunks
       ? this.#decodeChunks(this.#chunks, bytes.subarray(start, end))
       : this.#takeKnownLength(bytes, start, end);
-    // A complete body does not count: it waits for the server. If it counted, the memory budget could cut off a client that has
-    // sent everything.
-    this.#counted = this.#share.replaceBuffer(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
-    if (this.isComplete && this.#error === undefined) this.#waiting?.resolve(this.#buffer.bytes);
+    if (this.#decoder) this.#decodeArrived(this.#decoder);
+    this.#countMemory();
+    this.#resolveIfReceived();
     return used;
   }
 
   /**
-   * Returns the whole body when all of it has arrived. Sends `100 Continue` if the client waits for that.
+   * Returns the whole body, decompressed, when all of it has arrived. Sends `100 Continue` if the client waits for that.
    * @param limit maximum size in bytes, instead of that of the listener
    * @param maxSeconds maximum seconds in which the whole request must arrive; the listener has a limit too
    * @throws RequestError `body-too-large` (as soon as that is known), `malformed` (also when the client closes the connection), or `timeout`
    */
   async readWholeBody(limit = this.#limit, maxSeconds = this.#maxSeconds): Promise<BodyBytes> {
-    const wasUndecided = this.isUndecided;
+    const wasUndecided = this.#isUndecided;
     this.#limit = limit;
     this.#maxSeconds = maxSeconds;
     if (this.#isTooLarge) this.#fail(tooLargeError(limit));
@@ -164,15 +183,21 @@ export class RequestBody {
     if (this.#awaitsContinue) this.#owner.sendContinue();
     this.#awaitsContinue = false;
     this.#decide(wasUndecided);
+    if (this.#decompressed && !this.#decoder) this.#startDecoder(this.#decompressed);
     return this.#waiting.promise;
   }
 
   /** Discards the body: the bytes that have arrived, and further ones as they arrive. */
   discard(): void {
+    const wasUndecided = this.#isUndecided;
     this.#isDiscarded = true;
     this.#buffer.clear();
-    this.#counted = this.#share.replaceBuffer(this.#counted, undefined);
-    this.#decide(this.isUndecided);
+    this.#decompressed?.clear();
+    this.#decoder?.stop();
+    this.#decoder = undefined;
+    this.#isDecoding = false;
+    this.#countMemory();
+    this.#decide(wasUndecided);
   }
 
   /** Fails the body with `timeout`: `readWholeBody` rejects. */
@@ -186,15 +211,33 @@ export class RequestBody {
     if (!this.isComplete) this.#fail(new RequestError("malformed", "the body ended before it was complete"));
   }
 
-  /** Whether the announced or the received size is above the limit. */
+  /** Whether the body is longer than the listener allows, and the handler has not yet said whether it allows more. */
+  get #isUndecided(): boolean {
+    return !this.#isDecided && this.#isTooLarge && !this.isComplete;
+  }
+
+  /** Whether the announced, the received or the decompressed size is above the limit. */
   get #isTooLarge(): boolean {
-    return Math.max(this.#length, this.#size) > this.#limit;
+    return Math.max(this.#length, this.#size, this.#decompressed?.length ?? 0) > this.#limit;
+  }
+
+  /** Counts the memory of a body that is incomplete. A complete one waits for the server, and its client must not be cut off for that. */
+  #countMemory(): void {
+    const { memory } = (this.#decoder && this.#decompressed) ?? this.#buffer;
+    this.#counted = this.#share.replaceBuffer(this.#counted, this.isComplete ? undefined : memory);
+    const ofDecoder = this.isComplete ? undefined : this.#decoder?.memory;
+    this.#countedDecoder = this.#share.replaceBuffer(this.#countedDecoder, ofDecoder);
   }
 
   /** Records that the handler has decided. Lets the connection pass the rest of a body that was undecided. */
   #decide(wasUndecided: boolean): void {
     this.#isDecided = true;
     if (wasUndecided) this.#owner.schedule();
+  }
+
+  #resolveIfReceived(): void {
+    const bytes = this.#waiting && this.received;
+    if (bytes) this.#waiting?.resolve(bytes);
   }
 
   get #missing(): string {
@@ -224,6 +267,33 @@ export class RequestBody {
     else if (!this.#isDiscarded) this.#buffer.add(part, start, end, this.#chunks ? this.#limit : this.#length);
   }
 
+  #startDecoder(decompressed: BodyBuffer): void {
+    this.#decoder = new GzipDecoder((part) => {
+      if (this.#isDiscarded) return;
+      if (decompressed.length + part.length > this.#limit) this.#fail(tooLargeError(this.#limit, " when decompressed"));
+      else decompressed.add(part, 0, part.length, this.#limit);
+    });
+    this.#decodeArrived(this.#decoder);
+  }
+
+  /** Passes the bytes that have arrived to the decoder. */
+  #decodeArrived(decoder: GzipDecoder): void {
+    const { length, view } = this.#buffer.bytes;
+    const isLast = this.isComplete;
+    if (length === 0 && !isLast) return;
+    this.#buffer.clear();
+    this.#isDecoding = true;
+    const onDecoded = () => {
+      if (this.#decoder !== decoder) return;
+      this.#isDecoding = false;
+      this.#isDecoded = isLast;
+      this.#countMemory();
+      this.#resolveIfReceived();
+      this.#owner.schedule();
+    };
+    decoder.decode(view, isLast).then(onDecoded, (error) => this.#fail(error));
+  }
+
   #fail(error: unknown): void {
     this.#error ??= error;
     this.discard();
@@ -231,8 +301,8 @@ export class RequestBody {
   }
 }
 
-function tooLargeError(limit: number): RequestError {
-  return new RequestError("body-too-large", `the body has more than ${limit} bytes`);
+function tooLargeError(limit: number, when = ""): RequestError {
+  return new RequestError("body-too-large", `the body has more than ${limit} bytes${when}`);
 }
 
 /**
@@ -245,6 +315,10 @@ class BodyBuffer {
   #length = 0;
   /** Whether `#memory` is our own copy, in which the body begins at 0 and more space may follow it. */
   #isCopy = false;
+
+  get length(): number {
+    return this.#length;
+  }
 
   get bytes(): BodyBytes {
     return new BodyBytes(this.#memory, this.#start, this.#length);

@@ -15,6 +15,8 @@ export interface RequestFraming {
   /** Length of the body in bytes; 0 if it is chunked. */
   readonly length: number;
   readonly isChunked: boolean;
+  /** Whether the content is compressed with gzip, and in no other coding. */
+  readonly isGzip: boolean;
   /** Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1). */
   readonly awaitsContinue: boolean;
   /** True if `Connection` contains `keep-alive`, false if it contains `close` (RFC 9112 section 9.3), otherwise undefined. */
@@ -179,9 +181,26 @@ function toFraming(headers: HeaderFields): RequestFraming {
   return {
     length: Number(length ?? 0),
     isChunked: coding !== null,
+    isGzip: isGzip(contentCodings(headers)),
     awaitsContinue: headers.get("expect")?.toLowerCase() === "100-continue",
     keepsAlive: keepsAlive(headers.get("connection")),
   };
+}
+
+/** Content codings that change nothing. `utf-8` is not a coding, but some clients send it. */
+const withoutEffect = ["", "identity", "utf-8", "utf8"];
+
+/** Returns the content codings of a body (RFC 9110 section 8.4), in lower case, except those without an effect. */
+export function contentCodings(headers: HeaderFields): readonly string[] {
+  const value = headers.get("content-encoding");
+  if (value === null) return [];
+  const codings = value.split(",").map((coding) => coding.trim().toLowerCase());
+  return codings.filter((coding) => !withoutEffect.includes(coding));
+}
+
+/** Whether these content codings are gzip alone. Recipients treat `x-gzip` as `gzip` (RFC 9110 section 8.4.1.3). */
+export function isGzip(codings: readonly string[]): boolean {
+  return codings.length === 1 && (codings[0] === "gzip" || codings[0] === "x-gzip");
 }
 
 function keepsAlive(connection: string | null): boolean | undefined {

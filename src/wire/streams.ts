@@ -5,7 +5,7 @@
 
 import type { Socket } from "bun";
 import { QueueEntry } from "../lib/linked-queue.ts";
-import type { MemoryShare } from "./connection-memory.ts";
+import type { MemoryPart, MemoryShare } from "./connection-memory.ts";
 import type { EncodedResponse } from "./encode-response.ts";
 import type { BodyPart, UnsentBody } from "./response-body.ts";
 import { takeWriteAllowance } from "./round-robin.ts";
@@ -20,7 +20,7 @@ export class Input {
   readonly #share: MemoryShare;
   #bytes: Buffer | undefined;
   /** The bytes that the memory share counts now. */
-  #countedBuffer: Uint8Array | undefined;
+  #countedBuffer: MemoryPart | undefined;
   #isPaused = false;
 
   constructor(socket: Socket<unknown>, share: MemoryShare) {

@@ -227,3 +227,34 @@ describe("an update", () => {
     expect((await server.engine.readChangesSince(server.site.ID, 0))?.length).toBe(before as number);
   });
 });
+
+describe("a delete", () => {
+  const create = async () => (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json.ID;
+
+  test.each(["", " \r\n", "[]", " [ ]\n", "{}", "null", '""', "\ufeff[]"])("with the body %j deletes", async (body) => {
+    for (const format of ["json", "xml"]) {
+      const [id, other] = [await create(), await create()];
+      expect((await server.call("DELETE", `/restapi/brands/${id}.${format}`, { body })).status).toBe(200);
+      expect((await server.call("DELETE", `/restapi/brands.${format}?ID=${other}`, { body })).status).toBe(200);
+      for (const deleted of [id, other])
+        expect((await server.call("GET", `/restapi/brands/${deleted}.json`)).status).toBe(404);
+    }
+  });
+
+  test.each(["[]", "null", '""'])("in a batch with the record %s deletes", async (record) => {
+    const id = await create();
+    const body = `{"Operations":[{"Method":"DELETE","Resource":"brands","ID":${id},"Record":${record}}]}`;
+    expect((await server.call("POST", "/restapi/batch.json", { body })).json.Results[0].Status).toBe(200);
+  });
+
+  test.each(["[1]", "0", "false", "x", "[[]]", '{"Nmae":""}'])("with the body %s does not", async (body) => {
+    const id = await create();
+    expect((await server.call("DELETE", `/restapi/brands/${id}.json`, { body })).status).toBe(400);
+    expect((await server.call("GET", `/restapi/brands/${id}.json`)).status).toBe(200);
+  });
+
+  test.each(["[]", "null", "{}"])("with the body %s and no ID deletes nothing", async (body) => {
+    const response = await server.call("DELETE", "/restapi/brands.json", { body });
+    expect([response.status, response.json.type]).toEqual([400, "/docs/problems/ambiguous-id"]);
+  });
+});

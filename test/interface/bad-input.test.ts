@@ -71,7 +71,16 @@ describe("JSON", () => {
     ["with null", { Name: null }, { Name: "must be a string, not null" }],
     ["with an object for a string", { Name: {} }, { Name: "must be a string, not an object" }],
     ["with a string for a group", { ...name, Telephone: "1" }, { Telephone: "must be an object, not a string" }],
-    ["with an array for a group", { ...name, Address: [] }, { Address: "must be an object, not an array" }],
+    ["with an array for a group", { ...name, Address: [""] }, { Address: "must be an object, not an array" }],
+    [
+      "with an empty array for a group, as PHP encodes an empty object",
+      { ...name, Address: [], Telephone: [] },
+      {
+        Address: "must be an object, not an empty array; send `{}`",
+        Telephone: "must be an object, not an empty array; send `{}`",
+      },
+    ],
+    ["that is an empty array", [], { "": "the body must be one brand (an object), not an empty array; send `{}`" }],
     ["with a repeated name", '{"Name":"a","Name":"b"}', { Name: "appears more than once" }],
     ["with a repeated escaped name", '{"Name":"a","N\\u0061me":"b"}', { Name: "appears more than once" }],
     [
@@ -145,8 +154,9 @@ describe("JSON", () => {
   ])("of an update with the ID %s", async (id) => {
     const response = await server.call("PUT", "/restapi/brands.json", { body: `{"ID":${id},"Name":"x"}` });
     expect(response.status).toBe(400);
+    const rest = id === '"1"' ? '"1"; send it without quotes' : "";
     expect(response.json.errors).toEqual([
-      { field: "ID", detail: expect.stringContaining("must be a whole number from 1, not ") },
+      { field: "ID", detail: expect.stringContaining(`must be a whole number from 1, not ${rest}`) },
     ]);
   });
 
@@ -348,12 +358,6 @@ test.each([
     headers: { "Content-Type": type },
   });
   expect([response.status, response.json.type]).toEqual([415, "/docs/problems/unsupported-media-type"]);
-});
-
-test("a compressed body is rejected", async () => {
-  const body = Bun.gzipSync('{"Name":"x"}');
-  const response = await server.call("POST", "/restapi/brands.json", { body, headers: { "Content-Encoding": "gzip" } });
-  expect(response.status).toBe(415);
 });
 
 test("a body of 1 MiB is accepted, and a longer one is rejected", async () => {

@@ -94,7 +94,7 @@ describe("the body", () => {
       exchange(head("sfk_wrong", announced)),
       exchange(head(reading, announced)),
       exchange(head(server.key, announced).replace(path, `${path}?dryrun=1`)),
-      exchange(head(server.key, announced, "Content-Encoding: gzip")),
+      exchange(head(server.key, announced, "Content-Encoding: br")),
     ]);
     expect(responses.map(statusOf)).toEqual([401, 403, 400, 415]);
   });

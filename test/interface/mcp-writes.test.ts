@@ -219,7 +219,15 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
     });
 
     test.each<[string, unknown, RegExp]>([
-      ["no list", {}, /`operations` must be a list of at most 1000 items/],
+      ["no list", {}, /`operations` must be a list of at most 1000 items, not an object$/],
+      ["a list in a string", "[]", /`operations` must be a list .*, not a string: send it without quotes around it$/],
+      ["an operation in a string", ["{}"], /`operations\[0\]` must be an object, not a string: send it without quotes/],
+      ["no operations", null, /`batch` needs the argument `operations`/],
+      [
+        "a field that is null",
+        [{ Method: "PUT", Resource: "brands", ID: 1, Record: { Name: null } }],
+        /operation 1.*`Name`: must be a string, not null/,
+      ],
       [
         "too many operations",
         Array(1001).fill({ Method: "DELETE", Resource: "brands", ID: 1 }),
@@ -235,11 +243,30 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
         [{ Method: "POST", Resource: "locations", Record: {} }],
         /operation 1.*locations can only be read/,
       ],
-      ["an ID that is a text", [{ Method: "DELETE", Resource: "brands", ID: "1" }], /operation 1.*ID/],
+      [
+        "an ID that is a text",
+        [{ Method: "DELETE", Resource: "brands", ID: "1" }],
+        /operation 1: `ID`: must be a whole number from 1, not "1"; send it without quotes/,
+      ],
     ])("%s is an error for the agent", async (_, operations, detail) => {
       const { data, isError } = await batch(operations);
       expect([isError, data.status]).toEqual([true, 400]);
       expect(data.detail).toMatch(detail);
+    });
+
+    test("members of operations that are null count as absent", async () => {
+      const nulls = { ID: null, IfMatch: null };
+      await store(
+        [
+          { ...post("Cord"), ...nulls },
+          { ...remove(2), IfMatch: null, Record: null },
+        ],
+        {
+          match: null,
+          confirm: undefined,
+        },
+      );
+      expect(await names()).toEqual(["Acme", "Cord"]);
     });
 
     test("operations that are nested deeply are an error for the agent", async () => {

@@ -244,7 +244,7 @@ describe("malformed messages", () => {
     [{ "Content-Type": "application/x-www-form-urlencoded" }],
     [{ "Content-Type": "application/json; charset=latin1" }],
     [{ "Content-Type": "application/json-rpc" }],
-    [{ "Content-Encoding": "gzip" }],
+    [{ "Content-Encoding": "deflate" }],
   ])("a body with %j is rejected with a problem document", async (headers) => {
     const { status, json } = await sendMessage(server, rpc("ping"), { headers });
     expect([status, json.type]).toEqual([415, "/docs/problems/unsupported-media-type"]);
@@ -495,7 +495,18 @@ describe("tools that read", () => {
     ["list", { resource: "keys" }, 400, oneOfAll],
     ["list", { resource: ["brands"] }, 400, oneOfAll],
     ["list", { resource: "brands", limit: 201 }, 400, "`limit` must be a whole number from 1 to 200"],
-    ["list", { resource: "brands", limit: "5" }, 400, "`limit` must be a whole number from 1 to 200"],
+    [
+      "list",
+      { resource: "brands", limit: "5" },
+      400,
+      "`limit` must be a whole number from 1 to 200, not a string: send it without quotes around it",
+    ],
+    [
+      "list",
+      { resource: "brands", offset: "none" },
+      400,
+      "`offset` must be a whole number from 0 to 9007199254740991, not a string",
+    ],
     ["list", { resource: "brands", offset: 0.5 }, 400, "`offset` must be a whole number from 0 to 9007199254740991"],
     ["list", { resource: "brands", limits: 1 }, 400, "`list` has no argument `limits`; did you mean `limit`?"],
     [
@@ -504,7 +515,18 @@ describe("tools that read", () => {
       400,
       "`list` has no argument `wait`; there is resource, limit, offset, sort, filter, fields",
     ],
-    ["list", { resource: "brands", sort: "Name" }, 400, "`sort` must be a list of at most 100 items"],
+    [
+      "list",
+      { resource: "brands", sort: "Name,-ID" },
+      400,
+      '`sort` must be a list of at most 100 items, not a string: send `["Name","-ID"]`',
+    ],
+    [
+      "list",
+      { resource: "brands", fields: '["Name"]' },
+      400,
+      "`fields` must be a list of at most 100 items, not a string: send it without quotes around it",
+    ],
     ["list", { resource: "brands", sort: [1] }, 400, "`sort[0]` must be a text of at most 200 characters"],
     ["list", { resource: "brands", sort: ["Nam"] }, 400, "`sort`: no field `Nam`; did you mean `Name`?"],
     ["list", { resource: "brands", fields: ["Nam"] }, 400, "`fields`: no field `Nam`; did you mean `Name`?"],
@@ -521,7 +543,28 @@ describe("tools that read", () => {
       400,
       "`filter.Name` must be a text of at most 1000 characters",
     ],
-    ["list", { resource: "brands", filter: ["Name"] }, 400, "`filter` must be an object"],
+    ["list", { resource: "brands", filter: ["Name"] }, 400, "`filter` must be an object, not an array"],
+    ["list", { resource: "brands", filter: [] }, 400, "`filter` must be an object, not an empty array; send `{}`"],
+    [
+      "list",
+      { resource: "brands", filter: ' {"Name":"x"}' },
+      400,
+      "`filter` must be an object, not a string: send it without quotes around it",
+    ],
+    ["list", { resource: "brands", filter: "Name=x" }, 400, "`filter` must be an object, not a string"],
+    [
+      "list",
+      { resource: "brands", filter: Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}`, ""])) },
+      400,
+      "`filter` must be an object with at most 16 members",
+    ],
+    [
+      "list",
+      { resource: "brands", filter: { Name: null } },
+      400,
+      "`filter.Name` must be a text of at most 1000 characters",
+    ],
+    ["list", { resource: null }, 400, "`list` needs the argument `resource`"],
     [
       "list",
       { resource: "brands", filter: { Address: { Town: "x" } } },
@@ -536,14 +579,44 @@ describe("tools that read", () => {
       "`filter[ID][in]`: an ID is a whole number from 1, not `x`",
     ],
     ["get", { resource: "brands" }, 400, "`get` needs the argument `id`"],
-    ["get", { resource: "brands", id: "1" }, 400, "`id` must be a whole number from 1 to 9007199254740991"],
+    [
+      "get",
+      { resource: "brands", id: "1" },
+      400,
+      "`id` must be a whole number from 1 to 9007199254740991, not a string: send it without quotes around it",
+    ],
     ["get", { resource: "brands", id: 99 }, 404, "there is no brand with the ID 99"],
     ["changes", { resource: "brand" }, 400, `${oneOfAll}; did you mean \`brands\`?`],
     ["changes", { collapse: 1 }, 400, "`collapse` must be true or false"],
+    [
+      "changes",
+      { collapse: "True" },
+      400,
+      "`collapse` must be true or false, not a string: send it without quotes around it",
+    ],
     ["changes", { since: 5 }, 400, "`since` must be a text of at most 200 characters"],
     ["changes", { since: "x".repeat(201) }, 400, "`since` must be a text of at most 200 characters"],
   ])("%s with %j is an error for the agent", async (name, sent, status, detail) => {
     expect(await error(name, sent)).toEqual([status, detail]);
+  });
+
+  test("an argument that is null counts as absent, and so do arguments and params", async () => {
+    const all = await callTool(server, "list", { resource: "brands" });
+    const nulls = { limit: null, offset: null, sort: null, filter: null, fields: null };
+    expect((await callTool(server, "list", { resource: "brands", ...nulls })).data).toEqual(all.data);
+    for (const params of [{ name: "changes" }, { name: "changes", arguments: null }]) {
+      const { json } = await sendMessage(server, rpc("tools/call", params));
+      expect(json.result.isError).toBe(false);
+    }
+    expect((await sendMessage(server, { ...rpc("ping"), params: null })).json.result).toEqual({});
+    expect((await sendMessage(server, rpc("tools/list", { cursor: null }))).json.result.tools).toHaveLength(5);
+  });
+
+  test("an empty list for params or arguments is an error that says what to send", async () => {
+    for (const message of [rpc("ping", []), rpc("tools/call", { name: "changes", arguments: [] })]) {
+      const { json } = await sendMessage(server, message);
+      expect(json.error.message).toEndWith("must be an object, not an empty array; send `{}`");
+    }
   });
 
   test("a cursor that was never given is an error for the agent", async () => {
@@ -557,7 +630,6 @@ describe("tools that read", () => {
     [{}],
     [{ name: "list", arguments: [] }],
     [{ name: "list", arguments: "x" }],
-    [{ name: "list", arguments: null }],
   ])("the call %j is an error of the message", async (params) => {
     expect(codeOf(await sendMessage(server, rpc("tools/call", params)))).toEqual([200, -32602]);
   });

@@ -230,7 +230,15 @@ test("a browser may send every header field of the interface, and the ones of li
   };
   // Browsers ask for header fields in lower case.
   const sent = [
-    ...["x-api-auth", "content-type", "if-match", "if-none-match", "idempotency-key", "x-http-method-override"],
+    ...[
+      "x-api-auth",
+      "content-type",
+      "content-encoding",
+      "if-match",
+      "if-none-match",
+      "idempotency-key",
+      "x-http-method-override",
+    ],
     ...["x-request-id", "traceparent", "tracestate", "baggage", "cache-control", "x-requested-with"],
   ];
   for (const path of ["/restapi/brands.json", "/restapi/brands/1.xml", "/restapi/changes.json"])

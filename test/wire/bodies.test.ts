@@ -48,7 +48,7 @@ describe("a chunked body", () => {
   });
 
   test("in a million chunks of one byte is stored in one buffer, not in a million objects", async () => {
-    const framing = { length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined };
+    const framing = { length: 0, isChunked: true, isGzip: false, awaitsContinue: false, keepsAlive: undefined };
     const share = new MemoryShare(new ConnectionMemoryBudget(2 ** 30, () => {}), () => {});
     const body = new RequestBody(framing, 2 ** 20, share, { sendContinue() {}, schedule() {} }, false);
     const stream = Buffer.from(`${"1\r\nx\r\n".repeat(2 ** 20)}0\r\n\r\n`);

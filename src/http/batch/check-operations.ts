@@ -6,7 +6,7 @@ import { createYielder } from "../../lib/yielding.ts";
 import type { SentChanges } from "../../model/canonical-json.ts";
 import type { Operation } from "../../model/change.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
-import { describeJsonType, isJsonObject } from "../../model/field.ts";
+import { describeNonObject, isEmptyList, isJsonObject } from "../../model/field.ts";
 import { parseNewRecord, parseRecordChanges, textAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { versionsInIfMatch } from "../conditional-requests.ts";
@@ -119,7 +119,8 @@ const idOfNewRecord: FieldError = {
 
 function checkChanges(sent: SentOperation): SentChanges {
   const isDelete = sent.method === "delete";
-  const changes = isDelete && !sent.record ? noChanges : parseChanges(sent);
+  const saysNothing = !sent.record || isEmptyValue(sent.record.input);
+  const changes = isDelete && saysNothing ? noChanges : parseChanges(sent);
   const id = sent.id ?? changes.id;
   if (id === undefined) {
     const hint = isDelete ? "" : ", or send `match`";
@@ -128,6 +129,11 @@ function checkChanges(sent: SentOperation): SentChanges {
   if (changes.id === undefined || changes.id === id) return { id, valuesJson: changes.valuesJson };
   const detail = `\`ID\` and the record name different records: ${id}, ${changes.id}`;
   throw new ProblemError("ambiguous-id", detail);
+}
+
+/** Whether a record of a delete says nothing, as the body of a delete may. */
+function isEmptyValue(input: unknown): boolean {
+  return input === null || input === "" || isEmptyList(input);
 }
 
 const noChanges: SentChanges = { id: undefined, valuesJson: "{}" };
@@ -143,7 +149,7 @@ function requireFields(sent: SentOperation): Fields {
   const fields = fieldsIn(sent);
   if (fields) return fields;
   const { record, resource } = sent;
-  const given = record ? `, not ${describeJsonType(record.input)}` : "";
+  const given = record ? `, not ${describeNonObject(record.input)}` : "";
   throw invalidRecordError([{ field: "", detail: `the operation needs a record: one ${resource.singular}${given}` }]);
 }
 

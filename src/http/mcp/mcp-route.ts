@@ -183,7 +183,8 @@ function requireJson({ request: { headers } }: RequestContext): void {
 
 /** The list of tools has one page. @throws RpcError `invalidParams` for a cursor, which this server has never sent */
 function rejectCursor({ cursor }: Message["params"]): void {
-  if (cursor !== undefined) throw new RpcError("invalidParams", "the list of tools has one page", { status: 200 });
+  if (cursor === undefined || cursor === null) return;
+  throw new RpcError("invalidParams", "the list of tools has one page", { status: 200 });
 }
 
 function toErrorResponse(context: RequestContext, error: RpcError, id: RpcId | undefined): WireResponse {

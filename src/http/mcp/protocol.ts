@@ -7,7 +7,7 @@ import { excessIn } from "../../formats/json-items.ts";
 import { maxValues } from "../../formats/syntax-errors.ts";
 import { fromUtf8 } from "../../formats/text-encoding.ts";
 import { findNearest } from "../../lib/text.ts";
-import { isJsonObject } from "../../model/field.ts";
+import { describeNonObject, isJsonObject } from "../../model/field.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 
@@ -104,10 +104,12 @@ export function toMessage(value: unknown): Message {
   const id = findId(value);
   if (id === undefined && value.id !== undefined)
     throw new RpcError("invalidRequest", "`id` must be a string or a whole number");
-  const { method, params = {} } = value;
+  const { method } = value;
+  const params = value.params ?? {};
   if (typeof method !== "string")
     throw new RpcError("invalidRequest", "`method` must be a string; this server sends no requests");
-  if (!isJsonObject(params)) throw new RpcError("invalidParams", "`params` must be an object");
+  if (!isJsonObject(params))
+    throw new RpcError("invalidParams", `\`params\` must be an object, not ${describeNonObject(params)}`);
   return { id, method, params };
 }
 

@@ -3,11 +3,16 @@
 
 import { findNearest, findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { isJsonObject } from "../../model/field.ts";
+import { describeJsonType, describeNonObject, isJsonObject } from "../../model/field.ts";
 import type { Schema } from "../../reference/json-schema.ts";
 import type { ToolDefinition } from "./tool-schemas.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
+
+/** Returns the members of an object that are not null. Some agents must send every argument, and send null for one that they leave out. */
+export function withoutNulls(members: Arguments): Arguments {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+}
 
 /** Checks arguments. @throws ProblemError `bad-request` for the first unknown, missing or unsuitable one */
 export function checkArguments({ name, inputSchema: { properties, required } }: ToolDefinition, sent: Arguments): void {
@@ -26,7 +31,8 @@ function unknownArgumentError(tool: string, argument: string, known: readonly st
 
 function checkValue(name: string, schema: Schema, value: unknown): void {
   const fault = faultOf(schema, value);
-  if (fault !== undefined) throw new ProblemError("bad-request", `\`${name.slice(0, 200)}\` must be ${fault}`);
+  if (fault !== undefined)
+    throw new ProblemError("bad-request", `\`${name.slice(0, 200)}\` must be ${fault}${typeHint(schema, value)}`);
   if (Array.isArray(value)) checkItems(name, schema.items as Schema, value);
   else if (isJsonObject(value) && isJsonObject(schema.additionalProperties)) {
     for (const [key, item] of Object.entries(value)) {
@@ -35,6 +41,23 @@ function checkValue(name: string, schema: Schema, value: unknown): void {
       checkValue(`${name}.${key}`, schema.additionalProperties, item);
     }
   }
+}
+
+/** Returns what to add about a value of another type. Agents and their programs often send a value as a string that contains its JSON. */
+function typeHint({ type, items }: Schema, value: unknown): string {
+  if (type === "object" && !isJsonObject(value)) return `, not ${describeNonObject(value)}${inString(/^\s*\{/, value)}`;
+  if (type === "array" && !Array.isArray(value)) {
+    const isName = typeof value === "string" && (items as Schema).type === "string" && /^[\w.,-]{1,200}$/.test(value);
+    const hint = isName ? `: send \`${JSON.stringify(value.split(","))}\`` : inString(/^\s*\[/, value);
+    return `, not ${describeJsonType(value)}${hint}`;
+  }
+  if (typeof value !== "string" || type === "string") return "";
+  return `, not a string${inString(/^\s*(?:[0-9]+|true|false)\s*$/i, value)}`;
+}
+
+/** Returns what to do with a string that contains JSON of the right type. */
+function inString(pattern: RegExp, value: unknown): string {
+  return typeof value === "string" && pattern.test(value) ? ": send it without quotes around it" : "";
 }
 
 /** Returns the paths of the members of a nested object, as an example. */
@@ -70,6 +93,7 @@ function faultOf(schema: Schema, value: unknown): string | undefined {
   if (type === "array")
     return Array.isArray(value) && value.length <= Number(maxItems) ? undefined : `a list of at most ${maxItems} items`;
   if (type === "boolean") return typeof value === "boolean" ? undefined : "true or false";
-  const count = isJsonObject(value) ? Object.keys(value).length : Number.POSITIVE_INFINITY;
-  return count <= Number(maxProperties ?? 100) ? undefined : "an object";
+  if (!isJsonObject(value)) return "an object";
+  const most = Number(maxProperties ?? 100);
+  return Object.keys(value).length <= most ? undefined : `an object with at most ${most} members`;
 }

@@ -2,12 +2,12 @@
 
 import { createYielder } from "../../lib/yielding.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { isJsonObject } from "../../model/field.ts";
+import { describeNonObject, isJsonObject } from "../../model/field.ts";
 import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toProblemDocument } from "../responses.ts";
 import { type Members, RpcError } from "./protocol.ts";
-import { checkArguments } from "./tool-arguments.ts";
+import { checkArguments, withoutNulls } from "./tool-arguments.ts";
 import { encodeDefinitions, type ToolDefinition } from "./tool-schemas.ts";
 
 /** A call of a tool by an authorized request. */
@@ -63,7 +63,8 @@ export class Tools {
    * @throws RpcError for an unknown tool; ProblemError for an error of the request as a whole
    */
   async call(params: Members, context: RequestContext, authorized: AuthorizedView): Promise<string> {
-    const { name, arguments: sent = {} } = params;
+    const { name } = params;
+    const given = params.arguments ?? {};
     const tool = this.#tools.get(name);
     if (!tool) {
       const names = [...this.#tools.keys()].join(", ");
@@ -75,8 +76,12 @@ export class Tools {
         },
       );
     }
-    if (!isJsonObject(sent)) throw new RpcError("invalidParams", "`arguments` must be an object", { status: 200 });
+    if (!isJsonObject(given)) {
+      const detail = `\`arguments\` must be an object, not ${describeNonObject(given)}`;
+      throw new RpcError("invalidParams", detail, { status: 200 });
+    }
     try {
+      const sent = withoutNulls(given);
       checkArguments(tool.definition, sent);
       return await this.#encode(context, authorized, await tool.call({ context, authorized, sent }));
     } catch (error) {

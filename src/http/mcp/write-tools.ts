@@ -3,6 +3,7 @@
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { json } from "../../formats/json.ts";
 import { yieldToEventLoop } from "../../lib/yielding.ts";
+import { isJsonObject } from "../../model/field.ts";
 import { publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-plan.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
@@ -24,6 +25,7 @@ import {
   runConfirmed,
   withConfirmation,
 } from "./confirmation.ts";
+import { withoutNulls } from "./tool-arguments.ts";
 import { batchTool, undoTool } from "./tool-schemas.ts";
 import type { Tool, ToolCall, ToolResult } from "./tools.ts";
 
@@ -85,7 +87,9 @@ class Writing {
     const operations: SentOperation[] = [];
     // The parsing of the message was one step, and this is another.
     await yieldToEventLoop();
-    await decodeOperations(json, Buffer.from(JSON.stringify({ Operations: list })), this.#served, operations);
+    // A member that is null counts as absent, as an argument does; a field of a record does not.
+    const Operations = list.map((operation) => (isJsonObject(operation) ? withoutNulls(operation) : operation));
+    await decodeOperations(json, Buffer.from(JSON.stringify({ Operations })), this.#served, operations);
     return operations;
   }
 

@@ -8,6 +8,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
+import { contentCodings, isGzip } from "../../wire/request-header.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { ResourceRoute } from "../route.ts";
 
@@ -92,7 +93,7 @@ function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
   return /^(?:[\w.%+[\]-]+=|--.*\r?\ncontent-disposition:)/i.test(start) ? "form" : undefined;
 }
 
-/** Rejects a body that is not UTF-8, or that has a content coding. @throws ProblemError `unsupported-media-type` */
+/** Rejects a body that is not UTF-8, or that has another content coding than gzip. @throws ProblemError `unsupported-media-type` */
 export function rejectOtherEncodings(headers: HeaderFields): void {
   const charset = /;\s*charset\s*=\s*["']?([^"',;\s]+)/i.exec(headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && !isUtf8Name(charset)) {
@@ -101,11 +102,13 @@ export function rejectOtherEncodings(headers: HeaderFields): void {
       `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`,
     );
   }
-  const coding = headers.get("content-encoding");
-  if (coding !== null && coding.trim().toLowerCase() !== "identity") {
-    throw new ProblemError(
-      "unsupported-media-type",
-      `the content coding \`${coding.slice(0, 40)}\` is not supported; send the body as it is`,
-    );
-  }
+  const codings = contentCodings(headers);
+  if (codings.length === 0 || isGzip(codings)) return;
+  const sent = codings.join(", ").slice(0, 40);
+  throw new ProblemError(
+    "unsupported-media-type",
+    `\`Content-Encoding: ${sent}\` is not supported; send the body as it is, or compress it with gzip`,
+    // RFC 9110 section 15.5.16
+    { headers: { "Accept-Encoding": "gzip" } },
+  );
 }

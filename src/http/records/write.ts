@@ -89,9 +89,14 @@ function parseChange(
 ): { id: number; valuesJson: string } {
   const { recordIdInPath, target } = context;
   if (!route.isList && recordIdInPath === undefined) throw recordNotFoundError(route, idIn(target.path));
-  const changes = operation === "delete" && body.length === 0 ? nothing : parseChangesBody(context, route, body);
+  const changes = operation === "delete" && saysNothing(body) ? nothing : parseChangesBody(context, route, body);
   const id = requireOneId([recordIdInPath, ...queryIds(target.query), changes.id], recordIdHint(route));
   return { id, valuesJson: changes.valuesJson };
+}
+
+/** Whether a body is empty, or an empty value of JSON, which some clients send with a delete: PHP encodes an empty object as `[]`. */
+function saysNothing(body: BodyBytes): boolean {
+  return body.length === 0 || /^(?:\[\s*\]|\{\s*\}|null|"")?$/.test(body.text.trim());
 }
 
 const nothing: SentChanges = { id: undefined, valuesJson: "{}" };

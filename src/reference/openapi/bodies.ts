@@ -146,6 +146,7 @@ const extraHeaders: Partial<Record<ErrorCode, readonly string[]>> = {
   "method-not-allowed": ["Allow"],
   conflict: ["Retry-After"],
   "too-many-requests": ["Retry-After"],
+  "unsupported-media-type": ["Accept-Encoding"],
   unavailable: ["Retry-After"],
 };
 

@@ -238,6 +238,10 @@ const headers: Readonly<Record<string, Header>> = {
     "The compression of a long response, if `Accept-Encoding` allows one.",
     { enum: ["zstd", "gzip"] },
   ],
+  "Accept-Encoding": [
+    "The compression of a body that the server supports, if that of the request is another one.",
+    constant("gzip"),
+  ],
   Vary: ["The compression of the response depends on `Accept-Encoding`.", constant("Accept-Encoding")],
   ETag: [
     "The version of the record or list, for `If-Match` and `If-None-Match`.",

@@ -177,6 +177,7 @@ describe("JSON", () => {
     ["{}", form],
     [`[${good}]`, form],
     ['{"Operations":null}', form],
+    ['{"Operations":"[{}]"}', "`Operations` must be a list, not a string: send it without quotes around it"],
     ["<Batch/>", `${form}; send XML to \`batch.xml\``],
     ['{"operations":[]}', `${form}: \`operations\`: no such member; did you mean \`Operations\`?`],
     ['{"DryRun":1,"Operations":[]}', `${form}: \`DryRun\`: no such member`],
