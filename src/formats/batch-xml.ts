@@ -197,7 +197,7 @@ function decodeUndo(body: Uint8Array): SentUndo {
     throw new ProblemError("bad-request", `the root element must be <${undoName}>, not <${name}>`);
   }
   const faults = [...unknownAttributes([root], ["Run"])].map(([name, advice]) => ({
-    field: name.slice(0, 100),
+    field: name.slice(0, 100) || undoName,
     detail: advice ?? noSuchMember(name, ["Run"], "attribute"),
   }));
   const content = root.children.find((child) => isElement(child) || /[^ \t\r\n]/.test(child));

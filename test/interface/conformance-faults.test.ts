@@ -181,6 +181,20 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
     "is stored, or nothing if it has changed",
     () => onResponse(replaceBody(/"isError":true/, '"isError":false')),
   ],
+  [
+    "a content coding that is ignored",
+    "another coding is 415",
+    () => onRequest(({ headers }) => headers.delete("Content-Encoding")),
+  ],
+  [
+    "xsi:nil that is ignored",
+    "and the message says what to do",
+    () =>
+      onRequest((r) => {
+        r.body = r.body.replace(' xsi:nil="true"', "");
+      }),
+    "xml",
+  ],
   ["CR that a parser loses", "so that a parser preserves it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
 ];
 

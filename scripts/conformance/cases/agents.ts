@@ -88,6 +88,18 @@ export const agentCases = [
     shop.same(answer, "the number of deleted records", content.Deleted, 1);
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
+  once("An argument that is `null` counts as absent", "and a member of an operation", async (shop) => {
+    const { record } = await shop.create();
+    const filter = { Name: shop.mark };
+    const given = { resource: "orderstatuses", filter, limit: null, offset: null, sort: null, fields: null };
+    const list = await tool(shop, "list", given);
+    shop.same(list.answer, "the records", list.content.Records, [record]);
+    const [operation] = creating(shop);
+    await tool(shop, "batch", { operations: [{ ...operation, ID: null, IfMatch: null }], match: null, confirm: null });
+    const nameless = { ...operation, Record: { Name: null } };
+    const wrong = await rpc(shop, "tools/call", { name: "batch", arguments: { operations: [nameless] } });
+    shop.same(wrong.answer, "isError", wrong.result.isError, true);
+  }),
   once("A result has the same JSON twice", "a problem is a result with isError", async (shop) => {
     const { answer, result } = await rpc(shop, "tools/call", { name: "get", arguments: getting(0x7fffffff) });
     shop.same(answer, "isError", result.isError, true);

@@ -1,5 +1,6 @@
 // Contract section 3: operations, and the headers of interface 4.5.
 
+import { gzipSync } from "node:zlib";
 import { casesOf } from "../case.ts";
 import { completeRecord, shopResources } from "../records.ts";
 import type { Answer } from "../requests.ts";
@@ -264,6 +265,31 @@ export const operationCases = [
       });
     shop.problem(await send("iso-8859-1"), 415, /unsupported-media-type/);
     shop.status(await send("UTF-8"), 201);
+  }),
+  both("A request body can be compressed", "with gzip, and the limits hold for its content", async (shop) => {
+    const send = (body: string | Uint8Array<ArrayBuffer>, coding = "gzip") =>
+      shop.call("POST", "orderstatuses", { body, headers: { "Content-Encoding": coding } });
+    const valid =
+      shop.format === "json" ? `{"Name":"${shop.mark}"}` : `<OrderStatus><Name>${shop.mark}</Name></OrderStatus>`;
+    const bytes = Uint8Array.from(gzipSync(valid));
+    for (const coding of ["gzip", "x-gzip", "GZIP"]) {
+      const answer = await send(bytes, coding);
+      shop.status(answer, 201);
+      shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
+    }
+    for (const invalid of [valid, bytes.subarray(0, -1), Uint8Array.from([...bytes, 0x20])])
+      shop.problem(await send(invalid), 400);
+    shop.problem(await send(Uint8Array.from(gzipSync(" ".repeat(1024 * 1024 + 1)))), 413, /too-large/);
+  }),
+  both("A request body can be compressed", "another coding is 415", async (shop) => {
+    const send = (coding: string) =>
+      shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers: { "Content-Encoding": coding } });
+    for (const coding of ["br", "deflate", "gzip, gzip"]) {
+      const answer = await send(coding);
+      shop.problem(answer, 415, /unsupported-media-type/);
+      shop.header(answer, "Accept-Encoding", "gzip");
+    }
+    for (const coding of ["identity", "utf-8"]) shop.status(await send(coding), 201);
   }),
   both("A UTF-8 byte order mark is skipped", "and invalid UTF-8 is 400", async (shop) => {
     const valid =

@@ -5,6 +5,7 @@ import { completeRecord, type Format, type ShopRecord } from "../records.ts";
 
 const { both, once } = casesOf(4);
 const strings = "Every field except ID is a string.";
+const deletes = "The body of a delete may be empty";
 const lengths = "Maximum lengths, in Unicode code points";
 const size = "A request body has at most 1 MiB";
 const characters = "A character that XML 1.0 cannot represent";
@@ -35,6 +36,20 @@ export const recordCases = [
   both("Field names are exact and case-sensitive.", "ID in the body of a create is 400", async (shop) => {
     for (const ID of [1, 2 ** 52])
       shop.problem(await shop.call("POST", "orderstatuses", { body: { ID, Name: shop.mark } }), 400, /\bID\b/);
+  }),
+  both(deletes, "such a body deletes", async (shop) => {
+    for (const body of [" \n", "{}", "[]", "null", '""']) {
+      const { id } = await shop.create();
+      shop.status(await shop.call("DELETE", `orderstatuses/${id}`, { body }), 200);
+      shop.problem(await shop.call("DELETE", "orderstatuses", { body }), 400, /ambiguous-id/);
+    }
+  }),
+  once(deletes, "an empty list in place of an object is 400, and the message says what to send", async (shop) => {
+    const { id } = await shop.create("brands");
+    const empty = "empty array; send `\\{\\}`";
+    for (const body of ["[]", '{"Telephone":[]}', '{"Name":"x","Address":[]}'])
+      shop.problem(await shop.call("PUT", `brands/${id}`, { body }), 400, new RegExp(empty));
+    shop.status(await shop.call("PUT", `brands/${id}`, { body: '{"Telephone":{}}' }), 200);
   }),
   once(strings, "any other type is 400, and the message names the field", async (shop) => {
     for (const value of [1, true, null, [], {}])

@@ -8,6 +8,8 @@ const { once } = casesOf(5);
 const list = "A list is `<Results>`";
 const declared = "Every document starts with";
 const strict = "A DOCTYPE is 400";
+const ignored = "Attributes that say nothing about a record";
+const instance = "http://www.w3.org/2001/XMLSchema-instance";
 
 export const xmlCases = [
   once(list, "a list is Results, a record its element, with ID as an attribute", async (shop) => {
@@ -51,7 +53,8 @@ export const xmlCases = [
   once(declared, "a declaration of another encoding is 415", async (shop) => {
     const body = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>${status(shop)}`;
     shop.problem(await post(shop, body("iso-8859-1")), 415);
-    for (const encoding of ["UTF-8", "utf-8"]) shop.status(await post(shop, body(encoding)), 201);
+    for (const encoding of ["UTF-8", "utf-8", "utf8", "US-ASCII", "ascii"])
+      shop.status(await post(shop, body(encoding)), 201);
   }),
   once(strict, "a DOCTYPE is 400", async (shop) => {
     const doctype = '<!DOCTYPE OrderStatus [<!ENTITY e SYSTEM "file:///etc/hostname">]>';
@@ -79,6 +82,24 @@ export const xmlCases = [
     shop.status(answer, 201);
     shop.same(answer, "Name", shop.record(answer, "orderstatuses", "xml").Name, `${shop.mark} x`);
   }),
+  once(ignored, "on every element, with any prefix of their namespace", async (shop) => {
+    const attributes = (prefix: string) =>
+      `xmlns:${prefix}="${instance}" ${prefix}:noNamespaceSchemaLocation="a.xsd" ${prefix}:schemaLocation="a b" ${prefix}:nil="false" xml:lang="en" xmlns=""`;
+    for (const prefix of ["xsi", "i"]) {
+      const sent = attributes(prefix);
+      const body = `<OrderStatus ${sent}><Name ${sent}>${shop.mark}</Name></OrderStatus>`;
+      shop.status(await post(shop, body), 201);
+      const operation = `<Operation ${sent} Method="POST" Resource="orderstatuses">${body}</Operation>`;
+      const batch = { body: `<Batch ${sent}>${operation}</Batch>`, format: "xml" } as const;
+      shop.status(await shop.call("POST", "batch?dryRun=1", batch), 200);
+    }
+    const unknown = `<OrderStatus xmlns:xsi="${instance}" xsi:other="">${name(shop)}</OrderStatus>`;
+    shop.problem(await post(shop, unknown), 400);
+  }),
+  once(ignored, '`xsi:nil="true"` is 400, and the message says what to do', async (shop) => {
+    const body = `<Brand xmlns:xsi="${instance}">${name(shop)}<AccountNumber xsi:nil="true"/></Brand>`;
+    shop.problem(await shop.call("POST", "brands", { body, format: "xml" }), 400, /leave the element out/);
+  }),
   once("CR inside text is written as `&#13;`", "so that a parser preserves it", async (shop) => {
     const { id } = await shop.create("orderstatuses", { Name: `${shop.mark}\r\n` });
     const answer = await shop.call("GET", `orderstatuses/${id}`, { format: "xml" });
@@ -87,7 +108,11 @@ export const xmlCases = [
 ];
 
 function status(shop: Shop, text = ""): string {
-  return `<OrderStatus><Name>${shop.mark}${text}</Name></OrderStatus>`;
+  return `<OrderStatus>${name(shop, text)}</OrderStatus>`;
+}
+
+function name(shop: Shop, text = ""): string {
+  return `<Name>${shop.mark}${text}</Name>`;
 }
 
 function post(shop: Shop, body: string) {
