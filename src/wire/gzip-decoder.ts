@@ -36,7 +36,8 @@ export class GzipDecoder {
     return new Promise((resolve, reject) => {
       this.#settle = (error) => (error ? reject(error) : resolve());
       if (isLast) this.#gunzip.end(part);
-      else this.#gunzip.write(part, (error) => error ?? this.#settle());
+      // An error is reported by its event.
+      else this.#gunzip.write(part, (error) => void (error || this.#settle()));
     });
   }
 

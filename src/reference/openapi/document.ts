@@ -76,7 +76,7 @@ function contentOf(resources: readonly Resource[]): string {
 }
 
 const usage = `Send your API key in the header field \`X-API-AUTH\` with every request. The suffix of the path, \`.json\` or \`.xml\`, chooses the format of the request
-body and of the response. The guide explains the rest: [getting started](/docs/getting-started), [authentication](/docs/authentication),
+body and of the response. You can compress the request body with \`Content-Encoding: gzip\`. The guide explains the rest: [getting started](/docs/getting-started), [authentication](/docs/authentication),
 [formats](/docs/formats), [errors](/docs/errors), [paging and filtering](/docs/paging-and-filtering), [safe retries](/docs/safe-retries),
 [following changes](/docs/following-changes), [batch requests](/docs/batches) and [webhooks](/docs/webhooks).`;
 
