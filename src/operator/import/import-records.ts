@@ -94,12 +94,12 @@ async function importRows(
   using opened = new DisposableStack();
   const use = <T extends { close(): void }>(one: T): T => opened.adopt(one, () => one.close());
   const [systemHead] = (await engine.readHeads([systemSite])) as [Head];
-  const { head, textField, matcher } = await readMatcher(engine, site, resource, options.match);
+  const { head, total, textField, matcher } = await readMatcher(engine, site, resource, options.match);
   use(matcher);
   const target = use(new ImportTarget(engine, site, { ...options, systemHead, startRevision: head.revision }));
   const { now, removeMissing } = options;
   const changes = new RowChanges(matcher, { site, resource, systemEpoch: systemHead.epoch, now });
-  const common = { engine, site, resource, textField, head, systemEpoch: systemHead.epoch, now };
+  const common = { engine, site, resource, textField, head, total, systemEpoch: systemHead.epoch, now };
   const missing = removeMissing && use(new MissingRecords({ ...common, options: removeMissing }));
   await use(new RowImporter({ matcher, changes, target, results, options, missing })).importAll(rows);
 }

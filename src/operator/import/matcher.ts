@@ -43,24 +43,30 @@ export function getMatchField(resource: Resource, field = "ID"): TextFieldPath |
   throw new ProblemError("bad-request", `invalid --match \`${field}\`: ${hint}`);
 }
 
-/** Creates a matcher from the records that a site has at `head`. `textField` is undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
+/** Creates a matcher from the records that a site has at `head`. `total` is their number. `textField` is undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
 export async function readMatcher(
   engine: Engine,
   site: number,
   resource: Resource,
   field?: string,
-): Promise<{ readonly head: Head; readonly textField: TextFieldPath | undefined; readonly matcher: Matcher }> {
+): Promise<{
+  readonly head: Head;
+  readonly total: number;
+  readonly textField: TextFieldPath | undefined;
+  readonly matcher: Matcher;
+}> {
   const textField = getMatchField(resource, field);
   if (textField) {
     const values = await SiteValues.read(engine, site, resource, textField);
-    return { head: values.head, textField, matcher: createFieldMatcher(resource, textField, values) };
+    const { head, total } = values;
+    return { head, total, textField, matcher: createFieldMatcher(resource, textField, values) };
   }
   const ids = new Set<number>();
   const head = await readBodies(engine, site, resource, () => {
     ids.clear();
     return (id) => void ids.add(id);
   });
-  return { head, textField, matcher: createIdMatcher(ids) };
+  return { head, total: ids.size, textField, matcher: createIdMatcher(ids) };
 }
 
 function createIdMatcher(present: Set<number>): Matcher {

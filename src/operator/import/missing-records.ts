@@ -37,7 +37,7 @@ export interface MissingOptions {
 export interface MissingSummary {
   /** Records that the file lacks, and that have not changed since `asOf`. */
   readonly count: number;
-  /** Records that the site had before the import. */
+  /** Records that the site had when the import began, of which it may have changed many by now. */
   readonly total: number;
   readonly removed: number;
   /** Records that the file lacks, and that are kept, because others have created or changed them since `asOf`. */
@@ -63,6 +63,8 @@ interface MissingRecordsParts {
   readonly textField: TextFieldPath | undefined;
   /** The head at the beginning of the import. */
   readonly head: Head;
+  /** The number of records at the beginning of the import. */
+  readonly total: number;
   /** The epoch of the system site when the rows were matched. */
   readonly systemEpoch: string;
   readonly options: MissingOptions;
@@ -76,7 +78,7 @@ export class MissingRecords {
   readonly #named: NamedRecords;
   /** The IDs and revisions of the records to remove. */
   #missing: { readonly ids: number[]; readonly revisions: number[] } = { ids: [], revisions: [] };
-  #counts = { total: 0, removed: 0, changed: 0 };
+  #counts = { removed: 0, changed: 0 };
   #obstacle: string | undefined;
 
   /** @throws ProblemError `unavailable` if space is missing for the temporary file */
@@ -88,7 +90,7 @@ export class MissingRecords {
 
   get summary(): MissingSummary {
     const count = this.#missing.ids.length;
-    return { count, ...this.#counts, obstacle: this.#obstacle, asOf: this.#asOf };
+    return { count, total: this.#parts.total, ...this.#counts, obstacle: this.#obstacle, asOf: this.#asOf };
   }
 
   /** Whether records are to be removed. Call `find` first. */
@@ -108,14 +110,13 @@ export class MissingRecords {
 
   /** Finds the records that the file lacks, after all rows. @throws ProblemError `conflict` if the site has another epoch than `asOf` */
   async find(): Promise<void> {
-    const { engine, site, resource, options } = this.#parts;
+    const { engine, site, resource, total, options } = this.#parts;
     const head = await readBodies(engine, site, resource, () => {
       this.#missing = { ids: [], revisions: [] };
-      this.#counts = { total: 0, removed: 0, changed: 0 };
+      this.#counts = { removed: 0, changed: 0 };
       return (id, body, revision) => this.#addRecord(id, body, revision);
     });
     if (head.epoch !== this.#asOf.epoch && this.#asOf.revision > 0) throw epochChangedError("nothing was removed");
-    const { total } = this.#counts;
     const max = options.maxRemovals ?? Math.floor(total / 2);
     const count = this.#missing.ids.length;
     this.#obstacle = this.#named.obstacle ?? (count > max ? this.#tooManyObstacle(count, total) : undefined);
@@ -169,10 +170,8 @@ export class MissingRecords {
   }
 
   #addRecord(id: number, body: string, revision: number): void {
-    const isFromBefore = revision <= this.#asOf.revision;
-    if (isFromBefore) this.#counts.total++;
     if (this.#named.has(id, body)) return;
-    if (!isFromBefore) this.#counts.changed++;
+    if (revision > this.#asOf.revision) this.#counts.changed++;
     else {
       this.#missing.ids.push(id);
       this.#missing.revisions.push(revision);

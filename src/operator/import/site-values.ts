@@ -22,6 +22,7 @@ export class SiteValues implements RecordFinder {
   readonly #textField: TextFieldPath;
   readonly #values = new ValueIndex();
   #head: Head = { revision: 0, epoch: "" };
+  #total = 0;
 
   private constructor(engine: Engine, site: number, resource: Resource, textField: TextFieldPath) {
     this.#engine = engine;
@@ -45,6 +46,11 @@ export class SiteValues implements RecordFinder {
   /** The head as of which the values are known. */
   get head(): Head {
     return this.#head;
+  }
+
+  /** The number of records when all were read last. */
+  get total(): number {
+    return this.#total;
   }
 
   get revision(): number {
@@ -98,7 +104,11 @@ export class SiteValues implements RecordFinder {
   async #readAll(): Promise<void> {
     this.#head = await readBodies(this.#engine, this.#site, this.#resource, () => {
       this.#values.clear();
-      return (id, body) => this.#values.set(id, this.#valueIn(body));
+      this.#total = 0;
+      return (id, body) => {
+        this.#values.set(id, this.#valueIn(body));
+        this.#total++;
+      };
     });
   }
 
