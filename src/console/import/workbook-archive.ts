@@ -152,7 +152,7 @@ function toParser(handler: PartHandler, depth: { now: number }): Parser {
   parser.on("error", (error) => {
     throw error;
   });
-  parser.on("openTag", (name, attributes, decode) => {
+  parser.on("openTag", (name, attributes) => {
     depth.now++;
     if (!handler.open) return;
     const decoded: Record<string, string> = {};
@@ -163,9 +163,27 @@ function toParser(handler: PartHandler, depth: { now: number }): Parser {
     depth.now--;
     handler.close?.(withoutPrefix(name));
   });
-  parser.on("text", (text, decode) => handler.text?.(decode(text)));
+  parser.on("text", (text) => handler.text?.(decode(text)));
   parser.on("cdata", (text) => handler.text?.(text));
   return parser;
+}
+
+const entities = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
+
+/**
+ * Replaces the references in a text or an attribute. The function of the parser cuts characters beyond U+FFFF to 16 bits.
+ * @throws RangeError for a number that is not a character
+ */
+function decode(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (reference, hex, decimal, name) =>
+    name ? (entities.get(name) ?? reference) : String.fromCodePoint(hex ? Number.parseInt(hex, 16) : Number(decimal)),
+  );
 }
 
 function withoutPrefix(name: string): string {

@@ -345,5 +345,5 @@ class CsvWriter {
 }
 
 function toCell(content: string): string {
-  return /[",;\t|\r\n]/.test(content) ? `"${content.replaceAll('"', '""')}"` : content;
+  return /[",;\t|\r\n\ufeff]/.test(content) ? `"${content.replaceAll('"', '""')}"` : content;
 }

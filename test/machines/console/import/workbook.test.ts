@@ -56,15 +56,42 @@ const cells: [string, string, string][] = [
   ["the value of a formula", '<c t="str"><f>A1&amp;"x"</f><v>A&amp;x</v></c>', "A&x"],
   ["a formula without a value", "<c><f>NOW()</f></c>", ""],
   ["an error, as Excel shows it", '<c t="e"><v>#N/A</v></c>', "#N/A"],
+  ["an unknown reference as it is", '<c t="str"><v>&#38;lt;&constructor;</v></c>', '"&lt;&constructor;"'],
   ["a logical value", '<c t="b"><v>1</v></c>', "TRUE"],
   ["a shared text", '<c t="s"><v>0</v></c>', "plain"],
   ["a shared text of several formats, without the hint how to say it", '<c t="s"><v>1</v></c>', "rich text"],
   ["an escaped character", '<c t="inlineStr"><is><t>a_x0009_b</t></is></c>', '"a\tb"'],
+  [
+    "a byte order mark, which the import would take for that of a file",
+    '<c t="inlineStr"><is><t>\ufeffa</t></is></c>',
+    '"\ufeffa"',
+  ],
   ["quotes, separators and line ends", '<c t="inlineStr"><is><t>a "b"; c,\nd</t></is></c>', '"a ""b""; c,\nd"'],
   ["only cells below the header", '<c/><c t="inlineStr"><is><t>beside it</t></is></c>', ""],
 ];
 test.each(cells)("a cell becomes %s", (_, cell, content) => {
   expect(contentOf(cell)).toBe(content);
+});
+
+// openpyxl writes every character that is not ASCII as a reference.
+const references: [string, string, string][] = [
+  ["decimal, beyond U+FFFF", "&#134071;&#37326;&#23478; &#128512;", "𠮷野家 😀"],
+  ["hexadecimal, beyond U+FFFF", "&#x20BB7;&#x1f600;", "𠮷😀"],
+  ["as two surrogates", "&#55357;&#56832;&#xD83D;&#xDE00;", "😀😀"],
+  ["the last character", "&#x10FFFF;", "\u{10ffff}"],
+  ["names", "&lt;&amp;&gt;&apos;&#38;", "<&>'&"],
+];
+test.each(references)("references: %s", (_, text, content) => {
+  const inline = `<c t="inlineStr"><is><t>${text}</t></is></c>`;
+  expect(contentOf(inline)).toBe(content);
+  expect(contentOf(`<c t="str"><f>A1</f><v>${text}</v></c>`)).toBe(content);
+  const [row, sharedStrings] = ['<row><c t="s"><v>0</v></c></row>', `<si><r><t>${text}</t></r></si>`];
+  expect(csvOf(toWorkbookOfXml({ sheets: { S: row }, sharedStrings }))).toBe(`${content}\r\n`);
+  // The parts of a sheet that are parsed at once can end within a reference.
+  const rows = Array.from({ length: 3000 }, () => `<row>${inline}</row>`).join("");
+  expect(csvOf(toWorkbookOfXml({ sheets: { S: rows } }))).toBe(`${content}\r\n`.repeat(3000));
+  const named = new Workbook(toWorkbookOfXml({ sheets: { [text]: row }, sharedStrings }));
+  expect(named.sheets.map(({ name }) => name)).toEqual([content]);
 });
 
 test("dates of a workbook that counts from 1904 are the same days", () => {
@@ -121,6 +148,7 @@ const faults: [string, () => Uint8Array, string | undefined][] = [
     () => toWorkbookOfXml({ sheets: { S: `${oneRow}<row><c r="ZZZ2"><v>1</v></c></row>` } }),
     "broken",
   ],
+  ["a reference to no character", () => toWorkbook({ S: [["&#x110000;"]] }), "broken"],
   ["rows in a wrong order", () => toWorkbookOfXml({ sheets: { S: '<row r="5"/><row r="2"/>' } }), "broken"],
   [
     "a shared text that is missing",
