@@ -122,16 +122,3 @@ export function tooLongError(number: number): ProblemError {
     `record ${number} is longer than ${maxItemLength} characters; its end may be missing`,
   );
 }
-
-/** Decodes a file in UTF-8. @throws ProblemError `bad-request` if the bytes are not valid UTF-8 */
-export async function* decodeUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  try {
-    for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });
-    yield decoder.decode();
-  } catch (error) {
-    if (error instanceof TypeError)
-      throw new ProblemError("bad-request", "the file is not valid UTF-8", { cause: error });
-    throw error;
-  }
-}

@@ -1,33 +1,69 @@
 // Decodes text in any character encoding of the WHATWG Encoding Standard.
 
+import { findNearest } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 
-/** The byte order marks of the Unicode encodings. */
-const byteOrderMarks: readonly [encoding: string, bytes: readonly number[]][] = [
-  ["utf-8", [0xef, 0xbb, 0xbf]],
-  ["utf-16le", [0xff, 0xfe]],
-  ["utf-16be", [0xfe, 0xff]],
-];
+/** The encodings that an import accepts. Their other labels, such as `latin1`, are accepted, too. Those that files most often have come first. */
+export const encodings = [
+  ...["utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "iso-8859-15", "windows-1250", "iso-8859-2"],
+  ...["big5", "euc-jp", "euc-kr", "gb18030", "gbk", "ibm866", "iso-2022-jp"],
+  ...["iso-8859-3", "iso-8859-4", "iso-8859-5", "iso-8859-6", "iso-8859-7", "iso-8859-8", "iso-8859-8-i"],
+  ...["iso-8859-10", "iso-8859-13", "iso-8859-14", "iso-8859-16", "koi8-r", "koi8-u", "macintosh", "shift_jis"],
+  ...["windows-874", "windows-1251", "windows-1253", "windows-1254", "windows-1255", "windows-1256", "windows-1257"],
+  ...["windows-1258", "x-mac-cyrillic"],
+] as const;
 
-/** Bytes of the longest byte order mark. */
-const longestMark = 3;
-
-/** Whether `label` names an encoding, such as `utf-8`, `windows-1252` or `latin1`. */
-export function isEncoding(label: string): boolean {
+/** Returns what to use in place of a label that names no encoding, as the end of a message; undefined for the label of an encoding. */
+export function encodingHint(label: string): string | undefined {
   try {
-    createDecoder(label);
-    return true;
+    new TextDecoder(label as "utf-8");
+    return undefined;
   } catch {
-    return false;
+    const meant = findNearest(label, encodings);
+    return `${meant ? `did you mean ${meant}? ` : ""}These are known: ${encodings.join(", ")}`;
   }
 }
 
+/** The byte order marks of the Unicode encodings. The mark of UTF-16 is the beginning of one of UTF-32. */
+const byteOrderMarks = [
+  ["utf-32", [0xff, 0xfe, 0, 0]],
+  ["utf-32", [0, 0, 0xfe, 0xff]],
+  ["utf-8", [0xef, 0xbb, 0xbf]],
+  ["utf-16le", [0xff, 0xfe]],
+  ["utf-16be", [0xfe, 0xff]],
+] as const;
+
+function markedEncoding(start: Uint8Array) {
+  return byteOrderMarks.find(([, mark]) => mark.every((byte, index) => start[index] === byte))?.[0];
+}
+
 /**
- * Decodes a text. A byte order mark decides the encoding, and takes precedence over `label` (Encoding Standard section 6.1).
- * @param label the encoding of a text without a byte order mark
- * @throws ProblemError `bad-request` if the bytes are not valid in the encoding
+ * Recognizes the Unicode encoding of a text by its first four bytes: by a byte order mark, or by the zero bytes of its first character, if that is ASCII.
+ * Returns undefined for any other text, also for UTF-8 without a byte order mark.
  */
-export async function* decodeText(bytes: AsyncIterable<Uint8Array>, label = "utf-8"): AsyncGenerator<string> {
+export function recognizeUnicode(start: Uint8Array): (typeof byteOrderMarks)[number][0] | undefined {
+  const marked = markedEncoding(start);
+  if (marked || start.length < 2) return marked;
+  const [a, b, c, d] = start;
+  if (a && b === 0) return c === 0 && d === 0 ? "utf-32" : "utf-16le";
+  if (a === 0 && b) return "utf-16be";
+  return a === 0 && c === 0 && d ? "utf-32" : undefined;
+}
+
+/** Bytes that `recognizeUnicode` needs. */
+const recognizedBytes = 4;
+
+/**
+ * Decodes the text of a file. A byte order mark decides the encoding, and takes precedence over `label` (Encoding Standard section 6.1).
+ * @param label the encoding of a text without a byte order mark; by default the one that its bytes show, otherwise UTF-8
+ * @param hint the end of the message for a text that is not UTF-8
+ * @throws ProblemError `bad-request` if the bytes are not valid in the encoding, or are UTF-32
+ */
+export async function* decodeText(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  label?: string,
+  hint = "",
+): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
   let start: Uint8Array = new Uint8Array(0);
   try {
@@ -35,34 +71,32 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, label = "utf
       if (decoder) yield decoder.decode(chunk, { stream: true });
       else {
         start = start.length === 0 ? chunk : Buffer.concat([start, chunk]);
-        if (start.length < longestMark) continue;
-        decoder = decoderOf(start, label);
+        if (start.length < recognizedBytes) continue;
+        decoder = decoderOf(start, label, true);
         yield decoder.decode(start, { stream: true });
       }
     }
-    yield decoder ? decoder.decode() : decoderOf(start, label).decode(start);
+    const rest = decoder ? new Uint8Array(0) : start;
+    decoder ??= decoderOf(start, label, true);
+    yield decoder.decode(rest);
   } catch (error) {
-    if (error instanceof TypeError) throw invalidTextError(decoder?.encoding ?? label);
-    throw error;
+    if (!(error instanceof TypeError) || !decoder) throw error;
+    const name = decoder.encoding.toUpperCase();
+    throw new ProblemError("bad-request", `the file is not valid ${name}${name === "UTF-8" ? hint : ""}`);
   }
 }
 
-function decoderOf(start: Uint8Array, label: string): TextDecoder {
-  const marked = byteOrderMarks.find(([, mark]) => mark.every((byte, index) => start[index] === byte));
-  return createDecoder(marked?.[0] ?? label);
+/** Decodes the beginning of a file, as far as possible. @throws ProblemError `bad-request` for UTF-32 */
+export function decodeStart(start: Uint8Array): string {
+  return decoderOf(start, undefined, false).decode(start);
 }
 
-/** Returns a decoder that throws a TypeError for invalid bytes. @throws RangeError if no encoding has this label */
-function createDecoder(label: string): TextDecoder {
+/** @param fatal whether the decoder throws a TypeError for invalid bytes @throws ProblemError `bad-request` for UTF-32 */
+function decoderOf(start: Uint8Array, label: string | undefined, fatal: boolean): TextDecoder {
+  const encoding = markedEncoding(start) ?? label ?? recognizeUnicode(start) ?? "utf-8";
+  if (encoding === "utf-32") throw new ProblemError("bad-request", "the file is UTF-32; save it as UTF-8");
   // The runtime supports more encodings than its types say.
-  return new TextDecoder(label as "utf-8", { fatal: true });
-}
-
-function invalidTextError(encoding: string): ProblemError {
-  const name = encoding.toUpperCase();
-  const isDefault = name === "UTF-8";
-  const hint = isDefault ? ": save it as UTF-8 (`CSV UTF-8` in a spreadsheet), or add --encoding windows-1252" : "";
-  return new ProblemError("bad-request", `the file is not valid ${name}${hint}`);
+  return new TextDecoder(encoding as "utf-8", { fatal });
 }
 
 /** Whether this is a name of UTF-8, or of ASCII, which is a part of it. Python's libraries declare `us-ascii`, `ascii` or `utf8`. */

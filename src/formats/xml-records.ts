@@ -6,8 +6,8 @@ import type { Field, Fields } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
-import { decodeUtf8, type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
-import { fromUtf8, isUtf8Name } from "./text-encoding.ts";
+import { type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
+import { decodeText, fromUtf8, isUtf8Name } from "./text-encoding.ts";
 import { unknownAttributes } from "./xml-attributes.ts";
 import { escapeText } from "./xml-elements.ts";
 import { endOfMarkup } from "./xml-markup.ts";
@@ -70,7 +70,7 @@ export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<U
     if (name !== listElement && name !== resource.element)
       throw new ProblemError("bad-request", `the root element must be <${listElement}>, not <${name.slice(0, 100)}>`);
   };
-  for await (const { element, list, text } of readXmlItems(decodeUtf8(inUtf8(bytes)), listElement, requireRoot)) {
+  for await (const { element, list, text } of readXmlItems(decodeText(bytes), listElement, requireRoot)) {
     const decoded = decodeRecord(resource, element, list ? [list] : []);
     yield { text, decoded, declarations: list && declarationsOf(list) };
   }
@@ -84,26 +84,8 @@ function declarationsOf({ attributes }: XmlElement): string {
   return declared.map(([name, value]) => ` ${name}="${escapeText(value).replaceAll('"', "&quot;")}"`).join("");
 }
 
-/** Bytes at the beginning of a file in which the XML declaration is searched for an encoding. */
+/** Bytes at the beginning of a body in which the XML declaration is searched for an encoding. */
 export const declarationSize = 1024;
-
-/** Yields the bytes of a file after it has checked the encoding in the XML declaration. @throws ProblemError `unsupported-media-type` */
-async function* inUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let start: Uint8Array | undefined = new Uint8Array(0);
-  for await (const chunk of bytes) {
-    if (!start) yield chunk;
-    else {
-      start = Buffer.concat([start, chunk]);
-      if (start.length < declarationSize) continue;
-      requireDeclaredUtf8(start.subarray(0, declarationSize));
-      yield start;
-      start = undefined;
-    }
-  }
-  if (!start) return;
-  requireDeclaredUtf8(start);
-  yield start;
-}
 
 const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };
 
@@ -284,8 +266,12 @@ class XmlItems extends XmlReader {
   /** Yields the records that are complete. @param isEnd whether the whole text has arrived */
   *items(isEnd: boolean): Generator<ElementItem> {
     while (this.at < this.text.length && (isEnd || this.#isTokenComplete())) {
-      if (!this.#isBegun) this.declaration();
-      this.#isBegun = true;
+      if (!this.#isBegun) {
+        this.declaration();
+        this.#isBegun = true;
+        // The token after it may not have arrived yet.
+        if (this.at > 0) continue;
+      }
       if (!this.#isInItem) this.#begin = this.at;
       const hadRoot = this.root !== undefined;
       this.token();
@@ -296,6 +282,17 @@ class XmlItems extends XmlReader {
     if (!this.#isBegun) throw new ProblemError("bad-request", "the file is empty");
     const root = this.end();
     if (root.name !== this.#list) yield { element: root, text: this.text.slice(this.#begin).trimEnd() };
+  }
+
+  /** The bytes of the file say which of UTF-8 and UTF-16 it is. The declaration is often wrong about that. */
+  protected override declaration(): void {
+    super.declaration();
+    const declared = /encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)/.exec(this.text.slice(0, this.at))?.[1];
+    if (declared === undefined || /^utf-(?:8|16|16le|16be)$/i.test(declared)) return;
+    throw new ProblemError(
+      "unsupported-media-type",
+      `the file declares the encoding ${declared.slice(0, 40)}; save it as UTF-8, and change the declaration to encoding="utf-8"`,
+    );
   }
 
   /** Whether the index `at` is within the element of a record. */

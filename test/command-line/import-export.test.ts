@@ -132,7 +132,8 @@ describe("a file of another program", () => {
     ["tabs", 'ID\tName\n1\t"Café €5; a,b"\n2\tŁódź\n', {}, expected],
     ["UTF-16, little-endian", Buffer.from(`\ufeff${text}`, "utf16le"), {}, expected],
     ["UTF-16, big-endian", utf16be, {}, expected],
-    ["UTF-16 without a byte order mark", Buffer.from(text, "utf16le"), { encoding: "utf-16le" }, expected],
+    ["UTF-16 without a byte order mark", Buffer.from(text, "utf16le"), {}, expected],
+    ["UTF-16, big-endian, without a byte order mark", Buffer.from(text, "utf16le").swap16(), {}, expected],
     ["UTF-8 with a byte order mark", `\ufeff${text}`, {}, expected],
     ["UTF-8 with a byte order mark, whatever --encoding is", `\ufeff${text}`, { encoding: "windows-1252" }, expected],
   ];
@@ -159,8 +160,8 @@ describe("a file of another program", () => {
     [["--delimiter", ";;"], /It must be one character/],
     [["--delimiter", ""], /It must be one character/],
     [["--delimiter", '"'], /It must be one character/],
-    [["--encoding", "windows1252"], /Did you mean windows-1252\?/],
-    [["--encoding", "cp437"], /Common ones are utf-8/],
+    [["--encoding", "windows1252"], /did you mean windows-1252\?/],
+    [["--encoding", "cp437"], /known: utf-8, .*, shift_jis, .*, x-mac-cyrillic/],
     [["--encoding", "utf-16le", "--format", "json"], /--encoding is for CSV files, and this one is json/],
   ];
   test.each(wrong)("cannot be imported with %j", async (args, message) => {
@@ -169,6 +170,136 @@ describe("a file of another program", () => {
     expect(stderr).toMatch(message);
   });
 });
+
+const mapping = {
+  sources: [
+    { field: "Name", column: "Marke" },
+    { field: "Address.Town", column: "Ort" },
+  ],
+  skip: [],
+};
+
+describe("lines around the rows of a table", () => {
+  const [header, rows] = ["Name,Address.Town", "A,Oslo"];
+  const tables: [string, string, CsvOptions, string[]][] = [
+    ["sep=", `sep=;\r\nName;Address.Town\r\nA, B;Oslo\r\n`, {}, ["1 A, B"]],
+    ["sep= beside --delimiter", "sep=;\nName~AccountNumber\nA;B~1\n", { delimiter: "~" }, ["1 A;B"]],
+    ["sep= for one column", "sep=;\nName\nA, B\n", {}, ["1 A, B"]],
+    ["#TYPE", `#TYPE Selected.System.Object\r\n"Name","Address.Town"\r\n"A","Oslo"\r\n`, {}, ["1 A"]],
+    ["blank lines", `\n \t\n,\n${header}\n \n${rows}\n\n`, {}, ["1 A"]],
+    ["joined files", `${header}\n${rows}\n${header}\nB,Bergen\n`, {}, ["1 A", "2 B"]],
+    ["joined files with marks", `\ufeffsep=,\n${header}\n${rows}\n\ufeffsep=,\n${header}\nB,\n`, {}, ["1 A", "2 B"]],
+    ["a joined file without a header", `${header}\n${rows}\n\ufeffB,Bergen\n`, {}, ["1 A", "2 B"]],
+    ["joined files with a mapping", "Marke;Ort\nA;Oslo\nMarke;Ort\nB;\n", { mapping }, ["1 A", "2 B"]],
+    ["delimiters at the end of each line", `${header},,\n${rows},,\n`, {}, ["1 A"]],
+  ];
+  test.each(tables)("%s: only records are created", async (_, text, options, expected) => {
+    const site = newSite();
+    expect(await workspace.data.load(site, "brands", text, options)).toMatchObject({ rejected: 0 });
+    expect(await names(site)).toEqual(expected);
+  });
+
+  const refused: [string, string, CsvOptions, RegExp][] = [
+    [
+      "a second header in another order",
+      `${header}\n${rows}\nAddress.Town,Name\nOslo,B\n`,
+      {},
+      /^row 3 is a second header/,
+    ],
+    ["a second header with fewer columns", `${header}\n${rows}\nName\nB\n`, {}, /^row 3 is a second header \(Name\)/],
+    ["a second header with other columns", `${header}\n${rows}\nName,Foo\nB\n`, {}, /^row 3 is a second header/],
+    ["a second header with another delimiter", `${header}\n${rows}\nName;Address.Town\nB;\n`, {}, /^row 3 is a second/],
+    ["a second header in capitals", `${header}\n${rows}\nNAME,ADDRESS.TOWN\nB,\n`, {}, /^row 3 is a second header/],
+    [
+      "a second header in an encoding that differs",
+      `${header}\n${rows}\n\u00ef\u00bb\u00bf${header}\n`,
+      {},
+      /^row 3 is a second/,
+    ],
+    [
+      "a second header of rejected rows",
+      `${header}\n${rows}\n# row,# fault,${header}\n`,
+      {},
+      /^row 3 is a second header/,
+    ],
+    [
+      "a second header that the mapping knows",
+      "Marke;Ort\nA;Oslo\nOrt;Marke\n",
+      { mapping },
+      /^row 3 is a second header/,
+    ],
+    [
+      "a second header that the mapping does not know",
+      "Marke;Ort\nA;Oslo\nName;Ort\n",
+      { mapping },
+      /^row 3 is a second/,
+    ],
+    [
+      "a part with another sep=",
+      "sep=;\nName;ID\nA;\nsep=,\nName,ID\n",
+      {},
+      /^row 3, `sep=,`, begins a part of the file/,
+    ],
+    [
+      "sep= without a delimiter",
+      `sep=\n${header}\n`,
+      {},
+      /^the line "sep=" names no delimiter; write, for example, `sep=;`/,
+    ],
+    ["a comment", `# exported\n${header}\n`, {}, /the first row, "# exported", names no columns/],
+  ];
+  test.each(refused)("%s: the import ends with the reason", async (_, text, options, reason) => {
+    const site = newSite();
+    const problem = await workspace.data.load(site, "brands", text, options).catch((error) => error);
+    expect(problem).toBeInstanceOf(ProblemError);
+    expect(problem.message).toMatch(reason);
+    expect((await names(site)).filter((name) => !name.endsWith(" A"))).toEqual([]);
+  });
+
+  test("a brand with the name of a column: its export is imported", async () => {
+    const [from, to] = [newSite(), newSite()];
+    const brands = ["Name", "ID", "sep=;", "#TYPE x", " ", "\ufeffName"].map((Name) => ({ Name, AccountNumber: Name }));
+    await workspace.data.load(from, "brands", JSON.stringify(brands), { format: "json" });
+    const file = await workspace.data.file(from, "brands", "csv");
+    expect(await workspace.data.load(to, "brands", file)).toMatchObject({ created: brands.length, rejected: 0 });
+    expect(await names(to)).toEqual(await names(from));
+  });
+});
+
+describe("the cells of a row", () => {
+  const cells: [string, string, string, object][] = [
+    [
+      "missing at the end",
+      "ID,Name,AccountNumber,Address.Town",
+      "1,New",
+      { Name: "New", AccountNumber: "", Address: { Town: "" } },
+    ],
+    ["missing columns", "ID,Name", "1,New", { Name: "New", AccountNumber: "B2", Address: { Town: "Oslo" } }],
+    ["more, but empty", "ID,Name", "1,New,, ,", { Name: "New", AccountNumber: "B2" }],
+    ["a text as a formula", "ID,AccountNumber", '1,="00123"', { AccountNumber: "00123" }],
+    ["other formulas", "ID,AccountNumber", "1,=1+1", { AccountNumber: "=1+1" }],
+    ["blanks around quotes", "ID,Name", '"1" , "New" ', { Name: "New" }],
+    ["blanks without quotes", "ID,Name", "1, New ", { Name: " New " }],
+  ];
+  test.each(cells)("%s", async (_, header, row, expected) => {
+    const site = newSite();
+    await workspace.data.load(site, "brands", "ID,Name,AccountNumber,Address.Town\n1,Old,B2,Oslo\n");
+    expect(await workspace.data.load(site, "brands", `${header}\n${row}\n`)).toMatchObject({ updated: 1, rejected: 0 });
+    expect(await workspace.data.brands(site)).toMatchObject([expected]);
+  });
+
+  test("more than the header has: the row is rejected", async () => {
+    const site = newSite();
+    const summary = await workspace.data.load(site, "brands", "Name,AccountNumber,\nA,1,\nB,2,,x\nC,3,y\n");
+    expect(summary).toMatchObject({ created: 1, faults: [{ row: 3 }, { row: 4 }] });
+    expect(summary.faults[0]?.detail).toBe("has 4 cells, but the header has 2");
+  });
+});
+
+/** Encodes characters up to U+FFFF, little-endian. */
+function toUtf32(text: string): Buffer {
+  return Buffer.from([...text].map((character) => `${character}\0`).join(""), "utf16le");
+}
 
 /** Encodes text that has only characters of Latin-1 and the euro sign. */
 function toWindows1252(text: string): Buffer {
@@ -336,17 +467,12 @@ describe("a file", () => {
     ["with an unknown column", "Qwertyuiop\nA\n", "csv", /`Qwertyuiop`: no such column$/m],
     [
       "with a column without a name",
-      "Name;\nA;\n",
+      "Name;;ID\nA;;1\n",
       "csv",
       /column 2 has no name; name it, or choose columns with --map/,
     ],
     ["with a repeated column", "Name,Name\nA,B\n", "csv", /the column appears more than once/],
-    [
-      "of UTF-16 without a byte order mark",
-      Buffer.from("Name\nA\n", "utf16le"),
-      "csv",
-      /for UTF-16, add --encoding utf-16le/,
-    ],
+    ["with zero bytes", "Na\0me\n", "csv", /zero bytes, so it is not text/],
     [
       "of UTF-16 that is cut short",
       Buffer.from("\ufeffName\nA\n", "utf16le").subarray(0, -1),
@@ -359,7 +485,22 @@ describe("a file", () => {
     ["of JSON that is cut short", '[{"Name":"A"}', "json", /^the file is not valid JSON: line 1, column 14: /],
     ["of JSON that is nested too deeply", `[${"[".repeat(20)}`, "json", /^the file is nested too deeply: line 1, /],
     ["of XML that is cut short", "<Results>", "xml", /^the file is not well-formed XML: line 1, column 10: /],
-    ["of XML in UTF-16", Buffer.from("\ufeff<Results/>", "utf16le"), "xml", /^the file is UTF-16; send UTF-8$/m],
+    [
+      "of XML that is Latin-1",
+      '<?xml version="1.0" encoding="latin1"?><Results/>',
+      "xml",
+      /declares the encoding latin1; save/,
+    ],
+    ...(["csv", "json", "xml"] as const).flatMap((format) =>
+      [toUtf32("Name"), toUtf32("[]").swap32(), toUtf32("\ufeff<"), toUtf32("\ufeffé").swap32()].map(
+        (bytes): [string, Uint8Array, FileFormat, RegExp] => [
+          `of UTF-32 as ${format}`,
+          bytes,
+          format,
+          /^the file is UTF-32; save/,
+        ],
+      ),
+    ),
     ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", "xml", /DOCTYPE/],
     ["of XML with another root", "<Brands/>", "xml", /the root element must be <Results>/],
   ];

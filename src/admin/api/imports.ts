@@ -3,7 +3,7 @@
 
 import { isDelimiter } from "../../formats/csv.ts";
 import { parseMapping } from "../../formats/csv-mapping.ts";
-import { isEncoding } from "../../formats/text-encoding.ts";
+import { encodingHint } from "../../formats/text-encoding.ts";
 import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
@@ -168,7 +168,8 @@ function parseDialect(input: ReceivedBody<DialectBody>): Pick<JobOptions, "delim
   const encoding = parseOptionalText(input, "encoding");
   if (delimiter !== undefined && !isDelimiter(delimiter))
     throw new ProblemError("bad-request", "`delimiter` must be one character");
-  if (encoding !== undefined && !isEncoding(encoding)) throw new ProblemError("bad-request", "`encoding` is not known");
+  const hint = encoding === undefined ? undefined : encodingHint(encoding);
+  if (hint !== undefined) throw new ProblemError("bad-request", `unknown \`encoding\`. ${hint}`);
   return { delimiter, encoding };
 }
 

@@ -1,5 +1,6 @@
 // The declarations of the resources. The console builds its lists and forms from them.
 
+import { encodings } from "../../formats/text-encoding.ts";
 import { publicResources } from "../../model/resource.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action } from "../action-routes.ts";
@@ -11,7 +12,7 @@ export const resourceActions: readonly Action[] = [
     "GET",
     "/operator/resources",
     "read",
-    async (): Promise<ResourcesResponse> => ({ resources: declared, maxSearchLength }),
+    async (): Promise<ResourcesResponse> => ({ resources: declared, maxSearchLength, encodings }),
   ],
 ];
 

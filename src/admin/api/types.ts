@@ -47,7 +47,12 @@ export interface ResourceInfo {
 }
 
 /** `maxSearchLength` is the maximum number of characters of a search. */
-export type ResourcesResponse = { readonly resources: readonly ResourceInfo[]; readonly maxSearchLength: number };
+export type ResourcesResponse = {
+  readonly resources: readonly ResourceInfo[];
+  readonly maxSearchLength: number;
+  /** The encodings of files that can be imported. */
+  readonly encodings: readonly string[];
+};
 
 export interface SiteInfo {
   readonly id: number;

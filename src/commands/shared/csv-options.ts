@@ -1,12 +1,11 @@
-// The options of `import` for CSV files of other programs.
+// The options of `import` and `export` for CSV files of other programs.
 
 import { statSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isDelimiter } from "../../formats/csv.ts";
 import { type CsvMapping, parseMapping } from "../../formats/csv-mapping.ts";
 import { toFileError } from "../../formats/syntax-errors.ts";
-import { fromUtf8, isEncoding } from "../../formats/text-encoding.ts";
-import { findNearest } from "../../lib/text.ts";
+import { decodeText, encodingHint } from "../../formats/text-encoding.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../../operator/import/file-rows.ts";
@@ -29,17 +28,21 @@ export function formatOption(): Option {
   );
 }
 
+/** Adds the option `--delimiter`. @param byDefault what happens without it */
+export function withDelimiterOption(command: Command, byDefault: string): Command {
+  return command.option(
+    "--delimiter <character>",
+    `character between the cells of a CSV file, such as ; or tab (${byDefault})`,
+    parseDelimiter,
+  );
+}
+
 /** Adds the options for CSV files. */
 export function withCsvOptions(command: Command): Command {
-  return command
-    .option(
-      "--delimiter <character>",
-      "character between the cells of a CSV file, such as ; or tab (default: detected in its first line)",
-      parseDelimiter,
-    )
+  return withDelimiterOption(command, "default: detected in its header")
     .option(
       "--encoding <name>",
-      "encoding of a CSV file, such as windows-1252 (default: by its byte order mark, else utf-8)",
+      "encoding of a CSV file, such as windows-1252 (default: detected if it is Unicode, else utf-8)",
       parseEncoding,
     )
     .option(
@@ -61,13 +64,18 @@ export async function readCsvFlags(
   flags: CsvFlags,
 ): Promise<CsvOptions> {
   const { delimiter, encoding, map, rejects } = flags;
-  const given = Object.entries({ delimiter, encoding, map }).find(([, value]) => value !== undefined);
-  if (format !== "csv" && given) throw new UsageError(`--${given[0]} is for CSV files, and this one is ${format}`);
+  requireCsv(format, { delimiter, encoding, map });
   if (rejects !== undefined) {
     requireOther(rejects, [file, ...(map === undefined ? [] : [map])]);
     requireFormat(rejects, format);
   }
   return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
+}
+
+/** @throws UsageError if one of `options` was given for another format than CSV */
+export function requireCsv(format: FileFormat, options: Readonly<Record<string, unknown>>): void {
+  const given = Object.keys(options).find((name) => options[name] !== undefined);
+  if (format !== "csv" && given) throw new UsageError(`--${given} is for CSV files, and this one is ${format}`);
 }
 
 /** Maximum size of a mapping file, in bytes. */
@@ -84,7 +92,7 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
     chunks.push(chunk);
   }
   try {
-    return parseMapping(resource, fromUtf8(Buffer.concat(chunks)));
+    return parseMapping(resource, (await Array.fromAsync(decodeText(chunks))).join(""));
   } catch (thrown) {
     const error = toFileError(thrown);
     if (!(error instanceof ProblemError)) throw error;
@@ -121,10 +129,8 @@ function parseDelimiter(text: string): string {
   throw new InvalidArgumentError("It must be one character, such as ; or |, or the word tab.");
 }
 
-const commonEncodings = ["utf-8", "utf-16le", "utf-16be", "windows-1250", "windows-1252", "iso-8859-1", "iso-8859-15"];
-
 function parseEncoding(name: string): string {
-  if (isEncoding(name)) return name;
-  const meant = findNearest(name, commonEncodings);
-  throw new InvalidArgumentError(meant ? `Did you mean ${meant}?` : `Common ones are ${commonEncodings.join(", ")}.`);
+  const hint = encodingHint(name);
+  if (hint === undefined) return name;
+  throw new InvalidArgumentError(hint);
 }

@@ -274,10 +274,10 @@ interface DialectChoiceProps {
 }
 
 const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" } as const;
-const encodings = ["utf-8", "utf-16le", "utf-16be", "windows-1252", "windows-1250", "iso-8859-1", "iso-8859-15"];
 
 /** Shows the detected delimiter and encoding of the file, and lets the operator correct them. */
 function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
+  const { encodings } = useDeclared();
   const delimiter = dialect.delimiter ?? preview?.delimiter ?? ",";
   const encoding = dialect.encoding ?? preview?.encoding ?? "utf-8";
   return (
@@ -286,7 +286,11 @@ function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
         isNative
         label={translate("import.delimiter")}
         value={delimiter}
-        options={Object.entries(delimiters).map(([character, name]) => [character, translate(`import.${name}`)])}
+        options={[
+          ...Object.entries(delimiters).map(([character, name]) => [character, translate(`import.${name}`)] as const),
+          // A file can name any other character in a line `sep=`.
+          ...(delimiter in delimiters ? [] : [[delimiter, delimiter] as const]),
+        ]}
         onChange={(chosen) => onChange({ delimiter: chosen })}
         sx={{ maxWidth: 240, m: 0 }}
       />

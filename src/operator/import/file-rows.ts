@@ -1,10 +1,10 @@
 // Reads the rows of a file to import, one by one, in any format.
 
-import { type CellPlan, decodeCsvLine, maxRowLength, planColumns, readCsvRows } from "../../formats/csv.ts";
+import { type CellPlan, decodeCsvLine, fieldNames, planColumns, readCsvRows } from "../../formats/csv.ts";
 import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
 import type { Decoded } from "../../formats/format.ts";
 import { readJsonItems } from "../../formats/json-items.ts";
-import { decodeUtf8, toFileError } from "../../formats/syntax-errors.ts";
+import { toFileError } from "../../formats/syntax-errors.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
 import { readXmlRecords } from "../../formats/xml-records.ts";
 import { createYielder } from "../../lib/yielding.ts";
@@ -16,7 +16,13 @@ export type FileFormat = (typeof fileFormats)[number];
 
 /** Returns the format that the extension of a file names. */
 export function formatOf(file: string): FileFormat | undefined {
+  if (isTsv(file)) return "csv";
   return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
+}
+
+/** Whether the extension of a file names CSV with tabs. */
+export function isTsv(file: string): boolean {
+  return file.toLowerCase().endsWith(".tsv");
 }
 
 /** A row and its number. In CSV, this is the number in a spreadsheet (the header is 1); otherwise the position in the list, from 1. */
@@ -53,9 +59,9 @@ export const annotationNames = ["# row", "# fault"] as const;
 
 /** The dialect of a CSV file, if it differs from files of `export`. */
 export interface CsvOptions {
-  /** The delimiter between cells; by default detected from the header row. */
+  /** The delimiter between cells; by default that of a line `sep=;`, otherwise detected from the header row. */
   readonly delimiter?: string | undefined;
-  /** The encoding of a file without a byte order mark; by default UTF-8. */
+  /** The encoding of a file without a byte order mark; by default UTF-16 if it is recognized, otherwise UTF-8. */
   readonly encoding?: string | undefined;
   /** Which column becomes which field; by default, the columns have the names of the fields. */
   readonly mapping?: CsvMapping | undefined;
@@ -103,7 +109,7 @@ async function* readItems(
   format: ItemSource["format"],
 ): AsyncGenerator<NumberedRow> {
   let number = 0;
-  const items = format === "json" ? readJsonItems(decodeUtf8(bytes)) : readXmlRecords(resource, bytes);
+  const items = format === "json" ? readJsonItems(decodeText(bytes)) : readXmlRecords(resource, bytes);
   for await (const { text, decoded, declarations } of items) {
     const row = format === "json" ? { ...decoded, input: removeAnnotations(decoded.input) } : decoded;
     yield { number: ++number, decoded: row, source: { format, text, declarations } };
@@ -123,6 +129,8 @@ async function* toAsyncIterable<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
 }
 
+const encodingHint = ": save it as UTF-8 (`CSV UTF-8` in a spreadsheet), or add --encoding windows-1252";
+
 async function* readCsv(
   resource: Resource,
   bytes: AsyncIterable<Uint8Array>,
@@ -130,21 +138,21 @@ async function* readCsv(
 ): AsyncGenerator<NumberedRow> {
   let plan: CellPlan | undefined;
   let table: CsvSource["table"] = { header: [], delimiter: "" };
-  let number = 0;
-  for await (const read of readCsvRows(decodeText(bytes, encoding), delimiter)) {
-    if (!read) throw rowTooLongError(number + 1);
-    for (const { cells, fault } of read.rows) {
-      number++;
+  let isHeader = (_: readonly string[]) => false;
+  for await (const read of readCsvRows(decodeText(bytes, encoding, encodingHint), delimiter)) {
+    for (const { number, cells, fault } of read.rows) {
       if (!plan) {
         plan = parseHeader(resource, mapping, cells, fault?.detail);
         table = { header: cells, delimiter: read.delimiter };
-      } else if (fault || cells.some((cell) => cell !== "")) {
-        const decoded = fault
-          ? { input: {}, fieldErrors: [{ field: "", detail: fault.detail }] }
-          : decodeCsvLine(plan, cells);
-        if (!decoded) onSkipped?.();
-        else yield { number, decoded, source: { format: "csv", table, cells, text: fault?.text } };
+        isHeader = headerTest(resource, cells);
+        continue;
       }
+      if (!fault && isHeader(cells)) throw otherHeaderError(number, cells);
+      const decoded = fault
+        ? { input: {}, fieldErrors: [{ field: "", detail: fault.detail }] }
+        : decodeCsvLine(plan, cells);
+      if (!decoded) onSkipped?.();
+      else yield { number, decoded, source: { format: "csv", table, cells, text: fault?.text } };
     }
   }
   if (!plan) throw new ProblemError("bad-request", "the file is empty; the first line must name the columns");
@@ -160,16 +168,55 @@ function parseHeader(
   if (/^\s*[[{<]/.test(only))
     throw new ProblemError("bad-request", "the file is not CSV; add --format json or --format xml");
   if (only.includes("\0"))
-    throw new ProblemError("bad-request", "the file is not text in this encoding; for UTF-16, add --encoding utf-16le");
+    throw new ProblemError(
+      "bad-request",
+      "the file has zero bytes, so it is not text in this encoding; save it as UTF-8",
+    );
+  if (/^"?sep=/i.test(only))
+    throw new ProblemError(
+      "bad-request",
+      `the line ${JSON.stringify(only.slice(0, 40))} names no delimiter; write, for example, \`sep=;\``,
+    );
   const { plan, fieldErrors } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
   if (fault) fieldErrors.push({ field: "", detail: fault });
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return plan;
 }
 
-function rowTooLongError(row: number): ProblemError {
+/**
+ * Returns a function that says whether a row is the header of another file, as in joined files, whose columns or delimiter differ from those of this
+ * file. A row of an exported file is never one, because it begins with the ID.
+ */
+function headerTest(resource: Resource, header: readonly string[]): (cells: readonly string[]) => boolean {
+  // A byte order mark of UTF-8 can have been read as windows-1252.
+  const toName = (cell: string) =>
+    cell
+      .replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "")
+      .trim()
+      .toLowerCase();
+  const own = header.map(toName);
+  const fields = new Set(fieldNames(resource).map(toName));
+  const known = new Set<string>([...fields, ...own, ...annotationNames]);
+  return (cells) => {
+    const [first = ""] = cells;
+    // Most rows end here.
+    if (first !== "" && !known.has(toName(first)) && !/[,;\t|]/.test(first)) return false;
+    const [only = "", ...others] = cells.filter((cell) => cell.trim() !== "");
+    const names = (others.length === 0 ? only.split(/[,;\t|]/) : cells).map(toName);
+    const given = names.filter((name) => name !== "");
+    const likely = names.filter((name, index) => fields.has(name) || (name !== "" && name === own[index]));
+    const isFirstLikely = likely[0] !== undefined && likely[0] === given[0];
+    return (
+      (given.length > 1 && given.every((name) => known.has(name))) ||
+      (isFirstLikely && 2 * likely.length >= given.length)
+    );
+  };
+}
+
+function otherHeaderError(row: number, cells: readonly string[]): ProblemError {
+  const names = cells.filter((cell) => cell !== "").join(", ");
   return new ProblemError(
     "bad-request",
-    `row ${row} is longer than ${maxRowLength} characters; a quote may be missing at the end of a cell`,
+    `row ${row} is a second header (${names.slice(0, 100)}) that differs from the first; import the rows from there on as a file of their own`,
   );
 }

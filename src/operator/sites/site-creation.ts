@@ -1,6 +1,6 @@
 // Creates the sites of a list: all of them or none.
 
-import { maxRowLength, readCsvRows } from "../../formats/csv.ts";
+import { isBlank, readCsvRows } from "../../formats/csv.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { Intent } from "../../model/change.ts";
@@ -42,14 +42,11 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
   const sites: RequestedSite[] = [];
   const fieldErrors: FieldError[] = [];
   let header: readonly string[] | undefined;
-  let row = 0;
   for await (const read of readCsvRows(decodeText(bytes))) {
-    if (!read) throw new ProblemError("bad-request", `row ${row + 1} is longer than ${maxRowLength} characters`);
-    for (const { cells, fault } of read.rows) {
-      row++;
+    for (const { number: row, cells, fault } of read.rows) {
       if (fault) fieldErrors.push({ field: `row ${row}`, detail: fault.detail });
       else if (!header) header = parseHeader(cells);
-      else if (cells.some((cell) => cell !== "")) sites.push(parseRow(header, cells, row, fieldErrors));
+      else sites.push(parseRow(header, cells, row, fieldErrors));
       if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites`);
     }
   }
@@ -127,7 +124,7 @@ function parseRow(
 ): RequestedSite {
   const cell = (name: (typeof columns)[number]) => cells[header.indexOf(name)]?.trim() ?? "";
   const answer = cell("default").toLowerCase();
-  if (cells.length > header.length)
+  if (!isBlank(cells.slice(header.length)))
     fieldErrors.push({ field: `row ${row}`, detail: "it has more cells than the first row" });
   if (!["", "yes", "no"].includes(answer))
     fieldErrors.push({ field: `row ${row}`, detail: "`default` must be yes, no or empty" });

@@ -301,6 +301,69 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(await names()).toEqual(["Müller"]);
   });
 
+  const tables: [string, string, string][] = [
+    ["sep= and short rows", "sep=;\nName;Address.Town\nA\nB;Oslo;\n", ";"],
+    ["#TYPE and blank lines", '#TYPE System.Object\n\nName,"AccountNumber"\nA,="00123"\n, \nB, "2"\n', ","],
+    ["joined files", "\ufeffName\tAccountNumber\nA\t1\n\ufeffName\tAccountNumber\nB\t2\n", "\t"],
+  ];
+  test.each(tables)("a table is read as on the command line: %s", async (_, text, delimiter) => {
+    await newSite();
+    const path = await upload(bytes(text));
+    const preview = (await anna.call("POST", `${path}/preview`, {})).json;
+    expect([preview.delimiter, preview.columns[0].name, preview.columns[0].samples]).toEqual([
+      delimiter,
+      "Name",
+      ["A", "B"],
+    ]);
+    const { encoding, columns } = preview;
+    const fields = Object.fromEntries(columns.map(({ name }: { name: string }) => [name, name]));
+    const options = { format: "csv", encoding, delimiter, mapping: { fields } };
+    expect((await act(path, "check", options)).counts).toMatchObject({ created: 2, rejected: 0 });
+    await act(path, "run", {});
+    expect(await names()).toEqual(["A", "B"]);
+  });
+
+  test("a second header with other columns ends the check with the reason", async () => {
+    await newSite();
+    const path = await upload(bytes("Name,AccountNumber\nA,1\nAccountNumber,Name\n2,B\n"));
+    const { state, error } = await act(path, "check", { format: "csv" });
+    expect([state, error.detail]).toEqual(["failed", expect.stringMatching(/^row 3 is a second header/)]);
+  });
+
+  const unicode: [string, string][] = [
+    ["json", '[{"Name":"Łódź 😀"}]'],
+    ["xml", '<?xml version="1.0" encoding="UTF-16"?><Results><Brand><Name>Łódź 😀</Name></Brand></Results>'],
+    ["csv", "Name\nŁódź 😀\n"],
+  ];
+  test.each(unicode)("a file of UTF-16 is read, and UTF-32 is named: %s", async (format, text) => {
+    for (const file of [Buffer.from(`\ufeff${text}`, "utf16le"), Buffer.from(text, "utf16le").swap16()]) {
+      await newSite();
+      const path = await upload(file);
+      expect((await anna.call("POST", `${path}/preview`, {})).json.format).toBe(format);
+      await act(path, "check", { format });
+      await act(path, "run", {});
+      expect(await names()).toEqual(["Łódź 😀"]);
+    }
+    const utf32 = Buffer.from([...text].map((character) => `${character.slice(0, 1)}\0`).join(""), "utf16le");
+    const path = await upload(utf32);
+    expect((await anna.call("POST", `${path}/preview`, {})).json.detail).toMatch(/^the file is UTF-32; /);
+    expect((await act(path, "check", { format })).error.detail).toMatch(/^the file is UTF-32; /);
+  });
+
+  test("every encoding that the console offers is read", async () => {
+    const { encodings } = (await anna.call("GET", "/resources")).json;
+    expect(encodings).toContainValues(["utf-8", "shift_jis", "windows-1251", "iso-8859-15"]);
+    await newSite();
+    const path = await upload(bytes("Name\nA\n"));
+    for (const encoding of encodings.filter((name: string) => !name.startsWith("utf-16")))
+      expect((await anna.call("POST", `${path}/preview`, { encoding })).json).toMatchObject({
+        encoding,
+        columns: [{ name: "Name", samples: ["A"] }],
+      });
+    const unknown = await anna.call("POST", `${path}/preview`, { encoding: "utf-99" });
+    expect([unknown.status, unknown.json.detail]).toEqual([400, expect.stringContaining(encodings.join(", "))]);
+  });
+
   test("columns are mapped to the fields with their names", async () => {
     await newSite();
     const path = await upload(bytes(" name,id,# fault,name2\nA,1,,\n"));

@@ -16,9 +16,10 @@ async function* pieces(text: string, cuts: readonly number[]): AsyncGenerator<st
 
 async function read(text: string, cuts: readonly number[] = [], delimiter?: string) {
   const rows = [];
-  for await (const some of readCsvRows(pieces(text, cuts), delimiter)) rows.push(...(some?.rows ?? []));
+  for await (const some of readCsvRows(pieces(text, cuts), delimiter)) rows.push(...some.rows);
   return rows;
 }
+const cellsOf = async (text: string, delimiter?: string) => (await read(text, [], delimiter)).map(({ cells }) => cells);
 
 const cell = fc.string({
   unit: fc.constantFrom('"', ",", "\r", "\n", " ", "a", "é", "😀", "\ufeff", ";", "\t", "|", "]", "\\", "="),
@@ -30,18 +31,30 @@ const delimiter = fc.constantFrom(",", ";", "\t", "|", "]", "\\", "^", "-");
 
 test("cells written as CSV are read back unchanged, wherever the text is split", async () => {
   await fc.assert(
-    fc.asyncProperty(table, cuts, delimiter, async (cells, places, separator) => {
-      const rows = await read(cells.map((row) => toCsvRow(row, separator)).join(""), places, separator);
-      expect(rows).toEqual(cells.map((row) => ({ cells: row, fault: undefined })));
+    fc.asyncProperty(table, cuts, delimiter, async (rows, places, separator) => {
+      // An ID begins each row, as in an export: a row without content is not one.
+      const cells = [["ID"], ...rows.map((row, index) => [`${index}`, ...row])];
+      const text = cells.map((row) => toCsvRow(row, separator)).join("");
+      expect(await read(text, places, separator)).toEqual(
+        cells.map((row, index) => ({ number: index + 1, cells: row, fault: undefined })),
+      );
     }),
     { numRuns: 1000 },
   );
 });
 
-test("any text has the same rows in one piece and in many", async () => {
+const lines = fc
+  .array(fc.constantFrom("sep=;", "#TYPE x", "a;b", '="0";', ' "c" ;"', "\ufeff", "\r", "\n", "\r\n", " ", "x"))
+  .map((parts) => parts.join(""));
+
+test.each([
+  ["any text", cell],
+  ["lines around a header", lines],
+])("%s: the same rows in one piece and in many", async (_, texts) => {
+  const outcome = (text: string, places: readonly number[]) => read(text, places).catch(({ message }) => message);
   await fc.assert(
-    fc.asyncProperty(cell, cuts, async (text, places) => {
-      expect(await read(text, places)).toEqual(await read(text));
+    fc.asyncProperty(texts, cuts, async (text, places) => {
+      expect(await outcome(text, places)).toEqual(await outcome(text, []));
     }),
     { numRuns: 1000 },
   );
@@ -62,21 +75,35 @@ test.each(
 )("the delimiter of a header with %s is found, wherever the text is split", async (_, header, cells) => {
   for (let cut = 0; cut <= header.length; cut++) {
     const [first] = await read(`${header}\r\n`, [cut]);
-    expect(first).toEqual({ cells, fault: undefined });
+    expect(first).toEqual({ number: 1, cells, fault: undefined });
   }
 });
 
+const formula = '="00123"';
 const cases: [string, string, string[][]][] = [
   ["line ends of every kind", "a\nb\r\nc\rd", [["a"], ["b"], ["c"], ["d"]]],
   [
     "empty cells",
-    ",\n,,\n",
+    "a,\nb,,\n",
     [
-      ["", ""],
-      ["", "", ""],
+      ["a", ""],
+      ["b", "", ""],
     ],
   ],
-  ["an empty line", "a\n\nb\n", [["a"], [""], ["b"]]],
+  ["lines without content", "\n  \n,,\na\n\n \t\n,\nb\n", [["a"], ["b"]]],
+  ["blanks around quotes", '"a" , "b","c"\t\n', [["a", "b", "c"]]],
+  ["tabs between quotes", '"a"\t "b"\t\t"c"\n', [["a", "b", "", "c"]]],
+  ["blanks around cells that are not quoted", "a , b\n", [["a ", " b"]]],
+  [
+    "a text as a formula",
+    `${formula},x\n="say ""a, b""" ,${formula}\n`,
+    [
+      ["00123", "x"],
+      ['say "a, b"', "00123"],
+    ],
+  ],
+  ["a text as a formula in quotes, as an export writes it", '"=""00123"""\n', [[formula]]],
+  ["formulas", '="a"&"b"\n="a\n=1+1\n', [['="a"&"b"'], ['="a'], ["=1+1"]]],
   ["a quote inside a cell that is not quoted", '5" pipe,x\n', [['5" pipe', "x"]]],
   ["no last line end after a quoted cell", '"a,b"', [["a,b"]]],
 ];
@@ -84,9 +111,84 @@ test.each(cases)("a text with %s is split into rows and cells", async (_, text, 
   expect((await read(text)).map(({ cells }) => cells)).toEqual(rows);
 });
 
+const rowsAfter: [string, string, string, string[][]][] = [
+  ["sep=", "sep=;\na,b;c\n", ";", [["a,b", "c"]]],
+  ["sep= with a tab", "sep=\t\r\na\tb\r\n", "\t", [["a", "b"]]],
+  ["sep= with the name of a tab", "sep=\\t\na\tb\n", "\t", [["a", "b"]]],
+  ["sep= in another case, after a byte order mark and a blank line", "\ufeff\nSEP=^\na^b\n", "^", [["a", "b"]]],
+  ["sep= that a spreadsheet has read as cells", '"sep=;",,\n"a;b",c\n', ",", [["a;b", "c"]]],
+  ["#TYPE", "#TYPE System.Object, x\r\na;b\r\n", ";", [["a", "b"]]],
+  ["sep=, #TYPE, blank lines and empty cells", "\n#TYPE A\nsep=|\n||\na|b;c\n", "|", [["a", "b;c"]]],
+];
+test.each(rowsAfter)("lines before the header: %s", async (_, text, delimiter, rows) => {
+  for (let cut = 0; cut <= text.length; cut++) {
+    expect((await read(text, [cut])).map(({ cells }) => cells)).toEqual(rows);
+  }
+  const parts = await Array.fromAsync(readCsvRows(pieces(text, [])));
+  expect(parts.at(-1)?.delimiter).toBe(delimiter);
+});
+
+const joined: [string, string, string[][]][] = [
+  [
+    "the header again",
+    "a,b\n1,2\na,b\n3,4\n",
+    [
+      ["a", "b"],
+      ["1", "2"],
+      ["3", "4"],
+    ],
+  ],
+  [
+    "the header after a byte order mark",
+    "a,b\n1,2\n\ufeffa,b\n3,4\n",
+    [
+      ["a", "b"],
+      ["1", "2"],
+      ["3", "4"],
+    ],
+  ],
+  [
+    "the header in quotes, with more empty cells",
+    'a,b\n\ufeff"a", "b",,\n3,4\n',
+    [
+      ["a", "b"],
+      ["3", "4"],
+    ],
+  ],
+  [
+    "sep= and #TYPE again",
+    "sep=;\na;b\nsep=;\n\ufeff#TYPE x\na;b\n1;2\n",
+    [
+      ["a", "b"],
+      ["1", "2"],
+    ],
+  ],
+  ["a byte order mark before a row", "a\n\ufeff1\n", [["a"], ["1"]]],
+  ["a byte order mark in quotes, as an export writes it", 'a\n"\ufeff1"\n', [["a"], ["\ufeff1"]]],
+  [
+    "a byte order mark in another cell",
+    "a,b\n1,\ufeff2\n",
+    [
+      ["a", "b"],
+      ["1", "\ufeff2"],
+    ],
+  ],
+];
+test.each(joined)("joined files: %s", async (_, text, rows) => {
+  expect(await cellsOf(text)).toEqual(rows);
+});
+
+test("joined files: another delimiter", async () => {
+  await expect(read("sep=;\na;b\n1;2\nsep=,\n")).rejects.toThrow("row 3, `sep=,`, begins a part");
+});
+
+test("numbers of rows: as in a spreadsheet, which hides sep=", async () => {
+  expect((await read("sep=;\n\na\n\nb\na\nc\n")).map(({ number }) => number)).toEqual([2, 4, 6]);
+});
+
 test("text after a closing quote, and a quoted cell that is not closed, are errors of their row", async () => {
-  const rows = await read('"a"b,c\nd\n"e\nf\n');
-  expect(rows.map(({ fault }) => fault?.text)).toEqual(['"a"b,c\n', undefined, '"e\nf\n']);
+  const rows = await read('"a"b,c\nd\n "e\nf\n');
+  expect(rows.map(({ fault }) => fault?.text)).toEqual(['"a"b,c\n', undefined, ' "e\nf\n']);
   expect(rows.map(({ fault }) => fault?.detail.slice(0, 20))).toEqual([
     "text follows a closi",
     undefined,

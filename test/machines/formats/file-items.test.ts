@@ -133,7 +133,7 @@ describe("the position of an error is its position in the whole file", () => {
       "an XML declaration must be at the very beginning",
     ],
     ["another root", "xml", `<Brands>${many("<Brand/>", "")}`, "the root element must be <Results>, not <Brands>"],
-    ["another encoding", "xml", '<?xml version="1.0" encoding="utf-16"?><Results/>', "declares the encoding utf-16"],
+    ["another encoding", "xml", '<?xml version="1.0" encoding="latin1"?><Results/>', "declares the encoding latin1"],
     ["nothing", "json", " \n", "the file is empty"],
     ["nothing", "xml", "", "the file is empty"],
   ];
@@ -148,6 +148,31 @@ test.each(["json", "xml"] as const)("bytes that are not UTF-8 are rejected (%s)"
     Buffer.from([0xff]),
   ]);
   expect((await read(file, format)).problem).toBe("the file is not valid UTF-8");
+});
+
+const utf16: [string, (text: string) => Uint8Array][] = [
+  ["UTF-8 with a byte order mark", (text) => Buffer.from(`\ufeff${text}`)],
+  ["UTF-16LE", (text) => Buffer.from(text, "utf16le")],
+  ["UTF-16LE with a byte order mark", (text) => Buffer.from(`\ufeff${text}`, "utf16le")],
+  ["UTF-16BE", (text) => Buffer.from(text, "utf16le").swap16()],
+  ["UTF-16BE with a byte order mark", (text) => Buffer.from(`\ufeff${text}`, "utf16le").swap16()],
+];
+const documents: [FileFormat, string][] = [
+  ["json", '[{"Name":"Łódź 😀"}]'],
+  ["json", '{"Name":"Łódź 😀"}'],
+  ["xml", "<Results><Brand><Name>Łódź 😀</Name></Brand></Results>"],
+  ["xml", '<?xml version="1.0" encoding="UTF-16"?>\r\n<Brand><Name>Łódź 😀</Name></Brand>'],
+  ["xml", "<?xml version='1.0' encoding='utf-8'?><Brand><Name>Łódź 😀</Name></Brand>"],
+];
+test.each(utf16)("the bytes decide the encoding: %s", async (_, encode) => {
+  for (const [format, text] of documents)
+    for (const chunk of [1, 3, 1000]) {
+      const { rows, problem } = await read(encode(text), format, chunk);
+      expect([problem, rows.map(({ input }) => ({ ...(input as object) }))]).toEqual([
+        undefined,
+        [{ Name: "Łódź 😀" }],
+      ]);
+    }
 });
 
 test("a file may be one record", async () => {

@@ -1,7 +1,7 @@
 // The preview of an uploaded file before it is imported: its format, encoding, columns and first rows.
 
 import { readCsvRows } from "../../../formats/csv.ts";
-import { decodeText } from "../../../formats/text-encoding.ts";
+import { decodeStart, decodeText, recognizeUnicode } from "../../../formats/text-encoding.ts";
 import { ProblemError } from "../../../model/errors.ts";
 import type { Resource } from "../../../model/resource.ts";
 import type { FileFormat } from "../file-rows.ts";
@@ -44,9 +44,10 @@ export async function previewUpload(
   given: { readonly encoding?: string | undefined; readonly delimiter?: string | undefined } = {},
 ): Promise<UploadPreview> {
   const start = await firstBytes(upload);
-  const format = detectFormat(start);
+  const format = formatOfText(decodeStart(start.subarray(0, 1000)));
   if (format !== "csv") return { format };
-  const encoding = given.encoding ?? detectEncoding(start, upload.isUtf8);
+  // Windows programs in western Europe write windows-1252.
+  const encoding = given.encoding ?? recognizeUnicode(start) ?? (upload.isUtf8 ? "utf-8" : "windows-1252");
   const { rows, delimiter } = await firstRows(upload, encoding, given.delimiter);
   const [header, ...others] = rows;
   if (!header) throw new ProblemError("bad-request", "the file is empty");
@@ -65,29 +66,16 @@ async function firstBytes(upload: Upload): Promise<Buffer> {
   return Buffer.alloc(0);
 }
 
-function detectFormat(start: Buffer): FileFormat {
-  const first = /^[\ufeff\s]*([[{<])/.exec(start.toString("utf8", 0, 1000))?.[1];
+function formatOfText(start: string): FileFormat {
+  const first = /^[\ufeff\s]*([[{<])/.exec(start)?.[1];
   if (first === "<") return "xml";
   return first ? "json" : "csv";
-}
-
-/**
- * Detects the encoding of a file by its byte order mark. Without a byte order mark, it is UTF-16 if the first or second byte is zero, otherwise UTF-8
- * if the file is valid UTF-8, otherwise windows-1252, as Windows programs in western Europe write it.
- */
-function detectEncoding(start: Buffer, isUtf8: boolean): string {
-  if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
-  if (start[0] === 0xfe && start[1] === 0xff) return "utf-16be";
-  if (start[1] === 0) return "utf-16le";
-  if (start[0] === 0 && start.length > 1) return "utf-16be";
-  return isUtf8 ? "utf-8" : "windows-1252";
 }
 
 async function firstRows(upload: Upload, encoding: string, givenDelimiter: string | undefined) {
   const rows: (readonly string[])[] = [];
   let delimiter = "";
   for await (const read of readCsvRows(decodeText(upload.read(), encoding), givenDelimiter)) {
-    if (!read) throw new ProblemError("bad-request", "the first row is too long; is this a table?");
     delimiter = read.delimiter;
     rows.push(...read.rows.map(({ cells }) => cells).slice(0, sampledRows + 1 - rows.length));
     if (rows.length > sampledRows) break;
