@@ -1,17 +1,20 @@
 // The commands `journal` and `journal prune`.
 
 import { Command, Option } from "commander";
+import { byteOrderMark } from "../formats/csv.ts";
 import { escapeControls } from "../lib/text.ts";
 import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
+import { writeFile } from "../operator/atomic-file.ts";
 import { nameOf, toHistoryCsv, withoutDigest } from "../operator/journal/history-csv.ts";
 import { followEntries, readEntries, selectEntries } from "../operator/journal/journal-entries.ts";
 import type { JournalPoint } from "../operator/journal/journal-points.ts";
 import { pruneJournals } from "../operator/journal/prune-journals.ts";
 import { listKeyLabels } from "../operator/sites/keys.ts";
 import { getSite, listSites } from "../operator/sites/sites.ts";
+import { isStandardOutput } from "../operator/standard-streams.ts";
 import { allResources } from "../resources/all.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, parseId, withCommonOptions } from "./shared/options.ts";
@@ -27,7 +30,7 @@ interface SiteFlags extends CommonOptions {
 interface JournalFlags extends SiteFlags {
   readonly since?: string;
   readonly until?: string;
-  readonly csv?: true;
+  readonly csv?: true | string;
   readonly resource?: string;
   readonly id?: number;
   readonly actor?: string;
@@ -59,7 +62,11 @@ export function journalCommand(): Command {
         "print new changes as they are made, until Ctrl-C; with --since, first the changes since then",
       ).conflicts("until"),
     )
-    .addOption(new Option("--csv", "print CSV, one row for each changed field").conflicts("json"))
+    .addOption(
+      new Option("--csv [file]", "print CSV, one row for each changed field, or write it to this file").conflicts(
+        "json",
+      ),
+    )
     .addHelpText(
       "after",
       `
@@ -78,14 +85,30 @@ async function showJournal(options: JournalFlags): Promise<void> {
   const since = options.since === undefined ? undefined : parsePoint("--since", options.since);
   const until = options.until === undefined ? undefined : parsePoint("--until", options.until);
   const resource = options.resource === undefined ? undefined : getAnyResource(options.resource);
+  const file = typeof options.csv === "string" && !isStandardOutput(options.csv) ? options.csv : undefined;
+  if (file !== undefined) requireEndingFile(file, options);
   await withEngine(options, async (engine) => {
     const site = await getSiteId(engine, options);
     const { id, actor, run, follow: isFollowed } = options;
     const range = await readRange(engine, site, { since, until }, isFollowed);
     const entries = selectEntries(range, { resource: resource?.name, id, actor, run });
-    if (options.csv) await printAll(toHistoryCsv(entries, await listKeyLabels(engine, site)));
-    else await printAll(formatEntries(entries, options.json ? toJsonLine : toLine));
+    if (options.csv) {
+      const rows = toHistoryCsv(entries, await listKeyLabels(engine, site));
+      if (file === undefined) await printAll(rows);
+      else await writeFile(file, startingWith(byteOrderMark, rows));
+    } else await printAll(formatEntries(entries, options.json ? toJsonLine : toLine));
   });
+}
+
+/** @throws UsageError if `file` cannot be written */
+function requireEndingFile(file: string, { follow }: JournalFlags): void {
+  if (file === "") throw new UsageError("the file name of --csv is empty");
+  if (follow) throw new UsageError("--follow never ends, so --csv cannot write a file; print to standard output");
+}
+
+async function* startingWith(start: string, texts: AsyncIterable<string>): AsyncGenerator<string> {
+  yield start;
+  yield* texts;
 }
 
 function pruneCommand(): Command {

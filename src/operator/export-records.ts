@@ -1,6 +1,6 @@
 // Exports the records of a resource in the formats that an import reads.
 
-import { csvHeader, csvLines } from "../formats/csv.ts";
+import { byteOrderMark, csvHeader, csvLines } from "../formats/csv.ts";
 import { json } from "../formats/json.ts";
 import { xml } from "../formats/xml.ts";
 import { createYielder } from "../lib/yielding.ts";
@@ -12,16 +12,25 @@ import type { FileFormat } from "./import/file-rows.ts";
 /** Records per chunk. */
 const chunkSize = 500;
 
+interface ExportOptions {
+  /** The delimiter between the cells of CSV; by default a comma. */
+  readonly delimiter?: string | undefined;
+  /** Whether the text becomes a file, in which CSV begins with a byte order mark. The next program in a pipe would take the mark for text. */
+  readonly isFile?: boolean;
+}
+
 /** Returns the file with all records of a resource, as of one moment, in chunks. `importRecords` reads it back unchanged. */
 export async function* exportRecords(
   engine: Pick<Engine, "dump">,
   site: number,
   resource: Resource,
   format: FileFormat,
+  options: ExportOptions = {},
 ): AsyncGenerator<string> {
   const chunks = inChunks(bodiesOf(engine, site, resource));
   const yieldIfDue = createYielder();
-  const texts = format === "csv" ? toCsv(resource, chunks) : toList(resource, chunks, format === "json" ? json : xml);
+  const texts =
+    format === "csv" ? toCsv(resource, chunks, options) : toList(resource, chunks, format === "json" ? json : xml);
   for await (const text of texts) {
     yield text;
     await yieldIfDue();
@@ -37,12 +46,17 @@ async function* bodiesOf(engine: Pick<Engine, "dump">, site: number, { name }: R
   }
 }
 
-async function* toCsv(resource: Resource, chunks: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
-  yield csvHeader(resource);
+async function* toCsv(
+  resource: Resource,
+  chunks: AsyncIterable<readonly string[]>,
+  { delimiter, isFile }: ExportOptions,
+): AsyncGenerator<string> {
+  yield (isFile ? byteOrderMark : "") + csvHeader(resource, delimiter);
   for await (const chunk of chunks) {
     yield csvLines(
       resource,
       chunk.map((body) => JSON.parse(body)),
+      delimiter,
     );
   }
 }

@@ -2,6 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { systemSite } from "../../src/model/system-site.ts";
 import { brandRequests } from "../support/programs/brand-requests.ts";
 import { openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
@@ -122,8 +123,14 @@ describe("journal", () => {
       `${second.at},${who},create,brands,902,Later,Name,,Later,${second.revision}`,
       "",
     ]);
+    const file = workspace.file("journal.csv");
+    await workspace.mustRun(["journal", "--site", "main", "--since", String(first.revision - 1), "--csv", file]);
+    expect(readFileSync(file, "utf8")).toBe(`\ufeff${csv}`);
+    expect(await workspace.mustRun(["journal", "--site", "main", "--csv", "-"])).toStartWith("time,");
     for (const wrong of [
       ["--csv", "--json"],
+      ["--csv", ""],
+      ["--csv", file, "--follow"],
       ["--follow", "--until", "5"],
       ["--until", "2026-02-30"],
     ])

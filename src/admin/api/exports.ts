@@ -17,6 +17,10 @@ async function download(call: ActionContext): Promise<FileContent> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const format = fileFormats.find((name) => name === (query.get("format") ?? "csv"));
   if (!format) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
-  const parts = await collectFile(exportRecords(engine, site.ID, resource, format), call, "the export");
+  const parts = await collectFile(
+    exportRecords(engine, site.ID, resource, format, { isFile: true }),
+    call,
+    "the export",
+  );
   return toFile(parts, `${mediaTypes[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
 }

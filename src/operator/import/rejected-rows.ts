@@ -3,7 +3,7 @@
 
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
-import { toCsvRow } from "../../formats/csv.ts";
+import { byteOrderMark, toCsvRow } from "../../formats/csv.ts";
 import { escapeXmlComment } from "../../formats/xml-elements.ts";
 import type { FieldError } from "../../model/errors.ts";
 import { requireFolder, writeFile } from "../atomic-file.ts";
@@ -107,10 +107,9 @@ function formatRejectedRow({ number, source }: NumberedRow, fieldErrors: readonl
   return `<!-- row ${number}: ${escapeXmlComment(fault)} -->\n${source.text}\n`;
 }
 
-/** Returns the header row. It begins with a byte order mark, because spreadsheets do not detect UTF-8 without it. */
 function headerOf({ table }: CsvSource): string {
   const header = hasAnnotations(table.header) ? table.header : [...annotationNames, ...table.header];
-  return `\ufeff${toCsvRow(header, table.delimiter)}`;
+  return `${byteOrderMark}${toCsvRow(header, table.delimiter)}`;
 }
 
 function toLine(row: number, { table, cells, text }: CsvSource, fault: string): string {

@@ -194,9 +194,11 @@ describe.each(engines)("imports on $name", (kind) => {
     await newSite(["<script>alert(1)</script>", '=cmd|"/c calc"!A1', "Ünïcode"]);
     const { ID } = await getSite(server.engine, site);
     const file = await anna.call("GET", `/sites/${site}/records/brands/export?format=${format}`);
+    // `text` is without the byte order mark.
     expect(file.text).toBe((await Array.fromAsync(exportRecords(server.engine, ID, brand, format))).join(""));
+    expect(Buffer.from(file.bytes).toString().startsWith("\ufeff")).toBe(format === "csv");
     expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="${site}-brands.${format}"`);
-    const path = await upload(bytes(file.text));
+    const path = await upload(file.bytes);
     expect((await anna.call("POST", `${path}/preview`, {})).json.format).toBe(format);
     expect((await act(path, "check", { format })).counts).toEqual({
       created: 0,

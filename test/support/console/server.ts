@@ -10,6 +10,8 @@ import { sharedScript } from "./shared-script.ts";
 export interface ConsoleResponse {
   readonly status: number;
   readonly headers: Headers;
+  readonly bytes: Uint8Array;
+  /** The body as text, without a byte order mark. */
   readonly text: string;
   /** The body as JSON; undefined if the response has no body, or a file. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read any member
@@ -111,8 +113,15 @@ async function send(
       ? {}
       : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) }),
   });
-  const text = await response.text();
+  const bytes = await response.bytes();
+  const text = new TextDecoder().decode(bytes);
   const isJson =
     /json/.test(response.headers.get("Content-Type") ?? "") && !response.headers.has("Content-Disposition");
-  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes,
+    text,
+    json: isJson ? JSON.parse(text) : undefined,
+  };
 }
