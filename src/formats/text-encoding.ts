@@ -38,16 +38,16 @@ function markedEncoding(start: Uint8Array) {
 }
 
 /**
- * Recognizes the Unicode encoding of a text by its first four bytes: by a byte order mark, or by the zero bytes of its first character, if that is ASCII.
+ * Recognizes the Unicode encoding of a text by its first four bytes: by a byte order mark, or by zero bytes, which only these encodings have in a text.
  * Returns undefined for any other text, also for UTF-8 without a byte order mark.
  */
 export function recognizeUnicode(start: Uint8Array): (typeof byteOrderMarks)[number][0] | undefined {
   const marked = markedEncoding(start);
   if (marked || start.length < 2) return marked;
   const [a, b, c, d] = start;
-  if (a && b === 0) return c === 0 && d === 0 ? "utf-32" : "utf-16le";
-  if (a === 0 && b) return "utf-16be";
-  return a === 0 && c === 0 && d ? "utf-32" : undefined;
+  if ((a === 0 && b === 0) || (c === 0 && d === 0)) return a || b || c || d ? "utf-32" : undefined;
+  if (b === 0 || (a !== 0 && d === 0)) return "utf-16le";
+  return a === 0 || c === 0 ? "utf-16be" : undefined;
 }
 
 /** Bytes that `recognizeUnicode` needs. */

@@ -147,6 +147,8 @@ describe("a file of another program", () => {
   const text = 'ID;Name\r\n1;"Café €5; a,b"\r\n2;Łódź\r\n';
   const western = 'ID;Name\r\n1;"Café €5; a,b"\r\n';
   const utf16be = Buffer.from(`\ufeff${text}`, "utf16le").swap16();
+  const odd = "Łódź;Name\ny;x\n";
+  const oddMapping = { sources: [{ field: "Name", column: "Name" }], skip: [] };
   const files: [string, string | Uint8Array, CsvOptions, string[]][] = [
     ["semicolons", text, {}, expected],
     ["tabs", 'ID\tName\n1\t"Café €5; a,b"\n2\tŁódź\n', {}, expected],
@@ -154,6 +156,13 @@ describe("a file of another program", () => {
     ["UTF-16, big-endian", utf16be, {}, expected],
     ["UTF-16 without a byte order mark", Buffer.from(text, "utf16le"), {}, expected],
     ["UTF-16, big-endian, without a byte order mark", Buffer.from(text, "utf16le").swap16(), {}, expected],
+    ["UTF-16 that begins with a letter beyond ASCII", Buffer.from(odd, "utf16le"), { mapping: oddMapping }, ["1 x"]],
+    [
+      "UTF-16, big-endian, that begins with a letter beyond ASCII",
+      Buffer.from(odd, "utf16le").swap16(),
+      { mapping: oddMapping },
+      ["1 x"],
+    ],
     ["UTF-8 with a byte order mark", `\ufeff${text}`, {}, expected],
     ["UTF-8 with a byte order mark, whatever --encoding is", `\ufeff${text}`, { encoding: "windows-1252" }, expected],
   ];
@@ -492,7 +501,7 @@ describe("a file", () => {
       /column 2 has no name; name it, or choose columns with --map/,
     ],
     ["with a repeated column", "Name,Name\nA,B\n", "csv", /the column appears more than once/],
-    ["with zero bytes", "Na\0me\n", "csv", /zero bytes, so it is not text/],
+    ["with zero bytes", "Name\0\n", "csv", /zero bytes, so it is not text/],
     [
       "of UTF-16 that is cut short",
       Buffer.from("\ufeffName\nA\n", "utf16le").subarray(0, -1),
@@ -512,7 +521,7 @@ describe("a file", () => {
       /declares the encoding latin1; save/,
     ],
     ...(["csv", "json", "xml"] as const).flatMap((format) =>
-      [toUtf32("Name"), toUtf32("[]").swap32(), toUtf32("\ufeff<"), toUtf32("\ufeffé").swap32()].map(
+      [toUtf32("Name"), toUtf32("[]").swap32(), toUtf32("\ufeff<"), toUtf32("Łx"), toUtf32("\ufeffé").swap32()].map(
         (bytes): [string, Uint8Array, FileFormat, RegExp] => [
           `of UTF-32 as ${format}`,
           bytes,

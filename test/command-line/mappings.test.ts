@@ -240,6 +240,13 @@ describe("--map", () => {
     expect(await run("-")).toContain("--map and the rows cannot both be standard input");
   });
 
+  test("a mapping in UTF-16 is read", async () => {
+    const map = workspace.file("utf16.json");
+    writeFileSync(map, Buffer.from('\ufeff{"fields": {"Name": "Größe"}}', "utf16le"));
+    const args = ["import", "--site", "main", "brands", "-", "--map", map, "--dry-run"];
+    expect(await workspace.mustRun(args, { stdin: "Größe\nA\n" })).toStartWith("1 row: 1 would be created");
+  });
+
   test("rows that the mapping skips are counted", async () => {
     const mapping = '{"fields": {"Name": "A"}, "skip": {"A": ["", "x"], "B": ["0"]}}';
     const csv = "A,B\n,1\nx,1\nX,0\nX,1\n,\n";

@@ -59,7 +59,9 @@ export function columnOf(entry: unknown): string | undefined {
 
 /** Reads a mapping from a file for `import --map`. @throws Error if the file is not a mapping */
 export async function readMappingFile(file: File): Promise<ImportMapping> {
-  const { fields, skip } = JSON.parse(await file.text());
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const encoding = bytes[0] === 0xff ? "utf-16le" : bytes[0] === 0xfe ? "utf-16be" : "utf-8";
+  const { fields, skip } = JSON.parse(new TextDecoder(encoding).decode(bytes));
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) throw new Error("no mapping");
   return skip === undefined ? { fields } : { fields, skip };
 }

@@ -183,6 +183,9 @@ function parseHeader(
   return plan;
 }
 
+/** Maximum cells of a row that is compared with headers, so that a row of many cells does not take long. */
+const maxHeaderCells = 1000;
+
 /**
  * Returns a function that says whether a row is the header of another file, as in joined files, whose columns or delimiter differ from those of this
  * file. A row of an exported file is never one, because it begins with the ID.
@@ -202,7 +205,9 @@ function headerTest(resource: Resource, header: readonly string[]): (cells: read
     // Most rows end here.
     if (first !== "" && !known.has(toName(first)) && !/[,;\t|]/.test(first)) return false;
     const [only = "", ...others] = cells.filter((cell) => cell.trim() !== "");
-    const names = (others.length === 0 ? only.split(/[,;\t|]/) : cells).map(toName);
+    const parts = others.length === 0 ? only.split(/[,;\t|]/) : cells;
+    if (parts.length > maxHeaderCells) return false;
+    const names = parts.map(toName);
     const given = names.filter((name) => name !== "");
     const likely = names.filter((name, index) => fields.has(name) || (name !== "" && name === own[index]));
     const isFirstLikely = likely[0] !== undefined && likely[0] === given[0];

@@ -84,12 +84,18 @@ test.each([
 });
 
 describe("a file with a mapping", () => {
-  const read = (text: string) => readMappingFile(new File([text], "mapping.json"));
+  const read = (content: string | Uint8Array<ArrayBuffer>) => readMappingFile(new File([content], "mapping.json"));
 
   test("is read with its rule for rows to skip, if it has one", async () => {
     expect(await read('{ "fields": { "Name": "name" } }')).toStrictEqual({ fields: { Name: "name" } });
     const mapping = { fields: { Name: "name" }, skip: { column: "old" } };
     expect(await read(JSON.stringify({ ...mapping, other: 1 }))).toStrictEqual(mapping);
+  });
+
+  test.each(["utf8", "utf16le"] as const)("may have a byte order mark: %s", async (encoding) => {
+    const bytes = Buffer.from('\ufeff{ "fields": { "Name": "Größe" } }', encoding);
+    expect(await read(bytes)).toStrictEqual({ fields: { Name: "Größe" } });
+    if (encoding === "utf16le") expect(await read(bytes.swap16())).toStrictEqual({ fields: { Name: "Größe" } });
   });
 
   test.each([
