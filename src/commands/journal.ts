@@ -72,8 +72,7 @@ export function journalCommand(): Command {
       `
 Each line holds the revision, time (UTC), actor, operation, resource, ID and name of the record,
 and the ID that all changes of one command share (its run), separated by tabs.
-With --csv, each changed field is a row, with its value before and after the change. A value that a spreadsheet could
-run as a formula has an apostrophe before it.
+With --csv, each changed field is a row, with its value before and after the change.
 With --json, each line is a JSON object with the record after and before the change as well.`,
     )
     .enablePositionalOptions()

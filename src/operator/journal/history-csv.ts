@@ -52,7 +52,7 @@ export function toHistoryRows(entry: JournalEntry, labels: ReadonlyMap<string, s
   const fields = changedFields(before ?? {}, after ?? {});
   const rows = fields.length > 0 ? fields : [{ path: "", before: "", after: "" }];
   return rows
-    .map((field) => toCsvRow([...start, name, field.path, field.before, field.after, revision].map(toSafeCell)))
+    .map((field) => toCsvRow([...start, name, field.path, field.before, field.after, revision].map(toShownCell)))
     .join("");
 }
 
@@ -112,13 +112,11 @@ function toTexts(record: object, above = "", texts = new Map<string, string>()):
 }
 
 /**
- * Prevents that a spreadsheet runs a cell as a formula: a text that begins with `=`, `+`, `-`, `@`, a full-width form of these characters, a tab or a
- * line break gets an apostrophe before it (OWASP, CSV injection). So does `+44 113 496 0142`. Characters that would control a terminal or reorder the
- * text are escaped, as in `\u202e`, so that no value looks like another.
+ * Escapes characters that would control a terminal or reorder the text, as in `\u202e`, so that no value looks like another. Cells that look like
+ * formulas stay as they are, because telephone numbers start with `+`.
  */
-function toSafeCell(cell: string | number): string | number {
+function toShownCell(cell: string | number): string | number {
   if (typeof cell === "number") return cell;
   // A line can end with CR LF. Any other CR would let a terminal overwrite the line.
-  const shown = cell.split("\r\n").map(escapeControls).join("\r\n");
-  return /^[=+\-@＝＋－＠\t\r\n]/.test(shown) ? `'${shown}` : shown;
+  return cell.split("\r\n").map(escapeControls).join("\r\n");
 }

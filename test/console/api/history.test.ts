@@ -151,7 +151,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
         expect([query, (await anna.call("GET", path + query)).status]).toEqual([query, 400]);
   });
 
-  test("is downloaded as CSV, one row for each changed field, without formulas and invisible characters", async () => {
+  test("is downloaded as CSV, one row for each changed field, without invisible characters", async () => {
     const key = (await anna.call("POST", "/sites/shop/keys", { label: "till", scope: "write" })).json;
     await anna.call("POST", brands, { Name: "=2+3", AccountNumber: 'a,"b' });
     await anna.call("PATCH", `${brands}/1`, { Name: "Acme", Address: { Town: "+44", County: "\u009b2J\u202eab" } });
@@ -163,15 +163,15 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     expect(header).toBe("time,person,actor,run,change,resource,ID,name,field,before,after,revision");
     const shown = rows.map((row) => row.replace(/^[^,]+Z,/, "").replace(/,console:anna,\w{8},/, ",console:anna,…,"));
     expect(shown).toEqual([
-      "anna,console:anna,…,create,brands,1,'=2+3,Name,,'=2+3,1",
-      `anna,console:anna,…,create,brands,1,'=2+3,AccountNumber,,"a,""b",1`,
-      "anna,console:anna,…,update,brands,1,Acme,Name,'=2+3,Acme,2",
-      "anna,console:anna,…,update,brands,1,Acme,Address.Town,,'+44,2",
+      "anna,console:anna,…,create,brands,1,=2+3,Name,,=2+3,1",
+      `anna,console:anna,…,create,brands,1,=2+3,AccountNumber,,"a,""b",1`,
+      "anna,console:anna,…,update,brands,1,Acme,Name,=2+3,Acme,2",
+      "anna,console:anna,…,update,brands,1,Acme,Address.Town,,+44,2",
       "anna,console:anna,…,update,brands,1,Acme,Address.County,,\\u009b2J\\u202eab,2",
       `till,${key.prefix},spring,create,brands,2,spring 0,Name,,spring 0,3`,
       "anna,console:anna,…,delete,brands,1,Acme,Name,Acme,,4",
       `anna,console:anna,…,delete,brands,1,Acme,AccountNumber,"a,""b",,4`,
-      "anna,console:anna,…,delete,brands,1,Acme,Address.Town,'+44,,4",
+      "anna,console:anna,…,delete,brands,1,Acme,Address.Town,+44,,4",
       "anna,console:anna,…,delete,brands,1,Acme,Address.County,\\u009b2J\\u202eab,,4",
     ]);
     expect(rows.every((row) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,/.test(row))).toBe(true);
