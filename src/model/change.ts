@@ -132,7 +132,7 @@ interface Authorization {
 
 /** Identifies a write that a client may send repeatedly. */
 export interface Idempotency {
-  /** ID of the API key. */
+  /** ID of the API key; of a key that has replaced others by rotation, the ID of the first of them. */
   readonly keyId: number;
   /** The client's `Idempotency-Key`. */
   readonly name: string;

@@ -115,12 +115,18 @@ export interface ApiKey {
   readonly endsAt: number;
   /** The prefixes of the keys that it has replaced by rotation, the latest first. */
   readonly formerPrefixes: readonly string[];
+  /** The ID of the first of these keys, or its own if it has replaced none. Idempotency keys belong to it, so that they survive a rotation. */
+  readonly firstId: number;
 }
 
 /** Shared by all keys that have replaced none. */
 const noPrefixes: readonly string[] = [];
 
-export function toApiKey({ ID, Site, Prefix, Digest, Scope, Rate, Expires, Revoked, Former }: KeyRecord): ApiKey {
+/** @param replaced the key that it has replaced by rotation, if that is known */
+export function toApiKey(
+  { ID, Site, Prefix, Digest, Scope, Rate, Expires, Revoked, Former }: KeyRecord,
+  replaced?: ApiKey,
+): ApiKey {
   // The time of the revocation is that of another machine's clock, so it is not compared with the clock of this machine.
   const expiresAt = Expires === "" ? Number.POSITIVE_INFINITY : Date.parse(Expires);
   const rate = Rate === "" ? undefined : Number(Rate);
@@ -133,6 +139,7 @@ export function toApiKey({ ID, Site, Prefix, Digest, Scope, Rate, Expires, Revok
     rate,
     endsAt: Revoked === "" ? expiresAt : 0,
     formerPrefixes: Former === "" ? noPrefixes : splitWords(Former),
+    firstId: replaced?.firstId ?? ID,
   };
 }
 

@@ -19,6 +19,7 @@ import {
   type KeyRecord,
   type Site,
   type SiteRecord,
+  splitWords,
   toApiKey,
   toSite,
   toWebhook,
@@ -37,6 +38,7 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
   readonly #sitesByHost = new Map<string, Site>();
   readonly #keys = new Map<number, ApiKey>();
   readonly #keysByDigest = new Map<string, ApiKey>();
+  readonly #keysByPrefix = new Map<string, ApiKey>();
   readonly #webhooks = new Map<number, Webhook>();
   /** The names of the served resources, by path. */
   readonly #resourceNames: ReadonlyMap<string, string>;
@@ -102,7 +104,15 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
 
   /** Builds the index again from a snapshot. */
   onSnapshot(system: Snapshot): void {
-    for (const map of [this.#sites, this.#sitesByHost, this.#keys, this.#keysByDigest, this.#webhooks]) map.clear();
+    for (const map of [
+      this.#sites,
+      this.#sitesByHost,
+      this.#keys,
+      this.#keysByDigest,
+      this.#keysByPrefix,
+      this.#webhooks,
+    ])
+      map.clear();
     this.#defaultSite = undefined;
     for (const resource of [siteResource, keyResource, webhookResource])
       for (const { id, json } of system.collection(resource)) this.#put(resource.name, id, JSON.parse(json));
@@ -138,11 +148,20 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
   #putKey(id: number, record: KeyRecord | undefined): void {
     const before = this.#keys.get(id);
     this.#keys.delete(id);
-    if (before) this.#keysByDigest.delete(before.digest);
+    if (before) {
+      this.#keysByDigest.delete(before.digest);
+      this.#keysByPrefix.delete(before.prefix);
+    }
     if (!record) return;
-    const key = toApiKey(record);
+    const key = toApiKey(record, this.#findReplaced(record));
     this.#keys.set(id, key);
     this.#keysByDigest.set(key.digest, key);
+    this.#keysByPrefix.set(key.prefix, key);
+  }
+
+  /** Returns the last key that a key has replaced. It was put before, because keys are put in ID order. */
+  #findReplaced({ Former }: KeyRecord): ApiKey | undefined {
+    return splitWords(Former).flatMap((prefix) => this.#keysByPrefix.get(prefix) ?? [])[0];
   }
 
   #putWebhook(id: number, record: WebhookRecord | undefined): void {

@@ -2,8 +2,18 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { RunningIdempotencyKeys } from "../../src/http/records/idempotency.ts";
 import type { Outcome } from "../../src/model/change.ts";
+import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
+import { exportSite } from "../../src/operator/site-files/export-site.ts";
+import { importSite } from "../../src/operator/site-files/import-site.ts";
+import { createKey, rotateKey } from "../../src/operator/sites/keys.ts";
+import { setSite } from "../../src/operator/sites/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
@@ -41,8 +51,14 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
   const newName = () => `${kind.name} ${++names}`;
   const send = ({ method, path, body, headers }: Sent, name: string, key = server.key) =>
     server.call(method, path, { body, key, headers: { ...headers, "Idempotency-Key": name } });
-  const sendToSecond = ({ method, path, body, headers }: Sent, name: string) =>
-    call(second.url + path, method, { body, key: server.key, headers: { ...headers, "Idempotency-Key": name } });
+  const sendToSecond = ({ method, path, body, headers }: Sent, name: string, key = server.key) =>
+    call(second.url + path, method, { body, key, headers: { ...headers, "Idempotency-Key": name } });
+  /** Replaces a key, as the command does in another process. */
+  const rotate = async (key: string, overlap = hour) => {
+    const elsewhere = await openEngine(server.database, allResources);
+    const rotated = await rotateKey(elsewhere, key, overlap, clock).finally(() => elsewhere.close());
+    return rotated.key;
+  };
 
   async function createBrand() {
     const created = await server.call("POST", list, { body: { Name: "Acme" } });
@@ -52,9 +68,9 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
   const revision = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision;
 
   /** Repeats the request, to this process and to the other: both replay `first` and change nothing. */
-  async function expectReplay(first: TestResponse, sent: Sent, name: string): Promise<void> {
+  async function expectReplay(first: TestResponse, sent: Sent, name: string, key = server.key): Promise<void> {
     const before = await revision();
-    for (const again of [await send(sent, name), await sendToSecond(sent, name)]) {
+    for (const again of [await send(sent, name, key), await sendToSecond(sent, name, key)]) {
       expect(seen(again)).toEqual(seen(first));
       expect(again.headers.get("Idempotency-Replayed")).toBe("true");
     }
@@ -172,6 +188,124 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     expect(theirs.json.ID).not.toBe(first.json.ID);
   });
 
+  describe("after a key was replaced", () => {
+    const post = (Name: string): Sent => ({ method: "POST", path: list, body: { Name } });
+    const batch: Sent = {
+      method: "POST",
+      path: "/restapi/batch.json",
+      body: { Operations: [{ Method: "POST", Resource: "brands", Record: { Name: "in a batch" } }] },
+    };
+    const undo = (Run: string): Sent => ({ method: "POST", path: "/restapi/undo.json", body: { Run } });
+
+    test.each([
+      ["with an overlap", hour],
+      ["at once", 0],
+    ])("%s: a request sent with it counts as the same with the new key", async (_, overlap) => {
+      const old = await server.issueKey();
+      const [name, batchName, undoName] = [newName(), newName(), newName()];
+      const first = await send(post("once"), name, old);
+      const stored = await send(batch, batchName, old);
+      const undone = await send(undo(stored.json.Run), undoName, old);
+      const renewed = await rotate(old, overlap);
+      await expectReplay(first, post("once"), name, renewed);
+      await expectReplay(stored, batch, batchName, renewed);
+      await expectReplay(undone, undo(stored.json.Run), undoName, renewed);
+      expect((await send(post("other"), name, renewed)).status).toBe(422);
+      expect((await send(batch, name, renewed)).status).toBe(422);
+    });
+
+    test("the old key replays what the new one has stored, undo included, as long as both are valid", async () => {
+      const old = await server.issueKey();
+      const renewed = await rotate(old);
+      const [name, batchName, undoName] = [newName(), newName(), newName()];
+      const first = await send(post("once"), name, renewed);
+      const stored = await send(batch, batchName, renewed);
+      const undone = await send(undo(stored.json.Run), undoName, renewed);
+      await expectReplay(first, post("once"), name, old);
+      await expectReplay(stored, batch, batchName, old);
+      await expectReplay(undone, undo(stored.json.Run), undoName, old);
+      expect((await send(post("other"), name, old)).status).toBe(422);
+      // The old key may still not undo runs of the new one.
+      expect((await send(undo(stored.json.Run), newName(), old)).status).toBe(403);
+    });
+
+    test("each key of a long chain replays what the first has stored", async () => {
+      let last = await server.issueKey();
+      const name = newName();
+      const first = await send(post("once"), name, last);
+      for (let count = 0; count < 22; count++) last = await rotate(last);
+      await expectReplay(first, post("once"), name, last);
+    });
+
+    test("two keys that replaced the same key share its names, and other keys do not", async () => {
+      const old = await server.issueKey();
+      const [one, other] = [await rotate(old), await rotate(old)];
+      const name = newName();
+      const first = await send(post("once"), name, one);
+      await expectReplay(first, post("once"), name, other);
+      expect((await send(post("once"), name)).status).toBe(201);
+    });
+
+    test("the name is forgotten after 24 hours", async () => {
+      const [old, name] = [await server.issueKey(), newName()];
+      await send(post("once"), name, old);
+      const renewed = await rotate(old);
+      clock = start + 24 * hour;
+      const forgotten = await send(post("once"), name, renewed);
+      clock = start;
+      expect([forgotten.status, forgotten.headers.get("Idempotency-Replayed")]).toEqual([201, null]);
+    });
+
+    test("keys of a sandbox too, until it is renewed", async () => {
+      const elsewhere = await openEngine(server.database, allResources);
+      const { site } = await makeSandbox(elsewhere, server.site.Name, { now: () => clock });
+      const { key: old } = await createKey(elsewhere, site, {}, clock);
+      const name = newName();
+      const first = await send(post("once"), name, old);
+      const renewed = await rotate(old);
+      await expectReplay(first, post("once"), name, renewed);
+      await makeSandbox(elsewhere, server.site.Name, { now: () => clock });
+      await elsewhere.close();
+      const again = await send(post("once"), name, renewed);
+      expect([again.status, again.headers.get("Idempotency-Replayed")]).toEqual([201, null]);
+      await expectReplay(again, post("once"), name, old);
+    });
+
+    test("also after the site was moved to another database", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "storefront-idempotency-"));
+      const [old, name] = [await server.issueKey(), newName()];
+      await setSite(server.engine, server.site.Name, { hostnames: ["moved.example"] }, clock);
+      const first = await send(post("once"), name, old);
+      const renewed = await rotate(old);
+      await exportSite(server.engine, server.site.Name, join(folder, "shop.site"), clock);
+      const other = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, now: () => clock });
+      // Its keys have other IDs there.
+      await other.issueKey();
+      await importSite(other.engine, join(folder, "shop.site"), { name: "moved", now: () => clock });
+      const headers = { "Idempotency-Key": name, Host: "moved.example" };
+      const again = await other.call("POST", list, { body: { Name: "once" }, key: renewed, headers });
+      expect([again.status, again.text, again.headers.get("Idempotency-Replayed")]).toEqual([201, first.text, "true"]);
+      await other.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    test("sent at once with both keys to two processes, it is done once", async () => {
+      const old = await server.issueKey();
+      const renewed = await rotate(old);
+      const [before, name] = [(await revision()) as number, newName()];
+      const responses = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => {
+          const key = index % 4 < 2 ? old : renewed;
+          return index % 2 ? sendToSecond(post("storm"), name, key) : send(post("storm"), name, key);
+        }),
+      );
+      const done = responses.filter(({ status }) => status < 300);
+      expect(responses.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
+      expect(done.filter(({ headers }) => !headers.has("Idempotency-Replayed"))).toHaveLength(1);
+      expect(await revision()).toBe(before + 1);
+    });
+  });
+
   test("the name belongs to the API key also when the writes of two keys are in one batch", async () => {
     const [site, name] = [server.site.ID, newName()];
     const both = [1, 2].map((keyId) => createIntent({ site, at: clock, idempotency: { keyId, name, digest: "d" } }));
@@ -265,12 +399,17 @@ describe("while the first request is still running", () => {
     for (const ended of await Promise.all([first, ...running])) expect(ended).toBe(outcome);
   });
 
-  test("the server says 409 with Retry-After to a second one", async () => {
+  test.each([
+    ["the same key", false],
+    ["the key that has replaced it", true],
+  ])("the server says 409 with Retry-After to a second one with %s", async (_, isReplaced) => {
     const server = await startTestServer();
+    const old = server.key;
+    const { key } = isReplaced ? await rotateKey(server.engine, old, hour, Date.now()) : { key: old };
     const holder = new Database(server.database.replace("sqlite:", ""));
     holder.run("begin immediate");
     const [headers, body] = [{ "Idempotency-Key": "a" }, { Name: "one" }];
-    const both = ["twice", "at once"].map(() => server.call("POST", list, { headers, body }));
+    const both = [old, key].map((sent) => server.call("POST", list, { headers, body, key: sent }));
     const rejected = await Promise.race(both);
     expect([rejected.status, rejected.json.type, rejected.headers.get("Retry-After")]).toEqual([
       409,

@@ -110,9 +110,9 @@ class RunUndo {
     try {
       return await this.#planAndStore();
     } catch (error) {
-      // The changes of the run may have been pruned after the undo was stored. Its response does not need them.
-      const isGone = error instanceof ProblemError && error.code === "gone";
-      const replay = isGone ? await this.#findReplay() : undefined;
+      // The undo may be stored already: the changes of its run were pruned since, or the key that sent it first has replaced the key of this request.
+      const mayBeStored = error instanceof ProblemError && (error.code === "gone" || error.code === "forbidden");
+      const replay = mayBeStored ? await this.#findReplay() : undefined;
       if (!replay) throw error;
       return { undone: await this.#toFinalUndone(replay), isReplay: true, touched: () => "" };
     }

@@ -14,7 +14,7 @@ import type { RequestContext } from "../request-context.ts";
  */
 export function parseIdempotency(context: RequestContext, key: ApiKey, body: BodyBytes): Idempotency | undefined {
   const name = parseIdempotencyName(context);
-  return name === undefined ? undefined : { keyId: key.id, name, digest: digestOf(context, body) };
+  return name === undefined ? undefined : { keyId: key.firstId, name, digest: digestOf(context, body) };
 }
 
 /** Bytes of a body that are hashed in one step. This takes less than a millisecond. */
@@ -38,7 +38,7 @@ export async function parseBatchIdempotency(
     await yieldIfDue();
     hasher.update(body.subarray(start, start + hashedAtOnce));
   }
-  return { keyId: key.id, name, digest: `batch:${hasher.digest("hex")}` };
+  return { keyId: key.firstId, name, digest: `batch:${hasher.digest("hex")}` };
 }
 
 /**
