@@ -24,10 +24,12 @@ export function requireMethod({ request, method }: RequestContext, route: Route)
 
 /**
  * The header fields that scripts of other origins may send. `Cache-Control` and `X-Requested-With` are added by libraries, the last three by programs
- * that trace requests (W3C Trace Context and Baggage). None of these five has an effect here, except `traceparent` in the log.
+ * that trace requests (W3C Trace Context and Baggage). None of these five has an effect here, except `traceparent` in the log. `Authorization` is here so
+ * that a script that sends its key there can read the 401, which says where the key belongs.
  */
 const allowedHeaders = [
   "X-API-AUTH",
+  "Authorization",
   "Content-Type",
   "Content-Encoding",
   "If-Match",

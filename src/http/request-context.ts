@@ -9,7 +9,7 @@ import type { WireRequest } from "../wire/request.ts";
 import type { RequestTarget } from "./common/request-target.ts";
 import type { RequestId } from "./request-ids.ts";
 
-/** Why a key was rejected. The response does not tell the first four reasons apart (contract section 1); the log and the metrics do. */
+/** Why a key was rejected. The response doesn't tell `unknown` and `expired or revoked` apart (contract section 1); the log and the metrics do. */
 export type KeyRejection =
   | "missing"
   | "malformed"

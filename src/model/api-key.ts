@@ -8,16 +8,18 @@ const mark = "sfk_";
 const sandboxMark = "sfk_test_";
 const randomLength = 36;
 const checksumLength = 6;
+/** Letters and digits of a key after its mark. */
+export const keyLength = randomLength + checksumLength;
 /** Random characters that may be shown, because 166 random bits remain secret. */
 const shownRandomLength = 8;
 /** Minimum number of random characters in a prefix that names a key. With fewer, it would be too easy to revoke the wrong key. */
 const minRandomLength = 4;
 const marks = "sfk_(?:test_)?";
-const form = new RegExp(`^${marks}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
+const form = new RegExp(`^${marks}[0-9A-Za-z]{${keyLength}}$`);
 const longerThanShown = new RegExp(`${marks}[0-9A-Za-z]{${shownRandomLength + 1},}`, "g");
 /** A letter, a digit or an underscore that is percent-encoded. */
 const encodedCharacter = /%(?:3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
-const beginning = new RegExp(`^${marks}[0-9A-Za-z]{0,${randomLength + checksumLength - 1}}$`);
+const beginning = new RegExp(`^${marks}[0-9A-Za-z]{0,${keyLength - 1}}$`);
 
 /** The rights of a key. `write` includes `read`. */
 export const scopes = ["read", "write"] as const;

@@ -40,6 +40,16 @@ export class HeaderFields {
     return this.#isConditional;
   }
 
+  /** Returns the name of the first field that `isWanted` accepts, among the first `count` fields. */
+  findName(isWanted: (name: string, value: string) => boolean, count: number): string | undefined {
+    let left = count;
+    for (const [name, value] of this.#values) {
+      if (left-- === 0) return undefined;
+      if (isWanted(name, value)) return name;
+    }
+    return undefined;
+  }
+
   /** Returns all fields except one. */
   without(name: string): HeaderFields {
     if (!this.has(name)) return this;

@@ -103,12 +103,9 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
       }),
   ],
   [
-    "401 that depends on the key",
-    "missing, malformed and unknown",
-    () =>
-      onResponse((r) => {
-        if (r.request.headers.has("X-API-AUTH")) replaceBody(/"detail":"/, '"detail":"unknown: ')(r);
-      }),
+    "401 that doesn't say what is wrong",
+    "a missing and a malformed key",
+    () => onResponse(replaceBody(/"detail":"[^"]*X-API-AUTH[^"]*"/, '"detail":"no key"')),
   ],
   [
     "a weak ETag",

@@ -52,17 +52,14 @@ test.each([
 });
 
 describe("a key", () => {
-  test("that is missing, malformed, mistyped, unknown, revoked or expired gets the same 401", async () => {
-    const mistyped = server.key.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+  test("that is unknown, revoked or expired gets the same 401, which doesn't say which of these it is", async () => {
     const revoked = await server.issueKey();
     await revokeKey(elsewhere, revoked.slice(0, 12), clock);
     const expired = await server.issueKey({ expiresAt: clock });
-    const keys = [null, "x", "sfk_", mistyped, createApiKey().key, revoked, expired, `${server.key} `.repeat(2), "é"];
-    const responses = await Promise.all(keys.map((key) => list(key)));
-    for (const response of responses) {
-      expect(response.status).toBe(401);
-      expect(response.headers.get("WWW-Authenticate")).toBe('ApiKey realm="shop", header="X-API-AUTH"');
-      expect({ ...response.json, instance: "" }).toEqual({ ...responses[0]?.json, instance: "" });
+    const responses = await Promise.all([createApiKey().key, revoked, expired].map((key) => list(key)));
+    for (const { status, json } of responses) {
+      expect([status, json.detail]).toEqual([401, expect.stringContaining("ask the shop's operator")]);
+      expect({ ...json, instance: "" }).toEqual({ ...responses[0]?.json, instance: "" });
     }
   });
 

@@ -253,11 +253,6 @@ describe("the host", () => {
   });
 });
 
-test("a 401 says that the header takes the bare key", async () => {
-  const { json } = await server.call("GET", "/restapi/brands.json", { key: `Bearer ${server.key}` });
-  expect(json.detail).toContain("the bare key (`sfk_...`), without `Bearer` or quotes");
-});
-
 describe("behind a proxy", () => {
   const clock = Date.now();
   const start = async (settings: Record<string, string>) => {

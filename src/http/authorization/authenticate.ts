@@ -7,14 +7,15 @@ import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { KeyRejection, RequestContext } from "../request-context.ts";
 import { sentKey } from "./sent-key.ts";
+import { unauthorizedError } from "./unauthorized.ts";
 
 /**
  * Returns the request's key if it is valid for `site` or its sandbox now. Sets in the request context the key, and the reason of a rejection for the
  * log; with the key of a sandbox, also the name of the sandbox.
  * @param site the site of the host
  * @param now milliseconds since 1970
- * @throws ProblemError `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without telling the client which;
- *   `forbidden` for the key of another site, also of the sandbox of another site; `site-suspended` if only the sandbox is suspended
+ * @throws ProblemError `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without telling the client which of the last
+ *   three; `forbidden` for the key of another site, also of the sandbox of another site; `site-suspended` if only the sandbox is suspended
  */
 export function authenticate(context: RequestContext, site: Site, index: SystemSiteIndex, now: number): ApiKey {
   const sent = sentKey(context);
@@ -83,20 +84,4 @@ export function requireWriteScope(context: RequestContext, key: ApiKey): void {
 function findKeyRejection(sent: string | null): KeyRejection {
   if (sent === null) return "missing";
   return isKey(sent) ? "unknown" : "malformed";
-}
-
-function unauthorizedError({ endpoint }: RequestContext, site: Site): ProblemError {
-  const challenge = `ApiKey realm="${site.name}", header="X-API-AUTH"`;
-  if (!endpoint?.acceptsBearer) {
-    return new ProblemError(
-      "unauthorized",
-      "send a valid API key of this site in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
-      { headers: { "WWW-Authenticate": challenge } },
-    );
-  }
-  return new ProblemError(
-    "unauthorized",
-    "send a valid API key of this site: the bare key (`sfk_...`) in the header X-API-AUTH, or `Bearer sfk_...` in the header Authorization; in both only the same key",
-    { headers: { "WWW-Authenticate": `${challenge}, Bearer realm="${site.name}"` } },
-  );
 }

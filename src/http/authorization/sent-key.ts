@@ -1,6 +1,7 @@
 // The API key that a request has sent: in `X-API-AUTH`; at an endpoint for agents also as a bearer token, because most agents can send only that.
 
 import { isKey, visiblePrefix } from "../../model/api-key.ts";
+import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { RequestContext } from "../request-context.ts";
 
 const bearer = /^bearer +(\S+)$/i;
@@ -15,9 +16,14 @@ export function sentKey({
 }: Pick<RequestContext, "request" | "endpoint">): string | null {
   const key = headers.get("x-api-auth");
   if (!endpoint?.acceptsBearer) return key;
-  const token = bearer.exec(headers.get("authorization") ?? "")?.[1] ?? null;
+  const token = bearerToken(headers);
   if (key === null || token === null) return key ?? token;
   return key === token ? key : "";
+}
+
+/** Returns the bearer token in `Authorization`; null if it has another form. */
+export function bearerToken(headers: HeaderFields): string | null {
+  return bearer.exec(headers.get("authorization") ?? "")?.[1] ?? null;
 }
 
 /** Returns the visible prefix of the request's key; undefined if the header does not contain a key, because it may be another secret. */

@@ -54,7 +54,7 @@ export function mcpRoutes(dependencies: McpDependencies): [path: string, route: 
       methods: ["POST", "OPTIONS"],
       methodNotAllowedDetail: () => "send each message with POST; there are no streams of events and no sessions",
       acceptsBearer: true,
-      allowedHeaders: ["Authorization", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id"],
+      allowedHeaders: ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id"],
       respond: (context, authorized) => endpoint.respond(context, authorized),
     }),
   ];

@@ -114,8 +114,7 @@ const details: Record<ErrorCode, string> = {
   "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
   "ambiguous-id":
     'which record? Name it by its ID in the path (`/restapi/brands/12.json`), in the body (`{"ID": 12, ...}`) or in the query (`/restapi/brands.json?ID=12`).',
-  unauthorized:
-    "send a valid API key of this site in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
+  unauthorized: "the request has no X-API-AUTH header; send your API key (`sfk_...`) in it",
   forbidden: "the API key may only read: it lacks the scope `write`",
   "site-suspended": "this site is suspended",
   "not-found": "there is no brand with the ID 12",
