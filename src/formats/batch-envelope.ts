@@ -7,7 +7,7 @@ import { describeJsonType, isJsonObject } from "../model/field.ts";
 import { maxBatchOperations } from "../model/limits.ts";
 import { idFault, isId } from "../model/record.ts";
 import { type Resource, writtenResources } from "../model/resource.ts";
-import type { SentOperation, SentUndo } from "./batch-format.ts";
+import type { ReadOperation, SentOperation, SentUndo } from "./batch-format.ts";
 import { firstPosition, maxItemLength, type Position, positionInSteps } from "./syntax-errors.ts";
 
 /** Where an operation is. */
@@ -21,13 +21,13 @@ export interface OperationPlace {
 }
 
 /**
- * Reads the operation at a place. An operation with an error is read twice, because only the error needs the position of the operation in the body.
+ * Reads the operation at a place. If it cannot be parsed, it is read twice, because only that error needs the position of the operation in the body.
  * @param read gets that position @throws as `read` does
  */
 export function* readOperation(
   place: OperationPlace,
-  read: (place: OperationPlace, from: Position) => SentOperation,
-): Generator<undefined, SentOperation> {
+  read: (place: OperationPlace, from: Position) => ReadOperation,
+): Generator<undefined, ReadOperation> {
   try {
     return read(place, firstPosition);
   } catch {
@@ -53,6 +53,10 @@ interface SentEnvelope {
 /** The names of the members of an operation. In XML, all but the record are attributes. */
 export const memberNames: readonly string[] = ["Method", "Resource", "ID", "IfMatch", "Record"];
 
+/** Members of an operation that was checked. */
+export type Envelope = Pick<SentOperation, "method" | "resource" | "id" | "ifMatch">;
+type UncheckedEnvelope = { readonly [Member in keyof Envelope]: Envelope[Member] | undefined };
+
 /** Checks the envelopes of the operations of a request. */
 export class EnvelopeParser {
   readonly #resources: ReadonlyMap<unknown, Resource>;
@@ -63,16 +67,10 @@ export class EnvelopeParser {
   }
 
   /**
-   * Parses an envelope.
-   * @param number the number of the operation in its request, from 1
-   * @param faults the errors of form that are already known, without the number of the operation
-   * @throws ProblemError `bad-request` with all field errors
+   * Parses an envelope. The result is an `Envelope` if there are no faults.
+   * @param faults the faults that are already known, without the number of the operation; gets the others
    */
-  parse(
-    number: number,
-    { Method, Resource, ID, IfMatch }: SentEnvelope,
-    faults: FieldError[],
-  ): Pick<SentOperation, "method" | "resource" | "id" | "ifMatch"> {
+  parse({ Method, Resource, ID, IfMatch }: SentEnvelope, faults: FieldError[]): UncheckedEnvelope {
     const method = methods.get(Method);
     const resource = this.#resources.get(Resource);
     if (method === undefined) addFault(faults, "Method", choiceFault(Method, "method", [...methods.keys()]));
@@ -80,13 +78,7 @@ export class EnvelopeParser {
     if (ID !== undefined && !isId(ID)) addFault(faults, "ID", idFault(ID));
     if (IfMatch !== undefined && typeof IfMatch !== "string")
       addFault(faults, "IfMatch", `must be a string, not ${describeJsonType(IfMatch)}`);
-    if (faults.length > 0) throw operationError(number, faults);
-    return {
-      method: method as Operation,
-      resource: resource as Resource,
-      id: ID as number | undefined,
-      ifMatch: IfMatch as string | undefined,
-    };
+    return { method, resource, id: ID as number | undefined, ifMatch: IfMatch as string | undefined };
   }
 
   #resourceFault(sent: unknown, resource: Resource | undefined): string {
@@ -101,7 +93,7 @@ export class EnvelopeParser {
 }
 
 /** Adds a fault, unless the member has one already, such as that it appears more than once. */
-function addFault(faults: FieldError[], field: string, detail: string): void {
+export function addFault(faults: FieldError[], field: string, detail: string): void {
   if (!faults.some((known) => known.field === field)) faults.push({ field, detail });
 }
 
@@ -122,17 +114,7 @@ export function noSuchMember(name: string, names: readonly string[], noun = "mem
   return names.length < 2 ? `no such ${noun}` : `no such ${noun}; there is ${names.join(", ")}`;
 }
 
-/** Returns the error of an operation that cannot be read. @param number from 1 @param faults at least one, without the number of the operation */
-export function operationError(number: number, faults: readonly FieldError[]): ProblemError {
-  const [first] = faults as [FieldError];
-  const field = first.field === "" ? "" : `\`${first.field}\`: `;
-  const rest = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
-  return new ProblemError("bad-request", `operation ${number}: ${field}${first.detail}${rest}`, {
-    fieldErrors: faults.slice(0, maxFaults).map((fault) => ({ operation: number, ...fault })),
-  });
-}
-
-/** Maximum faults of an envelope that are collected. Each unknown member is a fault. */
+/** Faults of an envelope after which no more are collected. Each unknown member is a fault. */
 export const maxFaults = 20;
 
 /** Returns the error of a body that cannot be parsed, with the number of the operation in its field errors. Its message names line and column. */

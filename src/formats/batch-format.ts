@@ -2,6 +2,7 @@
 
 import type { SentChanges } from "../model/canonical-json.ts";
 import type { Operation } from "../model/change.ts";
+import type { FieldError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded, Problem } from "./format.ts";
 
@@ -9,13 +10,13 @@ import type { Decoded, Problem } from "./format.ts";
 export interface BatchFormat {
   /**
    * Decodes the operations of a batch request, one after the other. Between two yields it does at most the work for one operation, or for 64 Ki
-   * characters of the body. It yields `undefined` after work that did not complete an operation.
+   * characters of the body. It yields `undefined` after work that did not complete an operation. After a malformed operation it goes on with the next.
    * @param body at most 8 MiB, which is not changed until the generator ends
    * @param resources the resources that have endpoints
    * @throws ProblemError `bad-request` or `unsupported-media-type` if the body cannot be read, and `too-large` if it has more than
    * `maxBatchOperations`, or an operation has more than `maxItemLength` bytes. Field errors have the number of the operation
    */
-  operations(body: Uint8Array, resources: readonly Resource[]): Generator<SentOperation | undefined, void, undefined>;
+  operations(body: Uint8Array, resources: readonly Resource[]): Generator<ReadOperation | undefined, void, undefined>;
   /** The start of a response, before the first result. @param run null if nothing was stored */
   start(run: string | null): string;
   result(result: EncodedResult): string;
@@ -28,8 +29,22 @@ export interface BatchFormat {
   undone(result: Undone): string;
 }
 
+export type ReadOperation = SentOperation | MalformedOperation;
+
+/** An operation whose envelope has faults. Its record was not decoded. */
+export interface MalformedOperation {
+  /** From 1. */
+  readonly number: number;
+  /** At least one, without the number of the operation. */
+  readonly faults: readonly FieldError[];
+  /** The UTF-16 units of the operation in the body. */
+  readonly length: number;
+}
+
 /** An operation of a batch request: its envelope is checked, its record is decoded but not yet validated. */
 export interface SentOperation {
+  /** From 1. */
+  readonly number: number;
   readonly method: Operation;
   /** A resource that can be written. */
   readonly resource: Resource;

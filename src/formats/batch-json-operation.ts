@@ -14,17 +14,18 @@ import type { FieldError } from "../model/errors.ts";
 import { describeJsonType } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 import {
+  addFault,
   addOperationNumber,
+  type Envelope,
   type EnvelopeParser,
   longOperationError,
   maxFaults,
   memberNames,
   noSuchMember,
   type OperationPlace,
-  operationError,
   requireShort,
 } from "./batch-envelope.ts";
-import type { SentOperation } from "./batch-format.ts";
+import type { MalformedOperation, ReadOperation } from "./batch-format.ts";
 import { CanonicalRecord, canonicalIn, type RecordOfOperation, toCanonical } from "./canonical-record.ts";
 import type { Decoded } from "./format.ts";
 import { endOfItem, endOfString } from "./json-items.ts";
@@ -34,9 +35,9 @@ import { malformedErrorAt, maxItemLength, maxValues, type Position, positionOf }
 /**
  * Reads an operation.
  * @param from the position of the operation in the body, for errors
- * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` bytes
+ * @throws ProblemError `bad-request` if it cannot be parsed, `too-large` if it has more than `maxItemLength` bytes
  */
-export function readJsonOperation(place: OperationPlace, from: Position, envelopes: EnvelopeParser): SentOperation {
+export function readJsonOperation(place: OperationPlace, from: Position, envelopes: EnvelopeParser): ReadOperation {
   return new OperationReader(place, from).read(envelopes);
 }
 
@@ -74,20 +75,34 @@ class OperationReader {
     this.#limit = Math.min(place.text.length, place.begin + maxItemLength);
   }
 
-  read(envelopes: EnvelopeParser): SentOperation {
+  read(envelopes: EnvelopeParser): ReadOperation {
     const { begin, number } = this.#place;
-    if (!this.#skip("{")) throw this.#otherValueError();
+    if (!this.#skip("{")) return this.#otherValue();
     this.#members();
     requireShort(this.#place, this.#at);
+    if (this.#isFaulty) return this.#malformed();
     const sent = {
       Method: this.#value(methodIndex),
       Resource: this.#value(resourceIndex),
       ID: this.#value(idIndex),
       IfMatch: this.#value(ifMatchIndex),
     };
-    const { method, resource, id, ifMatch } = envelopes.parse(number, sent, this.#faults);
+    const envelope = envelopes.parse(sent, this.#faults);
+    if (this.#faults.length > 0) return this.#malformed();
+    const { method, resource, id, ifMatch } = envelope as Envelope;
     const { record, canonical } = this.#recordOf(method, resource);
-    return { method, resource, id, ifMatch, record, canonical, length: this.#at - begin };
+    return { number, method, resource, id, ifMatch, record, canonical, length: this.#at - begin };
+  }
+
+  /** Returns the operation, which has faults. Its record is not parsed: only its type is checked. */
+  #malformed(): MalformedOperation {
+    const { begin, number } = this.#place;
+    const record = this.#json[recordIndex];
+    if (record !== undefined && !record.startsWith("{")) {
+      const type = describeJsonType(record.startsWith("[") ? [] : this.#parse(record));
+      addFault(this.#faults, "Record", `must be an object, not ${type}`);
+    }
+    return { number, faults: this.#faults, length: this.#at - begin };
   }
 
   #recordOf(method: Operation, resource: Resource): RecordOfOperation {
@@ -103,6 +118,10 @@ class OperationReader {
     this.#skipSpace();
     if (this.#skip("}")) return;
     do {
+      if (this.#isFaulty) {
+        this.#skipRest();
+        return;
+      }
       this.#skipSpace();
       const index = this.#name(expected);
       this.#skipSpace();
@@ -120,10 +139,21 @@ class OperationReader {
     if (!this.#skip("}")) throw this.#syntaxError();
   }
 
+  /** Whether no more faults are collected. */
+  get #isFaulty(): boolean {
+    return this.#faults.length >= maxFaults;
+  }
+
+  /** Skips the other members, which may be many. */
+  #skipRest(): void {
+    const end = endOfItem(this.#text, this.#place.begin, this.#limit);
+    if (end === undefined) throw this.#syntaxError(true);
+    this.#at = end;
+  }
+
   /** Adds the member whose value begins at the index `#at` and ends before the index `end`. */
   #add(index: number, end: number): void {
-    if (this.#json[index] !== undefined)
-      this.#faults.push({ field: memberNames[index] as string, detail: "appears more than once" });
+    if (this.#json[index] !== undefined) addFault(this.#faults, memberNames[index] as string, "appears more than once");
     this.#json[index] = this.#text.slice(this.#at, end);
     if (index === recordIndex) this.#recordStart = this.#at;
   }
@@ -154,7 +184,6 @@ class OperationReader {
     const index = memberNames.indexOf(name);
     if (index !== -1) return index;
     this.#faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, memberNames) });
-    if (this.#faults.length === maxFaults) throw operationError(this.#place.number, this.#faults);
     return undefined;
   }
 
@@ -185,12 +214,14 @@ class OperationReader {
     }
   }
 
-  #otherValueError(): unknown {
+  /** Reads another value in place of the operation. */
+  #otherValue(): MalformedOperation {
     const end = endOfItem(this.#text, this.#at, this.#limit);
-    if (end === undefined || end === this.#at) return this.#syntaxError(end === undefined);
-    const value = this.#parse(this.#text.slice(this.#at, end));
-    const detail = `must be an object, not ${describeJsonType(value)}`;
-    return operationError(this.#place.number, [{ field: "", detail }]);
+    if (end === undefined || end === this.#at) throw this.#syntaxError(end === undefined);
+    const detail = `must be an object, not ${describeJsonType(this.#parse(this.#text.slice(this.#at, end)))}`;
+    this.#at = end;
+    this.#faults.push({ field: "", detail });
+    return this.#malformed();
   }
 
   /**

@@ -11,7 +11,7 @@ import {
   tooManyOperationsError,
   toUndo,
 } from "./batch-envelope.ts";
-import type { BatchFormat, EncodedResult, SentOperation, SentUndo, Undone } from "./batch-format.ts";
+import type { BatchFormat, EncodedResult, ReadOperation, SentUndo, Undone } from "./batch-format.ts";
 import { readJsonOperation } from "./batch-json-operation.ts";
 import { endOfString } from "./json-items.ts";
 import { hintAt, parseJson } from "./json-parser.ts";
@@ -44,7 +44,7 @@ const form = `{"${listName}": [...]}`;
 /** Reads the operations of a batch request. */
 class BatchReader {
   readonly #text: string;
-  readonly #read: (place: OperationPlace, from: Position) => SentOperation;
+  readonly #read: (place: OperationPlace, from: Position) => ReadOperation;
   #at = 0;
   /** The number of operations that were read. */
   #count = 0;
@@ -55,7 +55,7 @@ class BatchReader {
     this.#read = (place, from) => readJsonOperation(place, from, envelopes);
   }
 
-  *operations(): Generator<SentOperation | undefined, void, undefined> {
+  *operations(): Generator<ReadOperation | undefined, void, undefined> {
     yield* this.#skipSpace();
     if (this.#at === this.#text.length) throw new ProblemError("bad-request", `the body is empty; send \`${form}\``);
     if (!this.#skip("{")) throw yield* this.#otherValueError();
@@ -93,7 +93,7 @@ class BatchReader {
     yield* this.#skipSpace();
   }
 
-  *#list(): Generator<SentOperation | undefined, void, undefined> {
+  *#list(): Generator<ReadOperation | undefined, void, undefined> {
     if (this.#text[this.#at] === '"') throw listInStringError();
     if (!this.#skip("[")) throw yield* this.#otherValueError();
     yield* this.#skipSpace();
@@ -109,7 +109,7 @@ class BatchReader {
     if (!this.#skip("]")) throw yield* this.#malformedError(`expected \`,\` or \`]\`, not ${this.#shown}`);
   }
 
-  *#operation(): Generator<undefined, SentOperation> {
+  *#operation(): Generator<undefined, ReadOperation> {
     const place = { text: this.#text, begin: this.#at, number: this.#count + 1 };
     const sent = yield* readOperation(place, this.#read);
     this.#at += sent.length;

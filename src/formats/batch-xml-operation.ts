@@ -1,22 +1,22 @@
 // Reads one operation of a batch request in XML. Its record is decoded as the document with one record is, with the same limits and errors.
 
-import type { FieldError, ProblemError } from "../model/errors.ts";
+import type { FieldError } from "../model/errors.ts";
 import { toId } from "../model/record.ts";
-import type { Resource } from "../model/resource.ts";
 import {
+  addFault,
   addOperationNumber,
+  type Envelope,
   type EnvelopeParser,
   longOperationError,
   maxFaults,
   memberNames,
   noSuchMember,
   type OperationPlace,
-  operationError,
   requireShort,
 } from "./batch-envelope.ts";
-import type { SentOperation } from "./batch-format.ts";
+import type { MalformedOperation, ReadOperation } from "./batch-format.ts";
 import { toCanonical } from "./canonical-record.ts";
-import { maxDepth, maxItemLength, maxValues, type Position } from "./syntax-errors.ts";
+import { malformedErrorAt, maxDepth, maxItemLength, maxValues, type Position } from "./syntax-errors.ts";
 import { unknownAttributes } from "./xml-attributes.ts";
 import { endOfElement, isNamed } from "./xml-markup.ts";
 import { type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
@@ -31,36 +31,44 @@ const attributeNames = memberNames.filter((name) => name !== "Record");
 /**
  * Reads an operation, an element in the root element `root`.
  * @param from the position of the operation in the body, for errors
- * @throws ProblemError `bad-request` if it cannot be read, `too-large` if it has more than `maxItemLength` bytes
+ * @throws ProblemError `bad-request` if it cannot be parsed, `too-large` if it has more than `maxItemLength` bytes
  */
 export function readXmlOperation(
   place: OperationPlace,
   from: Position,
   envelopes: EnvelopeParser,
   root: XmlElement,
-): SentOperation {
+): ReadOperation {
   const { text, begin, number } = place;
-  if (!isNamed(text, begin + 1, operationElement)) throw otherElementError(place);
+  if (!isNamed(text, begin + 1, operationElement)) return readOtherElement(place, from);
   const limit = Math.min(text.length, begin + maxItemLength);
   const end = endOfElement(text, begin, operationElement, limit);
   if (end === undefined && limit < text.length) throw longOperationError(number);
   requireShort(place, end ?? limit);
   const { root: operation, isCut } = parseOperation(number, text.slice(begin, end), from);
+  const length = (end ?? limit) - begin;
   const path = [root, operation] as const;
   const faults: FieldError[] = [];
   const sent = attributesOf(path, faults);
   const element = recordElementOf(operation, faults);
-  const { method, resource, id, ifMatch } = envelopes.parse(number, sent, faults);
-  if (element && element.name !== resource.element) throw otherRecordError(number, resource, element);
+  const envelope = envelopes.parse(sent, faults);
+  const wanted = envelope.resource?.element;
+  if (element && wanted !== undefined && element.name !== wanted)
+    addFault(faults, element.name.slice(0, 100), `must be <${wanted}>`);
+  if (faults.length > 0) return { number, faults, length };
+  const { method, resource, id, ifMatch } = envelope as Envelope;
   const decoded = element && decodeRecordInPart(resource, element, isCut, path);
-  const length = (end ?? limit) - begin;
   const { record, canonical } = toCanonical(method, resource, decoded, length);
-  return { method, resource, id, ifMatch, record, canonical, length };
+  return { number, method, resource, id, ifMatch, record, canonical, length };
 }
 
-function otherElementError({ text, begin, number }: OperationPlace): ProblemError {
+/** Reads another element in place of the operation. @throws ProblemError `bad-request` if its end is missing */
+function readOtherElement({ text, begin, number }: OperationPlace, from: Position): MalformedOperation {
   const name = /^[^ \t\r\n/>]*/.exec(text.slice(begin + 1, begin + 101))?.[0] ?? "";
-  return operationError(number, [{ field: "", detail: `must be <${operationElement}>, not <${name}>` }]);
+  const end = endOfElement(text, begin, name, Math.min(text.length, begin + maxItemLength));
+  if (end === undefined)
+    throw addOperationNumber(number, malformedErrorAt("well-formed XML", from, `\`</${name}>\` is missing`));
+  return { number, faults: [{ field: name, detail: `must be <${operationElement}>` }], length: end - begin };
 }
 
 function parseOperation(number: number, text: string, from: Position): XmlDocument {
@@ -94,13 +102,8 @@ function recordElementOf({ children }: XmlElement, faults: FieldError[]): XmlEle
   const member = elements.find(({ name }) => attributeNames.includes(name));
   const [first, second] = elements;
   if (member) faults.push({ field: member.name, detail: `must be an attribute of <${operationElement}>` });
-  else if (second) faults.push({ field: "", detail: "has more than one record; send one operation for each" });
+  else if (second) addFault(faults, second.name.slice(0, 100), "is a second record; send one operation for each");
   const stray = children.find((child) => !isElement(child) && /[^ \t\r\n]/.test(child));
-  if (stray !== undefined) faults.push({ field: "", detail: `stray text: ${shorten(String(stray))}` });
+  if (stray !== undefined) addFault(faults, operationElement, `stray text: ${shorten(String(stray))}`);
   return first;
-}
-
-function otherRecordError(number: number, resource: Resource, element: XmlElement): ProblemError {
-  const detail = `must hold <${resource.element}>, not <${element.name.slice(0, 100)}>`;
-  return operationError(number, [{ field: "", detail }]);
 }

@@ -11,7 +11,7 @@ import {
   tooManyOperationsError,
   toUndo,
 } from "./batch-envelope.ts";
-import type { BatchFormat, EncodedResult, SentOperation, SentUndo, Undone } from "./batch-format.ts";
+import type { BatchFormat, EncodedResult, ReadOperation, SentUndo, Undone } from "./batch-format.ts";
 import { operationElement, readXmlOperation } from "./batch-xml-operation.ts";
 import {
   endOfSpace,
@@ -59,7 +59,7 @@ class UnlocatedError extends Error {
 
 /** Reads the operations of a batch request. Its base class reads the markup outside of operations. */
 class BatchReader extends XmlReader {
-  readonly #read: (place: OperationPlace, from: Position) => SentOperation;
+  readonly #read: (place: OperationPlace, from: Position) => ReadOperation;
   /** The number of operations that were read. */
   #count = 0;
 
@@ -69,7 +69,7 @@ class BatchReader extends XmlReader {
     this.#read = (place, from) => readXmlOperation(place, from, envelopes, this.root as XmlElement);
   }
 
-  *operations(): Generator<SentOperation | undefined, void, undefined> {
+  *operations(): Generator<ReadOperation | undefined, void, undefined> {
     try {
       yield* this.#tokens();
     } catch (error) {
@@ -78,7 +78,7 @@ class BatchReader extends XmlReader {
     }
   }
 
-  *#tokens(): Generator<SentOperation | undefined, void, undefined> {
+  *#tokens(): Generator<ReadOperation | undefined, void, undefined> {
     this.declaration();
     yield* this.#skipSpace();
     if (this.at === this.text.length && !this.root)
@@ -100,7 +100,7 @@ class BatchReader extends XmlReader {
     return this.open.length === 1 && this.text[this.at] === "<" && next !== "/" && next !== "!" && next !== "?";
   }
 
-  *#operation(): Generator<undefined, SentOperation> {
+  *#operation(): Generator<undefined, ReadOperation> {
     if (this.#count === maxBatchOperations) throw tooManyOperationsError();
     const place = { text: this.text, begin: this.at, number: ++this.#count };
     const sent = yield* readOperation(place, this.#read);

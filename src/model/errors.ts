@@ -100,12 +100,13 @@ export function hasTooManyFieldErrors(fieldErrors: readonly FieldError[]): boole
 export function invalidRecordError(fieldErrors: readonly FieldError[]): ProblemError {
   const [first] = fieldErrors;
   const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";
-  return new ProblemError("invalid-record", detail + more(fieldErrors), {
+  return new ProblemError("invalid-record", detail + furtherErrors(fieldErrors), {
     fieldErrors: fieldErrors.slice(0, maxFieldErrors),
   });
 }
 
-function more(fieldErrors: readonly FieldError[]): string {
+/** Returns the end of a message that contains the first of several field errors: how many more there are. */
+export function furtherErrors(fieldErrors: readonly FieldError[]): string {
   if (hasTooManyFieldErrors(fieldErrors)) return ` (and more; the first ${maxFieldErrors} are listed)`;
   return fieldErrors.length > 1 ? ` (and ${fieldErrors.length - 1} more)` : "";
 }

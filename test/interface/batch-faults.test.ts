@@ -70,7 +70,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       { Method: "POST", Resource: "brands" },
       400,
       "invalid-record",
-      "",
+      "Record",
       /the operation needs a record: one brand$/,
     ],
     [
@@ -78,10 +78,10 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       toCreate([]),
       400,
       "invalid-record",
-      "",
+      "Record",
       /the operation needs a record: one brand, not an empty array; send `\{\}`/,
     ],
-    ["an update of null", toUpdate(1, null as never), 400, "invalid-record", "", /one brand, not null/],
+    ["an update of null", toUpdate(1, null as never), 400, "invalid-record", "Record", /one brand, not null/],
     [
       "an update with a number as a value",
       toUpdate(1, { Name: 5 }),
@@ -95,7 +95,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       toUpsert({ Name: "x" }),
       400,
       "ambiguous-id",
-      "",
+      "ID",
       /which record\? Name it by `ID`, or send `match`/,
     ],
     [
@@ -103,7 +103,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       { Method: "DELETE", Resource: "brands" },
       400,
       "ambiguous-id",
-      "",
+      "ID",
       /which record\? Name it by `ID`$/,
     ],
     [
@@ -111,7 +111,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       { Method: "DELETE", Resource: "brands", Record: { [account]: "A-1" } },
       400,
       "ambiguous-id",
-      "",
+      "ID",
       /which record\? Name it by `ID`$/,
       account,
     ],
@@ -120,7 +120,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       toUpdate(1, { ID: 2, Name: "x" }),
       400,
       "ambiguous-id",
-      "",
+      "ID",
       /`ID` and the record name different records: 1, 2/,
     ],
     [
@@ -128,7 +128,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       { ...toDelete(1), Record: { ID: 2 } },
       400,
       "ambiguous-id",
-      "",
+      "ID",
       /name different records: 1, 2/,
     ],
     [
@@ -144,16 +144,16 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       toUpdate(1, { Name: "x" }, "abc"),
       400,
       "bad-request",
-      "",
+      "IfMatch",
       /^IfMatch must be `\*` or the unchanged `ETag`/,
     ],
-    ["an empty `IfMatch`", toDelete(1, ""), 400, "bad-request", "", /^IfMatch must be/],
+    ["an empty `IfMatch`", toDelete(1, ""), 400, "bad-request", "IfMatch", /^IfMatch must be/],
     [
       "a create with `IfMatch`",
       { ...toCreate({ Name: "x" }), IfMatch: "*" },
       400,
       "bad-request",
-      "",
+      "IfMatch",
       /^a create has no `IfMatch`$/,
     ],
     [
@@ -314,6 +314,128 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     );
   });
 
+  const malformed = [
+    { Method: "POST", Resource: "brnds", Record: { Name: "x" } },
+    { Method: "UPSERT", Resource: "brands", Record: { Name: "x" } },
+    { Method: "POST", Resource: "brands", Record: [1] },
+    { Method: "POST", Resource: "brands", Record: { Name: "fine" } },
+    { method: "POST", Resource: "locations", ID: "1", IfMatch: 5, Record: [1] },
+    { Method: "PUT", Resource: "brands", ID: 1, Record: { Nmae: "x", Address: { Town: 5 } } },
+    "x",
+    { Method: "PUT", Resource: "brands", Record: { Name: "x" } },
+    { ...toDelete(9999), Id: 1 },
+    { ...toDelete(9999), IfMatch: "x" },
+    toDelete(9999),
+  ];
+  const malformedFaults = [
+    [1, "Resource", "there is no resource `brnds`; did you mean `brands`?"],
+    [2, "Method", expect.stringMatching(/^there is no method `UPSERT`/)],
+    [3, "Record", "the operation needs a record: one brand, not an array"],
+    [5, "method", "no such member; did you mean `Method`?"],
+    [5, "Method", "is required: POST, PUT, PATCH or DELETE"],
+    [5, "Resource", "locations can only be read"],
+    [5, "ID", 'must be a whole number from 1, not "1"'],
+    [5, "IfMatch", "must be a string, not a number"],
+    [5, "Record", "must be an object, not an array"],
+    [6, "Nmae", "no such field; did you mean `Name`?"],
+    [6, "Address.Town", "must be a string, not a number"],
+    [7, "", "must be an object, not a string"],
+    [8, "ID", expect.stringMatching(/^which record\?/)],
+    [9, "Id", "no such member; did you mean `ID`?"],
+    [10, "IfMatch", expect.stringMatching(/^IfMatch must be/)],
+  ];
+
+  test.each([
+    "",
+    "atomic=0",
+    "dryRun=1",
+  ])("of the form are listed all at once, with those of the records: %s", async (query) => {
+    const before = await head();
+    const response = await sendBatch(server, malformed as BatchOperation[], { query });
+    expect([response.status, response.json.type]).toEqual([400, "/docs/problems/bad-request"]);
+    expect(response.json.detail).toBe(
+      "operation 1: `Resource`: there is no resource `brnds`; did you mean `brands`?; nothing was stored (and 14 more)",
+    );
+    expect(faultsIn(response)).toEqual(malformedFaults as never);
+    expect(await head()).toBe(before);
+  });
+
+  test("of the form are listed all at once in XML", async () => {
+    const before = await head();
+    const operations = [
+      '<Operation Method="POST" Resource="brnds"><Brand><Name>x</Name></Brand></Operation>',
+      '<Operation Method="UPSERT" Resource="brands"><Brand><Name>x</Name></Brand></Operation>',
+      '<Operation Method="POST" Resource="brands"><OrderStatus><Name>x</Name></OrderStatus></Operation>',
+      '<Operation Method="POST" Resource="brands"><Brand><Name>fine</Name></Brand></Operation>',
+      '<Operation method="POST" Resource="x" ID="x"><Brand/><Brand/></Operation>',
+      '<Operation Method="POST" Resource="brands"><Brand><Nmae>x</Nmae></Brand></Operation>',
+      '<Operation Method="POST" Resource="brands">text</Operation>',
+      "<Brand><Name>x</Name></Brand>",
+      '<Operation Method="DELETE" Resource="brands"><ID>5</ID></Operation>',
+    ];
+    for (const query of ["", "?atomic=0"]) {
+      const body = `<Batch>${operations.join("")}</Batch>`;
+      const { status, text } = await server.call("POST", `/restapi/batch.xml${query}`, { body });
+      expect(status).toBe(400);
+      const faults = [...text.matchAll(/<operation>(\d+)<\/operation><field>([^<]*)<\/field>/g)];
+      expect(faults.map(([, operation, field]) => `${operation} ${field}`)).toEqual([
+        "1 Resource",
+        "2 Method",
+        "3 OrderStatus",
+        "5 method",
+        "5 Brand",
+        "5 Method",
+        "5 Resource",
+        "5 ID",
+        "6 Nmae",
+        "6 Name",
+        "7 Operation",
+        "8 Brand",
+        "9 ID",
+      ]);
+    }
+    expect(await head()).toBe(before);
+  });
+
+  test("of the form are at most 100, before those of the records; what follows them is not read", async () => {
+    const wrong = toUpdate(1, { Name: 5 });
+    const typo = { ...toDelete(1), Resource: "brnds" };
+    const some = await sendBatch(server, [...Array<BatchOperation>(200).fill(wrong), typo, typo]);
+    expect(faultsIn(some).map(([operation]) => operation)).toEqual([
+      ...Array.from({ length: 98 }, (_, index) => index + 1),
+      201,
+      202,
+    ]);
+    expect(some.json.detail).toMatch(
+      /^operation 201: `Resource`: .*nothing was stored \(and more; the first 100 are listed\)$/,
+    );
+    const operations = Array<BatchOperation>(5000)
+      .fill(typo)
+      .map((one) => JSON.stringify(one));
+    const many = await server.call("POST", "/restapi/batch.json", { body: `{"Operations":[${operations.join(",")},!` });
+    expect([many.status, faultsIn(many).length, faultsIn(many)[99]?.[0]]).toEqual([400, 100, 100]);
+    expect(many.json.detail).toMatch(/^operation 1: .*\(and more; the first 100 are listed\)$/);
+  });
+
+  test("that prevent parsing are reported alone, at the first of them", async () => {
+    const body = `{"Operations":[{"Method":"UPSERT","Resource":"brands"},\n{"Method":"POST",,},{]}`;
+    const { status, json } = await server.call("POST", "/restapi/batch.json", { body });
+    expect([status, json.errors]).toEqual([400, [expect.objectContaining({ operation: 2, line: 2, column: 18 })]]);
+  });
+
+  test("of a `match` that a resource does not have are listed for each operation", async () => {
+    const operations = [1, 2].map(() => ({ Method: "PUT", Resource: "orderstatuses", Record: { Name: "x" } }));
+    const response = await sendBatch(server, [toUpsert({ Name: 5 }), ...operations, toDelete(1)], {
+      query: `match=${account}&atomic=0`,
+    });
+    expect(response.status).toBe(400);
+    expect(faultsIn(response).map(([operation, field]) => [operation, field])).toEqual([
+      [1, "Name"],
+      [2, "Resource"],
+      [3, "Resource"],
+    ]);
+  });
+
   test("that concern the whole request are 400 in either mode, and nothing is stored", async () => {
     const before = await head();
     const fine = toCreate({ Name: "fine" });
@@ -344,7 +466,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       const response = await sendBatch(server, noField, { query: `match=${account}${query.replace("?", "&")}` });
       expect([response.status, response.json.errors[0].operation]).toEqual([400, 2]);
       expect(response.json.detail).toMatch(
-        /^operation 2: order statuses cannot be matched by `AccountNumber`; their text fields are Name$/,
+        /^operation 2: `Resource`: order statuses cannot be matched by `AccountNumber`; their text fields are Name; nothing was stored$/,
       );
     }
     expect(await head()).toBe(before);

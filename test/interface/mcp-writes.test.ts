@@ -233,8 +233,8 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
         Array(1001).fill({ Method: "DELETE", Resource: "brands", ID: 1 }),
         /`operations` must be a list of at most 1000 items/,
       ],
-      ["an operation that is a text", ["x"], /`operations\[0\]` must be an object/],
-      ["an operation that is null", [null], /`operations\[0\]` must be an object/],
+      ["an operation that is a text", ["x"], /operation 1: must be an object, not a string/],
+      ["an operation that is null", [null], /operation 1: must be an object, not null/],
       ["an unknown member", [{ ...{ Method: "DELETE", Resource: "brands", ID: 1 }, id: 1 }], /operation 1.*`id`/],
       ["an unknown method", [{ Method: "UPSERT", Resource: "brands" }], /operation 1.*UPSERT/],
       ["an unknown resource", [{ Method: "POST", Resource: "brand", Record: {} }], /operation 1.*`brand`/],
@@ -267,6 +267,22 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
         },
       );
       expect(await names()).toEqual(["Acme", "Cord"]);
+    });
+
+    test("malformed operations are listed all at once, with the faults of the others", async () => {
+      const { data, isError } = await batch([
+        { Method: "POST", Resource: "brnds", Record: {} },
+        { Method: "UPSERT", Resource: "brands" },
+        { Method: "POST", Resource: "brands", Record: [1] },
+        post("fine"),
+        "x",
+        { Method: "DELETE", Resource: "locations", ID: "1", id: 1 },
+        put(1, { Nmae: "x" }),
+      ]);
+      expect([isError, data.status, data.type]).toEqual([true, 400, "/docs/problems/bad-request"]);
+      const errors = data.errors.map(({ operation, field }: Record<string, unknown>) => `${operation} ${field}`);
+      expect(errors).toEqual(["1 Resource", "2 Method", "3 Record", "5 ", "6 id", "6 Resource", "6 ID", "7 Nmae"]);
+      expect(await names()).toEqual(["Acme", "Bolt"]);
     });
 
     test("operations that are nested deeply are an error for the agent", async () => {

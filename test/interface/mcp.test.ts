@@ -616,6 +616,31 @@ describe("tools that read", () => {
     }
   });
 
+  test("all mistakes in the arguments are listed at once, at most 100", async () => {
+    const sent = {
+      resource: "brand",
+      limit: "5",
+      sort: ["Name", 1],
+      filter: { Name: 1, Address: { Town: "x" } },
+      limits: 1,
+    };
+    const { data, isError } = await callTool(server, "list", sent);
+    expect([isError, data.status]).toEqual([true, 400]);
+    expect(data.errors.map(({ field }: { field: string }) => field)).toEqual([
+      "resource",
+      "limit",
+      "sort[1]",
+      "filter.Name",
+      "filter",
+      "limits",
+    ]);
+    expect(data.detail).toEndWith("did you mean `brands`? (and 5 more)");
+    const empty = await callTool(server, "get", {});
+    expect(empty.data.errors.map(({ field }: { field: string }) => field)).toEqual(["resource", "id"]);
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`a${index}`, 1]));
+    expect((await callTool(server, "get", many)).data.errors).toHaveLength(100);
+  });
+
   test("a cursor that was never given is an error for the agent", async () => {
     expect((await error("changes", { since: "abc.1" }))[0]).toBe(410);
   });

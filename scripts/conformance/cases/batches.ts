@@ -186,6 +186,31 @@ export const batchCases = [
     }
     shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
   }),
+  both("If operations are malformed", "errors has all their mistakes, with number and field", async (shop) => {
+    const operations: Operation[] = [
+      { ...create(shop), Resource: "nothing" },
+      create(shop),
+      { ...create(shop), Method: "UPSERT", Resource: "locations" },
+      { ...create(shop), Record: { Name: "" } },
+    ];
+    for (const query of ["", "atomic=0"]) {
+      const answer = await callBatch(shop, operations, query);
+      shop.problem(answer, 400, /bad-request/);
+      const found = [
+        ...answer.text.matchAll(/"operation":(\d+),"field":"(\w*)|<operation>(\d+)<.operation><field>(\w*)</g),
+      ];
+      const errors = found.map(([, inJson, field, inXml, element]) => `${inJson ?? inXml} ${field ?? element}`);
+      shop.same(answer, "the operations and fields", errors, ["1 Resource", "3 Method", "3 Resource", "4 Name"]);
+    }
+    shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
+  }),
+  both("A body that cannot be parsed has only", "one error, with its line", async (shop) => {
+    const good = writeBatch([{ ...create(shop), Method: "UPSERT" }, create(shop)], shop.format);
+    const answer = await shop.call("POST", "batch", { body: good.slice(0, -3) });
+    shop.problem(answer, 400, /bad-request/);
+    shop.same(answer, "the lines", [...answer.text.matchAll(/"line":|<line>/g)].length, 1);
+    shop.holds(answer, "no other error", !/UPSERT/.test(answer.text));
+  }),
   both("At most 10,000 operations", "more operations, or bytes, are 413; first comes the key", async (shop) => {
     const deletes = Array.from({ length: 10_001 }, () => ({ Method: "DELETE", Resource: "orderstatuses", ID: 1 }));
     shop.problem(await callBatch(shop, deletes), 413, /too-large/);

@@ -1,12 +1,9 @@
-// The faults of the operations of a batch request: the problem of one operation, and the problem of a request that is not stored because of them.
+// The problems of operations of a batch request that the records of the site do not allow.
 
 import type { RejectedOutcome } from "../../model/change.ts";
-import { type FieldError, maxFieldErrors, OutdatedError, ProblemError } from "../../model/errors.ts";
+import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import { hasWeakTag } from "../conditional-requests.ts";
 import type { CheckedWrite, MatchedWrite } from "./check-operations.ts";
-
-/** The problems of operations, by their index. */
-export type Faults = ReadonlyMap<number, ProblemError>;
 
 /**
  * Returns the problem of an operation whose intent was rejected.
@@ -58,29 +55,4 @@ export function noMatchProblem({ resource, field }: MatchedWrite): ProblemError 
     "precondition-failed",
     `no ${resource.singular} has this \`${field.path}\`, and \`IfMatch\` needs one`,
   );
-}
-
-/**
- * Returns the problem of a request that is not stored, because of its faults: the problem of the first faulty operation, with the field errors of all
- * faulty operations, at most 100.
- * @param faults at least one
- */
-export function requestProblem(faults: Faults, isDry: boolean): ProblemError {
-  const [first, ...others] = [...faults].sort(([one], [other]) => one - other);
-  const [index, { code, message }] = first as [number, ProblemError];
-  const nothing = isDry ? "nothing would be stored" : "nothing was stored";
-  const more = others.length === 0 ? "" : ` (and ${others.length} more operation${others.length === 1 ? "" : "s"})`;
-  const fieldErrors: FieldError[] = [];
-  for (const [at, problem] of [first as [number, ProblemError], ...others]) {
-    fieldErrors.push(...fieldErrorsOf(at, problem));
-    if (fieldErrors.length >= maxFieldErrors) break;
-  }
-  return new ProblemError(code, `operation ${index + 1}: ${message}; ${nothing}${more}`, {
-    fieldErrors: fieldErrors.slice(0, maxFieldErrors),
-  });
-}
-
-function fieldErrorsOf(index: number, { fieldErrors, message }: ProblemError): FieldError[] {
-  const all = fieldErrors.length > 0 ? fieldErrors : [{ field: "", detail: message }];
-  return all.map((fieldError) => ({ operation: index + 1, ...fieldError }));
 }

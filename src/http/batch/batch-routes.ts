@@ -1,8 +1,9 @@
 // The endpoint of batch requests: POST /restapi/batch.json and .xml (contract section 14). This file has the order of the checks.
 
-import type { SentOperation } from "../../formats/batch-format.ts";
+import type { MalformedOperation, SentOperation } from "../../formats/batch-format.ts";
 import { type Format, formats } from "../../formats/format.ts";
 import { createYielder } from "../../lib/yielding.ts";
+import { maxFieldErrors } from "../../model/errors.ts";
 import { basePath, publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
@@ -15,6 +16,7 @@ import { type SiteRoute, siteRoute } from "../route.ts";
 import { type BatchParameters, parseBatchParameters, rejectConditions } from "./batch-parameters.ts";
 import { type BatchPlaces, readBatchBody } from "./batch-places.ts";
 import { respondToBatch } from "./batch-response.ts";
+import { checkOperations } from "./check-operations.ts";
 import type { BatchResults } from "./results.ts";
 import { runAuthorized } from "./run-authorized.ts";
 import { type BatchParts, type BatchRequest, runBatch } from "./run-batch.ts";
@@ -68,7 +70,7 @@ class BatchEndpoint {
     requireWriteScope(context, key);
     const operations: SentOperation[] = [];
     try {
-      await decodeOperations(format, body, this.#served, operations);
+      await decodeOperations(format, body, this.#served, parameters.match, operations);
     } finally {
       authorizer.countOperations(context, key, operations.length);
     }
@@ -94,18 +96,28 @@ class BatchEndpoint {
 /**
  * Decodes the operations of a body. Yields to the event loop in between.
  * @param served the resources that have endpoints
+ * @param match as `BatchParameters.match`
  * @param decoded gets the operations; some of them also if the body cannot be read to its end
- * @throws ProblemError as `BatchFormat.operations`
+ * @throws ProblemError as `BatchFormat.operations`; `bad-request` with all faults if operations are malformed
  */
 export async function decodeOperations(
   { batch }: Format,
   body: Uint8Array,
   served: readonly Resource[],
+  match: string | undefined,
   decoded: SentOperation[],
 ): Promise<void> {
+  const malformed: MalformedOperation[] = [];
+  let faults = 0;
   const yieldIfDue = createYielder();
-  for (const sent of batch.operations(body, served)) {
+  for (const read of batch.operations(body, served)) {
     await yieldIfDue();
-    if (sent) decoded.push(sent);
+    if (!read) continue;
+    if ("faults" in read) {
+      malformed.push(read);
+      faults += read.faults.length;
+      if (faults > maxFieldErrors) break;
+    } else decoded.push(read);
   }
+  if (malformed.length > 0) await checkOperations(decoded, match, malformed);
 }

@@ -20,9 +20,10 @@ import type { PendingWrite } from "../../store/writes/matched-writes.ts";
 import { type Match, matchByValue, toMatchedChange } from "../../store/writes/record-match.ts";
 import { SnapshotFinder } from "../../store/writes/snapshot-finder.ts";
 import type { AuthorizedIntent } from "../authorization/authorized-intent.ts";
-import { type Faults, noMatchProblem } from "./batch-faults.ts";
+import { noMatchProblem } from "./batch-faults.ts";
 import { type CheckedOperation, type CheckedWrite, type MatchedWrite, matchError } from "./check-operations.ts";
 import { type MatchFault, noMatchFault } from "./match-faults.ts";
+import type { Faults } from "./request-problem.ts";
 
 /** The write of an operation. */
 export interface OperationWrite extends PendingWrite {

@@ -1,15 +1,16 @@
 // Checks the operations of a batch request as far as this is possible without the records of the site: the records, IDs and conditions that were sent.
 // Each valid operation becomes a write to the record that it names, or to a record that is found by a value (`match`).
 
-import type { SentOperation } from "../../formats/batch-format.ts";
+import type { MalformedOperation, SentOperation } from "../../formats/batch-format.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { SentChanges } from "../../model/canonical-json.ts";
 import type { Operation } from "../../model/change.ts";
-import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { type FieldError, invalidRecordError, maxFieldErrors, ProblemError } from "../../model/errors.ts";
 import { describeNonObject, isEmptyList, isJsonObject } from "../../model/field.ts";
 import { parseNewRecord, parseRecordChanges, textAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { versionsInIfMatch } from "../conditional-requests.ts";
+import { MemberError, malformedProblem } from "./request-problem.ts";
 
 /** An operation after its check. */
 export type CheckedOperation = FaultyOperation | CheckedWrite;
@@ -20,6 +21,8 @@ export type CheckedWrite = NamedWrite | MatchedWrite;
 /** An operation that cannot be stored, whatever records the site has. */
 interface FaultyOperation {
   readonly kind: "faulty";
+  /** From 1. */
+  readonly number: number;
   readonly resource: Resource;
   readonly problem: ProblemError;
 }
@@ -61,29 +64,42 @@ type Fields = Readonly<Record<string, unknown>>;
 /**
  * Checks operations. Yields to the event loop in between.
  * @param match as `BatchParameters.match`
- * @throws ProblemError `bad-request` if the resource of an operation that has to be matched does not have the field
+ * @param malformed the other operations of the request. The check then stops as soon as there are more faults than a problem lists
+ * @throws ProblemError `bad-request` for malformed operations, with the faults of the others: also if the resource of an operation that has to be matched
+ *   does not have the field
  */
 export async function checkOperations(
   operations: readonly SentOperation[],
   match: string | undefined,
+  malformed: readonly MalformedOperation[] = [],
 ): Promise<readonly CheckedOperation[]> {
   const matching = match === undefined ? undefined : new MatchingCheck(match);
   const checked: CheckedOperation[] = [];
+  const allMalformed = [...malformed];
+  let faults = malformed.reduce((sum, one) => sum + one.faults.length, 0);
   const yieldIfDue = createYielder();
   for (const operation of operations) {
     await yieldIfDue();
-    checked.push(
-      matching ? matching.check(operation, checked.length + 1) : orFaulty(operation, () => checkNamed(operation)),
-    );
+    const one = matching ? matching.check(operation) : orFaulty(operation, () => checkNamed(operation));
+    if ("faults" in one) allMalformed.push(one);
+    else checked.push(one);
+    if ("faults" in one) faults += one.faults.length;
+    else if (one.kind === "faulty") faults += Math.max(1, one.problem.fieldErrors.length);
+    if (allMalformed.length > 0 && faults > maxFieldErrors) break;
   }
+  if (allMalformed.length > 0)
+    throw malformedProblem(
+      allMalformed,
+      checked.filter((one) => one.kind === "faulty"),
+    );
   return checked;
 }
 
-function orFaulty({ resource }: SentOperation, check: () => CheckedOperation): CheckedOperation {
+function orFaulty({ number, resource }: SentOperation, check: () => CheckedOperation): CheckedOperation {
   try {
     return check();
   } catch (problem) {
-    if (problem instanceof ProblemError) return { kind: "faulty", resource, problem };
+    if (problem instanceof ProblemError) return { kind: "faulty", number, resource, problem };
     throw problem;
   }
 }
@@ -99,7 +115,7 @@ function checkNamed(sent: SentOperation): NamedWrite {
   const { method: operation, resource, ifMatch } = sent;
   const { id, valuesJson } = operation === "create" ? checkNew(sent) : checkChanges(sent);
   if (operation === "create" && ifMatch !== undefined)
-    throw new ProblemError("bad-request", "a create has no `IfMatch`");
+    throw new MemberError("bad-request", "IfMatch", "a create has no `IfMatch`");
   return { kind: "named", resource, operation, id, valuesJson, ifMatch, ifVersion: parseIfMatch(ifMatch) };
 }
 
@@ -124,11 +140,11 @@ function checkChanges(sent: SentOperation): SentChanges {
   const id = sent.id ?? changes.id;
   if (id === undefined) {
     const hint = isDelete ? "" : ", or send `match`";
-    throw new ProblemError("ambiguous-id", `which record? Name it by \`ID\`${hint}`);
+    throw new MemberError("ambiguous-id", "ID", `which record? Name it by \`ID\`${hint}`);
   }
   if (changes.id === undefined || changes.id === id) return { id, valuesJson: changes.valuesJson };
   const detail = `\`ID\` and the record name different records: ${id}, ${changes.id}`;
-  throw new ProblemError("ambiguous-id", detail);
+  throw new MemberError("ambiguous-id", "ID", detail);
 }
 
 /** Whether a record of a delete says nothing, as the body of a delete may. */
@@ -150,11 +166,17 @@ function requireFields(sent: SentOperation): Fields {
   if (fields) return fields;
   const { record, resource } = sent;
   const given = record ? `, not ${describeNonObject(record.input)}` : "";
-  throw invalidRecordError([{ field: "", detail: `the operation needs a record: one ${resource.singular}${given}` }]);
+  throw invalidRecordError([
+    { field: "Record", detail: `the operation needs a record: one ${resource.singular}${given}` },
+  ]);
 }
 
 function parseIfMatch(ifMatch: string | undefined): readonly string[] | undefined {
-  return ifMatch === undefined ? undefined : versionsInIfMatch(ifMatch, "IfMatch");
+  try {
+    return ifMatch === undefined ? undefined : versionsInIfMatch(ifMatch, "IfMatch");
+  } catch (error) {
+    throw error instanceof ProblemError ? new MemberError(error.code, "IfMatch", error.message) : error;
+  }
 }
 
 /** Checks the operations of a request with `match`, in their order. */
@@ -170,20 +192,17 @@ class MatchingCheck {
     this.#path = path;
   }
 
-  /**
-   * @param number of the operation, from 1
-   * @throws ProblemError `bad-request` if the operation has to be matched, and its resource does not have the field
-   */
-  check(sent: SentOperation, number: number): CheckedOperation {
-    const { method, resource, id } = sent;
+  /** Returns a malformed operation if the operation has to be matched, and its resource does not have the field. */
+  check(sent: SentOperation): CheckedOperation | MalformedOperation {
+    const { method, resource, id, number, length } = sent;
     const fields = fieldsIn(sent);
     const field = this.#fieldOf(resource);
     const isMatched = method === "update" && id === undefined && fields !== undefined && !Object.hasOwn(fields, "ID");
-    if (isMatched && !field) throw noFieldError(resource, this.#path, number);
+    if (isMatched && !field) return { number, faults: [noFieldFault(resource, this.#path)], length };
     const checked = orFaulty(sent, () =>
-      isMatched && field ? this.#checkMatched(sent, field, fields, number) : checkNamed(sent),
+      isMatched && field ? this.#checkMatched(sent, field, fields) : checkNamed(sent),
     );
-    if (field) this.#track(sent, field, fields, number);
+    if (field) this.#track(sent, field, fields);
     return checked;
   }
 
@@ -192,8 +211,8 @@ class MatchingCheck {
     return this.#fields.get(resource);
   }
 
-  #checkMatched(sent: SentOperation, field: TextFieldPath, fields: Fields, number: number): MatchedWrite {
-    const { resource, ifMatch, record, canonical } = sent;
+  #checkMatched(sent: SentOperation, field: TextFieldPath, fields: Fields): MatchedWrite {
+    const { number, resource, ifMatch, record, canonical } = sent;
     const fieldErrors = record?.fieldErrors ?? [];
     const value = textAt(fields, field.keys);
     if (value === "") {
@@ -211,8 +230,8 @@ class MatchingCheck {
     return { kind: "matched", resource, ifMatch, ifVersion, field, value, fields, fieldErrors, canonical, movedBy };
   }
 
-  #track(sent: SentOperation, { keys }: TextFieldPath, fields: Fields | undefined, number: number): void {
-    const { method, resource, id = fields?.ID } = sent;
+  #track(sent: SentOperation, { keys }: TextFieldPath, fields: Fields | undefined): void {
+    const { number, method, resource, id = fields?.ID } = sent;
     const value = textAt(fields, keys);
     if (value !== "") setFirst(this.#values, nameOf(resource, value), number);
     if (id !== undefined && (method === "delete" || hasMember(fields, keys)))
@@ -239,10 +258,8 @@ export function matchError({ path }: TextFieldPath, detail: string): ProblemErro
   return invalidRecordError([{ field: path, detail }]);
 }
 
-function noFieldError({ plural, textFields }: Resource, path: string, number: number): ProblemError {
+function noFieldFault({ plural, textFields }: Resource, path: string): FieldError {
   const paths = textFields.map((textField) => textField.path).join(", ");
   const detail = `${plural} cannot be matched by \`${path.slice(0, 100)}\`; their text fields are ${paths}`;
-  return new ProblemError("bad-request", `operation ${number}: ${detail}`, {
-    fieldErrors: [{ operation: number, field: "", detail }],
-  });
+  return { field: "Resource", detail };
 }

@@ -26,11 +26,12 @@ import { commitAllMatched } from "../../store/writes/matched-writes.ts";
 import { type AuthorizedIntent, authorizedIntent } from "../authorization/authorized-intent.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import { type Faults, rejectionProblem, requestProblem } from "./batch-faults.ts";
+import { rejectionProblem } from "./batch-faults.ts";
 import { BatchWrites, type OperationWrite, type TouchedRecord } from "./batch-writes.ts";
 import { type CheckedOperation, type CheckedWrite, checkOperations } from "./check-operations.ts";
 import { type DryDecision, decideDry } from "./dry-decision.ts";
 import { rebuildResults } from "./replay.ts";
+import { type Faults, requestProblem } from "./request-problem.ts";
 import type { BatchResults, OperationResult } from "./results.ts";
 import { findStoredResponse, storedResponseIn } from "./stored-response.ts";
 

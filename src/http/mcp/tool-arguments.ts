@@ -1,8 +1,14 @@
-// Checks the arguments of a tool against its schema. Supports the keywords that tool-schemas.ts uses outside of the records of batch operations, which
-// the code of batch requests checks.
+// Checks the arguments of a tool against its schema. Supports the keywords that tool-schemas.ts uses outside of batch operations, which the code of batch
+// requests checks.
 
 import { findNearest, findNearestPath, formatHint } from "../../lib/text.ts";
-import { ProblemError } from "../../model/errors.ts";
+import {
+  type FieldError,
+  furtherErrors,
+  hasTooManyFieldErrors,
+  maxFieldErrors,
+  ProblemError,
+} from "../../model/errors.ts";
 import { describeJsonType, describeNonObject, isJsonObject } from "../../model/field.ts";
 import type { Schema } from "../../reference/json-schema.ts";
 import type { ToolDefinition } from "./tool-schemas.ts";
@@ -14,31 +20,48 @@ export function withoutNulls(members: Arguments): Arguments {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
-/** Checks arguments. @throws ProblemError `bad-request` for the first unknown, missing or unsuitable one */
-export function checkArguments({ name, inputSchema: { properties, required } }: ToolDefinition, sent: Arguments): void {
-  for (const argument of Object.keys(sent)) {
-    if (!Object.hasOwn(properties, argument)) throw unknownArgumentError(name, argument, Object.keys(properties));
+/** Checks arguments. @throws ProblemError `bad-request` with all that are unknown, missing or unsuitable, at most 100 */
+export function checkArguments(definition: ToolDefinition, sent: Arguments): void {
+  const faults: FieldError[] = [];
+  for (const fault of faultsIn(definition, sent)) {
+    faults.push(fault);
+    if (hasTooManyFieldErrors(faults)) break;
   }
-  const missing = required.find((argument) => sent[argument] === undefined);
-  if (missing !== undefined) throw new ProblemError("bad-request", `\`${name}\` needs the argument \`${missing}\``);
-  for (const [argument, value] of Object.entries(sent)) checkValue(argument, properties[argument] as Schema, value);
+  const [first] = faults;
+  if (!first) return;
+  throw new ProblemError("bad-request", first.detail + furtherErrors(faults), {
+    fieldErrors: faults.slice(0, maxFieldErrors),
+  });
 }
 
-function unknownArgumentError(tool: string, argument: string, known: readonly string[]): ProblemError {
+function* faultsIn(
+  { name, inputSchema: { properties, required } }: ToolDefinition,
+  sent: Arguments,
+): Generator<FieldError> {
+  for (const [argument, value] of Object.entries(sent)) {
+    if (Object.hasOwn(properties, argument)) yield* faultsOfValue(argument, properties[argument] as Schema, value);
+    else yield { field: argument.slice(0, 100), detail: unknownArgument(name, argument, Object.keys(properties)) };
+  }
+  for (const argument of required)
+    if (sent[argument] === undefined)
+      yield { field: argument, detail: `\`${name}\` needs the argument \`${argument}\`` };
+}
+
+function unknownArgument(tool: string, argument: string, known: readonly string[]): string {
   const hint = formatHint(findNearest(argument, known), `there is ${known.join(", ")}`);
-  return new ProblemError("bad-request", `\`${tool}\` has no argument \`${argument.slice(0, 100)}\`; ${hint}`);
+  return `\`${tool}\` has no argument \`${argument.slice(0, 100)}\`; ${hint}`;
 }
 
-function checkValue(name: string, schema: Schema, value: unknown): void {
+function* faultsOfValue(name: string, schema: Schema, value: unknown): Generator<FieldError> {
   const fault = faultOf(schema, value);
-  if (fault !== undefined)
-    throw new ProblemError("bad-request", `\`${name.slice(0, 200)}\` must be ${fault}${typeHint(schema, value)}`);
-  if (Array.isArray(value)) checkItems(name, schema.items as Schema, value);
+  const field = name.slice(0, 200);
+  if (fault !== undefined) yield { field, detail: `\`${field}\` must be ${fault}${typeHint(schema, value)}` };
+  else if (Array.isArray(value)) yield* faultsOfItems(name, schema.items as Schema, value);
   else if (isJsonObject(value) && isJsonObject(schema.additionalProperties)) {
     for (const [key, item] of Object.entries(value)) {
       if (isJsonObject(item))
-        throw new ProblemError("bad-request", `\`${name}\`: name nested fields by their paths${toPaths(key, item)}`);
-      checkValue(`${name}.${key}`, schema.additionalProperties, item);
+        yield { field, detail: `\`${field}\`: name nested fields by their paths${toPaths(key, item)}` };
+      else yield* faultsOfValue(`${name}.${key}`, schema.additionalProperties, item);
     }
   }
 }
@@ -66,9 +89,10 @@ function toPaths(key: string, nested: object): string {
   return member === undefined ? "" : `, such as \`${`${key}.${member}`.slice(0, 200)}\``;
 }
 
-/** Checks the items of a list, but not members of objects in it: those are batch operations. */
-function checkItems(name: string, schema: Schema, items: readonly unknown[]): void {
-  for (const [index, item] of items.entries()) checkValue(`${name}[${index}]`, schema, item);
+/** Checks the items of a list, unless they are objects: those are batch operations. */
+function* faultsOfItems(name: string, schema: Schema, items: readonly unknown[]): Generator<FieldError> {
+  if (schema.type === "object") return;
+  for (const [index, item] of items.entries()) yield* faultsOfValue(`${name}[${index}]`, schema, item);
 }
 
 function oneOf(choices: readonly string[], value: unknown): string {

@@ -59,7 +59,7 @@ class Writing {
     return this.#dependencies.batchPlaces.withPlace(authorized.key, async () => {
       const match = parseMatch(writtenResources(this.#served), sent.match as string | undefined);
       this.#dependencies.authorizer.countOperations(context, authorized.key, list.length);
-      const operations = await this.#decode(list);
+      const operations = await this.#decode(list, match);
       const done = await this.#runConfirmed<BatchResults>(call, argumentsOf(match, operations), (current, how) =>
         runBatch(this.#dependencies, context, current, { operations, match, isAtomic: true, ...how }),
       );
@@ -83,13 +83,14 @@ class Writing {
   }
 
   /** Decodes the operations as those of a batch request. @throws ProblemError as `decodeOperations` */
-  async #decode(list: readonly unknown[]): Promise<readonly SentOperation[]> {
+  async #decode(list: readonly unknown[], match: string | undefined): Promise<readonly SentOperation[]> {
     const operations: SentOperation[] = [];
     // The parsing of the message was one step, and this is another.
     await yieldToEventLoop();
     // A member that is null counts as absent, as an argument does; a field of a record does not.
     const Operations = list.map((operation) => (isJsonObject(operation) ? withoutNulls(operation) : operation));
-    await decodeOperations(json, Buffer.from(JSON.stringify({ Operations })), this.#served, operations);
+    const body = Buffer.from(JSON.stringify({ Operations }));
+    await decodeOperations(json, body, this.#served, match, operations);
     return operations;
   }
 

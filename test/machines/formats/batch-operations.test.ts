@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { SentOperation } from "../../../src/formats/batch-format.ts";
+import type { ReadOperation, SentOperation } from "../../../src/formats/batch-format.ts";
 import { type Decoded, type Format, formats } from "../../../src/formats/format.ts";
 import { json } from "../../../src/formats/json.ts";
 import { xml } from "../../../src/formats/xml.ts";
@@ -17,8 +17,23 @@ import { brand } from "../../../src/resources/brand.ts";
 const resources = publicResources(allResources);
 const readOnly = resources.find(({ access }) => access === "read");
 
-function operationsIn(format: Format, body: string | Uint8Array): SentOperation[] {
+function readAll(format: Format, body: string | Uint8Array): ReadOperation[] {
   return [...format.batch.operations(Buffer.from(body), resources)].filter((sent) => sent !== undefined);
+}
+
+function operationsIn(format: Format, body: string | Uint8Array): SentOperation[] {
+  return readAll(format, body).filter((sent) => "record" in sent);
+}
+
+/** Returns the faults of the operation with a number: those of its envelope, or the error that ends the body there. */
+function faultsOf(format: Format, body: string, number: number): readonly FieldError[] {
+  try {
+    const read = readAll(format, body).find((one) => one.number === number);
+    return read && "faults" in read ? read.faults : [];
+  } catch (error) {
+    if (error instanceof ProblemError) return error.fieldErrors.filter(({ operation }) => operation === number);
+    throw error;
+  }
 }
 
 /** Returns the error of a body. */
@@ -145,7 +160,7 @@ describe("JSON", () => {
     const resource = defineResource({ ...brand, name: "thing", path: "things", element: "Thing", fields });
     const canonicalOf = (record: string) => {
       const body = `{"Operations":[{"Method":"POST","Resource":"things","Record":${record}}]}`;
-      const [sent] = json.batch.operations(Buffer.from(body), [resource]);
+      const [sent] = [...json.batch.operations(Buffer.from(body), [resource])] as SentOperation[];
       return sent?.canonical?.valuesJson;
     };
     expect(canonicalOf('{"Name":"a","Group":{"Inner":"b"}}')).toBe('{"Name":"a","Group":{"Inner":"b","Other":""}}');
@@ -240,18 +255,23 @@ describe("JSON", () => {
     ['{"Method":"PUT","Resource":"brands","Record":{"Name":"a}', "", "the string that begins here is not closed"],
     ['{"Method":"PUT","Resource":"bra\nnds"}', "", "a string must not contain U+000A as it is"],
   ])("the second operation %j is rejected", (operation, field, detail) => {
-    const { code, fieldErrors, message } = errorOf(json, list(good, operation));
-    expect(code).toBe("bad-request");
-    expect(fieldErrors[0]).toMatchObject({ operation: 2, field, detail: expect.stringContaining(detail) });
-    expect(message).toContain(detail);
+    const [fault] = faultsOf(json, list(good, operation), 2);
+    expect(fault).toMatchObject({ field, detail: expect.stringContaining(detail) });
   });
 
-  test("several faults of an operation are listed together, and at most 20", () => {
-    const several = errorOf(json, list('{"method":"POST","Resource":"x","ID":"a"}'));
-    expect(several.fieldErrors.map(({ field }) => field)).toEqual(["method", "Method", "Resource", "ID"]);
-    expect(several.message).toEndWith("did you mean `Method`? (and 3 more)");
-    const many = errorOf(json, list(`{${Array.from({ length: 1000 }, (_, index) => `"m${index}":1`).join(",")}}`));
-    expect(many.fieldErrors).toHaveLength(20);
+  test("all faults of an operation are found, at most 20 unknown members, and the operations after it are read", () => {
+    const several = '{"method":"POST","Resource":"x","ID":"a","IfMatch":1,"Record":[1]}';
+    const many = `{${Array.from({ length: 1000 }, (_, index) => `"m${index}":1`).join(",")}}`;
+    const body = list(several, "[1, 2]", many, good, '{"Method":"POST","Resource":"brands","Record":3,"x":{}}');
+    const read = readAll(json, body);
+    expect(read.map((one) => ("faults" in one ? one.faults.map(({ field }) => field) : one.id))).toEqual([
+      ["method", "Method", "Resource", "ID", "IfMatch", "Record"],
+      [""],
+      Array.from({ length: 20 }, (_, index) => `m${index}`),
+      1,
+      ["x", "Record"],
+    ]);
+    expect(read.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
   });
 
   test("line and column of an error are those in the whole body", () => {
@@ -369,22 +389,23 @@ describe("XML", () => {
   const good = '<Operation Method="DELETE" Resource="brands" ID="1"/>';
 
   test.each<[string, string, string]>([
-    ["<Brand/>", "", "must be <Operation>, not <Brand>"],
-    ["<x:Operation/>", "", "must be <Operation>, not <x:Operation>"],
+    ["<Brand/>", "Brand", "must be <Operation>"],
+    ["<x:Operation/>", "x:Operation", "must be <Operation>"],
+    ["<Brand>", "", "`</Brand>` is missing"],
     ["<Operation/>", "Method", "is required: POST, PUT, PATCH or DELETE"],
     ['<Operation Method="PUT" Resource="brands" ID="a"/>', "ID", 'must be a whole number from 1, not "a"'],
     ['<Operation Method="PUT" Resource="brands" ID="01"/>', "ID", 'must be a whole number from 1, not "01"'],
     ['<Operation method="PUT" Resource="brands"/>', "method", "no such attribute; did you mean `Method`?"],
     [`<Operation Method="PUT" Resource="${readOnly?.path}"/>`, "Resource", `${readOnly?.plural} can only be read`],
+    ['<Operation Method="PUT" Resource="brands"><OrderStatus/></Operation>', "OrderStatus", "must be <Brand>"],
     [
-      '<Operation Method="PUT" Resource="brands"><OrderStatus/></Operation>',
-      "",
-      "must hold <Brand>, not <OrderStatus>",
+      '<Operation Method="PUT" Resource="brands"><Brand/><Brand/></Operation>',
+      "Brand",
+      "is a second record; send one operation for each",
     ],
-    ['<Operation Method="PUT" Resource="brands"><Brand/><Brand/></Operation>', "", "has more than one record"],
     ["<Operation><ID>2</ID><Brand/></Operation>", "ID", "must be an attribute of <Operation>"],
     ["<Operation><Method>PUT</Method></Operation>", "Method", "must be an attribute of <Operation>"],
-    ['<Operation Method="PUT" Resource="brands">x<Brand/></Operation>', "", 'stray text: "x"'],
+    ['<Operation Method="PUT" Resource="brands">x<Brand/></Operation>', "Operation", 'stray text: "x"'],
     ['<Operation xsi:nil="true"/>', "", "`xsi:nil` is not supported; leave the element out"],
     ['<Operation Method="PUT" Method="PUT"/>', "", "the attribute `Method` appears more than once"],
     ['<Operation Method="PUT" Resource="brands"><Brand></Operation>', "", "expected `</Brand>`, not `</Operation>`"],
@@ -392,10 +413,21 @@ describe("XML", () => {
     ['<Operation Method="PUT', "", "this quote is not closed"],
     ["<Operation><!DOCTYPE x></Operation>", "", ""],
   ])("the second operation %j is rejected", (operation, field, detail) => {
-    const error = errorOf(xml, `<Batch>${good}\n${operation}</Batch>`);
-    expect(error.code).toBe("bad-request");
-    if (detail === "") expect(error.message).toBe("a DOCTYPE is not allowed");
-    else expect(error.fieldErrors[0]).toMatchObject({ operation: 2, field, detail: expect.stringContaining(detail) });
+    const body = `<Batch>${good}\n${operation}</Batch>`;
+    if (detail === "") expect(errorOf(xml, body).message).toBe("a DOCTYPE is not allowed");
+    else expect(faultsOf(xml, body, 2)[0]).toMatchObject({ field, detail: expect.stringContaining(detail) });
+  });
+
+  test("all faults of an operation are found, and the operations after it are read", () => {
+    const several =
+      '<Operation method="PUT" Resource="brands" ID="a">x<OrderStatus><Name>a</Name></OrderStatus><Brand/></Operation>';
+    const read = readAll(xml, `<Batch>${several}<Brand><Brand/></Brand>${good}<Operation Method="PUT"/></Batch>`);
+    expect(read.map((one) => ("faults" in one ? one.faults.map(({ field }) => field) : one.id))).toEqual([
+      ["method", "Brand", "Operation", "Method", "ID", "OrderStatus"],
+      ["Brand"],
+      1,
+      ["Resource"],
+    ]);
   });
 
   test("line and column of an error are those in the whole body", () => {

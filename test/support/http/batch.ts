@@ -92,7 +92,7 @@ export async function createBatchRunner(server: TestServer, engine: Engine) {
     options: Partial<Omit<BatchRequest, "operations">> = {},
   ): Promise<BatchResults> => {
     const body = Buffer.from(JSON.stringify({ Operations: operations }));
-    const sent = [...json.batch.operations(body, allResources)].filter((one) => one !== undefined);
+    const sent = [...json.batch.operations(body, allResources)].filter((one) => one !== undefined && "record" in one);
     const siteView = await siteViews.getUpToDate(site.ID);
     const context = { site: toSite(site), request: { isAbandoned: false } } as RequestContext;
     return runBatch(
