@@ -63,6 +63,15 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
     return site?.sandboxOf === live && (site.isServed || site.isSuspended) ? site : undefined;
   }
 
+  /** Returns the sandbox of the site `live`, as `findSandbox` does. */
+  findSandboxOf(live: number): Site | undefined {
+    for (const id of this.#sites.keys()) {
+      const sandbox = this.findSandbox(id, live);
+      if (sandbox) return sandbox;
+    }
+    return undefined;
+  }
+
   /** Returns the key with this digest, which may have expired or been revoked; undefined if it is unknown. */
   findKeyByDigest(digest: string): ApiKey | undefined {
     return this.#keysByDigest.get(digest);

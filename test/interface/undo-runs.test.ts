@@ -10,7 +10,7 @@ import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey, rotateKey } from "../../src/operator/sites/keys.ts";
-import { setSite } from "../../src/operator/sites/sites.ts";
+import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engine/engines.ts";
@@ -427,8 +427,25 @@ describe.each(engines)("undo on $name", (kind) => {
       const { key } = await createKey(other, site, {}, clock);
       const run = await batch([create("D"), remove(1)], { key });
       const live = await batch([create("L")]);
-      expect((await undo(live, "", { key })).status).toBe(404);
-      expect((await undo(run)).status).toBe(404);
+      for (const query of ["", "?dryRun=1"]) {
+        const [liveRun, sandboxRun] = [await undo(live, query, { key }), await undo(run, query)];
+        expect([liveRun.status, sandboxRun.status]).toEqual([404, 404]);
+        expect(liveRun.json.detail).toContain("is in the live site `shop`, and this API key is for its sandbox");
+        expect(sandboxRun.json.detail).toContain(
+          "is in the sandbox `shop-sandbox`, and this API key is for the live site",
+        );
+      }
+      // Also if the live site has had this revision, and its changes were pruned.
+      for (const Name of ["M", "N", "O"]) await server.call("POST", "/restapi/brands.json", { body: { Name } });
+      await pruneJournals(server.engine, [server.site.ID], { revision: 6 });
+      expect((await undo(run)).json.detail).toContain("is in the sandbox `shop-sandbox`");
+      // Keys of other sites are told nothing.
+      const garden = await createSite(other, "garden", { hostnames: ["garden.example"] }, clock);
+      const theirs = { key: (await createKey(other, garden, {}, clock)).key, headers: { Host: "garden.example" } };
+      for (const foreign of [run, live]) {
+        const { status, json } = await undo(foreign, "", theirs);
+        expect([status, json.detail]).toEqual([404, expect.stringContaining(`there is no run \`${foreign}\``)]);
+      }
       const undone = await undo(run, "", { key });
       expect([undone.json, undone.headers.get("X-Sandbox")]).toEqual([
         done({ Deleted: 1, Restored: 1 }),
@@ -438,7 +455,9 @@ describe.each(engines)("undo on $name", (kind) => {
       await makeSandbox(other, server.site.Name, { now: () => clock });
       const renewed = await undo(run, "", { key });
       expect([renewed.status, renewed.headers.get("X-Sandbox")]).toEqual([404, "shop-sandbox"]);
-      expect(await names()).toEqual([...before, "4 L"]);
+      expect(renewed.json.detail).toContain(`there is no run \`${run}\``);
+      expect((await undo(run)).json.detail).not.toContain("sandbox");
+      expect(await names()).toEqual([...before, "4 L", "5 M", "6 N", "7 O"]);
     } finally {
       await other.close();
     }

@@ -283,4 +283,10 @@ export const batchCases = [
   both("A run that does not exist is 404", "a text of another form too", async (shop) => {
     for (const run of ["x", "k3J9aZ0q-999999999-3"]) shop.problem(await callUndo(shop, run), 404, /not-found/);
   }),
+  both("If a run is in the sandbox of the key's site", "the 404 says where it is", async (shop) => {
+    const key = shop.need("sandboxKey");
+    const { run } = await sendBatch(shop, [create(shop)], "", { key });
+    shop.problem(await callUndo(shop, run), 404, /sandbox/);
+    await undo(shop, run, "", { key });
+  }),
 ];

@@ -17,6 +17,7 @@ import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts
 import type { AtomicCommitOptions, StoredBatch } from "../../model/engine.ts";
 import { OutdatedError, ProblemError, RetryableError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
+import { parseRun } from "../../model/run.ts";
 import {
   type LaterChangedRecord,
   planUndo,
@@ -29,7 +30,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { findStoredResponse, storedResponseIn } from "./stored-response.ts";
 
-export type UndoParts = Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "now">;
+export type UndoParts = Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "systemSiteIndex" | "now">;
 
 interface UndoRequest {
   /** The ID of the run. */
@@ -62,7 +63,7 @@ const batchSize = 500;
 /**
  * Undoes a run, or reports what the undo would do. Sets `batch` of the context.
  * @param authorized the key and its site. A key may undo its own runs, and the runs of the keys that it has replaced
- * @throws ProblemError as `planUndo` does; `idempotency-key-reused`; `unavailable` as `WriteQueue.commitAtomically` does, and with `confirm`, if others
+ * @throws ProblemError as `planUndo` does, and if the run is in the sandbox of the site, or in its live site, `not-found` says so; `idempotency-key-reused`; `unavailable` as `WriteQueue.commitAtomically` does, and with `confirm`, if others
  *   keep changing the records of the run
  * @throws OutdatedError if the key, the site or its epoch has changed. Nothing was stored
  */
@@ -110,12 +111,29 @@ class RunUndo {
     try {
       return await this.#planAndStore();
     } catch (error) {
+      const code = error instanceof ProblemError ? error.code : undefined;
       // The undo may be stored already: the changes of its run were pruned since, or the key that sent it first has replaced the key of this request.
-      const mayBeStored = error instanceof ProblemError && (error.code === "gone" || error.code === "forbidden");
-      const replay = mayBeStored ? await this.#findReplay() : undefined;
-      if (!replay) throw error;
-      return { undone: await this.#toFinalUndone(replay), isReplay: true, touched: () => "" };
+      const replay = code === "gone" || code === "forbidden" ? await this.#findReplay() : undefined;
+      if (replay) return { undone: await this.#toFinalUndone(replay), isReplay: true, touched: () => "" };
+      const mayBeElsewhere = code === "not-found" || code === "gone";
+      throw (mayBeElsewhere && (await this.#findOtherSiteError())) || error;
     }
+  }
+
+  /** If the run is in the sandbox of the key's site, or in the live site of its sandbox, returns the error that says so. Reads one entry. */
+  async #findOtherSiteError(): Promise<ProblemError | undefined> {
+    const { engine, systemSiteIndex } = this.#parts;
+    const { run } = this.#request;
+    const { site: live } = this.#context;
+    const isLive = live?.id === this.#authorized.siteView.siteId;
+    const other = live && isLive ? systemSiteIndex.findSandboxOf(live.id) : live;
+    const { first } = parseRun(run) ?? {};
+    if (!other || first === undefined) return undefined;
+    const { entries } = await engine.readJournalPage(other.id, first - 1, 1);
+    if (entries[0]?.run !== run) return undefined;
+    const [place, kind] = isLive ? ["sandbox", "the live site"] : ["live site", "its sandbox"];
+    const detail = `the run \`${run}\` is in the ${place} \`${other.name}\`, and this API key is for ${kind}; undo it with the key that made it`;
+    return new ProblemError("not-found", detail);
   }
 
   async #planAndStore(): Promise<UndoResult> {
