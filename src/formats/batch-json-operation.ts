@@ -11,7 +11,7 @@
 
 import type { Operation } from "../model/change.ts";
 import type { FieldError } from "../model/errors.ts";
-import { describeJsonType } from "../model/field.ts";
+import { describeNonObject } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 import {
   addFault,
@@ -99,8 +99,9 @@ class OperationReader {
     const { begin, number } = this.#place;
     const record = this.#json[recordIndex];
     if (record !== undefined && !record.startsWith("{")) {
-      const type = describeJsonType(record.startsWith("[") ? [] : this.#parse(record));
-      addFault(this.#faults, "Record", `must be an object, not ${type}`);
+      // A long list isn't parsed for its type.
+      const value = record.startsWith("[") && !/^\[\s*\]$/.test(record) ? [null] : this.#parse(record);
+      addFault(this.#faults, "Record", `must be an object, not ${describeNonObject(value)}`);
     }
     return { number, faults: this.#faults, length: this.#at - begin };
   }
@@ -218,7 +219,7 @@ class OperationReader {
   #otherValue(): MalformedOperation {
     const end = endOfItem(this.#text, this.#at, this.#limit);
     if (end === undefined || end === this.#at) throw this.#syntaxError(end === undefined);
-    const detail = `must be an object, not ${describeJsonType(this.#parse(this.#text.slice(this.#at, end)))}`;
+    const detail = `must be an object, not ${describeNonObject(this.#parse(this.#text.slice(this.#at, end)))}`;
     this.#at = end;
     this.#faults.push({ field: "", detail });
     return this.#malformed();

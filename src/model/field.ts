@@ -95,6 +95,7 @@ export function isEmptyList(value: unknown): boolean {
 
 /** Returns what a value is instead of an object, for messages. */
 export function describeNonObject(value: unknown): string {
+  if (typeof value === "string" && value.startsWith("{")) return "a string; send it without quotes around it";
   return isEmptyList(value) ? "an empty array; send `{}`" : describeJsonType(value);
 }
 

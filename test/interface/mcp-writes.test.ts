@@ -221,7 +221,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
     test.each<[string, unknown, RegExp]>([
       ["no list", {}, /`operations` must be a list of at most 1000 items, not an object$/],
       ["a list in a string", "[]", /`operations` must be a list .*, not a string: send it without quotes around it$/],
-      ["an operation in a string", ["{}"], /`operations\[0\]` must be an object, not a string: send it without quotes/],
+      ["an operation in a string", ["{}"], /operation 1: must be an object, not a string; send it without quotes/],
       ["no operations", null, /`batch` needs the argument `operations`/],
       [
         "a field that is null",
