@@ -288,7 +288,7 @@ class XmlItems extends XmlReader {
   protected override declaration(): void {
     super.declaration();
     const declared = /encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)/.exec(this.text.slice(0, this.at))?.[1];
-    if (declared === undefined || /^utf-(?:8|16|16le|16be)$/i.test(declared)) return;
+    if (declared === undefined || isUtf8Name(declared) || /^utf-?16(?:le|be)?$/i.test(declared)) return;
     throw new ProblemError(
       "unsupported-media-type",
       `the file declares the encoding ${declared.slice(0, 40)}; save it as UTF-8, and change the declaration to encoding="utf-8"`,

@@ -217,7 +217,7 @@ describe("JSON", () => {
 
   test.each<[string, string, string]>([
     ["1", "", "must be an object, not a number"],
-    ["[]", "", "must be an object, not an array"],
+    ["[]", "", "must be an object, not an empty array; send `{}`"],
     ["", "", "expected a value, not `]`; remove the comma before it"],
     ["{}", "Method", "is required: POST, PUT, PATCH or DELETE"],
     ['{"Method":"put","Resource":"brands"}', "Method", "there is no method `put`; did you mean `PUT`?"],
