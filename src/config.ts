@@ -7,6 +7,7 @@ import { systemUser } from "./lib/operating-system.ts";
 import { escapeControls, findNearest } from "./lib/text.ts";
 import { ProblemError } from "./model/errors.ts";
 import { parseHostname } from "./model/hostname.ts";
+import { ignorableName, isMeaningful } from "./model/parameters.ts";
 
 export interface Config {
   /** `sqlite:<file>` or `postgres://user@host/database`. */
@@ -51,6 +52,8 @@ export interface Config {
   readonly adminHosts: readonly string[];
   /** Networks to which webhooks may be delivered although they are not public. */
   readonly webhookAllow: readonly IpNetwork[];
+  /** Query parameters that requests may have although the server knows nothing of them. */
+  readonly ignoredParameters: readonly string[];
   /** Whether the public listener serves agents at `/mcp`. */
   readonly mcp: boolean;
   /** The role of this process: `server` does everything; `worker` and `admin` do one part for a parent that serves with several processes. */
@@ -80,6 +83,7 @@ const settingNames = [
   "DRAIN",
   "HOST",
   "IDLE_TIMEOUT",
+  "IGNORE_PARAMETERS",
   "JOURNAL_DAYS",
   "LOG",
   "MCP",
@@ -165,6 +169,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     admin: parseAdminAddress(settings),
     adminHosts: parseAdminHosts(settings),
     webhookAllow: parseNetworks(settings),
+    ignoredParameters: parseIgnoredParameters(settings),
     mcp: oneOf(settings, "MCP", "public", ["public", "none"]) !== "none",
     role: settings.ROLE === "worker" || settings.ROLE === "admin" ? settings.ROLE : "server",
   };
@@ -207,6 +212,30 @@ function parseNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
       `${named("WEBHOOK_ALLOW")} must be networks such as 10.0.0.0/8 or fd00::/8, separated by commas, not "${text}"`,
     );
   });
+}
+
+/** Maximum names of `--ignore-parameters`. */
+const maxIgnored = 50;
+
+/**
+ * Parses `--ignore-parameters`.
+ * @throws ProblemError `bad-request` for a bad name, too many names, or a name that has an effect: a misspelt `dryRun` must never be ignored
+ */
+function parseIgnoredParameters({ IGNORE_PARAMETERS: text }: ConfigSources): string[] {
+  const names = text?.split(",").map((name) => name.trim()) ?? [];
+  const option = named("IGNORE_PARAMETERS");
+  if (names.length > maxIgnored)
+    throw new ProblemError("bad-request", `${option}: at most ${maxIgnored} names, not ${names.length}`);
+  for (const name of names) {
+    if (!ignorableName.test(name))
+      throw new ProblemError(
+        "bad-request",
+        `${option} must be names such as lang,theme, separated by commas, not "${text}"`,
+      );
+    if (isMeaningful(name))
+      throw new ProblemError("bad-request", `${option}: \`${name}\` can't be ignored, because it has an effect here`);
+  }
+  return names;
 }
 
 /**

@@ -243,7 +243,19 @@ function connectionsOf({ connections }: Config): number {
 }
 
 function toHttpOptions(config: Config, tls: Certificate | undefined) {
-  const { host, port, trustProxy, trustForwardedHost, idleTimeout, slowMs, rate, burst, memory, mcp } = config;
+  const {
+    host,
+    port,
+    trustProxy,
+    trustForwardedHost,
+    idleTimeout,
+    slowMs,
+    rate,
+    burst,
+    memory,
+    mcp,
+    ignoredParameters,
+  } = config;
   return {
     host,
     port,
@@ -251,6 +263,7 @@ function toHttpOptions(config: Config, tls: Certificate | undefined) {
     trustProxy,
     trustForwardedHost,
     servesMcp: mcp,
+    ignoredParameters,
     idleTimeoutSeconds: idleTimeout,
     slowMs,
     memory: Math.max(memory, minConnectionMemory),

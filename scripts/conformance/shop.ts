@@ -103,7 +103,8 @@ export class Shop {
       signal: method === "GET" ? this.target.signal : neverAborted,
     });
     this.#last = answer;
-    if (answer.status === 201) this.#remember(answer, key);
+    // The ID of a dry run is not that of a record, or of another client's.
+    if (answer.status === 201 && !answer.headers.has("X-Dry-Run")) this.#remember(answer, key);
     return answer;
   }
 

@@ -47,6 +47,10 @@ function withListenOptions(command: Command): Command {
       "use X-Forwarded-Host as the host (only behind a proxy that sets it on every request)",
     )
     .option(
+      "--ignore-parameters <names>",
+      "query parameters to ignore, for clients that add them to every URL, such as lang,theme (default: unknown ones get 400)",
+    )
+    .option(
       "--mcp <where>",
       "where agents reach the tools: public, at /mcp of the public listener, or none (default: public)",
     )

@@ -187,6 +187,7 @@ function createContext(
     key: undefined,
     sandbox: undefined,
     keyRejection: undefined,
+    isDryRun: false,
     batch: undefined,
     problem: undefined,
     heads: undefined,

@@ -9,14 +9,21 @@ import type { Route } from "./route.ts";
 
 const overrides = ["PUT", "PATCH", "DELETE"];
 
+/** The header fields that other interfaces have for this. Ignoring one could create a record instead of updating or deleting it. */
+const otherOverrides = ["X-HTTP-Method", "X-Method-Override"].map((name) => ({ name, key: name.toLowerCase() }));
+
 /** Returns the effective method of a request: its own method, or on a POST the method in a valid `X-HTTP-Method-Override`. */
 export function effectiveMethod(request: WireRequest): string {
   return request.method === "POST" ? (overrideOf(request) ?? "POST") : request.method;
 }
 
-/** Requires that `route` has the method. @throws ProblemError `method-not-allowed` if it does not, `bad-request` for an invalid override */
+/**
+ * Requires that `route` has the method.
+ * @throws ProblemError `method-not-allowed` if it does not, `bad-request` for an invalid override, or one in the header field of another interface
+ */
 export function requireMethod({ request, method }: RequestContext, route: Route): void {
   if (request.method === "POST") rejectOtherOverride(request);
+  for (const { name, key } of otherOverrides) if (request.headers.has(key)) throw otherOverrideError(name);
   if (route.methods.includes(method)) return;
   const detail = route.methodNotAllowedDetail?.(method) ?? `this path has no method ${method}`;
   throw new ProblemError("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
@@ -36,6 +43,8 @@ const allowedHeaders = [
   "If-None-Match",
   "Idempotency-Key",
   "X-HTTP-Method-Override",
+  // Not supported, but a script must be able to read the problem that says so.
+  ...otherOverrides.map(({ name }) => name),
   "X-Request-Id",
   "Cache-Control",
   "X-Requested-With",
@@ -67,4 +76,9 @@ function rejectOtherOverride(request: WireRequest): void {
     "bad-request",
     `X-HTTP-Method-Override must be ${overrides.join(", ")}, not \`${sent.slice(0, 40)}\``,
   );
+}
+
+function otherOverrideError(name: string): ProblemError {
+  const advice = "to send PUT, PATCH or DELETE as a POST, name it in `X-HTTP-Method-Override`";
+  return new ProblemError("bad-request", `this server doesn't have the header \`${name}\`; ${advice}`);
 }

@@ -1,101 +1,314 @@
-// Advice for parameters that look like a mistake, in lists, look-ups and the feed (contract section 6). If the server ignored them, a client that asks
-// for some records would get all of them. Only letters and digits of names are compared, so that case, brackets and dots do not matter.
+// Advice for query parameters that an endpoint doesn't have: what the client probably meant, and how to ask for that here. Names are compared by their
+// letters and digits alone, so that `filter.Name`, `filter[Name` and `filterName` are one case.
 
-import { normalizeName } from "../lib/text.ts";
-import { ProblemError } from "../model/errors.ts";
+import type { Format } from "../formats/format.ts";
+import { findNearest, normalizeName } from "../lib/text.ts";
+import { maxPageSize } from "../model/limits.ts";
+import { ignorableName, parametersOf, type RequestKind } from "../model/parameters.ts";
 import { basePath, fieldPaths, findTextField, type Resource } from "../model/resource.ts";
 
-const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";
+/** An endpoint with a query. */
+export interface QueryOwner {
+  readonly kind: RequestKind;
+  readonly format: Format;
+  /** The resource of the path; for the feed, batch requests and undo, all public resources. */
+  readonly resources: readonly Resource[];
+}
 
-/** The suggestion for parameters that ask for changes since a time: only the feed has these. */
-const feed = `\`${basePath}changes.json?since=now\`, the feed, for what has changed`;
+/** The names that parameters have here and in other interfaces, normalized, by what they ask for. */
+const synonyms = {
+  limit:
+    "limit take top max maxresults size rows num perpage pagesize pagelimit itemsperpage postsperpage resultsperpage",
+  offset: "offset skip start startindex startat pageoffset from",
+  page: `page pages p pg paged pageno pagenumber pagenum pageindex currentpage cursor pagecursor marker bookmark continuation continuationtoken
+    pageinfo pagetoken nexttoken nextpagetoken nextcursor skiptoken deltatoken sinceid maxid minid startingafter endingbefore startafter pageafter
+    pagebefore after before first last next previous scrollid`,
+  total:
+    "count total totalcount includetotal includetotals includecount withcount withtotal inlinecount returntotal showtotal",
+  sort: "sort sortby sortfield sortkey sortorders order orders orderby ordering sorting",
+  descending: "sortorder sortdir sortdirection orderdir orderdirection dir direction asc desc descending reverse",
+  fields: "fields select columns only attributes properties projection display includefields outputfields",
+  whole: "include includes expand embed populate with relations view depth",
+  filter: "filter where criteria searchcriteria filtergroups condition conditions fq",
+  search: "q s query search searchterm searchtext find term keyword keywords",
+  ids: "ids idlist",
+  changes: "since wait resource resources collapse",
+  wait: "timeout poll longpoll",
+  run: "run runid",
+  dryRun: "dryrun dry simulate simulation preview validateonly whatif noop",
+  match: "match matchby matchon upsert upserton onconflict mergeon",
+  atomic: "atomic transaction transactional allornothing",
+  method: "method httpmethod xhttpmethod xhttpmethodoverride xmethodoverride",
+  key: "key apikey xapikey xapiauth apitoken accesstoken token auth authorization wskey consumerkey consumersecret",
+  format: "format outputformat ioformat output outputtype responsetype contenttype accept alt ext",
+  version: "etag ifmatch version revision rev",
+  idempotency: "idempotencykey idempotency",
+  force: "force permanent hard cascade confirm",
+  cacheBuster: "rnd random timestamp time cache cachebust cachebusting cachekiller buster bust dc",
+  callback: "callback jsonp",
+} as const;
 
-/** Names that clients may write because other interfaces or the feed have them, normalized; and the text that says what to write instead. */
-const synonyms: readonly (readonly [names: string, instead: string])[] = [
-  ["limit limits take top max maxresults size count", "`limit`, as in `?limit=100`"],
-  ["perpage pagesize pagelimit itemsperpage", paging],
-  ["offset skip start startindex pageoffset from", "`offset`, as in `?offset=200`"],
-  ["page pages pagenumber pageno pagenum pageindex cursor", paging],
-  ["pageinfo pagetoken nexttoken nextpagetoken startingafter endingbefore startafter after before first last", paging],
-  ["sort sorts sortby order orderby ordering sorting", "`sort`, as in `?sort=Name`, or `?sort=-Name` for descending"],
-  ["sortorder sortdir sortdirection orderdir dir direction asc desc", "`sort`, as in `?sort=-Name` for descending"],
-  ["fields field select columns only", "`fields`, as in `?fields=Name`"],
-  ["filter filters where", "`filter[Name]=Acme`"],
-  ["ids idlist", "`filter[ID][in]=3,5,8`"],
-  ["since updatedsince modifiedsince changedsince createdsince updatedatmin modifiedatmin createdatmin", feed],
-  ["updatedafter modifiedafter createdafter wait resource collapse", feed],
-  ["q query search searchterm find term keyword keywords", "`filter[Name][contains]=acm`"],
+type Meaning = keyof typeof synonyms;
+
+const meanings = new Map(
+  Object.entries(synonyms).flatMap(([meaning, names]) => names.split(/\s+/).map((name) => [name, meaning as Meaning])),
+);
+
+/** `updated_at_min`, `date_modified:from`, `modifiedSince` and the like, normalized. */
+const changedSince =
+  /^(?:date|last)?(?:updated?|modified|changed?|created?|modification)(?:at|on|date|time|utc|gmt|since|after|before|from|to|min|max|[gl]te?)+$|^date(?:updated|modified|changed|created)$/;
+
+/** The endings of names by which other interfaces select an operator. */
+const endings: readonly (readonly [operator: "equals" | "contains" | "in" | "other", ending: RegExp])[] = [
+  ["other", /(?:not(?:eq|in|like|contains)?|ne|neq|nin|[gl]te?|[gl]e|min|max|from|to|after|before)$/],
+  ["contains", /(?:i?contains|cont|i?like|matches|startswith|endswith)$/],
+  ["equals", /(?:exact|equals|eq|is)$/],
+  ["in", /(?:in|any)$/],
 ];
 
-const instead = new Map(synonyms.flatMap(([names, text]) => names.split(" ").map((name) => [name, text] as const)));
-
-/** The paths of a resource's fields by normalized name. They are cached, because a query may have thousands of parameters. */
-const pathsByLetters = new WeakMap<Resource, ReadonlyMap<string, string>>();
-
-/** Operators that other interfaces append to the name of a field. */
-const operators = /(?:contains|icontains|like|exact|startswith|eq|in)$/;
-
-/**
- * Rejects unknown parameters if their name suggests that the client expects an effect.
- * @param unknown names and values of parameters that a list does not have
- * @param isList false for a look-up, which has no parameters
- * @throws ProblemError `bad-request`, which says what to write instead
- */
-export function rejectMistakenParameters(
-  resource: Resource,
-  unknown: Iterable<readonly [name: string, value: string]>,
-  isList: boolean,
-): void {
-  for (const [name, value] of unknown) {
-    const meant = suggestParameter(resource, name.slice(0, 200), value.slice(0, 40));
-    if (!meant) continue;
-    const where =
-      isList || meant === feed
-        ? "write"
-        : `a look-up has none; in a list (\`${basePath}${resource.path}.json\`), write`;
-    throw new ProblemError("bad-request", `there is no parameter \`${name.slice(0, 100)}\`; ${where} ${meant}`);
-  }
+interface AskedField {
+  /** The path of a text field or of a group, or `ID`. */
+  readonly path: string;
+  readonly resource: Resource;
+  readonly operator: (typeof endings)[number][0];
 }
 
-/** Returns a text that says what to write in a list instead of a parameter; undefined if its name does not suggest that it has an effect. */
-export function suggestParameter(resource: Resource, name: string, value: string): string | undefined {
+interface Sent {
+  readonly name: string;
+  readonly value: string;
+  readonly owner: QueryOwner;
+}
+
+const nouns: Record<RequestKind, string> = {
+  list: "a list",
+  "look-up": "a look-up",
+  create: "a create",
+  update: "an update",
+  delete: "a delete",
+  batch: "a batch request",
+  undo: "an undo",
+  feed: "the feed",
+};
+
+/** Returns the detail of the problem for a parameter that the endpoint doesn't have. */
+export function unknownParameterDetail(sent: Sent): string {
+  return `${nouns[sent.owner.kind]} has no parameter \`${sent.name.slice(0, 100)}\`; ${adviceOn({ ...sent, name: sent.name.slice(0, 200) })}`;
+}
+
+function adviceOn(sent: Sent): string {
+  const { name, owner } = sent;
+  if (name === "") return "write a name before the `=`";
+  const [, escaped] = /^(?:amp;)+(.*)$/is.exec(name) ?? [];
+  if (escaped !== undefined)
+    return `\`&amp;\` is HTML; in a URL, \`&\` alone separates parameters, so write \`&${escaped}=...\``;
+  const own: readonly string[] = parametersOf[owner.kind];
   const letters = normalizeName(name);
-  const field = fieldNamed(resource, letters);
-  if (field) return toFilter(resource, field, value);
-  const known = instead.get(letters);
-  if (known) return known;
-  // `filter.Name`, `filter[Name`, `filterName`, `where[Name]`
-  const [, inside = ""] = /^(?:filters?|where)(.+)$/.exec(letters) ?? [];
-  const filtered = fieldNamed(resource, inside);
-  if (filtered) return toFilter(resource, filtered, value);
-  // `sort[Name]`, `fields[]`, `filter[Nmae`
-  const [, parameter = ""] = /^(limit|offset|page|sort|fields|filters?|where)\W/i.exec(name) ?? [];
-  return instead.get(parameter.toLowerCase());
+  const field = fieldIn(owner, letters);
+  if (field && !own.includes(field.path)) return fieldAdvice(sent, field);
+  // Short names are similar to everything.
+  const near =
+    own.find((one) => normalizeName(one) === letters) ??
+    findNearest(
+      name,
+      own.filter((one) => one.length > 2),
+    );
+  if (near !== undefined && near !== "filter") return `did you mean \`${near}\`?`;
+  const meant = meantBy(sent, letters);
+  const advice = typeof meant === "object" ? fieldAdvice(sent, meant) : meant && meaningAdvice[meant](sent);
+  return advice ?? ownNames(own) + ignoring(name);
 }
 
-/** Finds the path of a field by normalized name, with or without its group, and with or without an operator at the end. */
-function fieldNamed(resource: Resource, letters: string): string | undefined {
-  let paths = pathsByLetters.get(resource);
-  if (!paths) {
-    paths = byLetters(fieldPaths(resource));
-    pathsByLetters.set(resource, paths);
+function ownNames(own: readonly string[]): string {
+  const shown = own.map((one) => (one === "filter" ? "`filter[...]`" : `\`${one}\``));
+  return shown.length === 0 ? "it has no parameters" : `it has ${new Intl.ListFormat("en-GB").format(shown)}`;
+}
+
+function ignoring(name: string): string {
+  if (!ignorableName.test(name)) return "";
+  return `. If something adds it to every URL, ask the operator for \`serve --ignore-parameters ${name}\``;
+}
+
+/** Finds what a name asks for. In brackets, the outer name decides unless it only contains: `sort[Name]` sorts, and `q[name_eq]` filters. */
+function meantBy({ name, value, owner }: Sent, letters: string): Meaning | AskedField | undefined {
+  const whole = meaningOf(letters, value);
+  if (whole) return whole;
+  const [first = "", second = "", ...others] = name.split(/[[\].:]+/).map(normalizeName);
+  const outer = meaningOf(first, value);
+  const inner = second + others.join("");
+  if (outer === undefined || outer === "filter" || outer === "search" || outer === "page") {
+    // `filterName` and `where_name` have no brackets.
+    const [, joined = ""] = /^(?:filters?|where)(.+)$/.exec(letters) ?? [];
+    const found = fieldIn(owner, inner) ?? fieldIn(owner, second) ?? fieldIn(owner, joined);
+    return (
+      found ?? meaningOf(inner, value) ?? meaningOf(second, value) ?? outer ?? (joined === "" ? undefined : "filter")
+    );
   }
-  return paths.get(letters) ?? paths.get(letters.replace(operators, ""));
+  return outer;
 }
 
-/**
- * Maps normalized names to paths: each whole path, and the last name of each path. If several paths have the same last name, the first one wins. A
- * whole path wins over a last name.
- */
-function byLetters(paths: readonly string[]): ReadonlyMap<string, string> {
-  const lastNames = paths.map((path) => [normalizeName(path.slice(path.lastIndexOf(".") + 1)), path] as const);
-  return new Map([...lastNames.reverse(), ...paths.map((path) => [normalizeName(path), path] as const)]);
+function meaningOf(letters: string, value: string): Meaning | undefined {
+  const meaning = meanings.get(letters) ?? meanings.get(letters.replace(/s$/, ""));
+  if (meaning === undefined && changedSince.test(letters)) return "changes";
+  // `?1732839283511` keeps caches from responding.
+  if (meaning === undefined && /^[0-9]{8,}$/.test(letters)) return "cacheBuster";
+  // WordPress selects records by `include=3,5`; others name related records.
+  if (meaning === "whole" && letters === "include" && idList.test(value)) return "ids";
+  return meaning === "sort" && /^(?:a|de)sc/i.test(value) ? "descending" : meaning;
 }
 
-function toFilter(resource: Resource, path: string, value: string): string {
-  if (path === "ID")
-    return `\`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`${basePath}${resource.path}/3.json\``;
-  const textField =
-    findTextField(resource, path) ?? resource.textFields.find((inside) => inside.path.startsWith(`${path}.`));
-  return `\`filter[${textField?.path}]=${value}\``;
+const idList = /^[1-9][0-9]*(?:,[1-9][0-9]*)*$/;
+
+/** Finds a field by the letters of its path or of the last name in it, with or without an operator at the end. */
+function fieldIn({ resources }: QueryOwner, letters: string): AskedField | undefined {
+  const named = (text: string, operator: AskedField["operator"]): AskedField | undefined => {
+    const resource = resources.find((one) => pathsByLetters(one).has(text));
+    return resource && { path: pathsByLetters(resource).get(text) as string, resource, operator };
+  };
+  const whole = named(letters, "equals");
+  if (whole) return whole;
+  for (const [operator, ending] of endings) {
+    const rest = letters.replace(ending, "");
+    const field = rest === letters ? undefined : named(rest, operator);
+    if (field) return field;
+  }
+  return undefined;
 }
+
+const cachedPaths = new WeakMap<Resource, ReadonlyMap<string, string>>();
+
+/** Maps letters to paths: those of each whole path, and those of its last name. A whole path wins, then the first path with that last name. */
+function pathsByLetters(resource: Resource): ReadonlyMap<string, string> {
+  let found = cachedPaths.get(resource);
+  if (!found) {
+    const paths = fieldPaths(resource);
+    const lastNames = paths.map((path) => [normalizeName(path.slice(path.lastIndexOf(".") + 1)), path] as const);
+    found = new Map([...lastNames.reverse(), ...paths.map((path) => [normalizeName(path), path] as const)]);
+    cachedPaths.set(resource, found);
+  }
+  return found;
+}
+
+function fieldAdvice(sent: Sent, field: AskedField): string {
+  const { kind } = sent.owner;
+  if (field.path === "ID") return idAdvice(sent, field);
+  if (kind === "create" || kind === "update") return "send the fields of the record in the body";
+  if (kind === "batch") return "send the fields of a record in the `Record` of its operation";
+  return inList(sent, filterAdvice(sent, field), field.resource);
+}
+
+function filterAdvice({ value }: Sent, { path, resource, operator }: AskedField): string {
+  const filter = `filter[${path}]`;
+  if (!findTextField(resource, path)) {
+    const inside = resource.textFields
+      .filter((one) => one.path.startsWith(`${path}.`))
+      .map((one) => `\`filter[${one.path}]\``);
+    return `filter by a field in \`${path}\`: ${inside.join(", ")}`;
+  }
+  if (operator === "contains") return `write \`${filter}[contains]=${inUrl(value)}\``;
+  if (operator === "in") return `write \`${filter}=...\` in a request for each value, because only \`ID\` has \`[in]\``;
+  if (operator === "equals") return `write \`${filter}=${inUrl(value)}\``;
+  return `a filter can't compare: it's exact, as in \`${filter}=...\`, or a part, as in \`${filter}[contains]=...\``;
+}
+
+function idAdvice(sent: Sent, { resource, operator }: AskedField): string {
+  const { owner, value } = sent;
+  const id = /^[1-9][0-9]{0,15}$/.test(value) ? value : "3";
+  const path = `${basePath}${resource.path}`;
+  switch (owner.kind) {
+    case "list":
+      return operator === "other"
+        ? "IDs can't be compared: write `filter[ID][in]=3,5,8`, or read the list in ID order with `limit` and `offset`"
+        : `write \`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`${path}/${id}.${owner.format.name}\``;
+    case "create":
+      return `a new record gets its ID from the server; to update the ${resource.singular} ${id}, send a PUT`;
+    case "batch":
+      return "name each record by the `ID` of its operation";
+    case "undo":
+      return "name the run in the body";
+    case "feed":
+      return `look a record up by its path, such as \`${path}/${id}.${owner.format.name}\``;
+    default:
+      return owner.kind === "look-up" ? "the ID in the path names the record" : `write \`ID=${id}\``;
+  }
+}
+
+/** Adds to advice for a list where the list is, if the request is for another endpoint. */
+function inList(
+  { owner: { kind, resources, format } }: Sent,
+  advice: string,
+  resource = resources[0] as Resource,
+): string {
+  if (kind === "list") return advice;
+  const where = `in a list (\`${basePath}${resource.path}.${format.name}\`)`;
+  return kind === "delete" ? `find the ID ${where} first: ${advice}` : `${where}, ${advice}`;
+}
+
+/** Returns a value as it can be written in a URL. */
+function inUrl(value: string): string {
+  return value.length > 60 ? "..." : value.replaceAll(/[%&+#\s\p{Cc}]/gu, encodeURIComponent);
+}
+
+function isRead({ owner: { kind } }: Sent): boolean {
+  return kind === "list" || kind === "look-up" || kind === "feed";
+}
+
+const paging =
+  "write `limit` and `offset`, as in `?limit=100&offset=200`, or follow the `next` URL in the header `Link`";
+
+/** Returns the advice for each meaning; undefined if the endpoint has nothing like it. */
+const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
+  limit: (sent) => {
+    const limit = `write \`limit=${/^[1-9][0-9]{0,2}$/.test(sent.value) ? sent.value : maxPageSize}\``;
+    return sent.owner.kind === "feed" ? limit : inList(sent, `${limit}, and \`offset\` for further pages`);
+  },
+  offset: (sent) => (sent.owner.kind === "feed" ? cursorAdvice : inList(sent, paging)),
+  page: (sent) => (sent.owner.kind === "feed" ? cursorAdvice : inList(sent, paging)),
+  total: (sent) => {
+    const limit = /^[2-9]$|^[1-9][0-9]{1,2}$/.test(sent.value)
+      ? `; for ${sent.value} records, write \`limit=${sent.value}\``
+      : "";
+    return inList(sent, `the number of records is always in the header \`X-Total-Count\`${limit}`);
+  },
+  sort: (sent) => inList(sent, "write `sort=Name`, or `sort=-Name` for descending"),
+  descending: (sent) => inList(sent, "write `sort=-Name` for descending, or `sort=Name` for ascending"),
+  fields: (sent) => {
+    if (sent.owner.kind === "list") return "write `fields=Name`";
+    if (sent.owner.kind === "look-up") return inList(sent, "write `filter[ID]=3&fields=Name`");
+    return "leave it out, because a record always has all its fields here";
+  },
+  whole: () => "leave it out, because a record always has all its fields",
+  filter: (sent) =>
+    inList(sent, "write `filter[Name]=Acme` for an exact value, or `filter[Name][contains]=acm` for a part"),
+  search: (sent) => inList(sent, `write \`filter[Name][contains]=${inUrl(sent.value)}\``),
+  ids: (sent) => inList(sent, `write \`filter[ID][in]=${idList.test(sent.value) ? inUrl(sent.value) : "3,5,8"}\``),
+  changes: (sent) => {
+    if (sent.owner.kind === "feed") return cursorAdvice;
+    return `read \`${basePath}changes.${sent.owner.format.name}?since=now\`, the feed, for what has changed`;
+  },
+  wait: (sent) => (sent.owner.kind === "feed" ? "did you mean `wait`?" : undefined),
+  run: (sent) => (sent.owner.kind === "undo" ? "name the run in the body" : undefined),
+  dryRun: (sent) => (isRead(sent) ? "leave it out, because a GET changes nothing" : "did you mean `dryRun=1`?"),
+  match: (sent) => {
+    const { kind, format, resources } = sent.owner;
+    if (kind === "batch") return "did you mean `match`?";
+    if (isRead(sent)) return meaningAdvice.filter(sent);
+    const field = resources.some((one) => findTextField(one, sent.value)) ? sent.value : "Name";
+    return `only a batch request finds records by a field: send it to \`${basePath}batch.${format.name}?match=${field}\``;
+  },
+  atomic: (sent) => (sent.owner.kind === "batch" ? "did you mean `atomic`?" : undefined),
+  method: () => "to send PUT, PATCH or DELETE as a POST, name it in the header `X-HTTP-Method-Override`",
+  key: () => "send the API key in the header `X-API-AUTH`, never in a URL, because URLs are logged",
+  format: () => "choose the format by the end of the path, `.json` or `.xml`",
+  version: (sent) => {
+    if (isRead(sent)) return undefined;
+    return sent.owner.kind === "batch"
+      ? "send `IfMatch` in an operation"
+      : "send the `ETag` of the record in the header `If-Match`";
+  },
+  idempotency: (sent) => (isRead(sent) ? undefined : "send it in the header `Idempotency-Key`"),
+  force: (sent) => (sent.owner.kind === "delete" ? "leave it out, because a delete needs no confirmation" : undefined),
+  cacheBuster: () => "leave it out, because responses are never cached, or call it `_`, which is ignored",
+  callback: () => "leave it out, because scripts of every origin may read the response (CORS)",
+};
+
+const cursorAdvice = "write `since` with a cursor, the `Next` of an earlier page";

@@ -3,6 +3,7 @@
 
 import { randomText } from "../lib/text.ts";
 import { redactKeys } from "../model/api-key.ts";
+import { filterName, parameterNames } from "../model/parameters.ts";
 import { findTextField, publicResources, type Resource } from "../model/resource.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { bodyLength } from "../wire/response-body.ts";
@@ -171,14 +172,11 @@ export class RecentRequests {
 
   #isDeclared(sent: string): boolean {
     const [name = ""] = new URLSearchParams(sent).keys();
-    const [, path] = filterName.exec(name) ?? [];
-    return path === undefined ? declared.has(name) : this.#isFiltered(path);
+    const [, path, operator = "in"] = filterName.exec(name) ?? [];
+    if (path === undefined) return name !== "filter" && parameterNames.has(name);
+    return this.#isFiltered(path) && /^(?:contains|in)$/.test(operator);
   }
 }
-
-/** The parameters of lists, the feed, batch requests and undos, besides filters. */
-const declared = new Set("limit offset sort fields since wait resource collapse match dryRun atomic".split(" "));
-const filterName = /^filter\[([^\]]*)\](?:\[(?:contains|in)\])?$/;
 
 /** Returns the ID of the site that host and key select; undefined if no site has the host. */
 function siteIdOf({ site, sandbox, key }: RequestContext): number | undefined {

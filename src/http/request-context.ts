@@ -74,6 +74,8 @@ export interface RequestContext {
   sandbox: string | undefined;
   /** Why the key was rejected, for the log and the metrics; undefined if it was not. */
   keyRejection: KeyRejection | undefined;
+  /** Whether the request is a dry run, so that every response to it has `X-Dry-Run`. Its route sets it. */
+  isDryRun: boolean;
   /** The summary of a batch request or an undo; undefined for other requests. Its route sets it. */
   batch: BatchSummary | undefined;
   /** The error of the response; undefined for a response without an error. */

@@ -24,11 +24,13 @@ const exposedHeaders = [
   "RateLimit",
   "RateLimit-Policy",
   "Retry-After",
+  "X-Dry-Run",
   "X-Request-Id",
   "X-Sandbox",
   "X-Total-Count",
 ].join(", ");
 const exposeHeaders = toHeaderLines({ "Access-Control-Expose-Headers": exposedHeaders });
+const dryRunHeader = toHeaderLines({ "X-Dry-Run": "1" });
 
 interface ResponseContent {
   /** The value of `Content-Type`. */
@@ -48,7 +50,7 @@ const beginnings = new Map<string | undefined, string>();
 
 /** Makes a response. @param headers fields in addition to those of every response */
 export function toResponse(
-  { id, request, rateLimit, sandbox }: RequestContext,
+  { id, request, rateLimit, sandbox, isDryRun }: RequestContext,
   status: number,
   content: ResponseContent | null,
   headers: HeaderValues = {},
@@ -56,6 +58,7 @@ export function toResponse(
   let lines: HeaderParts = [responseHeaderStart(content?.type), id.parts, "\r\n", toHeaderLines(headers)];
   if (rateLimit) lines = [lines, toHeaderLines(rateLimit)];
   if (sandbox !== undefined) lines = [lines, toHeaderLines({ "X-Sandbox": sandbox })];
+  if (isDryRun) lines = [lines, dryRunHeader];
   if (request.headers.has("origin")) lines = [lines, exposeHeaders];
   return { status, headers: lines, body: content?.body ?? null };
 }

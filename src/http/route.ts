@@ -5,6 +5,7 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { RequestTarget } from "./common/request-target.ts";
+import type { ListParameters } from "./records/list-parameters.ts";
 import type { AuthorizedView, Endpoint, RequestContext } from "./request-context.ts";
 
 interface RouteBase extends Endpoint {
@@ -34,6 +35,8 @@ export interface ResourceRoute extends SiteRoute {
   readonly isList: boolean;
   readonly resource: Resource;
   readonly format: Format;
+  /** Parses the query of a read; undefined if it has no parameter with an effect. @throws ProblemError `bad-request` */
+  parseQuery(query: string): ListParameters | undefined;
 }
 
 /** An endpoint of any kind. */

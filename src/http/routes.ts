@@ -15,6 +15,7 @@ import type { LongPolls } from "./feed/long-poll.ts";
 import { healthRoutes, type Readiness } from "./health.ts";
 import { type McpOptions, mcpRoutes } from "./mcp/mcp-route.ts";
 import { createPathHint } from "./path-advice.ts";
+import type { QueryReader } from "./query.ts";
 import { RunningIdempotencyKeys } from "./records/idempotency.ts";
 import { resourceRoutes } from "./records/resource-routes.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -28,6 +29,7 @@ export interface RouteDependencies extends HttpDependencies {
   readonly documentation: Documentation;
   readonly longPolls: LongPolls;
   readonly readiness: Readiness;
+  readonly queries: QueryReader;
   readonly mcp: McpOptions;
 }
 

@@ -13,6 +13,7 @@ import { HttpHandler } from "./handler.ts";
 import { Readiness } from "./health.ts";
 import { KeyTraffic } from "./key-traffic.ts";
 import type { McpOptions } from "./mcp/mcp-route.ts";
+import { type QueryOptions, QueryReader } from "./query.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { createMetrics } from "./request-metrics.ts";
@@ -32,6 +33,7 @@ interface HttpOptions
   extends Omit<ListenOptions, "maxBodyBytes" | "receiveBufferBytes" | "unsentLimits">,
     AuthorizerOptions,
     McpOptions,
+    QueryOptions,
     RequestLogOptions {}
 
 /** Milliseconds between the start and the loading of further code. */
@@ -84,7 +86,11 @@ type ListenerState = Omit<Parameters<typeof serverFamilies>[1], "longPolls" | "i
 
 /** Creates the handler of the public listener and its parts, without a socket. @param stateOf returns the state of the listener */
 export function createHttpParts(
-  options: AuthorizerOptions & McpOptions & RequestLogOptions & Pick<ListenOptions, "tls" | "connections">,
+  options: AuthorizerOptions &
+    McpOptions &
+    QueryOptions &
+    RequestLogOptions &
+    Pick<ListenOptions, "tls" | "connections">,
   dependencies: HttpDependencies,
   stateOf: () => ListenerState,
 ) {
@@ -99,7 +105,18 @@ export function createHttpParts(
   const requestLog = new RequestLog(options, dependencies);
   const keyTraffic = new KeyTraffic(dependencies.now);
   const recentRequests = new RecentRequests(dependencies.resources, dependencies.now);
-  const own = { authorizer, metrics, documentation, requestLog, longPolls, readiness, keyTraffic, recentRequests };
+  const queries = new QueryReader(options);
+  const own = {
+    authorizer,
+    metrics,
+    documentation,
+    requestLog,
+    longPolls,
+    readiness,
+    queries,
+    keyTraffic,
+    recentRequests,
+  };
   return { ...own, handler: new HttpHandler({ ...dependencies, ...own, mcp: options }) };
 }
 

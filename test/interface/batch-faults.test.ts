@@ -481,8 +481,8 @@ describe("a batch request", () => {
   afterAll(() => server.stop());
 
   test.each([
-    ["dryrun=1", "a batch has no parameter `dryrun`; did you mean `dryRun`?"],
-    ["_=123", "a batch has no parameter `_`; there is `match`, `dryRun`, `atomic`"],
+    ["dryrun=1", "a batch request has no parameter `dryrun`; did you mean `dryRun`?"],
+    ["x=1", expect.stringMatching(/^a batch request has no parameter `x`; it has `match`, `dryRun` and `atomic`/)],
     ["dryRun=x", "`dryRun` must be 0 or 1, not `x`"],
     ["dryRun=", "`dryRun` must be 0 or 1, not ``"],
     ["atomic=true", "`atomic` must be 0 or 1, not `true`"],

@@ -133,9 +133,9 @@ describe.each(formats)("in %s, a write", (format) => {
     }
   });
 
-  test.each(["id", "Id", "iD"])("that names its record by ?%s=", async (name) => {
+  test.each(["id", "Id", "iD", "ID[]"])("that names its record by ?%s=", async (name) => {
     for (const path of ["brands", "brands/1"]) {
-      const says = `there is no parameter \`${name}\`; did you mean \`?ID=1\`?`;
+      const says = `a delete has no parameter \`${name}\`; did you mean \`ID\`?`;
       await expectProblem("DELETE", `/restapi/${path}.${format}?${name}=1`, {}, 400, says);
     }
   });
@@ -196,96 +196,182 @@ test("a read with a malformed If-None-Match gets the record", async () => {
 });
 
 describe("a parameter", () => {
+  const paging = "write `limit` and `offset`, as in `?limit=100&offset=200`, or follow the `next` URL";
+  const feed = "read `/restapi/changes.json?since=now`, the feed, for what has changed";
+  const noRange = "IDs can't be compared: write `filter[ID][in]=3,5,8`, or read the list in ID order";
+  const header = "name it in the header `X-HTTP-Method-Override`";
+
   test.each<[string, string]>([
-    ["Name=Acme", "there is no parameter `Name`; write `filter[Name]=Acme`"],
+    // fields
+    ["Name=Acme", "a list has no parameter `Name`; write `filter[Name]=Acme`"],
     ["name=Acme", "write `filter[Name]=Acme`"],
     ["NAME=", "write `filter[Name]=`"],
+    ["Name=A%26B%2B+C%25", "write `filter[Name]=A%26B%2B%20C%25`"],
     ["account_number=1", "write `filter[AccountNumber]=1`"],
     ["Address.Town=Leeds", "write `filter[Address.Town]=Leeds`"],
     ["Town=Leeds", "write `filter[Address.Town]=Leeds`"],
     ["address[town]=Leeds", "write `filter[Address.Town]=Leeds`"],
-    ["Address=Leeds", "write `filter[Address.Title]=Leeds`"],
-    ["Name[contains]=ac", "write `filter[Name]=ac`"],
-    ["name_like=ac", "write `filter[Name]=ac`"],
+    ["Address=Leeds", "filter by a field in `Address`: `filter[Address.Title]`, "],
+    ["Name[contains]=ac", "write `filter[Name][contains]=ac`"],
+    ["name_like=ac", "write `filter[Name][contains]=ac`"],
+    ["name__icontains=ac", "write `filter[Name][contains]=ac`"],
+    ["name_not=ac", "a filter can't compare"],
+    ["town__gte=ac", "a filter can't compare"],
+    ["town_in=a,b", "write `filter[Address.Town]=...` in a request for each value"],
+    ["q[name_eq]=Acme", "write `filter[Name]=Acme`"],
+    ["q[name_cont]=Ac", "write `filter[Name][contains]=Ac`"],
     ["ID=3", "write `filter[ID][in]=3,5,8`, or look one up by its path, such as `/restapi/brands/3.json`"],
-    ["id=3", "write `filter[ID][in]=3,5,8`"],
-    ["Limit=5", "there is no parameter `Limit`; write `limit`"],
-    ["LIMIT=5", "write `limit`"],
-    ["limit[]=5", "write `limit`"],
-    ["Offset=5", "write `offset`"],
-    ["Sort=Name", "write `sort`"],
-    ["sort[]=Name", "write `sort`"],
-    ["sort[Name]=asc", "write `sort`"],
-    ["Fields=Name", "write `fields`"],
-    ["fields[brands]=Name", "write `fields`"],
-    ["field=Name", "write `fields`"],
-    ["filter=Acme", "write `filter[Name]=Acme`"],
+    ["id=7", "such as `/restapi/brands/7.json`"],
+    ["id:min=3", noRange],
+    ["id_gt=3", noRange],
+    ["ID[lt]=3", noRange],
+    ["ids=3,5", "write `filter[ID][in]=3,5`"],
+    ["ids[]=3", "write `filter[ID][in]=3`"],
+    ["include=3,5", "write `filter[ID][in]=3,5`"],
+    // a parameter of the list in another form
+    ["Limit=5", "a list has no parameter `Limit`; did you mean `limit`?"],
+    ["LIMIT=5", "did you mean `limit`?"],
+    ["limit[]=5", "did you mean `limit`?"],
+    ["limt=5", "did you mean `limit`?"],
+    ["Offset=5", "did you mean `offset`?"],
+    ["Sort=Name", "did you mean `sort`?"],
+    ["sort[]=Name", "did you mean `sort`?"],
+    ["sort[Name]=asc", "or `sort=Name` for ascending"],
+    ["Fields=Name", "did you mean `fields`?"],
+    ["fields[brands]=Name", "write `fields=Name`"],
+    ["field=Name", "did you mean `fields`?"],
+    ["filter=Acme", "write `filter[Name]=Acme` for an exact value"],
     ["Filter[Name]=Acme", "write `filter[Name]=Acme`"],
+    ["fitler[Name]=Acme", "write `filter[Name]=Acme`"],
     ["filter.Name=Bolt", "write `filter[Name]=Bolt`"],
     ["filter[Name=Bolt", "write `filter[Name]=Bolt`"],
-    ["filter[Name][contains][x]=Bolt", "write `filter[Name]=Acme`"],
+    ["filter[Name][contains][x]=Bolt", "write `filter[Name]=Bolt`"],
     ["filterName=Bolt", "write `filter[Name]=Bolt`"],
     ["filter_name=Bolt", "write `filter[Name]=Bolt`"],
     ["filters[Name]=Bolt", "write `filter[Name]=Bolt`"],
     ["filter[Nmae=Bolt", "write `filter[Name]=Acme`"],
     ["where[Name]=Bolt", "write `filter[Name]=Bolt`"],
-    ["page=2", "write `limit` and `offset`"],
-    ["Page=2", "write `limit` and `offset`"],
-    ["page[number]=2", "write `limit` and `offset`"],
-    ["page[after]=2", "write `limit` and `offset`"],
-    ["per_page=20", "write `limit` and `offset`"],
-    ["pageSize=20", "write `limit` and `offset`"],
-    ["_limit=20", "write `limit`"],
-    ["$top=20", "write `limit`"],
-    ["skip=20", "write `offset`"],
-    ["order=asc", "write `sort`"],
-    ["orderby=Name", "write `sort`"],
-    ["order_by=Name", "write `sort`"],
-    ["$orderby=Name", "write `sort`"],
-    ["sort_by=Name", "write `sort`"],
-    ["q=acme", "write `filter[Name][contains]=acm`"],
-    ["search=acme", "write `filter[Name][contains]=acm`"],
-    ["query=acme", "write `filter[Name][contains]=acm`"],
+    ["amp;offset=5", "in a URL, `&` alone separates parameters, so write `&offset=...`"],
+    ["limit=2&amp;amp;offset=2", "so write `&offset=...`"],
+    // paging of other interfaces
+    ...`page=2 Page=2 p=2 paged=2 currentPage=2 searchCriteria[currentPage]=2 page[number]=2 page[after]=2 since_id=3 max_id=3 marker=x cursor=x
+      continuationToken=x starting_after=brand_3 ending_before=3 after=3 before=3 page_info=eyJ pageToken=x $skiptoken=x first=50 last=50 from=50
+      skip=20 $skip=20 startIndex=1 page[offset]=5`
+      .split(/\s+/)
+      .map((query): [string, string] => [query, paging]),
+    ...`per_page=20 pageSize=20 searchCriteria[pageSize]=20 page[size]=20 page[limit]=20 $top=20 max_results=20 rows=20`
+      .split(" ")
+      .map((query): [string, string] => [query, "write `limit=20`, and `offset` for further pages"]),
+    ["per_page=5000", "write `limit=1000`, and `offset` for further pages"],
+    ["_limit=20", "did you mean `limit`?"],
+    // other wishes
+    ["count=1", "the number of records is always in the header `X-Total-Count`"],
+    ["count=50", "in the header `X-Total-Count`; for 50 records, write `limit=50`"],
+    ["$count=true", "in the header `X-Total-Count`"],
+    ["include_totals=true", "in the header `X-Total-Count`"],
+    ["order=asc", "write `sort=-Name` for descending"],
+    ["orderby=Name", "write `sort=Name`"],
+    ["order_by=Name", "write `sort=Name`"],
+    ["$orderby=Name", "write `sort=Name`"],
+    ["sort_by=Name", "write `sort=Name`"],
+    ["searchCriteria[sortOrders][0][field]=name", "write `sort=Name`"],
+    ["dir=desc", "write `sort=-Name` for descending"],
+    ["$select=Name", "write `fields=Name`"],
+    ["include=products", "leave it out, because a record always has all its fields"],
+    ["$expand=Address", "leave it out, because a record always has all its fields"],
+    ["$filter=Name eq 'Acme'", "write `filter[Name]=Acme` for an exact value"],
+    ["searchCriteria[filterGroups][0][filters][0][field]=name", "write `filter[Name]=Acme` for an exact value"],
+    ["q=acme", "write `filter[Name][contains]=acme`"],
+    ["search=acme", "write `filter[Name][contains]=acme`"],
+    ["query=acme", "write `filter[Name][contains]=acme`"],
     ["limit=5&Name=Acme", "write `filter[Name]=Acme`"],
-    ["starting_after=brand_3", "write `limit` and `offset`"],
-    ["ending_before=3", "write `limit` and `offset`"],
-    ["after=3", "write `limit` and `offset`"],
-    ["before=3", "write `limit` and `offset`"],
-    ["page_info=eyJ", "write `limit` and `offset`"],
-    ["pageToken=x", "write `limit` and `offset`"],
-    ["first=50", "write `limit` and `offset`"],
-    ["last=50", "write `limit` and `offset`"],
-    ["from=50", "write `offset`"],
-    ["dir=desc", "write `sort`"],
-    ["ids=3,5", "write `filter[ID][in]=3,5,8`"],
-    ["ids[]=3", "write `filter[ID][in]=3,5,8`"],
-  ])("%s is rejected on lists and look-ups", async (query, says) => {
-    for (const format of formats) {
-      for (const method of ["GET", "HEAD"]) {
-        const path = `/restapi/brands.${format}?${query}`;
-        if (method === "GET") await expectProblem(method, path, {}, 400, says);
-        else expect((await server.call(method, path)).status).toBe(400);
-      }
-      const instead = says.replace("; write", "; a look-up has none; in a list (`/restapi/brands.json`), write");
-      await expectProblem("GET", `/restapi/brands/1.${format}?${query}`, {}, 400, instead);
-    }
+    ...`since=now updated_since=2026-11-01 modified_since=1 updatedSince=1 updated_at_min=1 updated_at[gte]=1 date_modified:min=1 created_after=1 wait=20
+      resource=brands collapse=1`
+      .split(/\s+/)
+      .map((query): [string, string] => [query, feed]),
+    // of any request
+    ["_method=PUT", header],
+    ["dryRun=1", "leave it out, because a GET changes nothing"],
+    ["api_key=x", "send the API key in the header `X-API-AUTH`"],
+    ["format=xml", "choose the format by the end of the path"],
+    ["rnd=0.5", "or call it `_`, which is ignored"],
+    ["1732839283511", "or call it `_`, which is ignored"],
+    ["callback=f", "(CORS)"],
+    ["lang=de", "ask the operator for `serve --ignore-parameters lang`"],
+    ["UTM_source=x", "it has `limit`, `offset`, `sort`, `filter[...]` and `fields`"],
+    ["toString=1", "it has `limit`"],
+    ["__proto__=1", "it has `limit`"],
+    ["=x", "write a name before the `=`"],
+  ])("%s is rejected on a list", async (query, says) => {
+    await expectProblem("GET", `/restapi/brands.json?${query}`, {}, 400, says);
+    for (const format of formats)
+      expect((await server.call("HEAD", `/restapi/brands.${format}?${query}`)).status).toBe(400);
+    await expectProblem(
+      "GET",
+      `/restapi/brands.xml?${query}`,
+      {},
+      400,
+      says.replace("changes.json", "changes.xml").replace(".json`", ".xml`"),
+    );
   });
 
-  test.each([
-    "since=now",
-    "updated_since=2026-11-01",
-    "modified_since=2026-11-01",
-    "updatedSince=2026-11-01",
-    "updated_at_min=2026-11-01",
-    "wait=20",
-    "resource=brands",
-    "collapse=1",
-    "limit=5&since=0.0",
-  ])("%s is rejected on lists and look-ups, with the way to the feed", async (query) => {
-    const says = "`; write `/restapi/changes.json?since=now`, the feed, for what has changed";
-    for (const format of formats)
-      for (const path of [`/restapi/brands.${format}`, `/restapi/brands/1.${format}`])
-        await expectProblem("GET", `${path}?${query}`, {}, 400, says);
+  test.each<[method: string, path: string, says: string]>([
+    [
+      "GET",
+      "brands/1.json?page=2",
+      "a look-up has no parameter `page`; in a list (`/restapi/brands.json`), write `limit`",
+    ],
+    ["GET", "brands/1.xml?Name=Acme", "in a list (`/restapi/brands.xml`), write `filter[Name]=Acme`"],
+    ["GET", "brands/1.json?fields=Name", "in a list (`/restapi/brands.json`), write `filter[ID]=3&fields=Name`"],
+    ["GET", "brands/1.json?ID=1", "the ID in the path names the record"],
+    ["GET", "brands/1.json?since=now", feed],
+    ["GET", "brands/1.json?dryRun=1", "a GET changes nothing"],
+    ["GET", "brands/1.json?x=1", "a look-up has no parameter `x`; it has no parameters"],
+    ["HEAD", "brands/1.json?x=1", ""],
+    ["POST", "brands.json?ID=1", "to update the brand 1, send a PUT"],
+    ["POST", "brands.json?ID=1&_=2", "to update the brand 1, send a PUT"],
+    ["POST", "brands.json?_method=PUT&ID=1", header],
+    ["POST", "brands.json?match=AccountNumber", "send it to `/restapi/batch.json?match=AccountNumber`"],
+    ["POST", "brands.json?atomic=0", "a create has no parameter `atomic`; it has `dryRun`"],
+    ["POST", "brands.json?Name=x", "send the fields of the record in the body"],
+    ["POST", "brands.json?idempotency_key=x", "send it in the header `Idempotency-Key`"],
+    ["PUT", "brands/1.json?Address.Town=x", "send the fields of the record in the body"],
+    ["PATCH", "brands/1.xml?version=3", "send the `ETag` of the record in the header `If-Match`"],
+    ["PUT", "brands/1.json?dryRn=1", "an update has no parameter `dryRn`; did you mean `dryRun`?"],
+    ["DELETE", "brands/1.json?dryrun=1", "a delete has no parameter `dryrun`; did you mean `dryRun`?"],
+    ["DELETE", "brands/1.json?DryRun=1", "did you mean `dryRun`?"],
+    ["DELETE", "brands/1.json?dry_run=1", "did you mean `dryRun`?"],
+    ["DELETE", "brands/1.json?dry-run=1", "did you mean `dryRun`?"],
+    ["DELETE", "brands/1.json?dryRun[]=1", "did you mean `dryRun`?"],
+    ["DELETE", "brands/1.json?simulate=1", "did you mean `dryRun=1`?"],
+    ["DELETE", "brands/1.json?dryRun=true", "`dryRun` must be 0 or 1, not `true`"],
+    ["DELETE", "brands/1.json?dryRun", "`dryRun` must be 0 or 1, not ``"],
+    ["DELETE", "brands/1.json?dryRun=1&dryRun=1", "`dryRun` appears more than once"],
+    ["DELETE", "brands/1.json?force=true", "a delete needs no confirmation"],
+    [
+      "DELETE",
+      "brands.json?filter[Name]=Acme",
+      "find the ID in a list (`/restapi/brands.json`) first: write `filter[Name]=Acme`",
+    ],
+    ["DELETE", "brands.json?ID=x", "`ID` must be a whole number from 1, not `x`"],
+    ["POST", "batch.json?ID=1", "name each record by the `ID` of its operation"],
+    ["POST", "batch.json?Name=x", "in the `Record` of its operation"],
+    ["POST", "batch.json?upsert=Name", "did you mean `match`?"],
+    ["POST", "batch.json?dry=1", "did you mean `dryRun=1`?"],
+    ["POST", "undo.xml?run=x", "an undo has no parameter `run`; name the run in the body"],
+    ["GET", "changes.json?ID=1", "look a record up by its path, such as `/restapi/brands/1.json`"],
+  ])("%s %s is rejected", async (method, path, says) => {
+    // The body names the brand 1 and is valid everywhere, so that a request that is not rejected changes something.
+    const body = path.includes("xml") ? "<Brand><Name>new</Name></Brand>" : { Name: "new" };
+    const options = method === "POST" || method.startsWith("P") ? { body } : {};
+    if (method === "HEAD") expect((await server.call(method, `/restapi/${path}`)).status).toBe(400);
+    else await expectProblem(method, `/restapi/${path}`, options, 400, says);
+  });
+
+  test("of a POST with an overridden method is one of that method", async () => {
+    const headers = { "X-HTTP-Method-Override": "PUT" };
+    const options = { headers, body: { Name: "Acme" } };
+    expect((await server.call("POST", "/restapi/brands.json?ID=1", options)).status).toBe(200);
   });
 
   test("of a paginator for another interface ends it at its first request", async () => {
@@ -300,27 +386,91 @@ describe("a parameter", () => {
     expect(requests).toBe(1);
   });
 
+  const ignored = ["_", "v", "t", "ts", "cb", "nocache", "cachebuster", "rand", "utm_source", "utm_"];
   test.each([
-    "_=1",
-    "t=1",
-    "ts=1",
-    "v=2",
-    "utm_source=x",
-    "utm_term=x",
-    "nocache",
-    "rnd=0.5",
-    "=x",
-    "[]=x",
-    "format=xml",
-    "toString=1",
-    "__proto__=1",
-  ])("%s is ignored", async (query) => {
+    ...ignored.map((name) => `${name}=1`),
+    "_",
+    "_=1&_=2",
+    "%5F=1",
+  ])("%s is ignored by every request", async (query) => {
     expect((await server.call("GET", `/restapi/brands.json?${query}`)).text).toBe(before);
     expect((await server.call("GET", `/restapi/brands/1.json?${query}`)).status).toBe(200);
+    expect((await server.call("GET", `/restapi/changes.json?since=now&${query}`)).status).toBe(200);
+    expect((await server.call("PUT", `/restapi/brands/1.json?${query}`, { body: { Name: "Acme" } })).status).toBe(200);
+    expect((await server.call("POST", `/restapi/batch.json?${query}`, { body: { Operations: [] } })).status).toBe(200);
+    expect((await server.call("POST", `/restapi/undo.json?${query}`, { body: { Run: "abc-1-1" } })).status).toBe(404);
   });
 
-  test("that names a field of another resource only is ignored", async () => {
-    expect((await server.call("GET", "/restapi/orderstatuses.json?Town=Leeds")).status).toBe(200);
+  test("of a preflight has no effect, so that a script can read the problem of its request", async () => {
+    for (const path of ["brands.json", "brands/1.xml", "batch.json"])
+      expect((await server.call("OPTIONS", `/restapi/${path}?x=1&filter[Name]=%E9`, { key: null })).status).toBe(204);
+  });
+
+  test("that the operator has named is ignored, and no other", async () => {
+    const own = await startTestServer({ settings: { IGNORE_PARAMETERS: "lang, theme" } });
+    expect((await own.call("GET", "/restapi/brands.json?lang=de&theme=x&_=1")).json).toEqual([]);
+    const { status } = await own.call("POST", "/restapi/brands.json?lang=de", { body: { Name: "Acme" } });
+    expect(status).toBe(201);
+    expect((await own.call("GET", "/restapi/brands.json?Lang=de")).status).toBe(400);
+    await own.stop();
+  });
+
+  test("that is one of thousands costs little", async () => {
+    for (const query of [
+      "isin".repeat(3000),
+      Array(4000).fill("x=1").join("&"),
+      Array(4000).fill("_").join("&") + "&notin",
+    ])
+      expect((await server.call("GET", `/restapi/brands.json?${query}`)).status).toBe(400);
+  });
+});
+
+describe("a header that overrides the method in other interfaces", () => {
+  test.each(["X-HTTP-Method", "X-Method-Override", "x-http-method"])("%s is rejected with any method", async (name) => {
+    const says = "name it in `X-HTTP-Method-Override`";
+    for (const value of ["DELETE", "PUT", "GET"]) {
+      const headers = { [name]: value };
+      for (const format of formats) {
+        const body = format === "json" ? '{"Name":"x"}' : "<Brand><Name>x</Name></Brand>";
+        await expectProblem("POST", `/restapi/brands.${format}`, { headers, body }, 400, says);
+        await expectProblem("GET", `/restapi/brands/1.${format}`, { headers }, 400, says);
+        await expectProblem("PUT", `/restapi/brands/1.${format}`, { headers, body }, 400, says);
+        await expectProblem("DELETE", `/restapi/brands/1.${format}`, { headers }, 400, says);
+        await expectProblem("POST", `/restapi/batch.${format}`, { headers, body }, 400, says);
+      }
+    }
+  });
+
+  test("may be sent by scripts, so that they can read the problem", async () => {
+    const { headers } = await server.call("OPTIONS", "/restapi/brands.json", { key: null });
+    expect(headers.get("Access-Control-Allow-Headers")).toContain("X-HTTP-Method, X-Method-Override");
+  });
+});
+
+describe("a query that isn't percent-encoded UTF-8 is rejected", () => {
+  test.each([
+    ["Caf%E9", "`%E9` isn't UTF-8; if that is `é`, send `%C3%A9`"],
+    ["%DFtrasse", "if that is `ß`, send `%C3%9F`"],
+    ["%u00E9", "`%u00E9` isn't percent-encoding; send `%C3%A9` for `é`"],
+    ["%uD83D%uDE00", "send `%F0%9F%98%80` for `😀`"],
+    ["%uD83D", "`%uD83D` isn't percent-encoding"],
+    ["%ED%A0%BD%ED%B8%80", "has surrogates"],
+    ["%C0%AF", "`%C0%AF` isn't UTF-8"],
+    ["%F4%90%80%80", "isn't UTF-8"],
+    ["%C3", "isn't UTF-8"],
+    ["100%", "write `%25` for a `%`"],
+    ["100%25%", "write `%25` for a `%`"],
+    ["%zz", "write `%25` for a `%`"],
+    ["%2", "write `%25` for a `%`"],
+  ])("%s", async (bad, says) => {
+    for (const query of [`filter[Name]=${bad}`, `filter[${bad}]=x`, `${bad}=x`, bad, `limit=1&_=${bad}`])
+      await expectProblem("GET", `/restapi/brands.json?${query}`, {}, 400, says);
+    for (const path of ["brands/1.xml", "changes.json"])
+      await expectProblem("GET", `/restapi/${path}?_=${bad}`, {}, 400, says);
+    await expectProblem("DELETE", `/restapi/brands/1.json?ID=1&_=${bad}`, {}, 400, says);
+    await expectProblem("POST", `/restapi/brands.xml?${bad}`, { body: "<Brand><Name>x</Name></Brand>" }, 400, says);
+    await expectProblem("POST", `/restapi/batch.json?match=${bad}`, { body: { Operations: [] } }, 400, says);
+    await expectProblem("POST", `/restapi/undo.json?dryRun=${bad}`, { body: { Run: "x" } }, 400, says);
   });
 });
 

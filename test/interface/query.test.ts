@@ -20,6 +20,16 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const list = (query: string) => server.call("GET", `/restapi/brands.json?${query}`);
+
+/** 15 filters that every brand passes. */
+const passed =
+  `AccountNumber ID Telephone.Daytime Telephone.Evening Telephone.Mobile Address.Title Address.Firstname Address.Surname
+  Address.AddressLine1 Address.AddressLine2 Address.Town Address.County Address.Postcode Address.Country`
+    .split(/\s+/)
+    .map((path) => `filter[${path}][contains]=`)
+    .concat("filter[ID][in]=1,2,3,4,5,6,7")
+    .join("&");
+
 const idsOf = async (query: string) => (await list(query)).json.map(({ ID }: { ID: number }) => ID);
 
 test.each([
@@ -45,10 +55,13 @@ test.each([
   [`filter[ID][in]=${Array.from({ length: 1000 }, (_, i) => i + 5).join()}`, [5, 6, 7]],
   ["sort=AccountNumber&sort=-ID", [7, 5, 3, 1, 6, 4, 2]],
   [`sort=${"AccountNumber,".repeat(7)}-ID`, [7, 5, 3, 1, 6, 4, 2]],
-  [Array(16).fill("filter[Name][contains]=a").join("&"), [1, 2, 3, 4, 5]],
+  [`filter[Name][contains]=a&${passed}`, [1, 2, 3, 4, 5]],
+  ["filter[Name]=alpha&filter[Name][contains]=A", [5]],
+  ["fields=Name&fields=ID&sort=-ID&sort=Name&limit=2", [7, 6]],
   ["filter[Name]=", []],
   ["filter%5BName%5D=bravo", [4]],
-  ["_=12345&nonsense", [1, 2, 3, 4, 5, 6, 7]],
+  ["_=12345&nocache", [1, 2, 3, 4, 5, 6, 7]],
+  ["limit=1&filter[Address.Town]=Town+1", [2]],
 ])("a list with `%s` has the records that this selects, in its order", async (query, ids) => {
   expect(await idsOf(query)).toEqual(ids);
 });
@@ -139,7 +152,7 @@ test("X-Total-Count counts the records that match the filter, with and without a
 
 test("Link leads through all pages and keeps the other parameters", async () => {
   const seen: number[] = [];
-  let path: string | undefined = "/restapi/brands.json?sort=-ID&limit=3&x=1";
+  let path: string | undefined = "/restapi/brands.json?sort=-ID&limit=3&_=1";
   let pages = 0;
   while (path) {
     const response = await server.call("GET", path);
@@ -219,6 +232,14 @@ describe("an invalid value is rejected", () => {
       "filter[Name][starts]=x",
       "`filter`: unknown operator `starts`; Name has `filter[Name]=` and `filter[Name][contains]=`",
     ],
+    [
+      "filter[ID][gt]=5",
+      "`filter`: unknown operator `gt`; ID has `filter[ID]=`, `filter[ID][contains]=` and `filter[ID][in]=`",
+    ],
+    ["filter[Name]=a&filter[Name]=a", "`filter[Name]` appears more than once; send a request for each value"],
+    ["filter[Name]=a&filter%5BName%5D=b", "`filter[Name]` appears more than once"],
+    ["filter[Name][contains]=a&filter[Name][contains]=b", "`filter[Name][contains]` appears more than once"],
+    ["filter[ID]=1&filter[ID]=2", "`filter[ID]` appears more than once; for several IDs, write `filter[ID][in]=3,5,8`"],
     ["filter[Name][__proto__]=x", "`filter`: unknown operator `__proto__`"],
     ["filter[Name][in]=a,b", "`filter`: only `ID` has `in`"],
     ["filter[ID]=x", "`filter[ID]`: an ID is a whole number from 1, not `x`"],
@@ -231,7 +252,7 @@ describe("an invalid value is rejected", () => {
     ["filter[ID][in]=1, 2", "`filter[ID][in]`: an ID is a whole number from 1, not ` 2`"],
     ["filter[ID][in]=1&filter[ID][in]=2", "`filter[ID][in]` appears more than once"],
     [`filter[ID][in]=${Array(1001).fill(1).join()}`, "`filter[ID][in]`: at most 1000 IDs, not 1001"],
-    [Array(17).fill("filter[Name]=x").join("&"), "`filter`: at most 16 filters, not 17"],
+    [`filter[Name]=x&filter[Address.Town]=x&${passed}`, "`filter`: at most 16 filters"],
     ["filter[__proto__]=x", "`filter`: no field `__proto__`"],
     ["fields=", "`fields`: no field ``"],
     ["fields=Name,Town", "`fields`: no field `Town`; did you mean `Address.Town`?"],
@@ -242,8 +263,15 @@ describe("an invalid value is rejected", () => {
   });
 });
 
-test("the parameters have no effect on a look-up", async () => {
-  expect((await server.call("GET", "/restapi/brands/1.json?fields=Name&limit=0")).json.AccountNumber).toBe("0");
+test("raw bytes of a query are searched for if they are UTF-8, and rejected otherwise", async () => {
+  const ask = async (bytes: string) => {
+    const line = `GET /restapi/brands.json?fields=ID&filter[Name]=${bytes} HTTP/1.1`;
+    const [response] = await exchangeOnce(server.port, toRequest(line, [`X-API-AUTH: ${server.key}`]));
+    return [response?.status, response?.body];
+  };
+  expect(await ask("\xc3\x89cho")).toEqual([200, '[{"ID":6}]']);
+  for (const bytes of ["\xc9cho", "\xc3", "\xed\xa0\x80", "\xc3\x89cho\xff"])
+    expect(await ask(bytes)).toEqual([400, expect.stringContaining("isn't percent-encoded UTF-8")]);
 });
 
 test("a large list comes compressed as the client asks, with its own ETag", async () => {

@@ -218,7 +218,7 @@ describe.each(engines)("undo on $name", (kind) => {
       "?dryRun=1&dryRun=1",
       "?match=Name",
       "?atomic=0",
-      "?_=1",
+      "?x=1",
       "?dryRun",
     ])
       expect([query, (await undo(run, query)).status]).toEqual([query, 400]);

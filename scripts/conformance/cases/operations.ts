@@ -1,10 +1,11 @@
 // Contract section 3: operations, and the headers of interface 4.5.
 
 import { gzipSync } from "node:zlib";
+import { sendBatch } from "../batches.ts";
 import { casesOf } from "../case.ts";
 import { completeRecord, shopResources } from "../records.ts";
 import type { Answer } from "../requests.ts";
-import { NotTested, type Shop } from "../shop.ts";
+import { type CallOptions, NotTested, type Shop } from "../shop.ts";
 
 const { both, once } = casesOf(3);
 const paths = Object.keys(shopResources);
@@ -122,6 +123,67 @@ export const operationCases = [
     }
     shop.status(await shop.call("POST", `orderstatuses/${id}`, override("DELETE")), 200);
     shop.status(await shop.call("GET", `orderstatuses/${id}`), 404);
+  }),
+  both("any method with the header `X-HTTP-Method`", "is 400, which names the right header", async (shop) => {
+    const { id, record } = await shop.create();
+    const says = /X-HTTP-Method-Override/;
+    for (const name of ["X-HTTP-Method", "X-Method-Override"]) {
+      const options = { headers: { [name]: "DELETE" } };
+      const body = { Name: shop.mark };
+      shop.problem(await shop.call("POST", "orderstatuses", { ...options, body }), 400, says);
+      shop.problem(await shop.call("GET", `orderstatuses/${id}`, options), 400, says);
+      shop.problem(await shop.call("PUT", `orderstatuses/${id}`, { ...options, body }), 400, says);
+    }
+    shop.problem(await shop.call("POST", `orderstatuses?_method=PUT&ID=${id}`, { body: { Name: "x" } }), 400, says);
+    const answer = await shop.call("GET", `orderstatuses/${id}`);
+    shop.same(answer, "the record", shop.record(answer), record);
+  }),
+  both(
+    "A create, update or delete with `?dryRun=1`",
+    "gets the response of the write, and stores nothing",
+    async (shop) => {
+      const { id, record, etag } = await shop.create();
+      const path = `orderstatuses/${id}`;
+      const writes: [string, string, CallOptions, number][] = [
+        ["PUT", path, { body: { Name: `${shop.mark}b` } }, 200],
+        ["DELETE", path, {}, 200],
+        ["DELETE", `orderstatuses?ID=${id}`, { headers: { "If-Match": '"x"' } }, 412],
+        ["PUT", path, { body: { Name: "" } }, 400],
+        ["DELETE", `orderstatuses/${2 ** 52}`, {}, 404],
+      ];
+      for (const [method, at, options, status] of writes) {
+        const dry = await shop.call(method, `${at}${at.includes("?") ? "&" : "?"}dryRun=1`, options);
+        shop.status(dry, status);
+        shop.header(dry, "X-Dry-Run", "1");
+        const read = await shop.call("GET", path);
+        shop.same(read, "the record", shop.record(read), record);
+        shop.header(read, "ETag", etag);
+      }
+      const body = { Name: `${shop.mark}c` };
+      const dry = await shop.call("PUT", `${path}?dryRun=1`, { body });
+      const real = await shop.call("PUT", `${path}?dryRun=0`, { body });
+      shop.same(real, "status and body", [real.status, real.text], [dry.status, dry.text]);
+      shop.header(real, "X-Dry-Run", null);
+      for (const value of ["true", "", "2", "yes"])
+        shop.problem(await shop.call("DELETE", `orderstatuses/${id}?dryRun=${value}`), 400);
+      shop.problem(await shop.call("GET", `orderstatuses/${id}?dryRun=1`), 400);
+    },
+  ),
+  both("An `Idempotency-Key` is neither stored nor looked up", "by a dry run", async (shop) => {
+    const options = { body: { Name: shop.mark }, headers: { "Idempotency-Key": shop.mark } };
+    shop.status(await shop.call("POST", "orderstatuses?dryRun=1", options), 201);
+    const real = await shop.call("POST", "orderstatuses", options);
+    shop.status(real, 201);
+    shop.header(real, "Idempotency-Replayed", null);
+    const later = await shop.call("POST", "orderstatuses?dryRun=1", options);
+    shop.status(later, 201);
+    shop.header(later, "Idempotency-Replayed", null);
+    shop.same(later, "the number of records", (await shop.own()).length, 1);
+  }),
+  both("Section 14 has the dry runs", "and their responses have X-Dry-Run", async (shop) => {
+    const operation = { Method: "POST", Resource: "orderstatuses", Record: { Name: shop.mark } };
+    const { answer } = await sendBatch(shop, [operation], "dryRun=1");
+    shop.header(answer, "X-Dry-Run", "1");
   }),
   both("a method that the path does not have", "405 with Allow", async (shop) => {
     const { id } = await shop.create();

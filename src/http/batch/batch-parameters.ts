@@ -1,10 +1,10 @@
 // The query parameters of a batch request, and the header fields that it cannot have (contract section 14).
 
-import { findNearest, findNearestPath, formatHint } from "../../lib/text.ts";
+import { findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
-import { parseSingle } from "../common/parameters.ts";
+import { parseSingle, parseSwitch } from "../common/parameters.ts";
 
 export interface BatchParameters {
   /** The dotted path of the text field by which an update without an ID finds its record; undefined for none. */
@@ -16,22 +16,16 @@ export interface BatchParameters {
 }
 
 /**
- * Parses the parameters of a batch request. Unlike in a list, every unknown one is rejected: a misspelt `dryRun` would store.
+ * Parses the parameters of a batch request.
  * @param written the resources that can be written
- * @throws ProblemError `bad-request` for an unknown or repeated parameter, or a bad value
+ * @throws ProblemError `bad-request` for a repeated parameter, or a bad value
  */
-export function parseBatchParameters(written: readonly Resource[], query: string): BatchParameters {
-  const parameters = parseKnown(query, ["match", "dryRun", "atomic"], "a batch");
+export function parseBatchParameters(written: readonly Resource[], parameters: URLSearchParams): BatchParameters {
   return {
     match: parseMatch(written, parseSingle(parameters, "match")),
     isDry: parseSwitch(parameters, "dryRun", false),
     isAtomic: parseSwitch(parameters, "atomic", true),
   };
-}
-
-/** Parses the parameters of an undo, in the same way. @throws ProblemError `bad-request` as `parseBatchParameters` does */
-export function parseUndoParameters(query: string): Pick<BatchParameters, "isDry"> {
-  return { isDry: parseSwitch(parseKnown(query, ["dryRun"], "an undo"), "dryRun", false) };
 }
 
 /**
@@ -43,26 +37,6 @@ export function rejectConditions(headers: HeaderFields, what: "a batch" | "an un
   const advice = what === "a batch" ? "; send `IfMatch` in each operation" : "";
   for (const name of ["If-Match", "If-None-Match"])
     if (headers.has(name.toLowerCase())) throw new ProblemError("bad-request", `${what} has no ${name}${advice}`);
-}
-
-/** Parses a query that has only parameters with these names. @param what the request, with its article */
-function parseKnown(query: string, names: readonly string[], what: string): URLSearchParams {
-  const parameters = new URLSearchParams(query);
-  for (const name of parameters.keys()) if (!names.includes(name)) throw unknownParameterError(name, names, what);
-  return parameters;
-}
-
-function unknownParameterError(name: string, names: readonly string[], what: string): ProblemError {
-  const all = names.map((one) => `\`${one}\``).join(", ");
-  const hint = formatHint(findNearest(name, names), `there is ${all}`);
-  return new ProblemError("bad-request", `${what} has no parameter \`${name.slice(0, 100)}\`; ${hint}`);
-}
-
-function parseSwitch(parameters: URLSearchParams, name: string, byDefault: boolean): boolean {
-  const value = parseSingle(parameters, name);
-  if (value === undefined) return byDefault;
-  if (value === "0" || value === "1") return value === "1";
-  throw new ProblemError("bad-request", `\`${name}\` must be 0 or 1, not \`${value.slice(0, 40)}\``);
 }
 
 /** Checks `match`. @param written the resources that can be written @throws ProblemError `bad-request` if none of them has this text field */

@@ -9,6 +9,7 @@ import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import type { QueryReader } from "../query.ts";
 import { parseBatchIdempotency, parseIdempotencyName, type RunningIdempotencyKeys } from "../records/idempotency.ts";
 import { rejectOtherEncodings } from "../records/record-body.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
@@ -25,6 +26,7 @@ interface BatchRouteDependencies extends BatchParts, Pick<HttpDependencies, "res
   readonly authorizer: RequestAuthorizer;
   readonly idempotencies: RunningIdempotencyKeys;
   readonly batchPlaces: BatchPlaces;
+  readonly queries: QueryReader;
 }
 
 /** Returns the routes of batch requests, by path. */
@@ -55,7 +57,10 @@ class BatchEndpoint {
   respond(context: RequestContext, format: Format, { key }: AuthorizedView): Promise<WireResponse> {
     const { headers } = context.request;
     requireWriteScope(context, key);
-    const parameters = parseBatchParameters(this.#written, context.target.query);
+    const { queries } = this.#dependencies;
+    const sent = queries.read(context.target.query, { kind: "batch", format, resources: this.#served });
+    const parameters = parseBatchParameters(this.#written, sent);
+    context.isDryRun = parameters.isDry;
     rejectConditions(headers, "a batch");
     rejectOtherEncodings(headers);
     parseIdempotencyName(context);

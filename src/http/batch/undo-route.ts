@@ -1,17 +1,19 @@
 // POST /restapi/undo.json and .xml: a key undoes one of its runs (contract section 14).
 
 import { type Format, formats } from "../../formats/format.ts";
-import { basePath } from "../../model/resource.ts";
+import { basePath, publicResources } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-plan.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
+import { parseSwitch } from "../common/parameters.ts";
+import type { QueryReader } from "../query.ts";
 import { parseBatchIdempotency, parseIdempotencyName, type RunningIdempotencyKeys } from "../records/idempotency.ts";
 import { rejectOtherEncodings } from "../records/record-body.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { type SiteRoute, siteRoute } from "../route.ts";
-import { parseUndoParameters, rejectConditions } from "./batch-parameters.ts";
+import { rejectConditions } from "./batch-parameters.ts";
 import type { BatchPlaces } from "./batch-places.ts";
 import { runAuthorized } from "./run-authorized.ts";
 import { type UndoParts, type UndoResult, undoRun } from "./run-undo.ts";
@@ -20,6 +22,7 @@ interface UndoRouteDependencies extends UndoParts {
   readonly authorizer: RequestAuthorizer;
   readonly idempotencies: RunningIdempotencyKeys;
   readonly batchPlaces: BatchPlaces;
+  readonly queries: QueryReader;
 }
 
 /** Returns the routes of undo, by path. */
@@ -43,12 +46,14 @@ async function respondToUndo(
 ): Promise<WireResponse> {
   const { request, target } = context;
   requireWriteScope(context, key);
-  const { isDry } = parseUndoParameters(target.query);
+  const { authorizer, batchPlaces, idempotencies, queries, resources } = dependencies;
+  const parameters = queries.read(target.query, { kind: "undo", format, resources: publicResources(resources) });
+  const isDry = parseSwitch(parameters, "dryRun", false);
+  context.isDryRun = isDry;
   rejectConditions(request.headers, "an undo");
   rejectOtherEncodings(request.headers);
   parseIdempotencyName(context);
   const body = request.receivedBody ?? (await request.readBody());
-  const { authorizer, batchPlaces, idempotencies } = dependencies;
   return authorizer.reauthorize(context, async (authorized) => {
     requireWriteScope(context, authorized.key);
     const idempotency = isDry ? undefined : await parseBatchIdempotency(context, authorized.key, body.view);

@@ -15,6 +15,14 @@ export function splitValues(parameters: URLSearchParams, name: string): string[]
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
 }
 
+/** Returns whether a parameter is `1`; `byDefault` if it is absent. @throws ProblemError `bad-request` for another value than `0` and `1` */
+export function parseSwitch(parameters: URLSearchParams, name: string, byDefault: boolean): boolean {
+  const value = parseSingle(parameters, name);
+  if (value === undefined) return byDefault;
+  if (value === "0" || value === "1") return value === "1";
+  throw new ProblemError("bad-request", `\`${name}\` must be 0 or 1, not \`${value.slice(0, 40)}\``);
+}
+
 /**
  * Returns the number in a parameter; `byDefault` if it is absent.
  * @throws ProblemError `bad-request` if it appears more than once, or is not a whole number from `min` to `max`, in digits alone

@@ -35,9 +35,10 @@ const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i
 export function toTarget(sent: string): RequestTarget {
   if (plain.test(sent) && !dot.test(sent)) return split(sent);
   if (dots.test(sent)) return { path: Buffer.from(sent, "latin1").toString(), query: "" };
-  const text = Buffer.from(sent, "latin1").toString();
+  // Bytes are percent-encoded as they are: decoding would replace those that aren't UTF-8, and query.ts could no longer reject them.
+  const text = sent.replaceAll(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   const url = readable.test(text) ? URL.parse(text.startsWith("/") ? `http://unknown${text}` : text) : null;
-  if (!url) return { path: text, query: "" };
+  if (!url) return { path: Buffer.from(sent, "latin1").toString(), query: "" };
   const target = split(url.pathname + url.search);
   const [, host] = authority.exec(sent) ?? [];
   return host === undefined ? target : { ...target, host };

@@ -1,12 +1,11 @@
 // The parameters of the feed (contract section 10).
 
-import { findNearest, formatHint, normalizeName } from "../../lib/text.ts";
+import { findNearest, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { defaultFeedLimit, maxFeedWaitSeconds, maxPageSize } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
 import { firstCursor } from "../../store/database/cursor.ts";
 import { parseNumber, parseSingle, splitValues } from "../common/parameters.ts";
-import { suggestParameter } from "../parameter-advice.ts";
 
 export interface FeedParameters {
   /** The cursor after which the page begins, not checked yet; or `now`, for an empty page with the cursor of this moment. */
@@ -21,30 +20,12 @@ export interface FeedParameters {
   readonly isCollapsed: boolean;
 }
 
-/** The names that clients may write for each parameter, normalized to letters and digits. The first of them is the right one. */
-const names: readonly (readonly [parameter: string, aliases: string])[] = [
-  [
-    "since",
-    "since sincecursor cursor after startafter startingafter updatedsince modifiedsince from next token deltatoken",
-  ],
-  ["limit", "limit take top max maxresults size count perpage pagesize"],
-  ["wait", "wait timeout poll longpoll"],
-  ["resource", "resource resources resourcetype type types"],
-  ["collapse", "collapse collapsed compact"],
-];
-
-const parameterOf = new Map(names.flatMap(([name, aliases]) => aliases.split(" ").map((one) => [one, name])));
-
-const known: ReadonlySet<string> = new Set(names.map(([name]) => name));
-
 /**
  * Parses the parameters of the feed.
  * @param served all public resources
- * @throws ProblemError `bad-request` for a bad value, or a parameter that looks like a mistake
+ * @throws ProblemError `bad-request` for a bad value
  */
-export function parseFeedParameters(served: readonly Resource[], query: string): FeedParameters {
-  const parameters = new URLSearchParams(query);
-  rejectUnknownParameters(served, parameters);
+export function parseFeedParameters(served: readonly Resource[], parameters: URLSearchParams): FeedParameters {
   const wanted = splitValues(parameters, "resource");
   return {
     since: parseSingle(parameters, "since") ?? firstCursor,
@@ -66,22 +47,4 @@ function parseResources(served: readonly Resource[], wanted: readonly string[]):
   if (unknown === undefined) return served.filter(({ path }) => wanted.includes(path));
   const hint = formatHint(findNearest(unknown, paths), `there is ${paths.map((path) => `\`${path}\``).join(", ")}`);
   throw new ProblemError("bad-request", `\`resource\`: there is no resource \`${unknown.slice(0, 100)}\`; ${hint}`);
-}
-
-/** Rejects unknown parameters if the client probably expects an effect of them. Others are ignored. @throws ProblemError `bad-request` */
-function rejectUnknownParameters(served: readonly Resource[], parameters: URLSearchParams): void {
-  for (const [name, value] of parameters) {
-    if (known.has(name)) continue;
-    const short = name.slice(0, 200);
-    const meant = parameterOf.get(normalizeName(short));
-    const isOfLists = served.some((resource) => isListParameter(resource, short, value.slice(0, 40)));
-    if (meant === undefined && !isOfLists) continue;
-    const instead =
-      meant === undefined ? `there is ${[...known].map((one) => `\`${one}\``).join(", ")}` : `write \`${meant}\``;
-    throw new ProblemError("bad-request", `the feed has no parameter \`${name.slice(0, 100)}\`; ${instead}`);
-  }
-}
-
-function isListParameter(resource: Resource, name: string, value: string): boolean {
-  return suggestParameter(resource, name, value) !== undefined;
 }

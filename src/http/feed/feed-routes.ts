@@ -14,6 +14,7 @@ import { type RequestAuthorizer, requireSameSite } from "../authorization/author
 import { chooseCoding } from "../compression.ts";
 import { requireMatch } from "../conditional-requests.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import type { QueryReader } from "../query.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { respondEncoded } from "../responses.ts";
 import { type SiteRoute, siteRoute } from "../route.ts";
@@ -24,6 +25,7 @@ import type { LongPolls, PollRead } from "./long-poll.ts";
 interface FeedRouteDependencies extends Pick<HttpDependencies, "engine" | "resources"> {
   readonly authorizer: RequestAuthorizer;
   readonly longPolls: LongPolls;
+  readonly queries: QueryReader;
 }
 
 /** Returns the routes of the feed, by path. */
@@ -69,9 +71,10 @@ class FeedEndpoint {
   }
 
   async respond(context: RequestContext, format: Format, authorized: AuthorizedView): Promise<WireResponse> {
-    const feed = { format, query: parseFeedParameters(this.#served, context.target.query) };
+    const { authorizer, longPolls, queries } = this.#dependencies;
+    const sent = queries.read(context.target.query, { kind: "feed", format, resources: this.#served });
+    const feed = { format, query: parseFeedParameters(this.#served, sent) };
     requireMatch(context.request.headers, undefined);
-    const { authorizer, longPolls } = this.#dependencies;
     // If the sandbox of the key is renewed during a long poll, this begins again with the cursor of the request, which belongs to another epoch then.
     const mayWait = isFollower(context, feed.query);
     const { page } = await authorizer.repeatIfOutdated(context, authorized, async (current) => {

@@ -1,14 +1,13 @@
 // The parameters of lists (contract section 6): paging, `sort`, `filter` and `fields`.
 
-import { BoundedCache } from "../../lib/bounded-cache.ts";
 import { findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
+import { filterName } from "../../model/parameters.ts";
 import { type StorefrontRecord, toId, type Values } from "../../model/record.ts";
 import { fieldPaths, findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import type { RecordFilter, SortField } from "../../store/memory/order.ts";
 import { parseNumber, splitValues } from "../common/parameters.ts";
-import { rejectMistakenParameters } from "../parameter-advice.ts";
 
 /** The parsed parameters of a list. */
 export interface ListParameters {
@@ -24,37 +23,14 @@ export interface ListParameters {
   readonly otherParameters: string;
 }
 
-/** The parsed queries of each resource; null for a query without a parameter of a list. */
-const parsed = new WeakMap<Resource, BoundedCache<ListParameters | null>>();
-
 const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]);
 
 /**
- * Parses the parameters of a list; undefined if `query` contains none of them. Unknown parameters are ignored, unless they look like a mistake.
- * @throws ProblemError `bad-request` for a bad value, an unknown field, or a parameter that looks like a mistake
+ * Parses the parameters of a list; undefined if there are none, or only ignored ones. Removes the paging from `parameters`.
+ * @throws ProblemError `bad-request` for a bad value or an unknown field
  */
-export function parseListParameters(resource: Resource, query: string): ListParameters | undefined {
-  if (query === "") return undefined;
-  let queries = parsed.get(resource);
-  if (!queries) {
-    queries = new BoundedCache(256, 512, (one) => parseParameters(resource, one) ?? null);
-    parsed.set(resource, queries);
-  }
-  return queries.get(query) ?? undefined;
-}
-
-/**
- * Checks the query of a look-up. Look-ups have no parameters, and ignore parameters that do not look like a mistake.
- * @throws ProblemError `bad-request` for a parameter that looks like a mistake
- */
-export function rejectMistakesInLookUp(resource: Resource, query: string): void {
-  if (query !== "") rejectMistakenParameters(resource, unknownIn(new URLSearchParams(query)), false);
-}
-
-function parseParameters(resource: Resource, query: string): ListParameters | undefined {
-  const parameters = new URLSearchParams(query);
-  rejectMistakenParameters(resource, unknownIn(parameters), true);
-  if (![...parameters.keys()].some(isKnown)) return undefined;
+export function parseListParameters(resource: Resource, parameters: URLSearchParams): ListParameters | undefined {
+  if (![...parameters.keys()].some((name) => names.has(name) || filterName.test(name))) return undefined;
   const limit = parseNumber(parameters, "limit", { min: 1, max: maxPageSize, byDefault: undefined });
   const offset = parseNumber(parameters, "offset", { min: 0, byDefault: 0 });
   const sort = splitValues(parameters, "sort");
@@ -70,15 +46,6 @@ function parseParameters(resource: Resource, query: string): ListParameters | un
     fields: fields === undefined ? undefined : parseFields(resource, fields),
     otherParameters: parameters.toString(),
   };
-}
-
-function isKnown(name: string): boolean {
-  return names.has(name) || filterName.test(name);
-}
-
-/** Returns the parameters that a list does not have. Of a repeated parameter, returns the last value. */
-function unknownIn(parameters: URLSearchParams): ReadonlyMap<string, string> {
-  return new Map([...parameters].filter(([name]) => !isKnown(name)));
 }
 
 /** Returns a copy of `record` with its ID and the fields in `fields` only, in the order of the declaration. */
@@ -153,26 +120,24 @@ function pick(values: Values, fields: ReadonlySet<string>, above: string): Value
 
 // The filters of a list (contract section 6).
 
-/** `filter[Name]` or `filter[Name][contains]`, with any text in the brackets. */
-const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;
-
-/** Parses the filters. @throws ProblemError `bad-request` for an unknown field or operator, a bad ID, or too many filters */
+/** Parses the filters. @throws ProblemError `bad-request` for an unknown field or operator, a bad ID, a repeated filter, or too many filters */
 function parseFilters(resource: Resource, parameters: URLSearchParams): RecordFilter[] {
-  const filters: RecordFilter[] = [];
+  const filters = new Map<string, RecordFilter>();
   for (const [name, value] of parameters) {
     const [, path, operator = "equals"] = filterName.exec(name) ?? [];
-    if (path !== undefined) filters.push(parseFilter(resource, path, operator, value));
+    if (path === undefined) continue;
+    const filter = parseFilter(resource, path, operator, value);
+    if (filters.has(`${path} ${operator}`)) throw repeatedFilterError(path, filter);
+    filters.set(`${path} ${operator}`, filter);
+    if (filters.size > maxFilters) throw new ProblemError("bad-request", `\`filter\`: at most ${maxFilters} filters`);
   }
-  if (filters.length > maxFilters) {
-    throw new ProblemError("bad-request", `\`filter\`: at most ${maxFilters} filters, not ${filters.length}`);
-  }
-  if (filters.filter(({ operator }) => operator === "in").length > 1) {
-    throw new ProblemError(
-      "bad-request",
-      "`filter[ID][in]` appears more than once; write one, with commas between the IDs",
-    );
-  }
-  return filters;
+  return [...filters.values()];
+}
+
+function repeatedFilterError(path: string, { operator, textField }: RecordFilter): ProblemError {
+  const name = operator === "equals" ? `filter[${path}]` : `filter[${path}][${operator}]`;
+  const advice = textField ? "send a request for each value" : "for several IDs, write `filter[ID][in]=3,5,8`";
+  return new ProblemError("bad-request", `\`${name}\` appears more than once; ${advice}`);
 }
 
 /** Returns the text field at `path`; undefined for the ID. @throws ProblemError `bad-request` for an unknown field or a field group */
@@ -200,9 +165,10 @@ function parseFilter(resource: Resource, path: string, operator: string, value: 
   if (operator === "equals") return { textField, operator, values: [textField ? value : parseId("filter[ID]", value)] };
   if (operator === "in" && !textField) return { textField, operator, values: parseIds(value) };
   const why = operator === "in" ? "only `ID` has `in`" : `unknown operator \`${operator.slice(0, 40)}\``;
+  const known = ["", "[contains]", ...(textField ? [] : ["[in]"])].map((one) => `\`filter[${path}]${one}=\``);
   throw new ProblemError(
     "bad-request",
-    `\`filter\`: ${why}; ${path} has \`filter[${path}]=\` and \`filter[${path}][contains]=\``,
+    `\`filter\`: ${why}; ${path} has ${new Intl.ListFormat("en-GB").format(known)}`,
   );
 }
 

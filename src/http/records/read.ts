@@ -18,13 +18,7 @@ import { isNotModified, toEtag } from "../conditional-requests.ts";
 import type { RequestContext } from "../request-context.ts";
 import { respondEncoded, toResponse } from "../responses.ts";
 import { idIn, type ResourceRoute } from "../route.ts";
-import {
-  type ListParameters,
-  parseListParameters,
-  pickFields,
-  rejectMistakesInLookUp,
-  toLinkHeader,
-} from "./list-parameters.ts";
+import { type ListParameters, pickFields, toLinkHeader } from "./list-parameters.ts";
 import { recordNotFoundError } from "./record-not-found.ts";
 
 /** Returns the response to GET and HEAD. @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
@@ -41,7 +35,7 @@ function respondToListRequest(
   route: ResourceRoute,
   siteView: SiteView,
 ): MaybePromise<WireResponse> {
-  const query = parseListParameters(route.resource, context.target.query);
+  const query = route.parseQuery(context.target.query);
   return siteView instanceof Snapshot
     ? respondToList(context, route, siteView, query)
     : respondToUncachedList(context, route, siteView, query);
@@ -67,7 +61,7 @@ function respondToLookUp(
   siteView: SiteView,
 ): MaybePromise<WireResponse> {
   const { resource } = route;
-  rejectMistakesInLookUp(resource, context.target.query);
+  route.parseQuery(context.target.query);
   const { recordIdInPath: id } = context;
   if (id === undefined) throw recordNotFoundError(route, idIn(context.target.path));
   const record = siteView.lookUpRecord(resource, id);

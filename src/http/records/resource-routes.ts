@@ -4,25 +4,30 @@
 // the site's epoch may change. So the request is authorized again after each wait, and if its authorization or view was outdated, the work is repeated.
 
 import { type Format, formats } from "../../formats/format.ts";
+import { BoundedCache } from "../../lib/bounded-cache.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { basePath, publicResources, type Resource } from "../../model/resource.ts";
 import { Snapshot } from "../../store/memory/snapshot.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
-import type { BodyBytes } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
+import { runAuthorized } from "../batch/run-authorized.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import type { QueryOwner } from "../parameter-advice.ts";
+import type { QueryReader } from "../query.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { type ResourceRoute, siteRoute } from "../route.ts";
 import type { RunningIdempotencyKeys } from "./idempotency.ts";
+import { parseListParameters } from "./list-parameters.ts";
 import { respondToRead } from "./read.ts";
 import { rejectOtherEncodings } from "./record-body.ts";
-import { respondToWrite } from "./write.ts";
+import { type AuthorizedWrite, parseWriteParameters, respondToWrite } from "./write.ts";
 
-interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {
+interface ResourceRouteDependencies extends Pick<HttpDependencies, "engine" | "resources" | "writeQueue" | "now"> {
   readonly authorizer: RequestAuthorizer;
   readonly idempotencies: RunningIdempotencyKeys;
+  readonly queries: QueryReader;
 }
 
 /** Returns the routes of all public resources, by path. */
@@ -35,6 +40,11 @@ export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: 
       isList,
       resource,
       format,
+      parseQuery: createQueryParser(dependencies.queries, {
+        kind: isList ? "list" : "look-up",
+        format,
+        resources: [resource],
+      }),
       methods: methodsOf(isList, resource),
       methodNotAllowedDetail: (method) => whyNot(method, entry[1]),
       respond: (context, authorized) => endpoint.respond(context, entry[1], authorized),
@@ -44,6 +54,16 @@ export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: 
   return publicResources(dependencies.resources).flatMap((resource) =>
     formats.flatMap((format) => [toRoute(true, resource, format), toRoute(false, resource, format)]),
   );
+}
+
+/** Returns `ResourceRoute.parseQuery`. Clients send few different queries, so parsed ones are cached. */
+function createQueryParser(queries: QueryReader, owner: QueryOwner): ResourceRoute["parseQuery"] {
+  const [resource] = owner.resources as readonly [Resource];
+  const cache = new BoundedCache(256, 512, (query) => {
+    const parameters = queries.read(query, owner);
+    return parseListParameters(resource, parameters) ?? null;
+  });
+  return (query) => (query === "" ? undefined : (cache.get(query) ?? undefined));
 }
 
 /** Returns the methods of a route (contract section 3). */
@@ -106,31 +126,40 @@ class ResourceEndpoint {
   #write(context: RequestContext, route: ResourceRoute, authorized: AuthorizedView): Promise<WireResponse> {
     const { headers, receivedBody } = context.request;
     requireWriteScope(context, authorized.key);
+    const idsInQuery = parseWriteParameters(context, route, this.#dependencies.queries);
     rejectOtherEncodings(headers);
     return receivedBody
-      ? this.#writeReceived(context, route, authorized, receivedBody)
-      : this.#writeWhenReceived(context, route);
+      ? this.#writeReceived(context, route, authorized, { body: receivedBody, idsInQuery })
+      : this.#writeWhenReceived(context, route, idsInQuery);
   }
 
   /** Waits for the body and authorizes again, because the key may have been revoked or the site removed while the body arrived. */
-  async #writeWhenReceived(context: RequestContext, route: ResourceRoute): Promise<WireResponse> {
+  async #writeWhenReceived(
+    context: RequestContext,
+    route: ResourceRoute,
+    idsInQuery: readonly number[],
+  ): Promise<WireResponse> {
     const body = await context.request.readBody();
     return this.#dependencies.authorizer.reauthorize(context, (authorized) =>
-      this.#writeReceived(context, route, authorized, body),
+      this.#writeReceived(context, route, authorized, { body, idsInQuery }),
     );
   }
 
-  /** Stores the received body. Repeats that if the key or the site changes meanwhile. */
+  /** Stores what was received, unless it's a dry run. Repeats that if the key or the site changes meanwhile. */
   #writeReceived(
     context: RequestContext,
     route: ResourceRoute,
     authorized: AuthorizedView,
-    body: BodyBytes,
+    received: Pick<AuthorizedWrite, "body" | "idsInQuery">,
   ): Promise<WireResponse> {
-    const { authorizer, writeQueue, now, idempotencies } = this.#dependencies;
+    const { authorizer, now } = this.#dependencies;
+    const work = (current: AuthorizedView) =>
+      respondToWrite(context, route, { ...received, authorized: current, at: now() }, this.#dependencies);
+    // No transaction checks the key of a dry run.
+    if (context.isDryRun) return runAuthorized(authorizer, context, authorized, { work, isStored: () => false });
     return authorizer.repeatIfOutdated(context, authorized, (current) => {
       requireWriteScope(context, current.key);
-      return respondToWrite(context, route, { authorized: current, at: now(), body }, { writeQueue, idempotencies });
+      return work(current);
     });
   }
 }

@@ -5,19 +5,25 @@ import {
   type AcceptedOutcome,
   type Intent,
   type Operation,
+  type Outcome,
   type RejectedOutcome,
   versionParts,
 } from "../../model/change.ts";
 import { documentOf } from "../../model/encoding.ts";
+import type { Engine } from "../../model/engine.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import { requireOneId, toDeclaredJson, toId } from "../../model/record.ts";
 import { basePath } from "../../model/resource.ts";
+import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
 import type { WriteQueue } from "../../store/writes/write-queue.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import type { HeaderParts } from "../../wire/response-header.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
+import { parseSwitch } from "../common/parameters.ts";
 import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch, weakTagError } from "../conditional-requests.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import type { QueryReader } from "../query.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import { idIn, type ResourceRoute } from "../route.ts";
@@ -27,43 +33,85 @@ import { recordNotFoundError } from "./record-not-found.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
-interface AuthorizedWrite {
+export interface AuthorizedWrite {
   readonly authorized: AuthorizedView;
+  /** The IDs in the query, which must all be the same. */
+  readonly idsInQuery: readonly number[];
   /** The time of the write, in milliseconds since 1970 (UTC). */
   readonly at: number;
   readonly body: BodyBytes;
 }
 
-interface WriteDependencies {
+interface WriteDependencies extends Pick<HttpDependencies, "engine"> {
   readonly writeQueue: WriteQueue;
   readonly idempotencies: RunningIdempotencyKeys;
 }
 
 /**
- * Executes a create, update or delete. Resolves with the response when the change is on durable storage.
+ * Executes a create, update or delete. Resolves with the response when the change is on durable storage. A dry run gets the same response, and
+ * nothing is stored.
  * @throws ProblemError for a request or an outcome that is rejected; OutdatedError if the epoch, the key or the site changed while the write was queued
  */
 export function respondToWrite(
   context: RequestContext,
   route: ResourceRoute,
   write: AuthorizedWrite,
-  { writeQueue, idempotencies }: WriteDependencies,
+  { engine, writeQueue, idempotencies }: WriteDependencies,
 ): Promise<WireResponse> {
   const intent = toIntent(context, route, write);
-  return idempotencies
-    .runUnlessRunning(intent.idempotency, () => writeQueue.enqueue(intent))
-    .then((outcome) => {
-      if (outcome.kind === "rejected") throw toRejectionError(context, outcome, route, intent);
-      return toWrittenResponse(context, route, outcome);
-    });
+  const decided = context.isDryRun
+    ? decideAlone(engine, intent)
+    : idempotencies.runUnlessRunning(intent.idempotency, () => writeQueue.enqueue(intent));
+  return decided.then((outcome) => {
+    if (outcome.kind === "rejected") throw toRejectionError(context, outcome, route, intent);
+    return toWrittenResponse(context, route, outcome);
+  });
 }
 
-function toIntent(context: RequestContext, route: ResourceRoute, { authorized, at, body }: AuthorizedWrite): Intent {
+async function decideAlone(engine: Engine, intent: Intent): Promise<Outcome> {
+  const dryRun = new DryRunEngine(engine, intent.site);
+  try {
+    const [outcome] = await dryRun.commit([intent]);
+    return outcome as Outcome;
+  } finally {
+    dryRun.close();
+  }
+}
+
+const noIds: readonly number[] = [];
+
+/**
+ * Parses the query of a write. Sets in the request context whether it's a dry run.
+ * @returns the IDs by which the query names the record
+ * @throws ProblemError `bad-request` for an unknown parameter or a bad value
+ */
+export function parseWriteParameters(
+  context: RequestContext,
+  { resource, format }: ResourceRoute,
+  queries: QueryReader,
+): readonly number[] {
+  const { query } = context.target;
+  if (query === "") return noIds;
+  const kind = operations[context.method] as "create" | "update" | "delete";
+  const parameters = queries.read(query, { kind, format, resources: [resource] });
+  context.isDryRun = parseSwitch(parameters, "dryRun", false);
+  return parameters.getAll("ID").map((value) => {
+    const id = toId(value);
+    if (id !== undefined) return id;
+    throw new ProblemError("bad-request", `\`ID\` must be a whole number from 1, not \`${value.slice(0, 40)}\``);
+  });
+}
+
+function toIntent(
+  context: RequestContext,
+  route: ResourceRoute,
+  { authorized, at, body, idsInQuery }: AuthorizedWrite,
+): Intent {
   const operation = operations[context.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew
     ? { valuesJson: parseNewBody(context, route, body) }
-    : parseChange(context, route, body, operation);
+    : parseChange(context, route, { body, idsInQuery }, operation);
   const { headers } = context.request;
   return {
     ...authorizedIntent(context, authorized, at),
@@ -78,19 +126,18 @@ function toIntent(context: RequestContext, route: ResourceRoute, { authorized, a
 
 /**
  * Reads the ID and the changes of an update or delete. The path, the query and the body may each have the ID; they must agree (contract section 2).
- * @throws ProblemError `ambiguous-id` without an ID or with different IDs; `not-found` for an invalid ID in the path; `bad-request` for an invalid ID
- *   in the query; the errors of the body
+ * @throws ProblemError `ambiguous-id` without an ID or with different IDs; `not-found` for an invalid ID in the path; the errors of the body
  */
 function parseChange(
   context: RequestContext,
   route: ResourceRoute,
-  body: BodyBytes,
+  { body, idsInQuery }: Pick<AuthorizedWrite, "body" | "idsInQuery">,
   operation: Operation,
 ): { id: number; valuesJson: string } {
   const { recordIdInPath, target } = context;
   if (!route.isList && recordIdInPath === undefined) throw recordNotFoundError(route, idIn(target.path));
   const changes = operation === "delete" && saysNothing(body) ? nothing : parseChangesBody(context, route, body);
-  const id = requireOneId([recordIdInPath, ...queryIds(target.query), changes.id], recordIdHint(route));
+  const id = requireOneId([recordIdInPath, ...idsInQuery, changes.id], recordIdHint(route));
   return { id, valuesJson: changes.valuesJson };
 }
 
@@ -105,21 +152,6 @@ function recordIdHint({ resource, format }: ResourceRoute): string {
   const path = `${basePath}${resource.path}`;
   const inBody = format.name === "xml" ? `<${resource.element} ID="12">` : '{"ID": 12, ...}';
   return `Name it by its ID in the path (\`${path}/12.${format.name}\`), in the body (\`${inBody}\`) or in the query (\`${path}.${format.name}?ID=12\`).`;
-}
-
-function queryIds(query: string): number[] {
-  if (query === "") return [];
-  const named = [...new URLSearchParams(query)].filter(([name]) => /^id$/i.test(name));
-  return named.map(([name, value]) => {
-    const shown = value.slice(0, 40);
-    if (name !== "ID") {
-      throw new ProblemError("bad-request", `there is no parameter \`${name}\`; did you mean \`?ID=${shown}\`?`);
-    }
-    const id = toId(value);
-    if (id === undefined)
-      throw new ProblemError("bad-request", `\`ID\` must be a whole number from 1, not \`${shown}\``);
-    return id;
-  });
 }
 
 function toRejectionError(

@@ -45,12 +45,6 @@ export function batchParameters(resources: readonly Resource[]): Record<string, 
         "A field, such as `AccountNumber`. A PUT without an ID then changes the one record that has the value of this field in `Record`, or creates a record if none has it.",
       schema: { type: "string", enum: [...paths] },
     },
-    BatchDryRun: {
-      name: "dryRun",
-      in: "query",
-      description: "`1`: the same response, but nothing is stored.",
-      schema: { type: "string", enum: ["0", "1"], default: "0" },
-    },
     BatchAtomic: {
       name: "atomic",
       in: "query",
@@ -72,7 +66,7 @@ const writeProblems: readonly ErrorCode[] = [
 ];
 
 function batchOperation(resources: readonly Resource[], format: Format): OpenapiOperation {
-  const parameters = ["BatchMatch", "BatchDryRun", "BatchAtomic", "Idempotency-Key"];
+  const parameters = ["BatchMatch", "dryRun", "BatchAtomic", "Idempotency-Key"];
   const response = toExample(format, exampleResults(resources, format));
   return {
     operationId: nameIn(format, "sendBatch"),
@@ -102,7 +96,7 @@ function undoOperation(resources: readonly Resource[], format: Format): OpenapiO
     description:
       "Takes back a batch request with the same API key, or an undo. Records that anybody changed later are left alone and listed. Look first with `dryRun=1`.",
     tags: [tagOf(batchTag, format)],
-    parameters: ["BatchDryRun", "Idempotency-Key"].map((name) => ref("parameters", name)),
+    parameters: ["dryRun", "Idempotency-Key"].map((name) => ref("parameters", name)),
     requestBody: {
       required: true,
       content: contentOf(

@@ -74,6 +74,12 @@ const shared: Record<string, Schema> = {
     description: "ID of the record, if the body does not contain it.",
     schema: idSchema,
   },
+  dryRun: {
+    name: "dryRun",
+    in: "query",
+    description: "`1`: get the same response, with `X-Dry-Run: 1`, but store nothing.",
+    schema: { type: "string", enum: ["0", "1"], default: "0" },
+  },
   limit: {
     name: "limit",
     in: "query",
@@ -143,10 +149,10 @@ export const parameterRefs = {
       toRef,
     ),
   lookUp: ["id", "If-Match", "If-None-Match"].map(toRef),
-  override: ["id", "MethodOverride", "If-Match", "Idempotency-Key"].map(toRef),
-  create: ["Idempotency-Key", "X-HTTP-Method-Override"].map(toRef),
-  changeByPath: ["id", "If-Match", "Idempotency-Key"].map(toRef),
-  changeByBody: ["ID", "If-Match", "Idempotency-Key"].map(toRef),
+  override: ["id", "dryRun", "MethodOverride", "If-Match", "Idempotency-Key"].map(toRef),
+  create: ["dryRun", "Idempotency-Key", "X-HTTP-Method-Override"].map(toRef),
+  changeByPath: ["id", "dryRun", "If-Match", "Idempotency-Key"].map(toRef),
+  changeByBody: ["ID", "dryRun", "If-Match", "Idempotency-Key"].map(toRef),
   preflightByPath: ["id"].map(toRef),
 };
 
@@ -269,6 +275,7 @@ const headers: Readonly<Record<string, Header>> = {
   "Retry-After": ["Seconds to wait before you try again.", seconds, true],
   RateLimit: ["The rest of the key's rate limit, if it has one.", text('"key";r=99;t=1')],
   "RateLimit-Policy": ["The key's rate limit, if it has one.", text('"key";q=100;w=2')],
+  "X-Dry-Run": ["Nothing was stored, because the request has `dryRun=1`.", constant("1")],
   "X-Sandbox": [
     "The name of the sandbox. Only if the API key is the key of a sandbox (`sfk_test_...`).",
     text("demo-sandbox"),
@@ -308,19 +315,22 @@ const common = [
 /** The header fields of every response to an API key. */
 const ofKey = ["RateLimit", "RateLimit-Policy", "X-Sandbox"];
 
+/** The header fields of every response to a write. */
+const ofWrite = ["Idempotency-Replayed", "X-Dry-Run", ...ofKey];
+
 /** The names of the header fields of each kind of response, in addition to the common header fields. `?` marks an optional header field. */
 export const headersOf = {
   list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...ofKey],
   feed: ["Vary", "Content-Encoding", ...ofKey],
   record: ["ETag", ...ofKey],
-  created: ["ETag", "Location", "Idempotency-Replayed", ...ofKey],
-  updated: ["ETag", "Idempotency-Replayed", ...ofKey],
-  overridden: ["ETag?", "Idempotency-Replayed", ...ofKey],
-  deleted: ["Idempotency-Replayed", ...ofKey],
-  batch: ["Idempotency-Replayed", "Vary", "Content-Encoding", ...ofKey],
+  created: ["ETag", "Location", ...ofWrite],
+  updated: ["ETag", ...ofWrite],
+  overridden: ["ETag?", ...ofWrite],
+  deleted: ofWrite,
+  batch: ["Vary", "Content-Encoding", ...ofWrite],
   notModified: ["ETag", ...ofKey],
   options: ["Allow", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Max-Age"],
-  problem: ofKey,
+  problem: ["X-Dry-Run", ...ofKey],
 } as const;
 
 /** Returns the `headers` of a response: the common header fields, and `names`. */

@@ -353,13 +353,13 @@ function inputFor(operation: string, parameter: DocumentedParameter, isFilledIn:
   const typed = typedForm(parameter);
   const [label, kind] = style === "deepObject" ? [name, "typed"] : [name, place];
   const hint = typed === name ? "" : ` placeholder="${escapeHtml(typed)}"`;
-  const filledIn = isFilledIn && required ? exampleValue(parameter) : firstValues[name];
+  const filledIn = isFilledIn && required ? exampleValue(parameter) : firstValues[id];
   const value = filledIn === undefined ? "" : ` value="${escapeHtml(String(filledIn))}"`;
   return `<div><label for="${id}">${escapeHtml(label)}</label><input id="${id}" name="${escapeHtml(name)}" data-in="${kind}"${hint}${value}${required ? " required" : ""} autocomplete="off" spellcheck="false"></div>`;
 }
 
-/** The values of optional parameters that a form begins with: the first attempt stores nothing. */
-const firstValues: Readonly<Record<string, string>> = { dryRun: "1" };
+/** The values that optional parameters begin with: the first attempt to change many records stores nothing. */
+const firstValues: Readonly<Record<string, string>> = { "sendBatch-dryRun": "1", "undoRun-dryRun": "1" };
 
 function exampleValue({ example, schema }: DocumentedParameter): unknown {
   return example ?? (schema.enum as readonly unknown[] | undefined)?.[0] ?? "";

@@ -17,7 +17,7 @@ import type {
 } from "../../model/engine.ts";
 import { OutdatedError, withTemporaryFileErrors } from "../../model/errors.ts";
 import { type RecordKey, toKeyText } from "../../model/record-key.ts";
-import { newSiteState, type SiteState } from "../database/site-state.ts";
+import { isUsableEpoch, newSiteState, type SiteState } from "../database/site-state.ts";
 import { decideBatch, emptyBatchState, keysOfBatch } from "./batch.ts";
 import type { BatchRow, BatchRows } from "./batch-rows.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
@@ -31,7 +31,8 @@ const maxKeys = 500;
 export class DryRunEngine implements EngineCommits {
   readonly #engine: Pick<Engine, "readRows">;
   readonly #site: number;
-  readonly #changed = withScratchErrors(() => new ChangedRecords());
+  /** Opened for the first change. */
+  #changed: ChangedRecords | undefined;
   readonly #yieldIfDue = createYielder();
   /** The number of changes so far. */
   #changes = 0;
@@ -39,7 +40,7 @@ export class DryRunEngine implements EngineCommits {
   #lastIds: Record<string, number> = {};
   /** The epoch of the site; undefined while the site has no change. */
   #epoch: string | undefined;
-  /** The state of a site without changes. Its epoch is random. */
+  /** The state of a site without changes. Its epoch is random, and used only if the site has none yet. */
   readonly #newSite = newSiteState();
 
   constructor(engine: Pick<Engine, "readRows">, site: number) {
@@ -69,11 +70,11 @@ export class DryRunEngine implements EngineCommits {
    * it has not changed the record.
    */
   revisionBefore(resource: string, id: number): number | undefined {
-    return withScratchErrors(() => this.#changed.find({ resource, id })?.before);
+    return withScratchErrors(() => this.#changed?.find({ resource, id })?.before);
   }
 
   close(): void {
-    this.#changed.close();
+    this.#changed?.close();
   }
 
   async #decide(
@@ -97,7 +98,10 @@ export class DryRunEngine implements EngineCommits {
     state.sites.set(this.#site, site);
     const { outcomes, entries, rows } = decideBatch(intents.map(withoutConditions), state, atomic);
     withScratchErrors(() => {
-      for (const row of rows) this.#changed.put(row, revisions.get(row) ?? 0);
+      for (const row of rows) {
+        this.#changed ??= new ChangedRecords();
+        this.#changed.put(row, revisions.get(row) ?? 0);
+      }
     });
     this.#changes += entries.length;
     if (entries.length > 0) this.#lastIds = site.lastIds;
@@ -109,7 +113,7 @@ export class DryRunEngine implements EngineCommits {
     const others = new Map<string, RecordKey>();
     for (const { resource, id } of keys) {
       if (rows.find(this.#site, resource, id)) continue;
-      const changed = this.#changed.find({ resource, id });
+      const changed = this.#changed?.find({ resource, id });
       if (changed) rows.add({ site_id: this.#site, resource, id, revision: changed.revision, body: changed.body });
       else others.set(toKeyText({ resource, id }), { resource, id });
     }
@@ -132,7 +136,7 @@ export class DryRunEngine implements EngineCommits {
   #toState({ head, lastIds: stored }: SiteRows, intents: readonly Intent[]): SiteState {
     if (head.revision > 0) this.#epoch ??= head.epoch;
     if (this.#epoch !== undefined && head.epoch !== this.#epoch) throw new OutdatedError("epoch");
-    const { epoch } = head.revision > 0 ? head : this.#newSite;
+    const { epoch } = isUsableEpoch(head.epoch) ? head : this.#newSite;
     const lastIds = { ...this.#lastIds };
     for (const [resource, id] of Object.entries(stored)) lastIds[resource] = Math.max(id, lastIds[resource] ?? 0);
     // Nobody asks a dry run for counts. These are so high that the deletes of the batch do not make them negative.

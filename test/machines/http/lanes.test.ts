@@ -9,6 +9,7 @@ import { LongPolls } from "../../../src/http/feed/long-poll.ts";
 import { HttpHandler } from "../../../src/http/handler.ts";
 import { Readiness } from "../../../src/http/health.ts";
 import { KeyTraffic } from "../../../src/http/key-traffic.ts";
+import { QueryReader } from "../../../src/http/query.ts";
 import { RecentRequests } from "../../../src/http/recent-requests.ts";
 import { RequestLog } from "../../../src/http/request-log.ts";
 import { createMetrics } from "../../../src/http/request-metrics.ts";
@@ -126,6 +127,7 @@ async function openHandler(kind: EngineKind) {
     mcp: options,
     longPolls: new LongPolls(10, { changeNotifier, authorizer }),
     readiness: new Readiness(engine, () => now),
+    queries: new QueryReader({ ignoredParameters: [] }),
   });
   const respond = (line: string, { key = keys.valid, host = "shop.example", body = "", headers = {} }: Sent = {}) => {
     const [method = "", target = ""] = line.split(" ");

@@ -82,7 +82,13 @@ export class ServerProcess {
     };
     const failureLimit = { tokensPerSecond: 1000, maxTokens: 10_000 };
     const rules = { trustProxy: false, trustForwardedHost: false, servesMcp: false, keyLimit: undefined, failureLimit };
-    const settings = { ...rules, slowMs: Number.POSITIVE_INFINITY, tls: undefined, connections: 100 };
+    const settings = {
+      ...rules,
+      ignoredParameters: [],
+      slowMs: Number.POSITIVE_INFINITY,
+      tls: undefined,
+      connections: 100,
+    };
     this.#http = createHttpParts(settings, dependencies, () => ({ listener, certificateExpiry: undefined }));
     plant?.server?.({ ...this.#http, siteViews: this.siteViews });
   }

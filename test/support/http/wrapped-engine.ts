@@ -25,6 +25,7 @@ export function serveWithCommits(engine: Engine, commits: Partial<EngineCommits>
       trustProxy: false,
       trustForwardedHost: false,
       servesMcp: true,
+      ignoredParameters: [],
       idleTimeoutSeconds: 60,
       slowMs: Number.POSITIVE_INFINITY,
       connections: 100,

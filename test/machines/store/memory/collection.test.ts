@@ -38,7 +38,7 @@ const textOf = (list: TextInParts) => bytesOf(list).toString();
 const toJson = (id: number, name: string) => JSON.stringify({ ID: id, Name: name });
 const listOf = async (collection: Collection, format: Encoding) => (await collection.version()).encodeList(format);
 const idsOf = async (collection: Collection, query: string) => {
-  const { filters, sort } = parseListParameters(orderStatus, query) ?? { filters: [], sort: [] };
+  const { filters, sort } = parseListParameters(orderStatus, new URLSearchParams(query)) ?? { filters: [], sort: [] };
   return collection.selections.select(await collection.version(), filters, sort, () => true);
 };
 const set = (collection: Collection, id: number, revision: number, body: string | null) =>

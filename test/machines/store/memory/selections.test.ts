@@ -10,7 +10,7 @@ const queries = ["sort=Name", "sort=-Name,ID", "filter[Name][contains]=b", "filt
 const histories = [[1], [255], [256], [257], [600], [200, 56], [200, 57], [1, 256], [257, 1], [100, 100, 100, 1]];
 
 async function idsOf(collection: Collection, query: string): Promise<readonly number[]> {
-  const { filters, sort } = parseListParameters(orderStatus, query) ?? { filters: [], sort: [] };
+  const { filters, sort } = parseListParameters(orderStatus, new URLSearchParams(query)) ?? { filters: [], sort: [] };
   return collection.selections.select(await collection.version(), filters, sort, () => true);
 }
 
