@@ -43,8 +43,6 @@ const allowedHeaders = [
   "If-None-Match",
   "Idempotency-Key",
   "X-HTTP-Method-Override",
-  // Not supported, but a script must be able to read the problem that says so.
-  ...otherOverrides.map(({ name }) => name),
   "X-Request-Id",
   "Cache-Control",
   "X-Requested-With",

@@ -440,11 +440,6 @@ describe("a header that overrides the method in other interfaces", () => {
       }
     }
   });
-
-  test("may be sent by scripts, so that they can read the problem", async () => {
-    const { headers } = await server.call("OPTIONS", "/restapi/brands.json", { key: null });
-    expect(headers.get("Access-Control-Allow-Headers")).toContain("X-HTTP-Method, X-Method-Override");
-  });
 });
 
 describe("a query that isn't percent-encoded UTF-8 is rejected", () => {

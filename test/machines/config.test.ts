@@ -46,3 +46,48 @@ test("agents are served unless `--mcp none` says otherwise, and no other word is
   for (const MCP of ["off", "no", "None", "0", "/mcp"])
     expect(() => readConfig({ MCP })).toThrow(`--mcp (STOREFRONT_MCP) must be one of public, none, not "${MCP}"`);
 });
+
+describe("the query parameters to ignore", () => {
+  test("are names, separated by commas", () => {
+    const names = (IGNORE_PARAMETERS?: string) => readConfig({ IGNORE_PARAMETERS }).ignoredParameters;
+    expect([undefined, "lang", "lang, theme", "utm", "$ctx", "ctx[id]", "a.b:c-d_e"].map(names)).toEqual([
+      [],
+      ["lang"],
+      ["lang", "theme"],
+      ["utm"],
+      ["$ctx"],
+      ["ctx[id]"],
+      ["a.b:c-d_e"],
+    ]);
+  });
+
+  test.each([
+    ...[
+      "limit",
+      "Limit",
+      "dryRun",
+      "dryrun",
+      "dry_run",
+      "dryRun[]",
+      "ID",
+      "id",
+      "filter",
+      "filter[Name]",
+      "Filters",
+      "since",
+    ],
+    ...["fields", "match", "atomic", "_method", "sort"],
+  ])("cannot be %s, which has an effect", (name) => {
+    expect(() => readConfig({ IGNORE_PARAMETERS: `lang,${name}` })).toThrow(`\`${name}\` can't be ignored`);
+  });
+
+  test.each(["lang,", ",", "a b", "é", "a=b", "a;b", "[]", "x".repeat(65), "amp;x"])("cannot be %j", (text) => {
+    expect(() => readConfig({ IGNORE_PARAMETERS: text })).toThrow("must be names such as lang,theme");
+  });
+
+  test("are at most 50", () => {
+    const names = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`).join();
+    expect(readConfig({ IGNORE_PARAMETERS: names(50) }).ignoredParameters).toHaveLength(50);
+    expect(() => readConfig({ IGNORE_PARAMETERS: names(51) })).toThrow("at most 50 names, not 51");
+  });
+});
