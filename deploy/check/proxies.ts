@@ -209,7 +209,7 @@ async function checkPolls({ name, report, client }: Bench): Promise<void> {
 async function checkLinks({ name, report, client }: Bench, server: string, key: string): Promise<void> {
   let longest: ClientResponse | undefined;
   for (let length = 900; length < 2000; length += 10) {
-    const path = `/restapi/brands.json?limit=1&offset=1&filter[Name][contains]=${"%62".repeat(3)}&x=${"y".repeat(length)}`;
+    const path = `/restapi/brands.json?limit=1&offset=1&filter[Name][contains]=${"%62".repeat(3)}&_=${"y".repeat(length)}`;
     const direct = await fetch(server + path, { headers: { host: "shop.example", "x-api-auth": key } });
     if (!direct.headers.has("link")) break;
     longest = await client.request({ path });

@@ -3,6 +3,7 @@
 import { findNearestPath } from "../lib/text.ts";
 import { type FieldError, hasTooManyFieldErrors, ProblemError } from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
+import { methodAdvice } from "../model/parameters.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
@@ -163,6 +164,7 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
 
 /** Returns a suggestion for an unknown element. If the suggested element belongs to another group, the suggestion names its groups. */
 function elementHint(path: string, { resource, prefix }: Position): string {
+  if (path === "_method") return `; ${methodAdvice}`;
   const meant = findNearestPath(path, fieldPaths(resource));
   if (!meant) return "";
   const names = meant.split(".");

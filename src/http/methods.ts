@@ -1,6 +1,7 @@
 // The methods of requests: which a route allows, `X-HTTP-Method-Override`, and the response to OPTIONS (contract section 3).
 
 import { ProblemError } from "../model/errors.ts";
+import { methodAdvice } from "../model/parameters.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -77,6 +78,5 @@ function rejectOtherOverride(request: WireRequest): void {
 }
 
 function otherOverrideError(name: string): ProblemError {
-  const advice = "to send PUT, PATCH or DELETE as a POST, name it in `X-HTTP-Method-Override`";
-  return new ProblemError("bad-request", `this server doesn't have the header \`${name}\`; ${advice}`);
+  return new ProblemError("bad-request", `this server doesn't have the header \`${name}\`; ${methodAdvice}`);
 }

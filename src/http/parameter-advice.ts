@@ -4,7 +4,7 @@
 import type { Format } from "../formats/format.ts";
 import { findNearest, normalizeName } from "../lib/text.ts";
 import { maxPageSize } from "../model/limits.ts";
-import { ignorableName, parametersOf, type RequestKind } from "../model/parameters.ts";
+import { ignorableName, methodAdvice, parametersOf, type RequestKind } from "../model/parameters.ts";
 import { basePath, fieldPaths, findTextField, type Resource } from "../model/resource.ts";
 
 /** An endpoint with a query. */
@@ -54,7 +54,7 @@ const meanings = new Map(
   Object.entries(synonyms).flatMap(([meaning, names]) => names.split(/\s+/).map((name) => [name, meaning as Meaning])),
 );
 
-/** `updated_at_min`, `date_modified:from`, `modifiedSince` and the like, normalized. */
+/** Normalized names of parameters that ask for what has changed since a time, such as updated_at_min and date_modified:from. */
 const changedSince =
   /^(?:date|last)?(?:updated?|modified|changed?|created?|modification)(?:at|on|date|time|utc|gmt|since|after|before|from|to|min|max|[gl]te?)+$|^date(?:updated|modified|changed|created)$/;
 
@@ -149,6 +149,8 @@ function meantBy({ name, value, owner }: Sent, letters: string): Meaning | Asked
 function meaningOf(letters: string, value: string): Meaning | undefined {
   const meaning = meanings.get(letters) ?? meanings.get(letters.replace(/s$/, ""));
   if (meaning === undefined && changedSince.test(letters)) return "changes";
+  // `from` and `after` can name a record or a time.
+  if ((meaning === "page" || meaning === "offset") && /^\d{4}-\d\d/.test(value)) return "changes";
   // `?1732839283511` keeps caches from responding.
   if (meaning === undefined && /^[0-9]{8,}$/.test(letters)) return "cacheBuster";
   // WordPress selects records by `include=3,5`; others name related records.
@@ -279,7 +281,7 @@ const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
   whole: () => "leave it out, because a record always has all its fields",
   filter: (sent) =>
     inList(sent, "write `filter[Name]=Acme` for an exact value, or `filter[Name][contains]=acm` for a part"),
-  search: (sent) => inList(sent, `write \`filter[Name][contains]=${inUrl(sent.value)}\``),
+  search: (sent) => inList(sent, "write `filter[Name][contains]=acm`"),
   ids: (sent) => inList(sent, `write \`filter[ID][in]=${idList.test(sent.value) ? inUrl(sent.value) : "3,5,8"}\``),
   changes: (sent) => {
     if (sent.owner.kind === "feed") return cursorAdvice;
@@ -296,7 +298,7 @@ const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
     return `only a batch request finds records by a field: send it to \`${basePath}batch.${format.name}?match=${field}\``;
   },
   atomic: (sent) => (sent.owner.kind === "batch" ? "did you mean `atomic`?" : undefined),
-  method: () => "to send PUT, PATCH or DELETE as a POST, name it in the header `X-HTTP-Method-Override`",
+  method: () => methodAdvice,
   key: () => "send the API key in the header `X-API-AUTH`, never in a URL, because URLs are logged",
   format: () => "choose the format by the end of the path, `.json` or `.xml`",
   version: (sent) => {

@@ -20,6 +20,9 @@ export const parameterNames: ReadonlySet<string> = new Set(Object.values(paramet
 /** The form of the parameter `filter`: `filter[Name]` or `filter[Name][contains]`, with any text in the brackets. */
 export const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;
 
+/** What to do instead of `_method`, in a query or in a record, and of the header fields by which other interfaces override the method. */
+export const methodAdvice = "to send PUT, PATCH or DELETE as a POST, name it in the header `X-HTTP-Method-Override`";
+
 /** The form of a name that `--ignore-parameters` accepts. */
 export const ignorableName = /^(?=.*\w)[\w$.:[\]-]{1,64}$/;
 

@@ -18,6 +18,7 @@ import {
   type TextField,
   validateText,
 } from "./field.ts";
+import { methodAdvice } from "./parameters.ts";
 import { fieldPaths, type Resource, type TextFieldPath, valuesIn } from "./resource.ts";
 
 /** The values of a record's fields, by name; groups nest. */
@@ -215,6 +216,7 @@ function parseText(
 
 /** Returns a suggestion for an unknown field: another name, another group, or the record without an object around it. */
 function fieldHint(name: string, value: unknown, { resource, parentPath }: ParsingContext): string {
+  if (name === "_method") return `; ${methodAdvice}`;
   const isWrapper =
     parentPath === "" && isJsonObject(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
   if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;

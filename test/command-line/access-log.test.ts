@@ -33,7 +33,7 @@ const noneSlow = ["--slow-ms", "0"] as const;
 describe("--access-log", () => {
   test("writes a line for each request, whatever the log level is", async () => {
     const server = await workspace.serve(["--access-log", ...noneSlow]);
-    const created = await fetchWithKey(`${server.url}/restapi/brands.json?x=secret`, key, {
+    const created = await fetchWithKey(`${server.url}/restapi/brands.json?_=secret`, key, {
       method: "POST",
       body: '{"Name":"a"}',
     });

@@ -49,6 +49,9 @@ describe("a body", () => {
     ["json", "POST", "Name=x&AccountNumber=1", 'This looks like a form; send JSON, such as `{"Name":"Acme"}`'],
     ["xml", "POST", "Name=x", "This looks like a form; send XML, such as `<Brand><Name>Acme</Name></Brand>`"],
     ["json", "POST", '--b1\r\nContent-Disposition: form-data; name="Name"\r\n\r\nx\r\n--b1--\r\n', "looks like a form"],
+    ["json", "POST", "_method=PUT&Name=x", "name it in the header `X-HTTP-Method-Override`"],
+    ["json", "POST", '{"_method":"PUT","ID":1}', "name it in the header `X-HTTP-Method-Override`"],
+    ["xml", "POST", "<Brand><_method>PUT</_method></Brand>", "name it in the header `X-HTTP-Method-Override`"],
     ["json", "POST", "<Brand><Name>x</Name></Brand>", "This path accepts JSON; send XML to `/restapi/brands.xml`"],
     ["json", "POST", '\ufeff <?xml version="1.0"?><Brand/>', "send XML to `/restapi/brands.xml`"],
     ["xml", "POST", '{"Name":"x"}', "This path accepts XML; send JSON to `/restapi/brands.json`"],
@@ -281,14 +284,15 @@ describe("a parameter", () => {
     ["$expand=Address", "leave it out, because a record always has all its fields"],
     ["$filter=Name eq 'Acme'", "write `filter[Name]=Acme` for an exact value"],
     ["searchCriteria[filterGroups][0][filters][0][field]=name", "write `filter[Name]=Acme` for an exact value"],
-    ["q=acme", "write `filter[Name][contains]=acme`"],
-    ["search=acme", "write `filter[Name][contains]=acme`"],
-    ["query=acme", "write `filter[Name][contains]=acme`"],
+    ["q=acme", "write `filter[Name][contains]=acm`"],
+    ["search=acme", "write `filter[Name][contains]=acm`"],
+    ["query=acme", "write `filter[Name][contains]=acm`"],
     ["limit=5&Name=Acme", "write `filter[Name]=Acme`"],
     ...`since=now updated_since=2026-11-01 modified_since=1 updatedSince=1 updated_at_min=1 updated_at[gte]=1 date_modified:min=1 created_after=1 wait=20
       resource=brands collapse=1`
       .split(/\s+/)
       .map((query): [string, string] => [query, feed]),
+    ...["from", "after", "since_id", "updated_at"].map((name): [string, string] => [`${name}=2026-11-01`, feed]),
     // of any request
     ["_method=PUT", header],
     ["dryRun=1", "leave it out, because a GET changes nothing"],
@@ -419,7 +423,7 @@ describe("a parameter", () => {
     for (const query of [
       "isin".repeat(3000),
       Array(4000).fill("x=1").join("&"),
-      Array(4000).fill("_").join("&") + "&notin",
+      `${Array(4000).fill("_").join("&")}&notin`,
     ])
       expect((await server.call("GET", `/restapi/brands.json?${query}`)).status).toBe(400);
   });
@@ -427,7 +431,7 @@ describe("a parameter", () => {
 
 describe("a header that overrides the method in other interfaces", () => {
   test.each(["X-HTTP-Method", "X-Method-Override", "x-http-method"])("%s is rejected with any method", async (name) => {
-    const says = "name it in `X-HTTP-Method-Override`";
+    const says = "name it in the header `X-HTTP-Method-Override`";
     for (const value of ["DELETE", "PUT", "GET"]) {
       const headers = { [name]: value };
       for (const format of formats) {

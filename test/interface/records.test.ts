@@ -205,6 +205,7 @@ describe("the headers of a read", () => {
       "RateLimit",
       "RateLimit-Policy",
       "Retry-After",
+      "X-Dry-Run",
       "X-Request-Id",
       "X-Sandbox",
       "X-Total-Count",

@@ -5,6 +5,7 @@ import { isUtf8Name } from "../../formats/text-encoding.ts";
 import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../../model/canonical-json.ts";
 import { storedEncoding } from "../../model/encoding.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { methodAdvice } from "../../model/parameters.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
@@ -80,17 +81,21 @@ function formatHint(path: string, { resource, format }: ResourceRoute, body: Uin
   const { element } = resource;
   const example =
     format.name === "xml" ? `<${element}><${name}>${value}</${name}></${element}>` : JSON.stringify({ [name]: value });
-  return `. This looks like a form; send ${wanted}, such as \`${example}\``;
+  const override = /(?:^|&)_method=/.test(startOf(body)) ? `; ${methodAdvice}` : "";
+  return `. This looks like a form; send ${wanted}, such as \`${example}\`${override}`;
 }
 
 /** Guesses the format of a body from its first characters; undefined if they fit no format. */
 function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
-  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 500))
-    .toString()
-    .replace(/^\ufeff?\s*/, "");
+  const start = startOf(body);
   if (/^[{[]/.test(start)) return "json";
   if (start.startsWith("<")) return "xml";
   return /^(?:[\w.%+[\]-]+=|--.*\r?\ncontent-disposition:)/i.test(start) ? "form" : undefined;
+}
+
+function startOf(body: Uint8Array): string {
+  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 500)).toString();
+  return start.replace(/^\ufeff?\s*/, "");
 }
 
 /** Rejects a body that is not UTF-8, or that has another content coding than gzip. @throws ProblemError `unsupported-media-type` */

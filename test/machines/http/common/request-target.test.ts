@@ -17,7 +17,7 @@ describe("a target", () => {
     ["/a%2f..%2fb", "/a%2f..%2fb", "", undefined],
     ["/%zz", "/%zz", "", undefined],
     ["/\xc3\xa9?\xc3\xa9", "/%C3%A9", "%C3%A9", undefined],
-    ["/\xe9", "/%EF%BF%BD", "", undefined],
+    ["/\xe9?\xe9", "/%E9", "%E9", undefined],
     ["//a/b", "//a/b", "", undefined],
     ["///a", "///a", "", undefined],
     ["/a//b", "/a//b", "", undefined],
