@@ -50,8 +50,6 @@ export interface BatchOptions extends WriteOptions {
    * has the value, the PUT creates one.
    */
   readonly match?: string;
-  /** Whether to return what the request would do, without storing anything. */
-  readonly dryRun?: boolean;
   /** With false, each operation is for itself: a rejected one has a `Problem` in its result. By default, one fault rejects all. */
   readonly atomic?: boolean;
 }
@@ -75,8 +73,6 @@ export type ResultsOf<Operations extends readonly BatchOperation[]> = {
 export interface UpsertOptions<Path extends string> extends WriteOptions {
   /** The field by which a record is found, such as `AccountNumber`. */
   readonly match: Exclude<Path, "ID">;
-  /** Whether to return what the call would do, without storing anything. */
-  readonly dryRun?: boolean;
   /** Called after each batch request. May be asynchronous. An exception in it ends the call. */
   readonly onProgress?: (progress: UpsertProgress) => unknown;
 }
@@ -191,11 +187,7 @@ export async function upsertAll(
 }
 
 /** Undoes a run of this key. */
-export async function undoRun(
-  send: Send,
-  run: string,
-  options: WriteOptions & { readonly dryRun?: boolean },
-): Promise<UndoOutcome> {
+export async function undoRun(send: Send, run: string, options: WriteOptions): Promise<UndoOutcome> {
   checkedMembers(options, ["dryRun", "idempotencyKey", "signal", "timeout"]);
   const { dryRun, ...rest } = options;
   const { body } = await post(send, `undo.json${dryRun ? "?dryRun=1" : ""}`, { Run: run }, rest);

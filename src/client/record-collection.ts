@@ -1,6 +1,6 @@
 import { type UpsertOptions, type UpsertOutcome, upsertAll } from "./batch.ts";
 import { etagOf, withEtag } from "./etag.ts";
-import { checkedId, type Query, toSearch } from "./list-query.ts";
+import { checkedId, checkedMembers, type Query, toSearch } from "./list-query.ts";
 import { checkedInteger } from "./options.ts";
 import type { CallOptions, ClientRequest, ParsedResponse, Send } from "./send.ts";
 import { StorefrontFailure } from "./storefront-errors.ts";
@@ -65,6 +65,8 @@ export type RecordOrId<Item> = number | Item;
 
 /** Options of `create`. */
 export interface WriteOptions extends CallOptions {
+  /** Whether to return what the write would return, without storing anything. */
+  readonly dryRun?: boolean;
   /**
    * The `Idempotency-Key`, 1 to 255 printable ASCII characters. Default: a random key. If any process repeats the write with the
    * same key within 24 hours, the server executes it only once.
@@ -176,7 +178,7 @@ export class WriteCollection<
 > extends ReadCollection<Item, Path> {
   /** Creates a record, and returns it. Fields that are not in `values` are stored as empty texts. */
   create(values: New, options: WriteOptions = {}): Promise<Item> {
-    return this.#write({ ...options, method: "POST", path: `${this.path}.json`, body: values });
+    return this.#write(options, { method: "POST", path: `${this.path}.json`, body: values });
   }
 
   /**
@@ -190,13 +192,13 @@ export class WriteCollection<
   update(record: Item, changes?: Partial<New>, options?: UpdateOptions): Promise<Item>;
   async update(target: RecordOrId<Item>, changes: object = target as Item, options: UpdateOptions = {}): Promise<Item> {
     const ifMatch = toIfMatch([target, changes], options);
-    return this.#write({ ...options, ifMatch, method: "PUT", path: this.pathOf(idOf(target)), body: changes });
+    return this.#write(options, { ifMatch, method: "PUT", path: this.pathOf(idOf(target)), body: changes });
   }
 
   /** Deletes the record, and returns its last version. For an ID and for a record, the same rules apply as for `update`. */
   async delete(target: RecordOrId<Item>, options: UpdateOptions = {}): Promise<Item> {
     const ifMatch = toIfMatch([target], options);
-    return this.#write({ ...options, ifMatch, method: "DELETE", path: this.pathOf(idOf(target)) });
+    return this.#write(options, { ifMatch, method: "DELETE", path: this.pathOf(idOf(target)) });
   }
 
   /**
@@ -211,8 +213,12 @@ export class WriteCollection<
     return upsertAll(this.send, this.path, records, options);
   }
 
-  async #write(request: ClientRequest): Promise<Item> {
-    return this.toItem(await this.send(request));
+  /** @throws TypeError for an unknown option, because a misspelt `dryRun` would store */
+  async #write(options: UpdateOptions, request: ClientRequest): Promise<Item> {
+    checkedMembers(options, ["dryRun", "idempotencyKey", "ifMatch", "signal", "timeout"]);
+    const { dryRun, ...rest } = options;
+    const path = request.path + (dryRun ? "?dryRun=1" : "");
+    return this.toItem(await this.send({ ...rest, ...request, path }));
   }
 }
 

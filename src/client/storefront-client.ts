@@ -23,7 +23,7 @@ export interface StorefrontClient extends Collections {
    * Undoes a run of this key: the `run` of `batch` or of another undo, or one of the `runs` of `upsert`. Records that somebody changed after the run stay as
    * they are. With `dryRun`, returns what it would do.
    */
-  undo(run: string, options?: WriteOptions & { readonly dryRun?: boolean }): Promise<UndoOutcome>;
+  undo(run: string, options?: WriteOptions): Promise<UndoOutcome>;
 
   /**
    * Yields the changes of the site as they are made, in order, each once. It ends only if you leave the loop or abort `signal`, or with

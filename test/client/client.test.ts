@@ -47,6 +47,21 @@ describe("the client", () => {
     expect(await client.locations.list()).toMatchObject({ length: 0, total: 0 });
   });
 
+  test("makes dry runs of writes, which store nothing", async () => {
+    const brand = await client.brands.create({ Name: "Acme" });
+    const dryRun = true;
+    const planned = await client.brands.create({ Name: "Bolt" }, { dryRun });
+    expect(planned).toMatchObject({ ID: brand.ID + 1, Name: "Bolt" });
+    expect(await client.brands.update(brand, { Name: "Changed" }, { dryRun })).toMatchObject({ Name: "Changed" });
+    expect(await client.brands.delete(brand, { dryRun })).toMatchObject({ ID: brand.ID });
+    expect((await client.brands.list()).map(({ Name }) => Name)).toEqual(["Acme"]);
+    expect(await client.brands.create({ Name: "Bolt" }, { dryRun: false })).toEqual(planned);
+    const misspelt = { dryrun: true } as object;
+    for (const work of [client.brands.create({ Name: "x" }, misspelt), client.brands.delete(brand.ID, misspelt)])
+      await expect(work).rejects.toBeInstanceOf(TypeError);
+    expect((await client.brands.list()).total).toBe(2);
+  });
+
   test("filters, sorts, pages and selects fields, and knows the total", async () => {
     for (const Name of ["Beta & Co", "Acme", "Acme Two"]) await client.brands.create({ Name });
     const some = await client.brands.list({
