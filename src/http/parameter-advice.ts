@@ -275,7 +275,7 @@ const meaningAdvice: Record<Meaning, (sent: Sent) => string | undefined> = {
   descending: (sent) => inList(sent, "write `sort=-Name` for descending, or `sort=Name` for ascending"),
   fields: (sent) => {
     if (sent.owner.kind === "list") return "write `fields=Name`";
-    if (sent.owner.kind === "look-up") return inList(sent, "write `filter[ID]=3&fields=Name`");
+    if (sent.owner.kind === "look-up") return inList(sent, "write `filter[ID]=...&fields=Name`");
     return "leave it out, because a record always has all its fields here";
   },
   whole: () => "leave it out, because a record always has all its fields",

@@ -75,6 +75,9 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
         r.path = r.path.replace(/filter(\[|%5B)Name(\]|%5D)=[^&]*/, "_=");
       }),
   ],
+  ["a dry run that stores", "gets the response of the write", () => onRequest(replaceInPath("dryRun=1", "dryRun=0"))],
+  ["an unknown parameter that is ignored", "is 400 on writes", () => onRequest(replaceInPath("dry_run=1", "_=1"))],
+  ["invalid UTF-8 that is replaced", "in names and in values", () => onRequest(replaceInPath("%E9", "%EF%BF%BD"))],
   [
     "a limit that is cut to its maximum",
     "with limits of 1 to 1000",
@@ -223,6 +226,12 @@ test("docs/proof.md lists these faults", () => {
 function swapStatus(from: number, to: number) {
   return (response: ProxiedResponse): void => {
     if (response.status === from) response.status = to;
+  };
+}
+
+function replaceInPath(from: string, to: string): Alteration["request"] & {} {
+  return (request) => {
+    request.path = request.path.replaceAll(from, to);
   };
 }
 
