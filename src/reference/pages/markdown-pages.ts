@@ -64,6 +64,7 @@ function introduction(resources: readonly Resource[]): string {
 
 - Send the API key in the header \`X-API-AUTH\` with every request. A shop's operator creates keys.
 - Try writes with a sandbox key, which begins with \`sfk_test_\`: it changes only a copy of the records. Every response to it has the header \`X-Sandbox\`.
+- Add \`dryRun=1\` to a write to get its response, with the header \`X-Dry-Run\`, and store nothing.
 - Agents can use five tools of the Model Context Protocol at ${address}/mcp, with the same keys, unless the operator has switched this off.
 - The ending of a path (\`.json\` or \`.xml\`) chooses the format.
 - Every page of this list is Markdown. Without \`.md\`, the same page is HTML. The last section is for operators of a server.
