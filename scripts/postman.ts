@@ -71,7 +71,9 @@ function scriptOf(request: ExampleRequest): string[] | undefined {
   if (!isIdSource) return undefined;
   const record = method === "POST" ? "pm.response.json()" : "pm.response.json()[0]";
   const name = idNameOf(request);
-  const id = path.endsWith(".xml") ? `pm.response.text().match(/ ${name}="([^"]+)"/)?.[1]` : `${record}?.${name}`;
+  // In Bruno, `pm.response.text()` is the text as a JSON string, with a backslash before each quote.
+  const fromXml = `pm.response.text().match(/ ${name}=\\\\?"([^"\\\\]+)/)?.[1]`;
+  const id = path.endsWith(".xml") ? fromXml : `${record}?.${name}`;
   return [set(`(pm.response.code < 300 && ${id}) || ""`)];
 }
 

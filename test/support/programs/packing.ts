@@ -41,9 +41,9 @@ export function packagesIn(folder: string): Installed[] {
 
 export const knownLicences = ["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Unlicense"];
 
-/** The standard output of the command. Throws with all its output if it fails. */
-export async function runOutside(command: string[], cwd: string): Promise<string> {
-  const running = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+/** The standard output of the command. Throws with all its output if it fails. @param input what it reads from standard input */
+export async function runOutside(command: string[], cwd: string, input = ""): Promise<string> {
+  const running = Bun.spawn(command, { cwd, stdin: Buffer.from(input), stdout: "pipe", stderr: "pipe" });
   const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);
   if ((await running.exited) !== 0) throw new Error(`${command.join(" ")}: ${output}${complaint}`);
   return output;
