@@ -51,6 +51,7 @@ export class PostgresConnection {
   readonly #driver: postgres.Sql;
   #session: postgres.ReservedSql | undefined;
   #timeline = 0;
+  #isPooled = false;
   #isOpen = true;
   /** Whether the connection was closed because another host has replaced its host as the primary. */
   #isReplaced = false;
@@ -92,7 +93,7 @@ export class PostgresConnection {
     }, timeoutMs);
     try {
       // postgres.js reserves only a connection that has been used.
-      this.#timeline = await readTimeline(this.#driver);
+      ({ timeline: this.#timeline, isPooled: this.#isPooled } = await readHost(this.#driver));
       this.#session = await this.#driver.reserve();
     } catch (error) {
       void this.close();
@@ -121,8 +122,13 @@ export class PostgresConnection {
 
   /** Reads the timeline again, because a standby has another one after it is promoted. */
   async readTimeline(): Promise<number> {
-    this.#timeline = await readTimeline(this.#openSession());
+    ({ timeline: this.#timeline } = await readHost(this.#openSession()));
     return this.#timeline;
+  }
+
+  /** Whether a pooler is in between: it gives its clients other keys for cancelling than those of the sessions that they get. */
+  get isPooled(): boolean {
+    return this.#isPooled;
   }
 
   /** Sends statements without parameters in one message. Returns the rows of each statement that returns rows. */
@@ -139,6 +145,11 @@ export class PostgresConnection {
   async query(text: string, ...parameters: (string | number | readonly object[])[]): Promise<ResultRow[]> {
     // The type of the driver does not allow a list of objects. But the database asks for JSON, and the driver then sends JSON.
     return this.#openSession().unsafe(text, parameters as unknown as string[], { prepare: this.#prepare });
+  }
+
+  /** Prepares and executes a statement. Returns the name that the driver has given it. */
+  async prepare(text: string, ...parameters: number[]): Promise<string> {
+    return (await this.#openSession().unsafe(text, parameters, { prepare: true })).statement.name;
   }
 
   /** Reads the rows of one statement, at most `size` at a time. Call this only in a transaction. */
@@ -223,18 +234,19 @@ function rowSets(results: ResultRow): ResultRow[][] {
 }
 
 /**
- * Reads the timeline that the host writes to: the first 8 digits of the name of a WAL file, in hexadecimal. Returns 0 for a standby, and for a
- * database without WAL files, which lacks these functions. This is the first statement on a connection.
+ * Reads the timeline that the host writes to: the first 8 digits of the name of a WAL file, in hexadecimal. It is 0 for a standby, and for a
+ * database without WAL files, which lacks these functions. Also reads whether a pooler is in between. This is the first statement on a connection.
  */
-async function readTimeline(driver: Pick<postgres.Sql, "unsafe">): Promise<number> {
+async function readHost(driver: Pick<postgres.Sql, "unsafe">): Promise<{ timeline: number; isPooled: boolean }> {
   try {
-    const [row] = await driver.unsafe(
-      "select case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as name",
+    const rows = await driver.unsafe(
+      "select case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as name, pg_backend_pid() as pid",
     );
-    return Number.parseInt(String(row?.name).slice(0, 8), 16) || 0;
+    const timeline = Number.parseInt(String(rows[0]?.name).slice(0, 8), 16) || 0;
+    return { timeline, isPooled: rows[0]?.pid !== rows.state.pid };
   } catch (error) {
     // Any other severity means that the host does not accept the connection.
-    if ((error as { severity?: string }).severity === "ERROR") return 0;
+    if ((error as { severity?: string }).severity === "ERROR") return { timeline: 0, isPooled: true };
     throw error;
   }
 }

@@ -19,6 +19,7 @@ import { createExpiredResponseDeletion } from "./expired-responses.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { migrate } from "./migrate.ts";
 import { Pool } from "./pool.ts";
+import { requireSuitablePooler } from "./pooler.ts";
 import { createPrimary, type Primary } from "./primary.ts";
 import { createSiteReads, toHead } from "./site-reads.ts";
 import { sql } from "./statements.ts";
@@ -29,7 +30,8 @@ import { changeLoosely, createOperationExecutor } from "./transaction.ts";
  * Opens a PostgreSQL database, and creates or upgrades its tables.
  * @param url as for `parseAddress`
  * @param minTimeoutMs minimum time limit of one call in milliseconds; the address may allow more
- * @throws ProblemError `bad-request` if the address is invalid, `unavailable` if no primary responds or a newer program made the tables
+ * @throws ProblemError `bad-request` if the address is invalid, `unavailable` if no primary responds, a pooler needs other settings,
+ *   or a newer program made the tables
  */
 export async function openPostgres(url: string, resources: readonly Resource[], minTimeoutMs = 0): Promise<Engine> {
   const given = parseAddress(url);
@@ -43,10 +45,12 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     primary.close();
     await Promise.all([notifier, ...sharedPools, probePool].map((one) => one.close()));
   };
-  const isNew = await migrate(pool, primary, resources).catch(async (error) => {
-    await close();
-    throw error;
-  });
+  const isNew = await requireSuitablePooler(pool, primary)
+    .then(() => migrate(pool, primary, resources))
+    .catch(async (error) => {
+      await close();
+      throw error;
+    });
   return {
     isNew,
     readsOnThisThread: false,

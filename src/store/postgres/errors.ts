@@ -53,6 +53,10 @@ export function unknownOutcomeError(error: unknown): ProblemError {
   return unavailableError(`${errorMessage(fromPostgres(error))}; the write may have been done all the same`, error);
 }
 
+/** Why prepared statements fail, and the remedy. */
+export const unpreparedReason =
+  "prepared statements don't work through this pooler, which gives each transaction any of its sessions. Add `prepare=no` to the database address, after `?` or `&`; or set `max_prepared_statements` in PgBouncer 1.21 or newer";
+
 const explanations: Record<string, string> = {
   "28P01": "the database refuses this user or password",
   "28000": "the database refuses this user",
@@ -61,8 +65,8 @@ const explanations: Record<string, string> = {
   "25006": "the database is read-only",
   "53100": "the disk of the database is full",
   "53300": "the database accepts no more connections; lower pool_size or raise its max_connections",
-  "26000": "prepared statements do not work through this pooler; add ?prepare=no to the database address",
-  "42P05": "prepared statements do not work through this pooler; add ?prepare=no to the database address",
+  "26000": unpreparedReason,
+  "42P05": unpreparedReason,
 };
 
 // Classes of SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html): 08 connection, 40 rollback, 53 resources, 55 object not in

@@ -1,0 +1,67 @@
+// Checks at start whether a pooler, such as PgBouncer, can be used with these settings. Otherwise, requests would fail, but only under load: without
+// load, a pooler gives a client the same session each time.
+
+import { unavailableError } from "../../model/errors.ts";
+import { createTimeLimit, type PostgresConnection } from "./connection.ts";
+import { fromPostgres, unpreparedReason } from "./errors.ts";
+import type { Pool } from "./pool.ts";
+import type { Primary } from "./primary.ts";
+
+/** Several, because a pooler may have several processes, which share no sessions. */
+const testConnections = 4;
+
+/** @throws ProblemError `unavailable` if the pooler gives each statement another session, or each transaction although statements are prepared */
+export async function requireSuitablePooler(pool: Pool, primary: Primary): Promise<void> {
+  if (!(await pool.read(async ({ isPooled }) => isPooled))) return;
+  const { prepare, timeoutMs } = primary.address;
+  const connecting = Array.from({ length: prepare ? testConnections : 1 }, () => primary.connect());
+  // In session mode, the pooler may have fewer sessions.
+  const opened = (await Promise.allSettled(connecting)).flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  const limit = createTimeLimit(timeoutMs);
+  try {
+    await Promise.race([test(opened, prepare), limit.passed]);
+  } catch (error) {
+    throw fromPostgres(error);
+  } finally {
+    limit.stop();
+    for (const connection of opened) void connection.close();
+  }
+}
+
+async function test(connections: readonly PostgresConnection[], prepare: boolean): Promise<void> {
+  const [first] = connections;
+  if (!first) return;
+  await first.script("begin").catch((error) => {
+    // PgBouncer in statement mode writes the reason only to its log.
+    throw unavailableError(
+      "the pooler closes the connection when a transaction begins; set `pool_mode` to `transaction` or `session` in PgBouncer",
+      error,
+    );
+  });
+  const keepsNames = await hasPreparedName(first);
+  await first.script("rollback");
+  // A pooler that prepares statements again in each session has to rename them, because its clients may use the same names.
+  if (prepare && keepsNames && (await shareSessions(connections))) throw unavailableError(unpreparedReason);
+}
+
+/** Whether a prepared statement has the name in the session that the driver has given it. */
+async function hasPreparedName(connection: PostgresConnection): Promise<boolean> {
+  const name = await connection.prepare("select $1::bigint", 0);
+  const [found] = await connection.script(`select 1 from pg_prepared_statements where name = '${name}'`);
+  return found?.length === 1;
+}
+
+/**
+ * Whether a connection gets different sessions, or two get the same. Asks twice, because other clients may use some of the sessions meanwhile, and in
+ * another order, because a pooler may use its sessions in turn.
+ */
+async function shareSessions(connections: readonly PostgresConnection[]): Promise<boolean> {
+  const sessions = new Map<number, PostgresConnection>();
+  for (const connection of [...connections, ...connections.toReversed()]) {
+    const [rows] = await connection.script("select pg_backend_pid() as pid");
+    const pid = rows?.[0]?.pid;
+    if ((sessions.get(pid) ?? connection) !== connection) return true;
+    sessions.set(pid, connection);
+  }
+  return sessions.size > connections.length;
+}
