@@ -113,7 +113,10 @@ export function environment(): ConfigSources {
   });
   // A child does not check the names: its parent has checked them, and may be another version of the program.
   if (!process.env.STOREFRONT_ROLE) for (const [name] of ours) requireKnown(name);
-  return Object.fromEntries(ours.map(([name, value]) => [name, value || undefined]));
+  const given = ours.filter(([, value]) => value !== "");
+  // Hosting platforms say in PORT where a server has to listen. If it isn't a number, it was meant for another program.
+  const { PORT = "" } = process.env;
+  return Object.fromEntries(/^[0-9]+$/.test(PORT) ? [["PORT", PORT], ...given] : given);
 }
 
 /**
@@ -147,7 +150,8 @@ export function readConfig(settings: ConfigSources = {}): Config {
     throw new ProblemError("bad-request", `${named("BURST")} has no effect without ${named("RATE")}`);
   const logLevel = oneOf(settings, "LOG", "info", levels);
   return {
-    database: settings.DATABASE ?? "sqlite:./data/storefront.db",
+    // A secret in a file often ends with a line break.
+    database: settings.DATABASE?.trim() ?? "sqlite:./data/storefront.db",
     host: settings.HOST ?? "127.0.0.1",
     port: number(settings, "PORT", 8080, 0, 65_535),
     workers: number(settings, "WORKERS", 1, 1, 256),
@@ -288,5 +292,5 @@ function oneOf(settings: ConfigSources, name: SettingName, fallback: string, wor
 
 /** Returns the option and the variable of a setting, for messages. */
 function named(name: SettingName): string {
-  return `--${name.toLowerCase().replaceAll("_", "-")} (STOREFRONT_${name})`;
+  return `--${name.toLowerCase().replaceAll("_", "-")} (STOREFRONT_${name}${name === "PORT" ? " or PORT" : ""})`;
 }

@@ -33,7 +33,7 @@ export function serveCommand(): Command {
 function withListenOptions(command: Command): Command {
   return command
     .option("--host <address>", "address to listen on, 0.0.0.0 for all (default: 127.0.0.1)")
-    .option("--port <number>", "TCP port to listen on, 0 for any free one (default: 8080)")
+    .option("--port <number>", "TCP port to listen on, 0 for any free one (default: the variable PORT, else 8080)")
     .option("--workers <number>", "processes that share the port, 1 to 256 (default: 1)")
     .option("--demo", "in a database without sites, create one with sample records and print a key for it")
     .option("--tls-cert <file>", "PEM file with the certificate chain; serves HTTPS (default: HTTP)")

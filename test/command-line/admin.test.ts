@@ -1,6 +1,7 @@
 // The admin listener of a running server (contract section 13).
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { freePort } from "../support/postgres/server.ts";
 import { childrenOf } from "../support/programs/children.ts";
 import { openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
@@ -110,7 +111,7 @@ describe("the address of the admin listener", () => {
     const server = await workspace.serve([], { env: { STOREFRONT_ADMIN: "" } });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     expect(server.stderr()).toMatch(
-      /cannot listen on 127\.0\.0\.1:8081: the port is in use; there is no admin listener/,
+      /cannot listen on 127\.0\.0\.1:8081: the port is in use; choose another with --admin, .+ without a console/,
     );
     expect(server.stdout()).not.toContain("admin listener");
     blocker?.stop(true);
@@ -124,8 +125,20 @@ describe("the address of the admin listener", () => {
     const admin = `127.0.0.1:${blocker.port}`;
     const { code, stdout, stderr } = await workspace.run(["serve", "--port", "0", "--admin", admin, ...args]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toBe(`storefront: cannot listen on ${admin}: the port is in use\n`);
+    expect(stderr).toBe(
+      `storefront: cannot listen on ${admin}: the port is in use; choose another with --admin, or none with \`--admin none\`\n`,
+    );
     blocker.stop(true);
+  });
+
+  test.each([
+    [[]],
+    [["--workers", "2"]],
+    [["--host", "0.0.0.0"]],
+  ])("is another one than the public address: %j", async (args) => {
+    const port = String(await freePort());
+    const { code, stderr } = await workspace.run(["serve", "--port", port, "--admin", `127.0.0.1:${port}`, ...args]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("the port is in use; choose another with --admin")]);
   });
 
   test.each([

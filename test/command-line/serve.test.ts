@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "../support/http/certificate.ts";
+import { freePort } from "../support/postgres/server.ts";
 import { childrenOf } from "../support/programs/children.ts";
 import {
   fetchWithKey,
@@ -98,7 +99,9 @@ describe("serve", () => {
     const port = new URL(server.url).port;
     const { code, stdout, stderr } = await workspace.run(["serve", "--port", port, ...more]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toBe(`storefront: cannot listen on 127.0.0.1:${port}: the port is in use\n`);
+    expect(stderr).toBe(
+      `storefront: cannot listen on 127.0.0.1:${port}: the port is in use; choose another with --port\n`,
+    );
   });
 
   test("rejects a port that the workers of another server share", async () => {
@@ -115,8 +118,21 @@ describe("serve", () => {
         `sqlite:${workspace.file("other.db")}`,
       ];
       const { code, stderr } = await workspace.run(args);
-      expect([code, stderr]).toEqual([1, `storefront: cannot listen on 127.0.0.1:${port}: the port is in use\n`]);
+      expect([code, stderr]).toEqual([
+        1,
+        `storefront: cannot listen on 127.0.0.1:${port}: the port is in use; choose another with --port\n`,
+      ]);
     }
+  });
+
+  test.each([
+    ["--host", ["--host", "192.0.2.1", "--port", "8080"]],
+    ["--host", ["--host", "192.0.2.1", "--port", "8080", "--workers", "2"]],
+    ["--admin", ["--port", "0", "--admin", "192.0.2.1:8081"]],
+  ])("an address of another machine: names %s %j", async (option, args) => {
+    const { code, stdout, stderr } = await workspace.run(["serve", ...args]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(`this machine does not have the address; choose another with ${option}`);
   });
 
   const misused: [string, string[], Record<string, string>][] = [
@@ -156,13 +172,45 @@ describe("serve", () => {
   });
 });
 
+describe("PORT of a hosting platform", () => {
+  test.each<[string, string, Record<string, string>]>([
+    ["the port", "4321", { PORT: "4321" }],
+    ["after STOREFRONT_PORT", "4322", { PORT: "4321", STOREFRONT_PORT: "4322" }],
+    ["beside an empty STOREFRONT_PORT", "4321", { PORT: "4321", STOREFRONT_PORT: "" }],
+    ["beside STOREFRONT_PORT of Kubernetes", "4321", { PORT: "4321", STOREFRONT_PORT: "tcp://10.0.0.1:80" }],
+    ["of another program", "8080", { PORT: "COM3" }],
+    ["of a link of Docker", "8080", { PORT: "tcp://10.0.0.1:80" }],
+    ["empty", "8080", { PORT: "" }],
+  ])("%s: a server listens on %s", async (_, port, env) => {
+    // Nothing listens on this address.
+    const { stderr } = await workspace.run(["health"], { env: { ...env, STOREFRONT_HOST: "127.9.9.9" } });
+    expect(stderr).toContain(`no response from http://127.9.9.9:${port}/readyz`);
+  });
+
+  test.each([
+    ["that npm start uses", [], true],
+    ["with workers", ["--workers", "2"], true],
+    ["after --port", ["--port", "0"], false],
+  ])("%s", async (_, args, isUsed) => {
+    const PORT = String(await freePort());
+    const server = workspace.start(["serve", ...args], { env: { PORT } });
+    const [, port] = await server.until(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
+    expect(port === PORT).toBe(isUsed);
+  });
+
+  test("above the maximum: rejected", async () => {
+    const { code, stderr } = await workspace.run(["serve"], { env: { PORT: "65536" }, asProcess: false });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("(STOREFRONT_PORT or PORT) must be")]);
+  });
+});
+
 test("STOREFRONT_PORT of Kubernetes, for a service that is named storefront, is ignored", async () => {
   const env = { STOREFRONT_PORT: "tcp://10.0.0.1:8080" };
   await workspace.mustRun(["site", "add", "main"], { env });
   const next = await workspace.run(["serve", "--workers", "0"], { env, asProcess: false });
   expect([next.code, next.stderr]).toEqual([2, expect.stringContaining("--workers (STOREFRONT_WORKERS) must be")]);
   const other = await workspace.run(["site", "list"], { env: { STOREFRONT_PORT: "http://10.0.0.1:8080" } });
-  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("--port (STOREFRONT_PORT) must be")]);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("--port (STOREFRONT_PORT or PORT) must be")]);
 });
 
 describe("serve --demo", () => {

@@ -186,7 +186,7 @@ export async function fetchWithKey(
 
 /** The environment without settings of this program that happen to be there. */
 function inherited(): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("STOREFRONT_")));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(STOREFRONT_|PORT$)/.test(name)));
 }
 
 function collect(stream: ReadableStream<Uint8Array>) {
