@@ -34,9 +34,11 @@ export function escapeControls(text: string): string {
   });
 }
 
-/** Returns the URL of a database without its password, for messages. */
+/** Returns the address of a database without its password, for messages. The address may be invalid, and the password may have any characters. */
 export function withoutPassword(url: string): string {
-  return url.replace(/^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/, "$1:...@");
+  return url
+    .replace(/(:\/\/[^:/?]*):.*@/s, "$1:...@")
+    .replace(/(\w*pass\w*|pwd) *= *('[^']*'|"[^"]*"|[^\s;&]*)/gi, "$1=...");
 }
 
 /**

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { withoutPassword } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -28,22 +29,60 @@ export async function openEngine(
     const { openReadableSqlite, openSqlite } = await import("./sqlite/engine.ts");
     return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, { busyTimeoutMs: timeoutMs, clock });
   }
-  if (/^postgres(ql)?:\/\//.test(url)) {
+  if (/^postgres(ql)?:\/\//i.test(url)) {
     const { openPostgres } = await import("./postgres/engine.ts");
     return openPostgres(url, resources, timeoutMs);
   }
+  const [, remedy] = mistakes.find(([pattern]) => pattern.test(url)) ?? [];
   throw new ProblemError(
     "bad-request",
-    `"${withoutPassword(url)}" is not a database address; write sqlite:<file> or postgres://user@host/database`,
+    `"${withoutPassword(url)}" is not a database address; ${remedy ?? "write sqlite:<file> or postgres://user@host/database"}`,
   );
 }
 
-/** Whether the database at `url` exists. Only a file can be checked without a connection; for other addresses, returns true. */
+/** Addresses as other programs write them, and what to do about them. */
+const mistakes: readonly [RegExp, string][] = [
+  [/.postgres(ql)?:\/\//i, "begin with `postgres`, without quotes and without anything before it"],
+  [/^["']|["']$/, "remove the quotes"],
+  [/^postgres(ql)?\+\w+:/i, "write postgres:// at its beginning"],
+  [/\b(host|server|dbname|database|data source) *=/i, "write postgres://user:password@host:5432/database"],
+  [/sqlite|^file:|\.db$/i, "write sqlite: and then the path of the file, such as sqlite:/srv/storefront.db"],
+];
+
+/**
+ * Whether the database at `url` exists. Only a file can be checked without a connection; for other addresses, returns true.
+ * @throws ProblemError `bad-request` for an address of SQLite that is not a path
+ */
 export function databaseExists(url: string): boolean {
   const path = sqlitePath(url);
   return path === undefined || existsSync(path);
 }
 
+/** Returns the path in an address of SQLite; undefined for other addresses. @throws ProblemError `bad-request` if it is not a path */
 function sqlitePath(url: string): string | undefined {
-  return /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
+  const path = /^sqlite:(?:\/\/(?=\/))?(.*)$/is.exec(url)?.[1];
+  if (path === undefined) return undefined;
+  const [, remedy] = notPaths.find(([pattern]) => pattern.test(path)) ?? [];
+  if (remedy) throw new ProblemError("bad-request", `${url} does not name a file: ${remedy}`);
+  return path.replace(/^~(?=\/)/, homedir());
 }
+
+/** What other programs accept in an address of SQLite, and what to do about it. Here, each would become the name of a new file. */
+const notPaths: readonly [RegExp, string][] = [
+  [/^["']|["']$/, "remove the quotes"],
+  [
+    /:memory:/i,
+    "the server keeps its records in a file. For a trial, use one in a temporary folder, such as sqlite:/tmp/trial.db",
+  ],
+  [/^file:/i, "remove `file:`"],
+  [
+    /\?/,
+    "remove the `?` and what follows, because there are no parameters. Commands that only read also work on a read-only file",
+  ],
+  [/\\|^\/?[a-z]:\//i, "separate folders by `/`, without a drive, as in sqlite:/srv/storefront.db"],
+  [/^~(?!\/)/, "write the whole path, or `~/` for your own folder"],
+  [/\$[\w{(]/, "variables are not replaced here, so write the path itself"],
+  [/%[0-9a-f]{2}/i, "write each character as it is, without `%`"],
+  [/^\/\/[^/]/, "write sqlite:/srv/storefront.db, or sqlite:storefront.db for a file in the current folder"],
+  [/^$|\/$/, "add the name of a file, as in sqlite:./data/storefront.db"],
+];

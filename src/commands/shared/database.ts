@@ -21,7 +21,7 @@ type Work<T> = (engine: Engine, run: string) => Promise<T>;
 /** Runs `work` on an existing database. @throws ProblemError `not-found` if the database does not exist */
 export async function withEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   const { database } = configOf(options);
-  if (!databaseExists(database)) {
+  if (!asUsageError(() => databaseExists(database))) {
     throw new ProblemError("not-found", `there is no database ${database}; create it with \`site add\` or \`serve\``);
   }
   return withOpened(options, { orReadOnly: true }, work);

@@ -6,6 +6,7 @@ import { findNearest } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 
 export interface Host {
+  /** A name, an IP address, or the folder of a Unix socket. */
   readonly host: string;
   readonly port: number;
 }
@@ -23,6 +24,8 @@ export interface DatabaseAddress {
   readonly timeoutMs: number;
   /** Whether statements are prepared. A pooler that gives each transaction another connection does not support prepared statements. */
   readonly prepare: boolean;
+  /** Startup options that tell a service which of its databases is meant. */
+  readonly options: string | undefined;
 }
 
 /** The `ssl` option of postgres.js. */
@@ -37,43 +40,116 @@ interface TlsOptions {
 
 const parameters = ["sslmode", "sslrootcert", "pool_size", "statement_timeout", "prepare"];
 
+/** Values of other parameters that can stay in an address, because the program does what they ask for. */
+const accepted: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    host: /./,
+    port: /^[0-9]{1,5}$/,
+    // Services with many databases behind one host want to know which of them is meant.
+    options: /^(--cluster|endpoint|project|reference)=[\w.-]+$/,
+    pgbouncer: /^(true|false)$/,
+    schema: /^public$/,
+    target_session_attrs: /^(read-write|primary)$/,
+    channel_binding: /^(prefer|disable)$/,
+  }),
+);
+
+const [ofRole, certificates, beforeHost] = [
+  "set it in the database instead, as in `alter role storefront set search_path = shop`",
+  "remove it, because client certificates aren't supported, and let the user log in with a password",
+  "write it before the host, as in postgres://user:password@host/database",
+];
+
+/** What to do about parameters of other clients. */
+const remedies: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    options: ofRole,
+    schema: ofRole,
+    pgbouncer: "write prepare=no",
+    target_session_attrs: "remove it, because the server always uses the primary",
+    channel_binding:
+      "remove it, because the driver can't do it. sslmode=verify-full also makes sure that it's your database",
+    connection_limit: "write pool_size instead (2 to 1000)",
+    connect_timeout: "remove it, because statement_timeout (in milliseconds) also limits connecting",
+    pool_timeout: "remove it, because statement_timeout (in milliseconds) also limits waiting for a connection",
+    ssl: "write sslmode=require, or sslmode=disable",
+    sslaccept: "write sslmode=verify-full for `strict`, otherwise sslmode=require",
+    sslcert: certificates,
+    sslkey: certificates,
+    user: beforeHost,
+    password: beforeHost,
+    port: "write it after the host, as in postgres://host:5432/database",
+    dbname: "write it after the host, as in postgres://host/database",
+  }),
+);
+
 /**
  * Parses `postgres://user:password@host1:5432,host2/database?sslmode=require&pool_size=10&statement_timeout=2000&prepare=no`.
- * @throws ProblemError `bad-request` that names the invalid part
+ * @throws ProblemError `bad-request` that names the invalid part, but no part of a password
  */
 export function parseAddress(url: string): DatabaseAddress {
-  const parts = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);
+  const parts = /^postgres(?:ql)?:\/\/([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/is.exec(url);
   if (!parts) throw addressError("write postgres://user@host/database");
-  const [, login = "", hosts = "", database = "", query = ""] = parts;
-  const settings = new URLSearchParams(query);
-  for (const name of settings.keys()) if (!parameters.includes(name)) throw unknownParameterError(name);
-  const [user = "", ...password] = login.split(":");
+  const [, authority = "", database = "", query = ""] = parts;
+  // Unlike in a form, a plus sign is no space.
+  const settings = new URLSearchParams(query.replaceAll("+", "%2B"));
+  requireEscapes(authority, database, authority.includes("@") ? [...settings.keys()] : [query]);
+  const faults = [...new Set(settings.keys())].flatMap((name) => parameterFault(name, settings.getAll(name)) ?? []);
+  if (faults.length > 0) throw addressError(faults.join(". "));
+  const at = authority.lastIndexOf("@");
+  const [user = "", ...password] = authority.slice(0, Math.max(at, 0)).split(":");
+  const hosts = settings.get("host") ?? (authority.slice(at + 1) || "localhost");
   return {
-    hosts: (hosts || "localhost").split(",").map(parseHost),
+    hosts: hosts.split(",").map((host) => parseHost(host, settings.get("port") ?? "5432")),
     database: decoded(database),
     user: decoded(user),
     password: decoded(password.join(":")),
     tls: parseTls(settings.get("sslmode") ?? "prefer", settings.get("sslrootcert")),
     poolSize: number(settings, "pool_size", 10, 2, 1000),
     timeoutMs: number(settings, "statement_timeout", 2000, 100, 600_000),
-    prepare: flag(settings, "prepare"),
+    prepare: flag(settings, "prepare") && settings.get("pgbouncer") !== "true",
+    options: settings.get("options") ?? undefined,
   };
 }
 
 /** Formats host and port for messages. */
 export function nameOf({ host, port }: Host): string {
+  if (isSocket(host)) return host;
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function parseHost(text: string): Host {
-  const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(decoded(text) ?? "");
-  const port = Number(parts?.[2] ?? 5432);
-  if (!parts || port < 1 || port > 65_535) throw addressError(`"${text.slice(0, 100)}" is not a host`);
-  return { host: (parts[1] as string).replace(/^\[|\]$/g, ""), port };
+/** Whether a host is the folder of a Unix socket. */
+export function isSocket(host: string): boolean {
+  return host.startsWith("/");
+}
+
+/**
+ * Requires that no `/` or `?` of a password ends the part before `@` too early, and that the password is not a placeholder.
+ * @param authority what comes before the first `/` or `?`
+ * @param others parts of the query that can only contain `@` if the authority ended too early
+ */
+function requireEscapes(authority: string, database: string, others: readonly string[]): void {
+  if ([database, ...others].some((part) => part.includes("@")))
+    throw addressError("in a user, password or database, write `/` as %2F, `?` as %3F, `@` as %40 and `%` as %25");
+  if (/:(\[.*\]|<.*>|\$?\{.*\}|\*{4,})@/.test(authority))
+    throw addressError("replace the placeholder by the password. If it is the password, write `[` as %5B, and so on");
+  if (database.includes("/"))
+    throw addressError("in a database, write `/` as %2F. The folder of a Unix socket goes into `?host=`");
+}
+
+/** @param text an entry of `host`, or of the part after `@`, where a socket is escaped */
+function parseHost(text: string, defaultPort: string): Host {
+  const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(text);
+  const host = isSocket(text) ? text : (decoded(parts?.[1] ?? "")?.replace(/^\[|\]$/g, "") ?? "");
+  const port = Number(parts?.[2] ?? defaultPort);
+  if (host !== "" && port >= 1 && port <= 65_535) return { host, port };
+  // What follows the colon may be a password, if the `@` is missing.
+  const shown = text.slice(0, 100).replace(/:.*/s, ":...");
+  throw addressError(`"${shown}" is not a host with a port from 1 to 65535; an IPv6 address needs brackets`);
 }
 
 function parseTls(mode: string, rootCertificate: string | null): Tls {
-  const ca = rootCertificate === null ? {} : { ca: readCertificate(rootCertificate) };
+  const ca = rootCertificate === null || rootCertificate === "system" ? {} : { ca: readCertificate(rootCertificate) };
   switch (mode) {
     case "disable":
       return false;
@@ -128,11 +204,16 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function unknownParameterError(name: string): ProblemError {
+/** Returns what is wrong with a parameter, if anything. */
+function parameterFault(name: string, [value = "", ...more]: readonly string[]): string | undefined {
+  const shown = name.slice(0, 40);
+  if (more.length > 0) return `"${shown}" appears ${more.length + 1} times`;
+  if (parameters.includes(name)) return undefined;
+  if (accepted.get(name)?.test(value)) return undefined;
+  const remedy = remedies.get(name);
+  if (remedy) return `${name}: ${remedy}`;
   const meant = findNearest(name, parameters);
-  return addressError(
-    `unknown parameter "${name.slice(0, 40)}"; ${meant ? `did you mean ${meant}?` : `the parameters are ${parameters.join(", ")}`}`,
-  );
+  return `unknown parameter "${shown}"; ${meant ? `did you mean ${meant}?` : `remove it, or use one of ${parameters.join(", ")}`}`;
 }
 
 function addressError(detail: string): ProblemError {

@@ -3,7 +3,7 @@
 import postgres from "postgres";
 import { unavailableError } from "../../model/errors.ts";
 import { storeBehindCode } from "../database/required-head.ts";
-import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
+import { type DatabaseAddress, type Host, isSocket, nameOf } from "./address.ts";
 import { codeOf, unresponsiveError } from "./errors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the statement selects
@@ -208,13 +208,14 @@ export class PostgresConnection {
   }
 }
 
-function driverOptions(host: Host, { database, user, password, tls, prepare, timeoutMs }: DatabaseAddress) {
+function driverOptions(host: Host, { database, user, password, tls, prepare, options, timeoutMs }: DatabaseAddress) {
   return {
     ...host,
     ...(database === undefined ? {} : { database }),
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
-    ssl: tls,
+    // As in libpq, a Unix socket has no TLS.
+    ssl: isSocket(host.host) ? false : tls,
     max: 1,
     prepare,
     fetch_types: false,
@@ -223,7 +224,7 @@ function driverOptions(host: Host, { database, user, password, tls, prepare, tim
     idle_timeout: 60,
     max_lifetime: null,
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
-    connection: { application_name: "storefront" },
+    connection: { application_name: "storefront", ...(options === undefined ? {} : { options }) },
   };
 }
 

@@ -9,18 +9,26 @@ import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { makeCertificate } from "../../support/http/certificate.ts";
-import { postgresPrograms } from "../../support/postgres/programs.ts";
+import { postgresPrograms, reachableTmpdir } from "../../support/postgres/programs.ts";
 import { freePort, makePostgres, startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
 import { runProgram } from "../../support/programs/processes.ts";
+import { startTcpProxy } from "../../support/wire/tcp-proxy.ts";
 
 let folder: string;
+/** The folder of the server's Unix socket. */
+let sockets: string;
 /** The file with the server's certificate, which is for `localhost` and not for 127.0.0.1. */
 let certificate: string;
 let server: TestPostgres;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-address-"));
+  sockets = mkdtempSync(join(reachableTmpdir(postgresPrograms().runAs), "socket-"));
+  giveToServer(sockets);
   server = await makePostgres({
-    settings: { ssl: "on", ssl_cert_file: join(folder, "server.crt"), ssl_key_file: join(folder, "server.key") },
+    settings: {
+      ...{ ssl: "on", ssl_cert_file: join(folder, "server.crt"), ssl_key_file: join(folder, "server.key") },
+      unix_socket_directories: sockets,
+    },
   });
   const { cert, key } = makeCertificate(Date.now(), []);
   certificate = writeForServer("server.crt", cert);
@@ -29,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.remove();
-  rmSync(folder, { recursive: true, force: true });
+  for (const each of [folder, sockets]) rmSync(each, { recursive: true, force: true });
 });
 
 describe("an address", () => {
@@ -48,6 +56,7 @@ describe("an address", () => {
         poolSize: 20,
         timeoutMs: 900,
         prepare: false,
+        options: undefined,
       },
     );
     expect(parseAddress("postgresql://a%40b:p%3Aw%2F@/")).toMatchObject({
@@ -81,9 +90,11 @@ describe("an address", () => {
     "postgres://h/db?prepare=perhaps": "prepare must be yes or no",
     "postgres://h:65536/db": "is not a host",
     "postgres://h:0/db": "is not a host",
+    "postgres://::1/db": "needs brackets",
     "postgres://u:100%@h/db": "write a percent sign as %25",
+    "postgres://h/db?sslmode=require&sslmode=disable": '"sslmode" appears 2 times',
+    "postgres://h/db?constructor=1": 'unknown parameter "constructor"; remove it',
     "postgres://h/db?sslrootcert=/nowhere": "sslrootcert cannot be read",
-    "mysql://u:secret@h/db": '"mysql://u:...@h/db" is not a database address',
   };
   for (const [url, message] of Object.entries(wrong)) {
     test(`${url} is rejected with the reason`, async () => {
@@ -93,9 +104,126 @@ describe("an address", () => {
     });
   }
 
-  test("is shown without its password", () => {
-    expect(withoutPassword("postgres://u:secret@h1,h2/db?x=y")).toBe("postgres://u:...@h1,h2/db?x=y");
+  test.each([
+    ["postgres://u:secret@h1,h2/db?x=y", "postgres://u:...@h1,h2/db?x=y"],
+    ["postgres://u@server:se/cr@et?@h/db", "postgres://u@server:...@h/db"],
+    ["jdbc:postgresql://h/db?user=u&password=secret&ssl=true", "jdbc:postgresql://h/db?user=u&password=...&ssl=true"],
+    ["host=h user=u password = 'sec ret' dbname=db", "host=h user=u password=... dbname=db"],
+    ["Server=h;User Id=u;Password=secret;", "Server=h;User Id=u;Password=...;"],
+    ["PGPASSWORD=secret psql -h h", "PGPASSWORD=... psql -h h"],
+  ])("%s is shown without its password", (url, shown) => {
+    expect(withoutPassword(url)).toBe(shown);
   });
+});
+
+describe("an address as a service hands it out", () => {
+  const secret = { user: "u", password: "pw" };
+  const verified = { rejectUnauthorized: true };
+  test.each<[string, string, object]>([
+    ["Heroku", "postgres://u:pw@ec2-1-2-3-4.amazonaws.com:5432/d1", { ...secret, tls: "prefer" }],
+    ["Render", "postgresql://u:pw@dpg-x-a.frankfurt-postgres.render.com/shop_ab", { ...secret, database: "shop_ab" }],
+    ["Fly", "postgres://u:pw@shop-db.flycast:5432/shop?sslmode=disable", { ...secret, tls: false }],
+    [
+      "DigitalOcean",
+      "postgresql://u:pw@db-1.b.db.ondigitalocean.com:25060/defaultdb?sslmode=require",
+      { tls: "require" },
+    ],
+    ["Neon's pooler", "postgresql://u:pw@ep-x-pooler.eu.aws.neon.tech/neondb?sslmode=require", { prepare: true }],
+    ["Neon without SNI", "postgres://u:pw@h/db?options=endpoint%3Dep-cool-1", { options: "endpoint=ep-cool-1" }],
+    [
+      "Neon, by its project",
+      "postgres://u:pw@h/db?sslmode=require&options=project%3Dep-1",
+      { options: "project=ep-1" },
+    ],
+    ["Supabase", "postgresql://postgres.ref:pw@aws-0-eu.pooler.supabase.com:5432/postgres", { user: "postgres.ref" }],
+    ["Supabase's pooler", "postgres://u:pw@h:6543/postgres?pgbouncer=true", { ...secret, prepare: false }],
+    ["CockroachDB", "postgresql://u:pw@h:26257/db?options=--cluster%3Dshop-1", { options: "--cluster=shop-1" }],
+    [
+      "Azure",
+      "postgres://u@server:pw@server.postgres.database.azure.com:5432/db",
+      { user: "u@server", password: "pw" },
+    ],
+    ["Prisma", "postgresql://u:pw@h:5432/db?schema=public", secret],
+    ["RDS", "postgres://u:pw@h:5432/db?sslmode=verify-full&sslrootcert=system", { tls: verified }],
+    ["libpq", "postgresql://u:pw@h1:5432,h2:5433/db?target_session_attrs=read-write&channel_binding=prefer", secret],
+    ["Cloud SQL", "postgresql://u:pw@/db?host=/cloudsql/p:r:i", { hosts: [{ host: "/cloudsql/p:r:i", port: 5432 }] }],
+    ["Cloud SQL, encoded", "postgres://u:pw@%2Fcloudsql%2Fp%3Ar%3Ai/db", { hosts: [{ host: "/cloudsql/p:r:i" }] }],
+    ["libpq, host and port", "postgresql:///db?host=h&port=5433", { hosts: [{ host: "h", port: 5433 }] }],
+    ["Cloud SQL for Prisma", "postgres://u:pw@localhost/db?host=/cloudsql/p", { hosts: [{ host: "/cloudsql/p" }] }],
+    ["in capitals", "POSTGRES://u:pw@h/db", secret],
+    ["@ in the password", "postgres://u:p@s@h/db", { password: "p@s", hosts: [{ host: "h" }] }],
+    [": and # in the password", "postgres://u:p:#w@h/db", { password: "p:#w" }],
+    ["+ and [ in the password", "postgres://u:p+[w@h/db", { password: "p+[w" }],
+  ])("%s: %s is understood", (_, url, expected) => {
+    expect(parseAddress(url)).toMatchObject(expected);
+  });
+
+  const escaped = "postgres://u:s3%2Fcr@h/db";
+  /** The last column is the address after the advice was followed. */
+  test.each<[url: string, advice: string, followed: string]>([
+    [
+      "postgres://u:s3cr@h/db?sslmode=require&channel_binding=require",
+      "verify-full",
+      "postgres://u@h/db?sslmode=verify-full",
+    ],
+    ["postgres://u:s3cr@h/db?connection_limit=1", "write pool_size", "postgres://u@h/db?pool_size=2"],
+    ["postgres://u:s3cr@h/db?connect_timeout=15&pool_timeout=0", "remove it", "postgres://u@h/db"],
+    ["postgres://u:s3cr@h/db?application_name=shop", "remove it", "postgres://u@h/db"],
+    ["postgres://u:s3cr@h/db?schema=shop", "alter role", "postgres://u@h/db"],
+    ["postgres://u:s3cr@h/db?options=-c%20search_path%3Dshop", "alter role", "postgres://u@h/db"],
+    ["postgres://u:s3cr@h/db?target_session_attrs=any", "remove it", "postgres://u@h/db"],
+    ["postgres://u:s3cr@h/db?pgbouncer=yes", "write prepare=no", "postgres://u@h/db?prepare=no"],
+    ["postgres://u:s3cr@h/db?ssl=true", "write sslmode=require", "postgres://u@h/db?sslmode=require"],
+    ["postgres://u:s3cr@h/db?sslmode=no-verify", "require", "postgres://u@h/db?sslmode=require"],
+    ["postgres://u:s3cr@h/db?sslaccept=strict", "write sslmode=verify-full", "postgres://u@h/db?sslmode=verify-full"],
+    ["postgres://u:s3cr@h/db?sslcert=a.pem&sslkey=b.pem", "client certificates", "postgres://u@h/db"],
+    ["postgres://h/db?user=u&password=s3cr", "before the host", "postgres://u:s3cr@h/db"],
+    ["postgres://u:s3/cr@h/db", "`/` as %2F", escaped],
+    ["postgres://u:s3?cr@h/db", "`?` as %3F", "postgres://u:s3%3Fcr@h/db"],
+    ["postgres://u:s3?cr@h/db?sslmode=require", "`?` as %3F", "postgres://u:s3%3Fcr@h/db?sslmode=require"],
+    ["postgres://u:s3?sslmode=cr@h/db", "`?` as %3F", "postgres://u:s3%3Fsslmode=cr@h/db"],
+    ["postgres://u:a@s3/cr@h/db", "`/` as %2F", "postgres://u:a@s3%2Fcr@h/db"],
+    ["postgres://u:s3cr/db", "is not a host", "postgres://u:s3cr@h/db"],
+    ["postgres://u:[YOUR-PASSWORD]@h/db", "placeholder", escaped],
+    ["postgres://u:****************@h/db", "placeholder", escaped],
+    ["postgres://u:s3cr@/cloudsql/p:r:i/db", "?host=", "postgres://u:s3cr@/db?host=/cloudsql/p:r:i"],
+    ["jdbc:postgresql://h/db?user=u&password=s3cr", "begin with `postgres`", "postgresql://h/db"],
+    ["psql 'postgresql://u:s3cr@h/db'", "begin with `postgres`", "postgresql://u:s3cr@h/db"],
+    ['"postgres://u:s3cr@h/db"', "without quotes", "postgres://u:s3cr@h/db"],
+    ["DATABASE_URL=postgres://u:s3cr@h/db", "begin with `postgres`", "postgres://u:s3cr@h/db"],
+    ["postgresql+psycopg2://u:s3cr@h/db", "write postgres://", "postgres://u:s3cr@h/db"],
+    ["host=h port=5432 dbname=db user=u password=s3cr", "write postgres://", "postgres://u:s3cr@h:5432/db"],
+    ["Server=h;Database=db;User Id=u;Password=s3cr;", "write postgres://", "postgres://u:s3cr@h:5432/db"],
+    ["mysql://u:s3cr@h/db", "is not a database address", "postgres://u:s3cr@h/db"],
+  ])("%s is refused; the advice leads to an address that works, and no password is shown", async (url, advice, followed) => {
+    const error = await openEngine(url, allResources).catch((thrown) => thrown);
+    expect(error.code).toBe("bad-request");
+    expect(error.message).toContain(advice);
+    expect(error.message).not.toContain("s3");
+    expect(() => parseAddress(followed)).not.toThrow();
+  });
+});
+
+test("a Unix socket: its folder in `host`, or as the host; sslmode does not matter, because it has no TLS", async () => {
+  const url = new URL(await server.createDatabase());
+  const login = `${url.username}:${url.password}`;
+  for (const address of [
+    `postgres://${login}@${url.pathname}?host=${sockets}&port=${server.port}&sslmode=require`,
+    `postgres://${login}@${encodeURIComponent(sockets)}:${server.port}${url.pathname}`,
+  ]) {
+    const engine = await openEngine(address, allResources);
+    expect(engine.isNew).toBe(address.includes("host="));
+    await engine.close();
+  }
+});
+
+test("startup options reach the service", async () => {
+  // The proxy is a service that takes the option away.
+  const proxy = await startTcpProxy(server.port, { "endpoint=ep-1": "-c a.b=c     " });
+  const address = (await server.createDatabase()).replace(`:${server.port}/`, `:${proxy.port}/`);
+  await (await openEngine(`${address}?sslmode=disable&options=endpoint%3Dep-1`, allResources)).close();
+  expect(proxy.count("endpoint=ep-1")).toBeGreaterThan(0);
+  await proxy.stop();
 });
 
 describe("a database that cannot be used is named in one clear line", () => {
@@ -208,10 +336,14 @@ test("ten processes that start at once on an empty database make its tables once
 
 /** The server wants its key to be readable by no other user. */
 function writeForServer(name: string, text: string): string {
-  const { runAs } = postgresPrograms();
   const path = join(folder, name);
   chmodSync(folder, 0o755);
   writeFileSync(path, text, { mode: 0o600 });
-  if (runAs.uid !== undefined) chownSync(path, runAs.uid, runAs.gid as number);
+  giveToServer(path);
   return path;
+}
+
+function giveToServer(path: string): void {
+  const { runAs } = postgresPrograms();
+  if (runAs.uid !== undefined) chownSync(path, runAs.uid, runAs.gid as number);
 }
