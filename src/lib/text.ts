@@ -36,8 +36,9 @@ export function escapeControls(text: string): string {
 
 /** Returns the address of a database without its password, for messages. The address may be invalid, and the password may have any characters. */
 export function withoutPassword(url: string): string {
+  if (/^sqlite:/i.test(url)) return url;
   return url
-    .replace(/(:\/\/[^:/?]*):.*@/s, "$1:...@")
+    .replace(url.includes("://") ? /(:\/\/[^:/?]*):.*@/s : /^([^:]*):.*@/s, "$1:...@")
     .replace(/(\w*pass\w*|pwd) *= *('[^']*'|"[^"]*"|[^\s;&]*)/gi, "$1=...");
 }
 

@@ -110,6 +110,10 @@ describe("an address", () => {
     ["jdbc:postgresql://h/db?user=u&password=secret&ssl=true", "jdbc:postgresql://h/db?user=u&password=...&ssl=true"],
     ["host=h user=u password = 'sec ret' dbname=db", "host=h user=u password=... dbname=db"],
     ["Server=h;User Id=u;Password=secret;", "Server=h;User Id=u;Password=...;"],
+    ["postgres:u:secret@h/db", "postgres:...@h/db"],
+    ["u:secret@h/db", "u:...@h/db"],
+    ["postgres://u@h:5432/db", "postgres://u@h:5432/db"],
+    ["sqlite:a@b/x:y@z.db", "sqlite:a@b/x:y@z.db"],
     ["PGPASSWORD=secret psql -h h", "PGPASSWORD=... psql -h h"],
   ])("%s is shown without its password", (url, shown) => {
     expect(withoutPassword(url)).toBe(shown);
