@@ -9,7 +9,6 @@ import { isParameter, namedFiles, namedParameters, namesInBackticks, wordsOfCode
 import { sources } from "./support/sources.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const src = join(root, "src");
 
 /** Names that comments have in backticks although no code near them has these names. */
 const foreignNames: Record<string, string> = {
@@ -27,16 +26,11 @@ const foreignNames: Record<string, string> = {
   userInfo: "a function of the runtime",
 };
 
-/** Words in the paragraph of a folder. */
-const maxWords = 125;
-
-/** Folders whose page is for someone else: that of the client is for its users. */
-const longPages = ["client"];
-
 describe("pages", () => {
   test("every source file that a page names exists; benchmark reports name those of their commit", () => {
-    const named = ["*.md", "docs/**/*.md", "scripts/*.md", "test/*.md", "src/client/*.md"]
+    const named = ["*.md", "{docs,scripts,src,test}/**/*.md"]
       .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)])
+      .filter((page) => !page.includes("node_modules/"))
       .flatMap((page) =>
         [
           ...readFileSync(join(root, page), "utf8").matchAll(
@@ -45,38 +39,20 @@ describe("pages", () => {
         ].map(([, file = ""]) => ({ page, file })),
       );
     expect(named.length).toBeGreaterThan(20);
-    const places = ["", "src"];
-    expect(named.filter(({ file }) => !places.some((place) => existsSync(join(root, place, file))))).toEqual([]);
+    const exists = (file: string, places: readonly string[]) =>
+      places.some((each) => existsSync(join(root, each, file)));
+    expect(named.filter(({ page, file }) => !exists(file, ["", "src", dirname(page)]))).toEqual([]);
   });
 
-  test("every folder has a paragraph about its content, which names only files that exist", () => {
-    const folders = [...new Set(sources.map(({ file }) => dirname(file)))].filter((folder) => folder !== ".");
-    const faults = folders.flatMap((folder) => {
-      const page = join(src, folder, "README.md");
-      if (!existsSync(page)) return [`${folder} has none`];
-      const text = readFileSync(page, "utf8");
-      const named = [...text.matchAll(/`([a-z0-9/-]+\.tsx?)`/g)].map(([, file = ""]) => file);
-      const gone = named.filter((file) => !existsSync(join(src, folder, file))).map((file) => `${folder}: ${file}`);
-      return text.split(/\s+/).length > maxWords && !longPages.includes(folder) ? [...gone, `${folder} is long`] : gone;
-    });
-    expect(faults).toEqual([]);
-  });
-
-  test("a decision has at most ten lines of 150 columns; the file and the figures that it names exist", () => {
-    const faults = decisions().flatMap(({ page, title, lines }) => {
-      const file = / {3,}(\S+)$/.exec(title)?.[1];
-      const links = [...lines.join("\n").matchAll(/\]\((?:\.\.\/){2}(bench\/measured\/[a-z]+\.md)#([a-z0-9-]+)\)/g)];
-      return [
-        ...(file && !existsSync(join(src, file)) && !existsSync(join(root, file)) ? [`${page} names ${file}`] : []),
-        ...(lines.length > 9 ? [`${page} has ${lines.length} lines: ${title}`] : []),
-        ...[title, ...lines].filter((line) => line.length > 150).map((line) => `${page} is wide: ${line}`),
-        ...links
-          .filter(([, report = "", section = ""]) => !sectionsOf(report).has(section))
-          .map(([link]) => `${page} links to ${link}`),
-      ];
-    });
-    expect(decisions().length).toBeGreaterThan(100);
-    expect(faults).toEqual([]);
+  test("every name that a recipe has in backticks is in the code", () => {
+    const recipes = readFileSync(join(root, "docs/recipes.md"), "utf8");
+    const names = new Set([...recipes.matchAll(/`(\w*[A-Za-z]\w*)`/g)].map(([, name = ""]) => name));
+    const files = [...new Bun.Glob("{src,test,scripts}/**/*.{ts,tsx}").scanSync(root)];
+    const words = files
+      .filter((file) => !file.includes("node_modules/"))
+      .map((file) => wordsOfCode(readFileSync(join(root, file), "utf8")));
+    expect(names.size).toBeGreaterThan(20);
+    expect([...names].filter((name) => !words.some((some) => some.has(name)))).toEqual([]);
   });
 });
 
@@ -127,24 +103,6 @@ describe("comments", () => {
     expect(named.filter(({ name }) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
   });
 });
-
-/** The decisions of all pages: their titles, and their lines without the empty ones. */
-function decisions(): { page: string; title: string; lines: string[] }[] {
-  return [...new Bun.Glob("docs/decisions/*.md").scanSync(root)].flatMap((page) =>
-    readFileSync(join(root, page), "utf8")
-      .split(/^(?=#{2,3} )/m)
-      .filter((part) => part.startsWith("### "))
-      .map((part) => part.split("\n").filter((line) => line !== ""))
-      .map(([title = "", ...lines]) => ({ page, title, lines })),
-  );
-}
-
-/** The sections of a page, as links name them. */
-function sectionsOf(page: string): ReadonlySet<string> {
-  const titles = readFileSync(join(root, page), "utf8").matchAll(/^##+ (.+)$/gm);
-  const names = [...titles].map(([, title = ""]) => title.toLowerCase().replace(/[^a-z0-9 -]/g, ""));
-  return new Set(names.map((name) => name.replaceAll(" ", "-")));
-}
 
 /** Each "contract section 3" and "interface 2.4 and 2.5" in the comments of the files that match `pattern`. */
 function cites(pattern: string): { file: string; page: string; section: string }[] {

@@ -5,7 +5,7 @@
 // and read in the order in which they came, as fast as a budget of CPU time allows. A page then has more changes.
 //
 // The budget is a share of the CPU time that the process itself uses, so that it means the same on a busy machine. If the process has little else to do,
-// the followers get more. The measurements are in bench/measured/requests.md ("Followers of a site that is written to").
+// the followers get more. See "Followers of a busy site take turns" in docs/decisions/requests.md.
 //
 // Invariants:
 // - A site without steady writes is not affected: its first change after a pause reaches all followers at once. When the writes end, all deferred

@@ -4,8 +4,8 @@
 // the next batch first waits until a tick brings no further write, for at most 8 ticks.
 //
 // Reads go before writes. While reads arrive, the next batch waits for at most 60 reads per write of the previous batch, and ends its wait when
-// 4 ticks bring no read. At most 8 outcomes per tick are sent to clients meanwhile. Without reads, writes do not wait. The measurements behind these
-// numbers are in bench/measured/storage.md ("Reads beside writes", "Responses in parts").
+// 4 ticks bring no read. At most 8 outcomes per tick are sent to clients meanwhile. Without reads, writes do not wait. See "Reads go before writes" in
+// docs/decisions/storage.md.
 
 import { Semaphore } from "../../lib/concurrency.ts";
 import { Histogram } from "../../lib/metrics.ts";
