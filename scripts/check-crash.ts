@@ -5,7 +5,7 @@
 // A recorder (scripts/crash/recorder.c) writes down each change and each sync of a file while servers and commands run. From this log, the images that a
 // power loss could have left are made and opened. `--images` is the maximum number for each story, `--faults` the number of failing calls of each kind in
 // each scenario (`--faults all`: every n-th call). `--minutes` ends the run early, and says so. `--story` selects stories and scenarios by a part of
-// their name. `--planted` runs the check on copies of the program with a fault, and fails if a fault is not found. docs/proof.md describes the method.
+// their name. `--planted` runs the check on copies of the program with a fault, and fails if a fault is not found. scripts/README.md describes the method.
 //
 // Needs Linux on x86-64 or ARM64 and a C compiler (cc). `npm test` has test/simulation/power-loss.test.ts instead.
 

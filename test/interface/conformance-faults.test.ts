@@ -1,8 +1,6 @@
 // The client that is written from the contract alone (scripts/conformance) finds the faults of a server: a proxy in between makes them.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Format } from "../../scripts/conformance/records.ts";
 import { runCases } from "../../scripts/conformance/run.ts";
 import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
@@ -29,7 +27,7 @@ const onResponse = (response: Alteration["response"] & {}): Alteration => ({ res
 const onRequest = (request: Alteration["request"] & {}): Alteration => ({ request });
 const isList = ({ method, path }: ProxiedRequest) => method === "GET" && /^\/restapi\/\w+\.(json|xml)$/.test(path);
 
-/** Each fault, as in docs/proof.md: a part of the title of the case that must fail, and how the proxy makes the fault. */
+/** Each fault: a part of the title of the case that must fail, and how the proxy makes the fault. */
 const faults: readonly (readonly [fault: string, title: string, alteration: () => Alteration, format?: Format])[] = [
   ["304 without ETag", "If-None-Match is 304", () => onResponse((r) => r.status === 304 && r.headers.delete("ETag"))],
   ["304 for a list that has changed", "If-None-Match is 304", staleTag],
@@ -213,14 +211,6 @@ describe("a fault of the server", () => {
     expect(outcomes).toMatchObject([{ result: "failed", reason: expect.stringMatching(/^expected /) }]);
     expect(outcomes[0]?.command).toContain(proxy.url.replace("http://", ""));
   });
-});
-
-test("docs/proof.md lists these faults", () => {
-  const page = readFileSync(join(import.meta.dir, "../../docs/proof.md"), "utf8");
-  const [, table = ""] = /^\| conformance (\| .+ \|\n(?:\| \| .+ \|\n)*)/m.exec(page) ?? [];
-  expect([...table.matchAll(/^(?:\| )?\| (.+) \|$/gm)].map(([, fault]) => fault)).toEqual(
-    faults.map(([fault]) => fault),
-  );
 });
 
 function swapStatus(from: number, to: number) {

@@ -1,8 +1,6 @@
 // Some seeds of the simulation of whole servers; `npm run simulate` runs more. One of the first 100 seeds finds each planted fault.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { plantedFaults } from "./planted-faults.ts";
 import { plantedServerFaults } from "./server/planted-faults.ts";
 import { type ServerReport, simulateServers } from "./server/simulation.ts";
 
@@ -42,10 +40,4 @@ describe("servers in a simulation", () => {
     }
     expect(found).not.toEqual([]);
   });
-});
-
-test("docs/proof.md lists the planted faults of both simulations", () => {
-  const text = readFileSync(new URL("../../docs/proof.md", import.meta.url), "utf8");
-  const names = [...Object.keys(plantedServerFaults), ...Object.keys(plantedFaults)];
-  expect(names.filter((name) => !text.includes(`| ${name} |\n`))).toEqual([]);
 });
