@@ -1,5 +1,5 @@
 // After an operation of an operator by another process, everything that clients and the console hold is valid or not, as the contract says: keys, ETags,
-// cursors, a request that waits, idempotency keys, runs, a session and an open import. docs/pairs.md has the table of such pairs.
+// cursors, a request that waits, idempotency keys, runs, a session and an open import.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
