@@ -99,7 +99,7 @@ function decoderOf(start: Uint8Array, label: string | undefined, fatal: boolean)
   return new TextDecoder(encoding as "utf-8", { fatal });
 }
 
-/** Whether this is a name of UTF-8, or of ASCII, which is a part of it. Python's libraries declare `us-ascii`, `ascii` or `utf8`. */
+/** Whether this is a name of UTF-8, or of ASCII, which is a part of it. Python's libraries declare "us-ascii", "ascii" or "utf8". */
 export function isUtf8Name(name: string): boolean {
   return /^(?:utf[-_]?8|(?:us[-_]?)?ascii)$/i.test(name);
 }
