@@ -28,13 +28,13 @@ interface DocumentationOptions {
 export interface Documentation {
   /** Renders all pages, unless a request has asked for one before. */
   load(): Promise<unknown>;
-  /** Returns the paths of all pages and documents. */
-  paths(): Promise<readonly string[]>;
+  /** Returns the paths of all pages and documents; until they are rendered, those of the most important ones. */
+  paths(): readonly string[];
   /**
    * Creates the function that returns the route of a path that can be documentation; undefined for other paths.
    * @param missingDetail returns the detail of the problem for a path that does not exist
    */
-  createRouteSearch(missingDetail: (path: string) => Promise<string>): (path: string) => Route | undefined;
+  createRouteSearch(missingDetail: (path: string) => string): (path: string) => Route | undefined;
   /** Returns an HTML page with the error if a browser has opened an unknown page (contract section 8); undefined for other clients and errors. */
   problemPage(context: RequestContext, error: unknown): Promise<WireResponse> | undefined;
 }
@@ -55,17 +55,16 @@ export function createDocumentation(
   options: DocumentationOptions,
   { resources }: Pick<HttpDependencies, "resources">,
 ): Documentation {
+  let paths: readonly string[] = ["/", "/docs", "/docs/guide", "/llms.txt", ...openapiPaths];
   const served = once(async () => {
     const { files, client } = await render(resources);
+    // If a query selects a variant of a document, the key has a `?`.
+    paths = [...files].flatMap(([path, { isVersioned }]) => (isVersioned || path.includes("?") ? [] : [path]));
     return { client, files: new Map([...files].map(([path, file]) => [path, toServed(file)])) };
   });
   return {
     load: served,
-    // If a query selects a variant of a document, the key has a `?`.
-    paths: async () =>
-      [...(await served()).files].flatMap(([path, { isVersioned }]) =>
-        isVersioned || path.includes("?") ? [] : [path],
-      ),
+    paths: () => paths,
     createRouteSearch(missingDetail) {
       const [, route] = publicRoute("documentation", async (context) => {
         const { path, query } = context.target;
@@ -73,7 +72,7 @@ export function createDocumentation(
         const { files, client } = await served();
         const file = files.get(key);
         if (file) return respondWith(context, file.hasAddress ? withAddress(file, addressOf(context, options)) : file);
-        throw new ProblemError("not-found", missingClientDetail(path, client) ?? (await missingDetail(path)));
+        throw new ProblemError("not-found", missingClientDetail(path, client) ?? missingDetail(path));
       });
       return (path) => {
         if (path === sitePath) return siteNameRoute;

@@ -107,7 +107,7 @@ export class HttpHandler implements Handler {
     route: SiteRoute | undefined,
     resolved?: ResolvedInMemory,
   ): MaybePromise<WireResponse> {
-    if (!route) return this.#rejectUnknownPath(context);
+    if (!route) throw new ProblemError("not-found", this.#routes.missingDetail(context.target.path));
     requireMethod(context, route);
     if (context.method === "OPTIONS") return preflight(context, route);
     const { authorizer } = this.#dependencies;
@@ -115,10 +115,6 @@ export class HttpHandler implements Handler {
     return authorized
       ? route.respond(context, authorized)
       : authorizer.authorize(context, (later) => route.respond(context, later));
-  }
-
-  async #rejectUnknownPath({ target }: RequestContext): Promise<never> {
-    throw new ProblemError("not-found", await this.#routes.missingDetail(target.path));
   }
 
   /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */

@@ -1,7 +1,6 @@
 // Finds the route of a request target. To add a kind of endpoint, write a file that makes its routes, and add it to `createRoutes`.
 
 import { BoundedCache } from "../lib/bounded-cache.ts";
-import { once } from "../lib/concurrency.ts";
 import { toId } from "../model/record.ts";
 import type { RequestAuthorizer } from "./authorization/authorizer.ts";
 import { BatchPlaces } from "./batch/batch-places.ts";
@@ -38,7 +37,7 @@ export interface Routes {
   /** Returns the route of a request target. @param sent the target as sent, one character per byte */
   find(sent: string): RouteMatch;
   /** Returns the detail of the problem for a path that does not exist: it has the path that the client probably meant, or a list of paths. */
-  missingDetail(path: string): Promise<string>;
+  missingDetail(path: string): string;
 }
 
 /** Creates the routes of all endpoints. */
@@ -55,11 +54,14 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     ...mcpRoutes({ ...dependencies, batchPlaces, find: (sent) => known.get(sent) }),
   ]);
   const { documentation } = dependencies;
-  const hint = once(async () => {
-    const paths = [...routes.keys(), ...(await documentation.paths())];
-    return createPathHint(dependencies.resources, paths);
-  });
-  const missingDetail = async (path: string) => `there is nothing at this path; ${(await hint())(path)}`;
+  const createHint = (documents: readonly string[]) => {
+    return { documents, find: createPathHint(dependencies.resources, [...routes.keys(), ...documents]) };
+  };
+  let hint = createHint(documentation.paths());
+  const missingDetail = (path: string) => {
+    if (hint.documents !== documentation.paths()) hint = createHint(documentation.paths());
+    return `there is nothing at this path; ${hint.find(path)}`;
+  };
   const documentationRoute = documentation.createRouteSearch(missingDetail);
   const serverRoute = optionsOfServer([...routes.values()]);
   const find = (sent: string): RouteMatch => {

@@ -8,6 +8,8 @@ let server: TestServer;
 let before: string;
 beforeAll(async () => {
   server = await startTestServer();
+  // Suggestions include all documents once they are rendered.
+  await server.call("GET", "/docs", { key: null });
   for (const Name of ["Acme", "Bolt"]) await server.call("POST", "/restapi/brands.json", { body: { Name } });
   before = (await server.call("GET", "/restapi/brands.json")).text;
 });

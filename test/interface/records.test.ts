@@ -233,6 +233,7 @@ test("a browser may send every header field of the interface, and the ones of li
   const sent = [
     ...[
       "x-api-auth",
+      "authorization",
       "content-type",
       "content-encoding",
       "if-match",
