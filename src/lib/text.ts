@@ -1,3 +1,5 @@
+import { describeOddity, toPlainCharacters } from "./characters.ts";
+
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** Returns `length` letters and digits from the cryptographic random generator. Each of the 62 characters is equally likely. */
@@ -43,11 +45,12 @@ export function withoutPassword(url: string): string {
 }
 
 /**
- * Returns the name in `names` that is most similar to `name`, regardless of case; undefined if none is similar, or if `name` has more than 200
- * characters. Names are similar if they differ in one letter, or in at most a third of the letters of `name`.
+ * Returns the name in `names` that is most similar to `sent`, regardless of case; undefined if none is similar, or if `sent` has more than 200
+ * characters. Names are similar if they differ in one letter, or in at most a third of the letters of `sent`. Characters that look alike don't differ.
  */
-export function findNearest(name: string, names: Iterable<string>): string | undefined {
-  if (name.length > 200) return undefined;
+export function findNearest(sent: string, names: Iterable<string>): string | undefined {
+  if (sent.length > 200) return undefined;
+  const name = toPlainCharacters(sent);
   let best: string | undefined;
   let minDistance = Math.max(1, Math.floor(name.length / 3)) + 0.5;
   for (const candidate of names) {
@@ -63,21 +66,35 @@ export function findNearest(name: string, names: Iterable<string>): string | und
  * preferred. Returns undefined if none is similar, or if `path` has more than 200 characters.
  */
 export function findNearestPath(path: string, paths: readonly string[]): string | undefined {
+  return findSamePath(path, paths) ?? findSimilarPath(path, paths);
+}
+
+/** Returns the path that has the same letters and digits as `path`, or whose last name has those of the last name of `path`. Otherwise as `findNearestPath`. */
+export function findSamePath(path: string, paths: readonly string[]): string | undefined {
   if (path.length > 200) return undefined;
-  const siblings = paths.filter((one) => groupOf(one) === groupOf(path));
-  const whole = normalizeName(path);
-  const last = normalizeName(lastOf(path));
+  const plain = toPlainCharacters(path);
+  const whole = normalizeName(plain);
+  const last = normalizeName(lastOf(plain));
   return (
-    siblings.find((one) => normalizeName(one) === whole) ??
-    paths.find((one) => normalizeName(one) === whole || normalizeName(lastOf(one)) === last) ??
-    nearestBy(lastOf, path, siblings) ??
-    nearestBy(lastOf, path, paths)
+    siblingsOf(plain, paths).find((one) => normalizeName(one) === whole) ??
+    paths.find((one) => normalizeName(one) === whole || normalizeName(lastOf(one)) === last)
   );
 }
 
-/** Returns a hint for a message: the name that was probably meant, or `otherwise`. @param meant as `findNearest` and `findNearestPath` return it */
-export function formatHint(meant: string | undefined, otherwise: string): string {
-  return meant === undefined ? otherwise : `did you mean \`${meant}\`?`;
+/** Returns the path whose last name differs from that of `path` in a few letters. Otherwise as `findNearestPath`. */
+export function findSimilarPath(path: string, paths: readonly string[]): string | undefined {
+  return nearestBy(lastOf, path, siblingsOf(path, paths)) ?? nearestBy(lastOf, path, paths);
+}
+
+/**
+ * Returns a hint for a message: the name that was probably meant, or `otherwise`.
+ * @param meant as `findNearest` and `findNearestPath` return it
+ * @param sent the name that was sent. The hint says what people can't see in it
+ */
+export function formatHint(meant: string | undefined, otherwise: string, sent = ""): string {
+  if (meant === undefined) return otherwise;
+  const oddity = describeOddity(sent);
+  return `did you mean \`${meant}\`?${oddity === undefined ? "" : ` The name you sent ${oddity}`}`;
 }
 
 /** Returns the letters and digits of a name in lower case, which are the same in every naming convention. */
@@ -90,12 +107,17 @@ function nearestBy(part: (path: string) => string, path: string, paths: readonly
   return paths.find((one) => part(one) === meant);
 }
 
-function groupOf(path: string): string {
+function siblingsOf(path: string, paths: readonly string[]): readonly string[] {
+  return paths.filter((one) => groupOf(one) === groupOf(path));
+}
+
+/** Returns the groups of a path, with a dot at the end; empty if it has none. */
+export function groupOf(path: string): string {
   return path.slice(0, path.lastIndexOf(".") + 1);
 }
 
 /** Returns the last name of a path, without its groups and without a namespace prefix. */
-function lastOf(path: string): string {
+export function lastOf(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("."), path.lastIndexOf(":")) + 1);
 }
 
@@ -116,6 +138,18 @@ export function editDistance(a: string, b: string): number {
     [beforeLast, last] = [last, row];
   }
   return at(last, b.length);
+}
+
+/** Whether at most one letter must be inserted, deleted, replaced or swapped with its neighbour to turn `a` into `b`. */
+export function isOneEditApart(a: string, b: string): boolean {
+  const most = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < most && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < most - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
+  const [ofA, ofB] = [a.length - start - end, b.length - start - end];
+  if (ofA <= 1 && ofB <= 1) return true;
+  return ofA === 2 && ofB === 2 && a[start] === b[start + 1] && a[start + 1] === b[start];
 }
 
 /**

@@ -2,6 +2,7 @@
 //
 // The parser is strict: if two parsers read the same bytes differently, an attacker can smuggle a request past one of them.
 
+import { describeCharacter } from "../lib/characters.ts";
 import { type HeaderFields, parseHeaderFields } from "./header-fields.ts";
 import { RequestError } from "./request-error.ts";
 
@@ -138,7 +139,20 @@ function invalidRequestLineError(line = ""): RequestError {
   if (version !== undefined && !version.startsWith("1.")) {
     return new RequestError("malformed", `the server doesn't speak HTTP/${version}; send the request as HTTP/1.1`);
   }
-  return new RequestError("malformed", "the first line is not an HTTP/1.1 request line such as `GET /path HTTP/1.1`");
+  const odd = oddCharacterIn(line) ?? "the first line is not an HTTP/1.1 request line such as `GET /path HTTP/1.1`";
+  return new RequestError("malformed", odd);
+}
+
+/** Names a space or control character in the target of a request line whose method and version are valid; undefined if there's none. */
+function oddCharacterIn(line: string): string | undefined {
+  const [, target] = /^[A-Za-z]+ (.+) HTTP\/1\.[0-9]$/s.exec(line) ?? [];
+  const [odd] = /[^!-~\x80-\xff]/.exec(target ?? "") ?? [];
+  if (target === undefined || odd === undefined) return undefined;
+  if (target.startsWith(" ") || target.endsWith(" "))
+    return "the request line has more than one space before or after the target; leave only one";
+  const code = odd.charCodeAt(0);
+  const encoded = `%${code.toString(16).toUpperCase().padStart(2, "0")}`;
+  return `the target in the request line has a raw ${code === 0x20 ? "space" : describeCharacter(code)}; write it as \`${encoded}\``;
 }
 
 function parseHeaderSection(text: string): HeaderSection {
