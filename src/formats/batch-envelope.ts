@@ -103,14 +103,14 @@ function choiceFault(sent: unknown, noun: string, choices: readonly unknown[]): 
   const list = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
   if (sent === undefined) return `is required: ${list}`;
   if (typeof sent !== "string") return `must be a string, not ${describeJsonType(sent)}`;
-  const hint = formatHint(findNearest(sent, names), `use ${list}`);
+  const hint = formatHint(findNearest(sent, names), `use ${list}`, sent);
   return `there is no ${noun} \`${sent.slice(0, 100)}\`; ${hint}`;
 }
 
 /** Returns the detail of a member that does not exist. @param names the names of the members that exist */
 export function noSuchMember(name: string, names: readonly string[], noun = "member"): string {
   const nearest = findNearest(name, names);
-  if (nearest !== undefined) return `no such ${noun}; did you mean \`${nearest}\`?`;
+  if (nearest !== undefined) return `no such ${noun}; ${formatHint(nearest, "", name)}`;
   return names.length < 2 ? `no such ${noun}` : `no such ${noun}; there is ${names.join(", ")}`;
 }
 

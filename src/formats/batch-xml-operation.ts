@@ -20,7 +20,7 @@ import { malformedErrorAt, maxDepth, maxItemLength, maxValues, type Position } f
 import { unknownAttributes } from "./xml-attributes.ts";
 import { endOfElement, isNamed } from "./xml-markup.ts";
 import { type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
-import { decodeRecordInPart, isElement, shorten } from "./xml-records.ts";
+import { decodeRecordInPart, isElement, shorten, unwrapHint } from "./xml-records.ts";
 
 /** The name of the element of an operation. */
 export const operationElement = "Operation";
@@ -53,8 +53,10 @@ export function readXmlOperation(
   const element = recordElementOf(operation, faults);
   const envelope = envelopes.parse(sent, faults);
   const wanted = envelope.resource?.element;
-  if (element && wanted !== undefined && element.name !== wanted)
-    addFault(faults, element.name.slice(0, 100), `must be <${wanted}>`);
+  if (element && envelope.resource && element.name !== wanted) {
+    const hint = unwrapHint(envelope.resource, element, "in one operation each");
+    addFault(faults, element.name.slice(0, 100), `must be <${wanted}>${hint}`);
+  }
   if (faults.length > 0) return { number, faults, length };
   const { method, resource, id, ifMatch } = envelope as Envelope;
   const decoded = element && decodeRecordInPart(resource, element, isCut, path);

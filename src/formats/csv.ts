@@ -1,7 +1,8 @@
 // Converts records to rows of CSV (RFC 4180) and back. A file has one column per text field, named by the dotted path of the field.
 
-import { findNearestPath } from "../lib/text.ts";
+import { describeOddity } from "../lib/characters.ts";
 import { type FieldError, ProblemError } from "../model/errors.ts";
+import { findMeantField } from "../model/field-vocabulary.ts";
 import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
@@ -67,8 +68,10 @@ export function planColumns(
     if (name === "")
       return [{ field: "", detail: `column ${index + 1} has no name; name it, or choose columns with --map` }];
     if (!columns.includes(name)) {
-      const meant = findNearestPath(name, columns);
-      return [{ field: name.slice(0, 100), detail: `no such column${meant ? `; did you mean ${meant}?` : ""}` }];
+      const meant = findMeantField(resource, name);
+      const oddity = describeOddity(name);
+      const hint = `; did you mean ${meant}?${oddity === undefined ? "" : ` The name in the file ${oddity}`}`;
+      return [{ field: name.slice(0, 100), detail: `no such column${columns.includes(meant ?? "") ? hint : ""}` }];
     }
     return header.indexOf(name) < index ? [{ field: name, detail: "the column appears more than once" }] : [];
   });

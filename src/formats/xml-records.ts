@@ -1,14 +1,16 @@
 // Decodes records from XML (contract section 5).
 
-import { findNearestPath } from "../lib/text.ts";
+import { describeCharacter, describeOddity, toPlainCharacters } from "../lib/characters.ts";
+import { normalizeName } from "../lib/text.ts";
 import { type FieldError, hasTooManyFieldErrors, ProblemError } from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
+import { findMeantField } from "../model/field-vocabulary.ts";
 import { methodAdvice } from "../model/parameters.ts";
-import { toId } from "../model/record.ts";
-import { fieldPaths, type Resource } from "../model/resource.ts";
+import { maxHints, toId } from "../model/record.ts";
+import { basePath, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 import { type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
-import { decodeText, fromUtf8, isUtf8Name } from "./text-encoding.ts";
+import { decodeText, findUnicodeEncoding, fromUtf8, isUtf8Name } from "./text-encoding.ts";
 import { unknownAttributes } from "./xml-attributes.ts";
 import { escapeText } from "./xml-elements.ts";
 import { endOfMarkup } from "./xml-markup.ts";
@@ -92,9 +94,8 @@ const idElement: Field = { kind: "text", max: 16, required: false, description: 
 
 /** @throws ProblemError `unsupported-media-type` if the document is UTF-16, or if its XML declaration names another encoding than UTF-8 */
 export function requireDeclaredUtf8(body: Uint8Array): void {
-  if ((body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff)) {
-    throw new ProblemError("unsupported-media-type", "the body is UTF-16; send UTF-8");
-  }
+  const encoding = findUnicodeEncoding(body);
+  if (encoding !== undefined) throw new ProblemError("unsupported-media-type", `the body is ${encoding}; send UTF-8`);
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   const start = bytes.toString("latin1", 0, Math.max(0, bytes.indexOf("?>")));
   const declared = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
@@ -106,11 +107,44 @@ export function requireDeclaredUtf8(body: Uint8Array): void {
   }
 }
 
-function otherRootError({ element }: Resource, root: XmlElement): ProblemError {
-  const isWrapped = root.children.some((child) => isElement(child) && child.name === element);
+function otherRootError(resource: Resource, root: XmlElement): ProblemError {
   const name = root.name.slice(0, 100);
-  const hint = isWrapped ? `; send one <${element}>, without <${name}> around it` : "";
-  return new ProblemError("bad-request", `the root element must be <${element}>, not <${name}>${hint}`);
+  const detail = `the root element must be <${resource.element}>, not <${name}>`;
+  return new ProblemError(
+    "bad-request",
+    detail + unwrapHint(resource, root, `as a batch request: POST ${basePath}batch.xml`),
+  );
+}
+
+/** Maximum nesting of elements around a record that are recognized as such. */
+const maxWrappers = 4;
+/** Maximum elements in another element that are searched for a record or its fields. */
+const maxSearched = 10;
+
+/** Returns how to unwrap the record in another element; empty if there is none. @param several how to send several records */
+export function unwrapHint({ element }: Resource, root: XmlElement, several: string): string {
+  const found = findRecords(normalizeName(element), root, 1);
+  if (!found) return "";
+  const alone = `; send one <${element}>, without <${found.around.join("><")}> around it`;
+  return found.count === 1 ? alone : `${alone}, or several ${several}`;
+}
+
+/** Finds the records in an element: the names of the elements around them, and how many there are. */
+function findRecords(
+  normalName: string,
+  node: XmlElement,
+  depth: number,
+): { readonly around: readonly string[]; readonly count: number } | undefined {
+  const children = node.children.filter(isElement);
+  const name = node.name.slice(0, 100);
+  const count = children.filter((child) => normalizeName(child.name.replace(/^.*:/, "")) === normalName).length;
+  if (count > 0) return { around: [name], count };
+  if (depth === maxWrappers) return undefined;
+  for (const child of children.slice(0, maxSearched)) {
+    const found = findRecords(normalName, child, depth + 1);
+    if (found) return { around: [name, ...found.around], count: found.count };
+  }
+  return undefined;
 }
 
 /** The element that is being read: a record, or a group in it. */
@@ -125,12 +159,29 @@ interface Position {
 }
 
 /** Checks the attributes of an element. @param own those that it may have @param toEmpty as for `unknownAttributes` */
-function checkAttributes({ path, prefix, fieldErrors }: Position, own: readonly string[], toEmpty?: string): void {
+function checkAttributes(position: Position, own: readonly string[], toEmpty?: string): void {
+  const { path, prefix, fieldErrors } = position;
   for (const [name, advice] of unknownAttributes(path, own, toEmpty)) {
-    const hint = own.includes(name.toUpperCase()) ? "; did you mean `ID`?" : "";
     const field = name === "" ? prefix.slice(0, -1) : prefix + name.slice(0, 100);
+    const hint = advice === undefined ? attributeHint(name, path.at(-1) as XmlElement, position, own.length > 0) : "";
     fieldErrors.push({ field, detail: advice ?? `no such attribute${hint}` });
   }
+}
+
+/** Returns where the value of an unknown attribute belongs. */
+function attributeHint(name: string, node: XmlElement, position: Position, isRecord: boolean): string {
+  if (isRecord && /^id$/i.test(name)) return "; did you mean `ID`?";
+  const { resource, fields, prefix, fieldErrors } = position;
+  if (fieldErrors.length >= maxHints) return "";
+  const group = fields[node.name];
+  if (!isRecord && group?.kind === "text")
+    return node.children.length === 0 ? `; write the value as text: <${node.name}>...</${node.name}>` : "";
+  const meant = findMeantField(resource, prefix + name);
+  const names = meant?.split(".") ?? [];
+  if (names.length === 0 || meant === "ID") return "";
+  const [last = "", ...around] = names.reverse();
+  const element = around.reduce((inner, outer) => `<${outer}>${inner}</${outer}>`, `<${last}>...</${last}>`);
+  return `; write it as an element: ${element}`;
 }
 
 function decodeChildren(node: XmlElement, position: Position, into: Record<string, unknown>): void {
@@ -139,16 +190,27 @@ function decodeChildren(node: XmlElement, position: Position, into: Record<strin
     if (hasTooManyFieldErrors(fieldErrors)) return;
     if (isElement(child)) decodeChild(child, position, into);
     else if (/[^ \t\r\n]/.test(child)) {
-      fieldErrors.push({ field: prefix.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
+      const hint = strayHint(position);
+      fieldErrors.push({ field: prefix.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}${hint}` });
     }
   }
+}
+
+/** Returns the element in which a text belongs that was sent in a group. */
+function strayHint({ resource, prefix, fieldErrors }: Position): string {
+  if (prefix === "" || fieldErrors.length >= maxHints) return "";
+  const meant = findMeantField(resource, prefix.slice(0, -1));
+  return meant?.startsWith(prefix) ? `; write it in an element, such as <${meant.slice(prefix.length)}>` : "";
 }
 
 function decodeChild(child: XmlElement, position: Position, into: Record<string, unknown>): void {
   const { fields, prefix, fieldErrors } = position;
   const path = prefix + child.name.slice(0, 100);
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
-  if (!field) return void fieldErrors.push({ field: path, detail: `no such element${elementHint(path, position)}` });
+  if (!field) {
+    const hint = fieldErrors.length < maxHints ? elementHint(child, position, into) : "";
+    return void fieldErrors.push({ field: path, detail: `no such element${hint}` });
+  }
   const isGroup = field.kind === "group";
   const isPlain = child.attributes.size === 0 && !isGroup;
   const inner = isPlain ? position : { ...position, path: [...position.path, child], prefix: `${path}.` };
@@ -163,15 +225,29 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
 }
 
 /** Returns a suggestion for an unknown element. If the suggested element belongs to another group, the suggestion names its groups. */
-function elementHint(path: string, { resource, prefix }: Position): string {
-  if (path === "_method") return `; ${methodAdvice}`;
-  const meant = findNearestPath(path, fieldPaths(resource));
-  if (!meant) return "";
-  const names = meant.split(".");
+function elementHint(child: XmlElement, { resource, fields, prefix }: Position, into: object): string {
+  if (prefix === "" && child.name === "_method") return `; ${methodAdvice}`;
+  const members = child.children
+    .slice(0, 2 * maxSearched)
+    .filter(isElement)
+    .slice(0, maxSearched)
+    .map(({ name }) => name);
+  const known = new Set(
+    Object.keys(fields)
+      .filter((name) => name !== "ID")
+      .map(normalizeName),
+  );
+  if (members.some((name) => known.has(normalizeName(name))))
+    return `; write its elements directly in <${prefix.split(".").at(-2) ?? resource.element}>`;
+  const meant = findMeantField(resource, prefix + child.name, members.length === 0 ? undefined : members);
+  const names = meant?.split(".") ?? [];
   const name = names.pop();
+  if (meant === undefined || (Object.hasOwn(into, meant) && normalizeName(meant) !== normalizeName(child.name)))
+    return "";
   const group = names.map((part) => `${part}.`).join("");
-  if (group === prefix) return `; did you mean <${name}>?`;
-  return `; did you mean <${name}> in <${names.join("><") || resource.element}>?`;
+  const place = group === prefix ? "" : ` in <${names.join("><") || resource.element}>`;
+  const oddity = describeOddity(child.name);
+  return `; did you mean <${name}>${place}?${oddity === undefined ? "" : ` The name you sent ${oddity}`}`;
 }
 
 function textOf(node: XmlElement, path: string, fieldErrors: FieldError[]): string {
@@ -179,7 +255,13 @@ function textOf(node: XmlElement, path: string, fieldErrors: FieldError[]): stri
   for (const child of node.children) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
     if (!isElement(child)) text += child;
-    else fieldErrors.push({ field: path, detail: `must hold text, not <${child.name.slice(0, 100)}>` });
+    else {
+      const name = child.name.slice(0, 100);
+      fieldErrors.push({
+        field: path,
+        detail: `must hold text, not <${name}>; leave the tag out, or write its \`<\` as \`&lt;\``,
+      });
+    }
   }
   return text;
 }
@@ -201,9 +283,11 @@ export function isElement(child: XmlElement | string): child is XmlElement {
   return typeof child === "object";
 }
 
-/** Returns the beginning of a text in quotes, for a message. */
+/** Returns the beginning of a text in quotes, for a message; for one that can't be seen, the name of its first character. */
 export function shorten(text: string): string {
-  return JSON.stringify(text.trim().slice(0, 40));
+  const start = text.trim().slice(0, 40);
+  const [unseen] = toPlainCharacters(start) === "" ? (/[^ \t\r\n]/u.exec(text) ?? []) : [];
+  return unseen === undefined ? JSON.stringify(start) : describeCharacter(unseen.codePointAt(0) as number);
 }
 
 // Reads the records of an XML list one after the other, so that the list can have any size. It uses the parser for whole documents, but removes each

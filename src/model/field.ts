@@ -1,6 +1,8 @@
 // The kinds of field: a text with its constraints, or a group of fields. Further kinds, such as `choice`, are texts with a pattern, so that the rest
 // of the code has only two cases.
 
+import { describeCharacter, describeOddity } from "../lib/characters.ts";
+
 export interface TextField {
   readonly kind: "text";
   /** Maximum length in Unicode code points. */
@@ -56,23 +58,42 @@ export function group(description: string, fields: Fields): FieldGroup {
   return { kind: "group", description, fields };
 }
 
-// Characters that XML 1.0 does not allow (section 2.2): controls other than tab, LF and CR, and two noncharacters.
+/** Characters that XML 1.0 does not allow (section 2.2): controls other than tab, LF and CR, and two noncharacters. Lone surrogates are not in it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
-const notXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
+export const invalidInXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
+const loneSurrogate = /\p{Cs}/u;
 const patterns = new Map<string, RegExp>();
 
 /** Returns why `value` is not allowed in `field`, as a phrase that follows the name of the field; undefined if it is allowed. */
 export function validateText(field: TextField, value: unknown): string | undefined {
-  if (typeof value !== "string") return `must be a string, not ${describeJsonType(value)}`;
+  if (typeof value !== "string") return `must be a string, not ${describeJsonType(value)}${textHint(field, value)}`;
   if (value === "") return field.required ? "must not be empty" : undefined;
   if (value.length > field.max && codePoints(value) > field.max) {
-    return `must have at most ${field.max} characters, not ${codePoints(value)}`;
+    return `must have at most ${field.max} characters, not ${codePoints(value)}${oddityHint(field, value)}`;
   }
-  const unfit = notXml.exec(value);
-  if (unfit) return `must not contain the character ${codePointName(unfit[0])}, which XML cannot carry`;
-  if (!value.isWellFormed()) return "must not contain half of a surrogate pair, which is no character";
-  if (field.pattern && !compiled(field.pattern.source).test(value)) return field.pattern.fault;
+  const unfit = invalidInXml.exec(value);
+  if (unfit)
+    return `must not contain the character ${describeCharacter(unfit[0].charCodeAt(0))}, which XML cannot carry; leave it out`;
+  if (!value.isWellFormed()) {
+    const half = describeCharacter(loneSurrogate.exec(value)?.[0].charCodeAt(0) ?? 0);
+    return `must not contain ${half}; send the whole character, or leave it out`;
+  }
+  if (field.pattern && !compiled(field.pattern.source).test(value))
+    return field.pattern.fault + oddityHint(field, value);
   return undefined;
+}
+
+/** Returns what to send instead of a value that is no text. */
+function textHint({ required }: TextField, value: unknown): string {
+  if (value === null) return required ? "" : '; leave the field out, or send `""` to empty it';
+  if (typeof value === "number" || typeof value === "boolean") return "; put it in double quotes";
+  return Array.isArray(value) && value.length === 1 && typeof value[0] === "string" ? "; send its text alone" : "";
+}
+
+/** Returns what people can't see in the value of a field with a pattern. Other fields may have any character. */
+function oddityHint({ pattern }: TextField, value: string): string {
+  const oddity = pattern && describeOddity(value);
+  return oddity === undefined ? "" : `; this value ${oddity}`;
 }
 
 /** Whether a value from JSON is an object: not a list, and not null. */
@@ -103,10 +124,6 @@ function codePoints(value: string): number {
   let count = 0;
   for (const _ of value) count++;
   return count;
-}
-
-function codePointName(character: string): string {
-  return `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 function compiled(source: string): RegExp {

@@ -6,7 +6,8 @@
 // Another program version may have stored a record with other members. A record that is sent has exactly the declared members (`toDeclaredJson`), but
 // a change keeps the other members in the database (`merge`).
 
-import { findNearestPath } from "../lib/text.ts";
+import { describeOddity } from "../lib/characters.ts";
+import { formatHint, normalizeName } from "../lib/text.ts";
 import { type FieldError, hasTooManyFieldErrors, invalidRecordError, ProblemError } from "./errors.ts";
 import {
   describeJsonType,
@@ -18,8 +19,9 @@ import {
   type TextField,
   validateText,
 } from "./field.ts";
+import { findMeantField } from "./field-vocabulary.ts";
 import { methodAdvice } from "./parameters.ts";
-import { fieldPaths, type Resource, type TextFieldPath, valuesIn } from "./resource.ts";
+import { basePath, type Resource, type TextFieldPath, valuesIn } from "./resource.ts";
 
 /** The values of a record's fields, by name; groups nest. */
 export interface Values {
@@ -158,7 +160,8 @@ export function idFault(id: unknown): string {
   const isShort = typeof id === "number" || typeof id === "string";
   const shown = isShort ? JSON.stringify(id).slice(0, 100) : describeJsonType(id);
   const hint = typeof id === "string" && toId(id) ? "; send it without quotes" : "";
-  return `must be a whole number from 1, not ${shown}${hint}`;
+  const oddity = typeof id === "string" ? describeOddity(id) : undefined;
+  return `must be a whole number from 1, not ${shown}${hint}${oddity === undefined ? "" : `, which ${oddity}`}`;
 }
 
 /** The record or group that is being validated. */
@@ -172,16 +175,17 @@ interface ParsingContext {
   readonly fieldErrors: FieldError[];
 }
 
+/** Maximum field errors after which unknown fields get no hint any more, because a batch request may have a million of them. */
+export const maxHints = 20;
+
 /** Validates a record or group, and adds field errors to the context. Returns the values in the order of the declaration. */
 function parseFields(context: ParsingContext, input: Input): Values {
   const { fields, parentPath, requiresAllFields, fieldErrors } = context;
   for (const name in input) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
-    if (!Object.hasOwn(fields, name) && !(name === "ID" && parentPath === ""))
-      fieldErrors.push({
-        field: parentPath + name.slice(0, 100),
-        detail: `no such field${fieldHint(name, input[name], context)}`,
-      });
+    if (Object.hasOwn(fields, name) || (name === "ID" && parentPath === "")) continue;
+    const hint = fieldErrors.length < maxHints ? fieldHint(name, input, context) : "";
+    fieldErrors.push({ field: parentPath + name.slice(0, 100), detail: `no such field${hint}` });
   }
   const values: Values = {};
   for (const name in fields) {
@@ -193,10 +197,22 @@ function parseFields(context: ParsingContext, input: Input): Values {
       const value = isPresent ? input[name] : {};
       if (isJsonObject(value))
         values[name] = parseFields({ ...context, fields: field.fields, parentPath: `${parentPath}${name}.` }, value);
-      else fieldErrors.push({ field: parentPath + name, detail: `must be an object, not ${describeNonObject(value)}` });
+      else {
+        const hint = groupHint(context.resource, parentPath + name, value);
+        fieldErrors.push({
+          field: parentPath + name,
+          detail: `must be an object, not ${describeNonObject(value)}${hint}`,
+        });
+      }
     }
   }
   return values;
+}
+
+/** Returns where a text belongs that was sent instead of the group `path`. */
+function groupHint(resource: Resource, path: string, value: unknown): string {
+  const field = typeof value === "string" ? findMeantField(resource, path) : undefined;
+  return field?.startsWith(`${path}.`) ? `; write it as \`{"${field.slice(path.length + 1)}": ...}\`` : "";
 }
 
 function parseText(
@@ -214,24 +230,110 @@ function parseText(
   return value as string;
 }
 
-/** Returns a suggestion for an unknown field: another name, another group, or the record without an object around it. */
-function fieldHint(name: string, value: unknown, { resource, parentPath }: ParsingContext): string {
+/** Maximum members of an object that are searched for a record in it, or for the fields of a group. */
+const maxSearched = 10;
+/** Maximum nesting of the objects and lists around a record that are recognized as such: enough for the edges and nodes of GraphQL. */
+const maxWrappers = 5;
+
+/** Returns a suggestion for an unknown field: another name, another group, or the record without the objects around it. */
+function fieldHint(name: string, input: Input, { resource, fields, parentPath }: ParsingContext): string {
   if (name === "_method") return `; ${methodAdvice}`;
-  const isWrapper =
-    parentPath === "" && isJsonObject(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
-  if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;
-  const meant = findNearestPath(parentPath + name, fieldPaths(resource));
-  if (meant === undefined) return "";
-  if (meant !== parentPath + name) return `; did you mean \`${meant}\`?`;
-  const [group, ...rest] = name.split(".");
-  return `; write it as \`"${group}": {"${rest.join(".")}": ...}\``;
+  const value = input[name];
+  const wrapped = hasField(fields, input) ? undefined : findWrapped(fields, value);
+  if (wrapped) return `; ${unwrap([name, ...wrapped.path], wrapped.isList, parentPath)}`;
+  if (name === "Operations" && Array.isArray(value)) return `; send a batch request to ${basePath}batch.json`;
+  const members = isJsonObject(value) ? Object.keys(value).slice(0, maxSearched) : undefined;
+  const meant = findMeantField(resource, parentPath + name, members);
+  if (meant === parentPath + name) {
+    const [group, ...rest] = name.split(".");
+    return `; write it as \`"${group}": {"${rest.join(".")}": ...}\``;
+  }
+  const group = parentPath.slice(0, -1);
+  // A name that only resembles a field isn't that field if it was sent too.
+  const isSent = meant !== undefined && Object.hasOwn(input, meant) && normalizeName(meant) !== normalizeName(name);
+  if (isSent) return "";
+  const hint = formatHint(meant, group && `\`${group}\` has ${Object.keys(fields).join(", ")}`, name);
+  return hint && `; ${hint}`;
 }
 
-function requireInput({ singular }: Resource, input: unknown): Input {
+/** The path to a record in objects around it. */
+interface Wrapped {
+  readonly path: readonly string[];
+  /** Whether the last object holds a list of records. */
+  readonly isList: boolean;
+}
+
+/** Returns the dotted path of the list of records in an object that wraps it; undefined if the object is a record, or has no such list. */
+export function findListOfRecords({ fields }: Resource, input: unknown): string | undefined {
+  const wrapped = isJsonObject(input) && !hasField(fields, input) ? findWrapped(fields, input) : undefined;
+  return wrapped?.isList ? wrapped.path.join(".").slice(0, 200) : undefined;
+}
+
+function hasField(fields: Fields, input: Input): boolean {
+  return Object.keys(fields).some((name) => Object.hasOwn(input, name));
+}
+
+/** Finds the values of `fields` in a value that wraps them. Looks at a few members only. */
+function findWrapped(fields: Fields, value: unknown, depth = 1): Wrapped | undefined {
+  if (Array.isArray(value)) {
+    const inItem = findWrapped(fields, value[0], depth + 1);
+    return inItem && { ...inItem, isList: true };
+  }
+  if (!isJsonObject(value)) return undefined;
+  if (isSomeOf(fields, value)) return { path: [], isList: false };
+  if (depth >= maxWrappers) return undefined;
+  for (const name of Object.keys(value).slice(0, maxSearched)) {
+    const inner = findWrapped(fields, value[name], depth + 1);
+    if (inner) return { ...inner, path: [name, ...inner.path] };
+  }
+  return undefined;
+}
+
+/** Whether a value is an object with a member that is called like a field, in any notation. */
+function isSomeOf(fields: Fields, value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const names = new Set(Object.keys(value).slice(0, maxSearched).map(normalizeName));
+  return Object.keys(fields).some((field) => names.has(normalizeName(field)));
+}
+
+function unwrap(path: readonly string[], isList: boolean, parentPath: string): string {
+  const shown = path.map((name) => name.slice(0, 100)).join(".");
+  if (parentPath !== "") return `write its members in \`${parentPath.slice(0, -1)}\` itself`;
+  if (!isList) return `send the record without \`${shown}\` around it`;
+  return `send one record of \`${shown}\` alone, or several as a batch request: POST ${basePath}batch.json`;
+}
+
+function requireInput(resource: Resource, input: unknown): Input {
   if (isJsonObject(input)) return input;
-  const rest =
-    Array.isArray(input) && !isEmptyList(input)
-      ? "; to send several, use a batch request: POST /restapi/batch.json"
-      : `, not ${describeNonObject(input)}`;
-  throw invalidRecordError([{ field: "", detail: `the body must be one ${singular} (an object)${rest}` }]);
+  const detail = `the body must be one ${resource.singular} (an object)`;
+  throw invalidRecordError([{ field: "", detail: detail + otherInputHint(resource, input) }]);
+}
+
+function otherInputHint(resource: Resource, input: unknown): string {
+  if (typeof input === "string" && /^\s*[[{]/.test(input))
+    return ", not a string that contains JSON: it was encoded twice; send the JSON itself";
+  if (!Array.isArray(input) || isEmptyList(input)) return `, not ${describeNonObject(input)}`;
+  const patch = fieldsOfPatch(resource, input);
+  if (patch !== undefined) return `, not a JSON Patch; send the fields to change with PUT or PATCH${patch}`;
+  const alone = input.length === 1 ? "; send it without the `[` and `]` around it" : "";
+  return `${alone}; to send several, use a batch request: POST ${basePath}batch.json`;
+}
+
+/** Maximum operations of a JSON Patch that are converted, and characters of the fields that a message shows. */
+const [maxPatchOperations, maxShownPatch] = [10, 200];
+
+/** Returns the fields that a JSON Patch (RFC 6902) sets, for a message; empty if it does more than that. Returns undefined for any other list. */
+function fieldsOfPatch({ textFields }: Resource, list: readonly unknown[]): string | undefined {
+  const isOperation = (one: unknown) => isJsonObject(one) && typeof one.op === "string" && typeof one.path === "string";
+  if (!list.slice(0, maxPatchOperations).every(isOperation) || list.length === 0) return undefined;
+  const fields: Record<string, unknown> = Object.create(null);
+  for (const { op, path, value } of list.slice(0, maxPatchOperations) as Record<string, unknown>[]) {
+    const text = op === "remove" ? "" : value;
+    const field = textFields.find(({ keys }) => `/${keys.join("/")}` === path);
+    if (!field || typeof text !== "string" || !["add", "replace", "remove"].includes(op as string)) return "";
+    const [name = "", member] = field.keys;
+    fields[name] = member === undefined ? text : { ...(fields[name] as object), [member]: text };
+  }
+  const json = JSON.stringify(fields);
+  return list.length > maxPatchOperations || json.length > maxShownPatch ? "" : `: \`${json}\``;
 }

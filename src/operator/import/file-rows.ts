@@ -9,6 +9,7 @@ import { decodeText } from "../../formats/text-encoding.ts";
 import { readXmlRecords } from "../../formats/xml-records.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import { invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { findListOfRecords } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 
 export const fileFormats = ["csv", "json", "xml"] as const;
@@ -111,6 +112,12 @@ async function* readItems(
   let number = 0;
   const items = format === "json" ? readJsonItems(decodeText(bytes)) : readXmlRecords(resource, bytes);
   for await (const { text, decoded, declarations } of items) {
+    const list = number === 0 ? findListOfRecords(resource, decoded.input) : undefined;
+    if (list !== undefined)
+      throw new ProblemError(
+        "bad-request",
+        `the file must be a list of ${resource.plural}: save the list in \`${list}\` alone`,
+      );
     const row = format === "json" ? { ...decoded, input: removeAnnotations(decoded.input) } : decoded;
     yield { number: ++number, decoded: row, source: { format, text, declarations } };
   }
