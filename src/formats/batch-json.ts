@@ -13,15 +13,15 @@ import {
 } from "./batch-envelope.ts";
 import type { BatchFormat, EncodedResult, ReadOperation, SentUndo, Undone } from "./batch-format.ts";
 import { readJsonOperation } from "./batch-json-operation.ts";
+import { openStringDetail, type Place, unexpectedDetail } from "./json-advice.ts";
 import { endOfString } from "./json-items.ts";
-import { hintAt, parseJson } from "./json-parser.ts";
+import { parseJson } from "./json-parser.ts";
 import {
   endOfSpace,
   malformedErrorAt,
   maxValues,
   type Position,
   positionInSteps,
-  shownAt,
   stepLength,
 } from "./syntax-errors.ts";
 import { fromUtf8, fromUtf8InSteps } from "./text-encoding.ts";
@@ -58,7 +58,7 @@ class BatchReader {
   *operations(): Generator<ReadOperation | undefined, void, undefined> {
     yield* this.#skipSpace();
     if (this.#at === this.#text.length) throw new ProblemError("bad-request", `the body is empty; send \`${form}\``);
-    if (!this.#skip("{")) throw yield* this.#otherValueError();
+    if (!this.#skip("{")) throw yield* this.#otherValueError("start");
     yield* this.#skipSpace();
     if (this.#text[this.#at] === "}") throw noListError();
     let hasList = false;
@@ -68,34 +68,31 @@ class BatchReader {
       hasList = true;
       yield* this.#skipSpace();
     } while (this.#skip(","));
-    if (!this.#skip("}")) throw yield* this.#malformedError(`expected \`,\` or \`}\`, not ${this.#shown}`);
+    if (!this.#skip("}")) throw yield* this.#unexpectedError("member");
     yield* this.#skipSpace();
-    if (this.#at < this.#text.length) throw yield* this.#malformedError(`${this.#shown} follows the end of the value`);
+    if (this.#at < this.#text.length) throw yield* this.#unexpectedError("end");
   }
 
   /** Reads the name of a member, which must be that of the list. @param isKnown whether the list was read already */
   *#requireListName(isKnown: boolean): Generator<undefined, void> {
     yield* this.#skipSpace();
-    const first = this.#text[this.#at];
-    if (first !== '"') {
-      throw yield* this.#malformedError(`expected a name in double quotes, not ${this.#shown}${hintAt(first)}`);
-    }
+    if (this.#text[this.#at] !== '"') throw yield* this.#unexpectedError("name");
     const start = this.#at;
     const limit = Math.min(this.#text.length, start + stepLength);
     const end = endOfString(this.#text, start + 1, limit);
     if (end === -1 && limit < this.#text.length) throw otherMemberError(this.#text.slice(start + 1, limit));
-    if (end === -1) throw yield* this.#malformedError("the string that begins here is not closed");
+    if (end === -1) throw yield* this.#malformedError(openStringDetail(this.#text, start));
     const name = String(yield* this.#parse(start, end + 1));
     if (name !== listName || isKnown) throw otherMemberError(name);
     this.#at = end + 1;
     yield* this.#skipSpace();
-    if (!this.#skip(":")) throw yield* this.#malformedError(`expected \`:\` after the name, not ${this.#shown}`);
+    if (!this.#skip(":")) throw yield* this.#unexpectedError("colon");
     yield* this.#skipSpace();
   }
 
   *#list(): Generator<ReadOperation | undefined, void, undefined> {
     if (this.#text[this.#at] === '"') throw listInStringError();
-    if (!this.#skip("[")) throw yield* this.#otherValueError();
+    if (!this.#skip("[")) throw yield* this.#otherValueError("value");
     yield* this.#skipSpace();
     if (this.#skip("]")) return;
     do {
@@ -106,7 +103,7 @@ class BatchReader {
       this.#count++;
       if (this.#isAtSpace) yield* this.#skipSpace();
     } while (this.#skip(","));
-    if (!this.#skip("]")) throw yield* this.#malformedError(`expected \`,\` or \`]\`, not ${this.#shown}`);
+    if (!this.#skip("]")) throw yield* this.#unexpectedError("item");
   }
 
   *#operation(): Generator<undefined, ReadOperation> {
@@ -142,8 +139,8 @@ class BatchReader {
     return true;
   }
 
-  get #shown(): string {
-    return shownAt(this.#text, this.#at);
+  *#unexpectedError(place: Place): Generator<undefined, ProblemError> {
+    return yield* this.#malformedError(unexpectedDetail(this.#text, this.#at, place));
   }
 
   /** Returns the error of a text that is malformed at the index `#at`. */
@@ -152,11 +149,11 @@ class BatchReader {
   }
 
   /** Returns the error of another value in place of the body or the list, or of no value. */
-  *#otherValueError(): Generator<undefined, ProblemError> {
+  *#otherValueError(place: Place): Generator<undefined, ProblemError> {
     const next = this.#text[this.#at] ?? "";
     if (/^[[{"tfn0-9-]$/.test(next)) return noListError();
     if (next === "<") return new ProblemError("bad-request", `the body must be \`${form}\`; send XML to \`batch.xml\``);
-    return yield* this.#malformedError(`expected a value, not ${this.#shown}${hintAt(next)}`);
+    return yield* this.#unexpectedError(place);
   }
 }
 

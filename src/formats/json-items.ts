@@ -2,7 +2,8 @@
 // parsed as one value (json-parser.ts).
 
 import { ProblemError } from "../model/errors.ts";
-import { hintAt, parseJson } from "./json-parser.ts";
+import { type Place, unexpectedDetail } from "./json-advice.ts";
+import { parseJson } from "./json-parser.ts";
 import {
   type FileItem,
   firstPosition,
@@ -10,7 +11,6 @@ import {
   maxItemLength,
   maxValues,
   positionOf,
-  shownAt,
   tooLongError,
 } from "./syntax-errors.ts";
 
@@ -32,7 +32,7 @@ export async function* readJsonItems(chunks: AsyncIterable<string>): AsyncGenera
     separator = await text.separator();
   }
   await text.skipSpace();
-  if (text.next !== undefined) text.fail(`${text.shown} follows the end of the value`);
+  if (text.next !== undefined) text.failAt("end");
 }
 
 /** The part of a text that has arrived and was not read yet. It begins at the index `at`. */
@@ -55,11 +55,6 @@ class ArrivingText {
 
   isAt(character: string): boolean {
     return this.next === character;
-  }
-
-  /** The next character, for a message. */
-  get shown(): string {
-    return shownAt(this.#text, this.at);
   }
 
   /** Waits for the next chunk, and discards the text before `at`. Returns false at the end of the text. */
@@ -95,7 +90,7 @@ class ArrivingText {
     const separator = this.#text[end];
     if (separator !== undefined && /^[ \t\r\n]*$/.test(text)) {
       this.at = end;
-      this.fail(`expected a value, not ${this.shown}${hintAt(separator)}`);
+      this.failAt("value");
     }
     const decoded = parseJson(text, Number.POSITIVE_INFINITY, () => positionOf(this.#text, this.at, this.#from));
     this.at = end;
@@ -107,12 +102,13 @@ class ArrivingText {
   async separator(): Promise<string> {
     await this.skipSpace();
     const { next } = this;
-    if (next !== "," && next !== "]") this.fail(`expected \`,\` or \`]\`, not ${this.shown}`);
+    if (next !== "," && next !== "]") this.failAt("item");
     this.at++;
     return next;
   }
 
-  fail(detail: string): never {
+  failAt(place: Place): never {
+    const detail = unexpectedDetail(this.#text, this.at, place);
     throw malformedError("valid JSON", this.#text, this.at, detail, this.#from);
   }
 }

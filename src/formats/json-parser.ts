@@ -2,7 +2,8 @@
 // Our own parser handles all other texts, and reports each error with its position.
 
 import { type FieldError, hasTooManyFieldErrors } from "../model/errors.ts";
-import { firstPosition, malformedError, maxDepth, type Position, shownAt, tooDeepError } from "./syntax-errors.ts";
+import { controlDetail, escapeDetail, openStringDetail, type Place, unexpectedDetail } from "./json-advice.ts";
+import { firstPosition, malformedError, maxDepth, type Position, tooDeepError } from "./syntax-errors.ts";
 
 /** Maximum UTF-16 units of a text for `JSON.parse`. Longer texts are rarely one record, and our own parser stops if there are too many values. */
 const maxLength = 16 * 1024;
@@ -22,6 +23,15 @@ export function parseJson(
   if (input !== undefined) return { input, fieldErrors: [] };
   const reader = new JsonReader(text, maxCount, findStart());
   return { input: reader.read(), fieldErrors: reader.fieldErrors };
+}
+
+/**
+ * Throws the error of a text that `JSON.parse` has rejected.
+ * @param deepest maximum nesting depth
+ * @throws ProblemError as `parseJson`
+ */
+export function explainSyntaxError(text: string, deepest: number): void {
+  new JsonReader(text, Number.POSITIVE_INFINITY, firstPosition, deepest).read();
 }
 
 /** The number of values in a value, itself included, and the number of its strings, names of members included. */
@@ -91,6 +101,7 @@ class JsonReader {
   readonly #text: string;
   readonly #maxCount: number;
   readonly #from: Position;
+  readonly #maxDepth: number;
   /** The names of the members that contain the present position, outermost first. */
   readonly #path: string[] = [];
   #at = 0;
@@ -98,16 +109,17 @@ class JsonReader {
   /** Whether there were too many values. Then reading stops. */
   #isCut = false;
 
-  constructor(text: string, maxCount: number, from: Position) {
+  constructor(text: string, maxCount: number, from: Position, deepest = maxDepth) {
     this.#text = text;
     this.#maxCount = maxCount;
     this.#from = from;
+    this.#maxDepth = deepest;
   }
 
   read(): unknown {
     const input = this.#value(0);
     this.#skipSpace();
-    if (!this.#isCut && this.#at < this.#text.length) this.#fail(`${this.#shown} follows the end of the value`);
+    if (!this.#isCut && this.#at < this.#text.length) this.#failAt("end");
     return input;
   }
 
@@ -117,14 +129,14 @@ class JsonReader {
     const first = this.#text[this.#at];
     if (first === '"') return this.#string();
     if (first === "{" || first === "[") {
-      if (depth > maxDepth) throw tooDeepError(this.#text, this.#at, this.#from);
+      if (depth > this.#maxDepth) throw tooDeepError(this.#text, this.#at, this.#from);
       return first === "{" ? this.#object(depth) : this.#array(depth);
     }
     const literal = this.#take(word);
     if (literal !== "") return words[literal];
     const digits = this.#take(number);
     if (digits !== "") return Number(digits);
-    return this.#fail(`expected a value, not ${this.#shown}${hintAt(first)}`);
+    return this.#failAt(depth === 0 && this.#isBeginning ? "start" : "value");
   }
 
   #object(depth: number): Record<string, unknown> {
@@ -137,17 +149,16 @@ class JsonReader {
       if (this.#isCut) return object;
       this.#skipSpace();
     } while (this.#skip(","));
-    if (!this.#skip("}")) this.#fail(`expected \`,\` or \`}\`, not ${this.#shown}`);
+    if (!this.#skip("}")) this.#failAt("member");
     return object;
   }
 
   #member(object: Record<string, unknown>, depth: number): void {
     this.#skipSpace();
-    const first = this.#text[this.#at];
-    if (first !== '"') this.#fail(`expected a name in double quotes, not ${this.#shown}${hintAt(first)}`);
+    if (this.#text[this.#at] !== '"') this.#failAt("name");
     const name = this.#string();
     this.#skipSpace();
-    if (!this.#skip(":")) this.#fail(`expected \`:\` after the name, not ${this.#shown}`);
+    if (!this.#skip(":")) this.#failAt("colon");
     this.#path.push(name);
     if (name in object) this.#addFieldError();
     object[name] = this.#value(depth + 1);
@@ -164,7 +175,7 @@ class JsonReader {
       if (this.#isCut) return array;
       this.#skipSpace();
     } while (this.#skip(","));
-    if (!this.#skip("]")) this.#fail(`expected \`,\` or \`]\`, not ${this.#shown}`);
+    if (!this.#skip("]")) this.#failAt("item");
     return array;
   }
 
@@ -176,13 +187,11 @@ class JsonReader {
     while (text[at] === "\\") {
       hasEscapes = true;
       const end = shortEscapes.includes(text[at + 1] ?? " ") ? at + 2 : passOver(unicodeEscape, text, at + 1);
-      if (end === at + 1) this.#fail("this escape does not exist; write a backslash as `\\\\`", at);
+      if (end === at + 1) this.#fail(escapeDetail(text, at, start), at);
       at = passOver(plain, text, end);
     }
-    if (at >= text.length) this.#fail("the string that begins here is not closed", start);
-    if (text[at] !== '"') {
-      this.#fail(`a string must not contain ${shownAt(text, at)} as it is; write a line break as \`\\n\``, at);
-    }
+    if (at >= text.length) this.#fail(openStringDetail(text, start), start);
+    if (text[at] !== '"') this.#fail(controlDetail(text, at), at);
     this.#at = at + 1;
     return hasEscapes ? JSON.parse(text.slice(start, at + 1)) : text.slice(start + 1, at);
   }
@@ -217,8 +226,13 @@ class JsonReader {
     return true;
   }
 
-  get #shown(): string {
-    return shownAt(this.#text, this.#at);
+  /** Whether the text is the beginning of its file or body. */
+  get #isBeginning(): boolean {
+    return this.#from.line === 1 && this.#from.column === 1;
+  }
+
+  #failAt(place: Place): never {
+    this.#fail(unexpectedDetail(this.#text, this.#at, place));
   }
 
   #fail(detail: string, at = this.#at): never {
@@ -230,12 +244,4 @@ class JsonReader {
 function passOver(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
-}
-
-/** Returns a hint for a character with which a value cannot begin: the mistake that the author of the text probably made. */
-export function hintAt(character = ""): string {
-  if (character === "'") return "; JSON takes double quotes only";
-  if (character === "/" || character === "#") return "; JSON has no comments";
-  if (character === "}" || character === "]") return "; remove the comma before it";
-  return /[A-Za-z_]/.test(character) ? "; text and names need double quotes" : "";
 }

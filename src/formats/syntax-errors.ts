@@ -1,5 +1,6 @@
 // Limits of request bodies and file items, and the errors of texts that cannot be parsed.
 
+import { characterHint, describeCharacter } from "../lib/characters.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Decoded } from "./format.ts";
 
@@ -59,9 +60,12 @@ export function toFileError(error: unknown): unknown {
 /** Returns the character at the index `at`, for a message. */
 export function shownAt(text: string, at: number): string {
   const code = text.codePointAt(at);
-  if (code === undefined) return "the end of the text";
-  const isVisible = code > 0x20 && (code < 0x7f || code > 0xa0);
-  return isVisible ? `\`${String.fromCodePoint(code)}\`` : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+  return code === undefined ? "the end of the text" : describeCharacter(code);
+}
+
+/** Returns the unexpected character at the index `at`, and what to do about it if people can't see it or tell it apart. */
+export function notShown(text: string, at: number): string {
+  return `not ${shownAt(text, at)}${characterHint(text.codePointAt(at) ?? 0x20)}`;
 }
 
 /** Returns the position of the index `at` in a text whose index `start` has the position `from`. */

@@ -2,6 +2,7 @@
 
 import { findNearest } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
+import { malformedErrorAt, type Position, positionInSteps, positionOf } from "./syntax-errors.ts";
 
 /** The encodings that an import accepts. Their other labels, such as `latin1`, are accepted, too. Those that files most often have come first. */
 export const encodings = [
@@ -104,33 +105,107 @@ export function isUtf8Name(name: string): boolean {
   return /^(?:utf[-_]?8|(?:us[-_]?)?ascii)$/i.test(name);
 }
 
+/** Returns the name of the encoding of a text in UTF-16 or UTF-32, such as `UTF-16LE`, as `recognizeUnicode`; undefined for any other. */
+export function findWideEncoding(start: Uint8Array): string | undefined {
+  const encoding = recognizeUnicode(start);
+  return encoding === "utf-8" ? undefined : encoding?.toUpperCase();
+}
+
+/** Returns the index of the first byte that is not valid UTF-8 (Encoding Standard section 8.1); -1 if all are. @param start the index of a character */
+function findInvalidByte(bytes: Uint8Array, start = 0): number {
+  let at = start;
+  while (at < bytes.length) {
+    const first = bytes[at] as number;
+    if (first >= 0x80 && !isSequence(bytes, at, first)) return at;
+    at += lengthOfSequence(first);
+  }
+  return -1;
+}
+
+function lengthOfSequence(first: number): number {
+  return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+function isSequence(bytes: Uint8Array, at: number, first: number): boolean {
+  if (first < 0xc2 || first > 0xf4) return false;
+  for (let index = 1; index < lengthOfSequence(first); index++) {
+    const byte = bytes[at + index] ?? 0;
+    if ((byte & 0xc0) !== 0x80) return false;
+  }
+  const second = bytes[at + 1] as number;
+  // Longer than necessary, a surrogate, or above U+10FFFF.
+  return !(
+    (first === 0xe0 && second < 0xa0) ||
+    (first === 0xed && second > 0x9f) ||
+    (first === 0xf0 && second < 0x90) ||
+    (first === 0xf4 && second > 0x8f)
+  );
+}
+
+/** Returns what is wrong with the byte at the index `at`, which is not valid UTF-8, and what to do. */
+function invalidByteDetail(bytes: Uint8Array, at: number): string {
+  const encoding = findWideEncoding(bytes);
+  if (encoding !== undefined) return `it is ${encoding}; send UTF-8`;
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "it is compressed by gzip; send it with `Content-Encoding: gzip`";
+  const [first = 0, second = 0] = bytes.subarray(at);
+  const shown = `byte 0x${first.toString(16).toUpperCase().padStart(2, "0")}`;
+  const rest = bytes.subarray(at + 1);
+  const isCut =
+    first >= 0xc2 &&
+    first <= 0xf4 &&
+    rest.length < lengthOfSequence(first) - 1 &&
+    rest.every((byte) => (byte & 0xc0) === 0x80);
+  if (isCut) return `${shown} begins a character whose other bytes are missing; was the end cut off?`;
+  if (first === 0xed && (second & 0xe0) === 0xa0)
+    return `${shown} begins half of a surrogate pair; encode the whole character in UTF-8`;
+  const character = new TextDecoder("windows-1252").decode(bytes.subarray(at, at + 1));
+  // Two such bytes in sequence are seldom Western European.
+  const isWestern = second < 0x80 && /[^\p{C}]/u.test(character);
+  return `${shown} is not UTF-8${isWestern ? `; it is \`${character}\` in Windows-1252` : ""}; send UTF-8`;
+}
+
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** Decodes UTF-8, and removes a byte order mark. @throws ProblemError `bad-request` if the bytes are not valid UTF-8 */
+/** Decodes UTF-8, and removes a byte order mark. @throws ProblemError `bad-request` with line and column, if the bytes are not valid UTF-8 */
 export function fromUtf8(bytes: Uint8Array): string {
-  return decodePart(decoder, bytes, false);
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    const at = findInvalidByte(bytes);
+    const text = decodeLeniently(bytes, at);
+    throw invalidUtf8Error(positionOf(text, text.length), bytes, at);
+  }
 }
 
 /** Bytes that are decoded between two yields. */
 const decodedAtOnce = 1 << 19;
 
-/** Decodes UTF-8 as `fromUtf8` does. Yields between the parts of a long text. @throws ProblemError `bad-request` if the bytes are not valid UTF-8 */
+/** Decodes UTF-8 as `fromUtf8` does. Yields between the parts of a long text. @throws ProblemError as `fromUtf8` */
 export function* fromUtf8InSteps(bytes: Uint8Array): Generator<undefined, string> {
   if (bytes.length <= decodedAtOnce) return fromUtf8(bytes);
   const partDecoder = new TextDecoder("utf-8", { fatal: true });
   const parts: string[] = [];
   for (let start = 0; start < bytes.length; start += decodedAtOnce) {
     const end = start + decodedAtOnce;
-    parts.push(decodePart(partDecoder, bytes.subarray(start, end), end < bytes.length));
+    try {
+      parts.push(partDecoder.decode(bytes.subarray(start, end), { stream: end < bytes.length }));
+    } catch {
+      // A character may begin in the last three bytes of the part before.
+      const back = [1, 2, 3].find((count) => (bytes[start - count] ?? 0) >= 0xc0) ?? 0;
+      const at = findInvalidByte(bytes, start - back);
+      const text = decodeLeniently(bytes, at);
+      throw invalidUtf8Error(yield* positionInSteps(text, text.length), bytes, at);
+    }
     yield;
   }
   return parts.join("");
 }
 
-function decodePart(partDecoder: TextDecoder, part: Uint8Array, stream: boolean): string {
-  try {
-    return partDecoder.decode(part, { stream });
-  } catch {
-    throw new ProblemError("bad-request", "the body is not valid UTF-8");
-  }
+/** Decodes the bytes before the index `end`. */
+function decodeLeniently(bytes: Uint8Array, end: number): string {
+  return new TextDecoder().decode(bytes.subarray(0, end));
+}
+
+function invalidUtf8Error(position: Position, bytes: Uint8Array, at: number): ProblemError {
+  return malformedErrorAt("valid UTF-8", position, invalidByteDetail(bytes, at));
 }

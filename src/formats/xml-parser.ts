@@ -2,20 +2,28 @@
 // error, and does not limit the depth or the number of elements.
 
 import { ProblemError } from "../model/errors.ts";
-import { firstPosition, malformedError, maxDepth, type Position, shownAt, tooDeepError } from "./syntax-errors.ts";
+import { invalidInXml } from "../model/field.ts";
+import { guessForm } from "./other-forms.ts";
+import {
+  firstPosition,
+  malformedError,
+  maxDepth,
+  notShown,
+  type Position,
+  shownAt,
+  tooDeepError,
+} from "./syntax-errors.ts";
+import { predefinedEntities, quotesHint, referenceDetail } from "./xml-advice.ts";
 
 // Scans the tokens of XML 1.0.
 
 // XML 1.0 sections 2.2, 2.3 and 2.8. No pattern can match a text in two ways, so a match takes time in proportion to the length of the text.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
-const invalidCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 const nameStart =
   ":A-Z_a-z\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{1fff}\\u{200c}-\\u{200d}\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{fffd}\\u{10000}-\\u{effff}";
 const namePattern = new RegExp(`[${nameStart}][${nameStart}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]*`, "uy");
 const spacePattern = /[ \t\r\n]*/y;
 const declarationPattern =
   /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][\w.-]*"|'[A-Za-z][\w.-]*'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
-const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 /** Maximum attributes of one element. */
 const maxAttributes = 100;
@@ -46,12 +54,12 @@ class XmlScanner {
     return this.text.charCodeAt(this.at) <= 0x20 && this.skip(spacePattern);
   }
 
-  /** Reads a name. @param expected the expected token, for the message if the text has something else */
-  protected name(expected: string): string {
+  /** Reads a name. @param expected the expected token, for the message if the text has something else @param hint what to do then */
+  protected name(expected: string, hint = ""): string {
     const begin = this.at;
     const end = endOfAsciiName(this.text, begin);
     if (end !== undefined) this.at = end;
-    else if (!this.skip(namePattern)) this.fail(`expected ${expected}, not ${this.shown}`);
+    else if (!this.skip(namePattern)) this.fail(`expected ${expected}, ${this.notShown}${hint}`);
     return this.text.slice(begin, this.at);
   }
 
@@ -66,10 +74,7 @@ class XmlScanner {
     for (let at = raw.indexOf("&"); at !== -1; at = raw.indexOf("&", from)) {
       const end = raw.indexOf(";", at);
       const character = end === -1 ? undefined : toCharacter(raw.slice(at + 1, end));
-      if (character === undefined) {
-        const shown = shorten(/^&[^\s&;]*;?/.exec(raw.slice(at, at + 41))?.[0] ?? "&");
-        this.fail(`\`${shown}\` is not a reference; write \`&\` as \`&amp;\``, begin + at);
-      }
+      if (character === undefined) this.fail(referenceDetail(raw, at), begin + at);
       resolved += normalize(raw.slice(from, at)) + character;
       from = end + 1;
     }
@@ -83,7 +88,10 @@ class XmlScanner {
       const hasSpace = this.skipSpace();
       const next = this.text[this.at];
       if (next === ">" || next === "/") return attributes;
-      if (!hasSpace) this.fail(`expected white space, \`/>\` or \`>\`, not ${this.shown}`);
+      if (!hasSpace) {
+        const hint = next === "<" ? lessThanHint : "";
+        this.fail(`expected white space, \`/>\` or \`>\`, ${this.notShown}${hint}`);
+      }
       const begin = this.at;
       const name = this.name("an attribute, `/>` or `>`");
       if (attributes.has(name)) this.fail(`the attribute \`${shorten(name)}\` appears more than once`, begin);
@@ -94,24 +102,26 @@ class XmlScanner {
 
   #attributeValue(name: string): string {
     this.skipSpace();
-    if (this.text[this.at] !== "=") this.fail(`expected \`=\` after \`${shorten(name)}\`, not ${this.shown}`);
+    if (this.text[this.at] !== "=") this.fail(`expected \`=\` after \`${shorten(name)}\`, ${this.notShown}`);
     this.at++;
     this.skipSpace();
     const quote = this.text[this.at];
-    if (quote !== '"' && quote !== "'") this.fail(`expected a value in quotes, not ${this.shown}`);
+    if (quote !== '"' && quote !== "'")
+      this.fail(`expected a value in quotes, ${this.notShown}${quotesHint(this.text, this.at)}`);
     const begin = this.at + 1;
     const end = this.text.indexOf(quote, begin);
     if (end === -1) this.fail("this quote is not closed");
     const raw = this.text.slice(begin, end);
     const markup = raw.indexOf("<");
-    if (markup !== -1) this.fail("an attribute must not contain `<`; write `&lt;`", begin + markup);
+    if (markup !== -1)
+      this.fail("an attribute must not contain `<`; write `&lt;`, or close the quote before it", begin + markup);
     this.at = end + 1;
     return this.resolved(raw, begin, normalizedAttribute);
   }
 
-  /** The next character, for a message. */
-  protected get shown(): string {
-    return shownAt(this.text, this.at);
+  /** The next character, which is unexpected, for a message. */
+  protected get notShown(): string {
+    return notShown(this.text, this.at);
   }
 
   protected fail(detail: string, at = this.at): never {
@@ -138,13 +148,27 @@ function isAsciiLetter(code: number): boolean {
 
 /** Returns the character of `&reference;`; undefined if the reference is invalid. Without a DOCTYPE, only the predefined entities exist. */
 function toCharacter(reference: string): string | undefined {
-  if (!reference.startsWith("#")) return Object.hasOwn(entities, reference) ? entities[reference] : undefined;
+  if (!reference.startsWith("#"))
+    return Object.hasOwn(predefinedEntities, reference) ? predefinedEntities[reference] : undefined;
   const isHexadecimal = reference[1] === "x";
   if (!(isHexadecimal ? /^#x[0-9A-Fa-f]+$/ : /^#[0-9]+$/).test(reference)) return undefined;
   const code = isHexadecimal ? Number.parseInt(reference.slice(2), 16) : Number(reference.slice(1));
   const isCharacter = code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
   const character = isCharacter ? String.fromCodePoint(code) : "";
-  return character === "" || invalidCharacter.test(character) ? undefined : character;
+  return character === "" || invalidInXml.test(character) ? undefined : character;
+}
+
+const malformedDeclaration =
+  'the XML declaration is malformed; write `<?xml version="1.0" encoding="utf-8"?>`, or leave it out';
+const lateDeclaration = "an XML declaration must be at the very beginning; remove what is before it";
+const lessThanHint = "; write a `<` in text as `&lt;`";
+
+const secondRoot =
+  "a document has one root element; this is the second. Put several records into a batch request (POST /restapi/batch.xml), or into `<Results>` in a file";
+
+function doctypeError(start: string): ProblemError {
+  const hint = /^<!DOCTYPE\s+html/i.test(start) ? "; this is an HTML page" : "; leave it out";
+  return new ProblemError("bad-request", `a DOCTYPE is not allowed${hint}`);
 }
 
 function normalizedLines(text: string): string {
@@ -216,14 +240,13 @@ export class XmlReader extends XmlScanner {
 
   /** @throws ProblemError if the text has a character that XML cannot contain, at the index `start` or later, before the index `end` */
   protected requireCharacters(start: number, end?: number): void {
-    const bad = this.text.slice(start, end).search(invalidCharacter);
-    if (bad !== -1) this.fail(`XML cannot contain ${shownAt(this.text, start + bad)}`, start + bad);
+    const bad = this.text.slice(start, end).search(invalidInXml);
+    if (bad !== -1) this.fail(`XML cannot contain ${shownAt(this.text, start + bad)}; leave it out`, start + bad);
   }
 
   /** Skips the XML declaration, if there is one. */
   protected declaration(): void {
-    if (/^<\?xml[ \t\r\n]/.test(this.text) && !this.skip(declarationPattern))
-      this.fail("the XML declaration is malformed");
+    if (/^<\?xml[ \t\r\n]/.test(this.text) && !this.skip(declarationPattern)) this.fail(malformedDeclaration);
   }
 
   /** Reads the tag, comment, instruction, CDATA section or text that begins at the index `at`. */
@@ -250,15 +273,15 @@ export class XmlReader extends XmlScanner {
 
   #startTag(): void {
     const begin = this.at++;
-    const name = this.name("an element's name after `<`");
-    if (this.root && this.open.length === 0) this.fail("a document has one root element; this is the second", begin);
+    const name = this.name("an element's name after `<`", this.root && lessThanHint);
+    if (this.root && this.open.length === 0) this.fail(secondRoot, begin);
     if (this.open.length > this.#maxDepth) throw tooDeepError(this.text, begin, this.from);
     const element = { name, attributes: this.attributes(), children: [] };
     this.root ??= element;
     this.open.at(-1)?.children.push(element);
     this.#elements++;
     if (this.text[this.at] !== "/") this.open.push(element);
-    else if (this.text[++this.at] !== ">") this.fail(`expected \`>\` after \`/\`, not ${this.shown}`);
+    else if (this.text[++this.at] !== ">") this.fail(`expected \`>\` after \`/\`, ${this.notShown}`);
     this.at++;
   }
 
@@ -270,10 +293,15 @@ export class XmlReader extends XmlScanner {
     const name = this.name("an element's name after `</`");
     if (!open) this.fail(`\`</${shorten(name)}>\` has no start tag`, begin);
     if (open.name !== name) {
-      this.fail(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
+      const [expected, sent] = [shorten(open.name), shorten(name)];
+      const hint =
+        this.open.at(-1)?.name === name
+          ? `; \`<${expected}>\` is still open: close it, or write its \`<\` as \`&lt;\` if it is text`
+          : "";
+      this.fail(`expected \`</${expected}>\`, not \`</${sent}>\`${hint}`, begin);
     }
     this.skipSpace();
-    if (this.text[this.at] !== ">") this.fail(`expected \`>\`, not ${this.shown}`);
+    if (this.text[this.at] !== ">") this.fail(`expected \`>\`, ${this.notShown}`);
     this.at++;
   }
 
@@ -289,10 +317,10 @@ export class XmlReader extends XmlScanner {
     const begin = this.at;
     this.at += 2;
     const target = this.name("a name after `<?`");
-    if (target.toLowerCase() === "xml") this.fail("an XML declaration must be at the very beginning", begin);
+    if (target.toLowerCase() === "xml") this.fail(begin === 0 ? malformedDeclaration : lateDeclaration, begin);
     const end = this.text.indexOf("?>", this.at);
     if (end === -1) this.fail("this processing instruction is not closed", begin);
-    if (end > this.at && !this.skip(spacePattern)) this.fail(`expected white space or \`?>\`, not ${this.shown}`);
+    if (end > this.at && !this.skip(spacePattern)) this.fail(`expected white space or \`?>\`, ${this.notShown}`);
     this.at = end + 2;
   }
 
@@ -309,7 +337,7 @@ export class XmlReader extends XmlScanner {
       if (end === -1) this.fail("this CDATA section is not closed", begin);
       this.#addText(normalizedLines(text.slice(begin + 9, end)));
       this.at = end + 3;
-    } else if (text.startsWith("<!DOCTYPE", begin)) throw new ProblemError("bad-request", "a DOCTYPE is not allowed");
+    } else if (text.startsWith("<!DOCTYPE", begin)) throw doctypeError(text.slice(begin, begin + 20));
     else this.fail("expected a comment or a CDATA section after `<!`");
   }
 
@@ -321,7 +349,10 @@ export class XmlReader extends XmlScanner {
     const raw = this.text.slice(begin, end);
     if (this.open.length === 0) {
       const stray = raw.search(/[^ \t\r\n]/);
-      if (stray !== -1) this.fail(`expected an element, not ${shownAt(raw, stray)}`, begin + stray);
+      if (stray !== -1) {
+        const form = this.root ? undefined : guessForm(raw);
+        this.fail(`expected an element, ${notShown(raw, stray)}${form ? `; ${form.hint}` : ""}`, begin + stray);
+      }
     } else {
       const section = raw.indexOf("]]>");
       if (section !== -1) this.fail("text must not contain `]]>`; write `]]&gt;`", begin + section);

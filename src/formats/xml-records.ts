@@ -10,7 +10,7 @@ import { maxHints, toId } from "../model/record.ts";
 import { basePath, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 import { type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
-import { decodeText, findUnicodeEncoding, fromUtf8, isUtf8Name } from "./text-encoding.ts";
+import { decodeText, findWideEncoding, fromUtf8, isUtf8Name } from "./text-encoding.ts";
 import { unknownAttributes } from "./xml-attributes.ts";
 import { escapeText } from "./xml-elements.ts";
 import { endOfMarkup } from "./xml-markup.ts";
@@ -94,7 +94,7 @@ const idElement: Field = { kind: "text", max: 16, required: false, description: 
 
 /** @throws ProblemError `unsupported-media-type` if the document is UTF-16, or if its XML declaration names another encoding than UTF-8 */
 export function requireDeclaredUtf8(body: Uint8Array): void {
-  const encoding = findUnicodeEncoding(body);
+  const encoding = findWideEncoding(body);
   if (encoding !== undefined) throw new ProblemError("unsupported-media-type", `the body is ${encoding}; send UTF-8`);
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   const start = bytes.toString("latin1", 0, Math.max(0, bytes.indexOf("?>")));

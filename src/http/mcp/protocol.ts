@@ -4,9 +4,11 @@
 // `initialize`. Both are served without a session: nothing is remembered between two requests.
 
 import { excessIn } from "../../formats/json-items.ts";
+import { explainSyntaxError } from "../../formats/json-parser.ts";
 import { maxValues } from "../../formats/syntax-errors.ts";
 import { fromUtf8 } from "../../formats/text-encoding.ts";
 import { findNearest } from "../../lib/text.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { describeNonObject, isJsonObject } from "../../model/field.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
@@ -79,11 +81,18 @@ export function parseMessageBody(body: BodyBytes): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw notJsonError(error);
+    throw notJsonError(error, text);
   }
 }
 
-function notJsonError(error: unknown): RpcError {
+/** @param text the body, if it's UTF-8: our own parser explains what's wrong in it */
+function notJsonError(error: unknown, text?: string): RpcError {
+  try {
+    if (text !== undefined) explainSyntaxError(text, maxMessageDepth);
+  } catch (explained) {
+    if (explained instanceof ProblemError) return new RpcError("parseError", explained.message);
+  }
+  if (error instanceof ProblemError) return new RpcError("parseError", error.message);
   return new RpcError("parseError", `the body is not JSON: ${error instanceof Error ? error.message : error}`);
 }
 

@@ -1,6 +1,7 @@
 // Reads the body of a write: checks its encoding, and parses and validates the record in it.
 
 import type { Format } from "../../formats/format.ts";
+import { guessForm } from "../../formats/other-forms.ts";
 import { isUtf8Name } from "../../formats/text-encoding.ts";
 import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../../model/canonical-json.ts";
 import { storedEncoding } from "../../model/encoding.ts";
@@ -69,7 +70,8 @@ function withFormatHint<T>(
 }
 
 function formatHint(path: string, { resource, format }: ResourceRoute, body: Uint8Array): string {
-  const sent = guessFormat(body);
+  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 500)).toString();
+  const sent = guessForm(start)?.format;
   const wanted = format.name.toUpperCase();
   if (sent === undefined || sent === format.name) return "";
   if (sent !== "form") {
@@ -81,21 +83,8 @@ function formatHint(path: string, { resource, format }: ResourceRoute, body: Uin
   const { element } = resource;
   const example =
     format.name === "xml" ? `<${element}><${name}>${value}</${name}></${element}>` : JSON.stringify({ [name]: value });
-  const override = /(?:^|&)_method=/.test(startOf(body)) ? `; ${methodAdvice}` : "";
-  return `. This looks like a form; send ${wanted}, such as \`${example}\`${override}`;
-}
-
-/** Guesses the format of a body from its first characters; undefined if they fit no format. */
-function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
-  const start = startOf(body);
-  if (/^[{[]/.test(start)) return "json";
-  if (start.startsWith("<")) return "xml";
-  return /^(?:[\w.%+[\]-]+=|--.*\r?\ncontent-disposition:)/i.test(start) ? "form" : undefined;
-}
-
-function startOf(body: Uint8Array): string {
-  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 500)).toString();
-  return start.replace(/^\ufeff?\s*/, "");
+  const override = /(?:^|&)_method=/.test(start) ? `; ${methodAdvice}` : "";
+  return `. Send ${wanted}, such as \`${example}\`${override}`;
 }
 
 /** Rejects a body that is not UTF-8, or that has another content coding than gzip. @throws ProblemError `unsupported-media-type` */
