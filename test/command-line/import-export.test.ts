@@ -493,6 +493,12 @@ describe("a file", () => {
     ["that is empty", "", "csv", /the file is empty; the first line must name the columns/],
     ["with only a byte order mark", Buffer.from([0xff, 0xfe]), "csv", /the file is empty; the first line must name/],
     ["with a misspelt column", "Nmae\nA\n", "csv", /`Nmae`: no such column; did you mean Name\?/],
+    [
+      "with a column whose name has an unseen character",
+      "Name\u00a0\nA\n",
+      "csv",
+      /The name in the file ends with U\+00A0/,
+    ],
     ["with an unknown column", "Qwertyuiop\nA\n", "csv", /`Qwertyuiop`: no such column$/m],
     [
       "with a column without a name",
@@ -530,6 +536,12 @@ describe("a file", () => {
         ],
       ),
     ),
+    [
+      "of JSON with its list in an object",
+      '{"data":{"brands":[{"Name":"A"}]}}',
+      "json",
+      /save the list in `data.brands` alone/,
+    ],
     ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", "xml", /DOCTYPE/],
     ["of XML with another root", "<Brands/>", "xml", /the root element must be <Results>/],
   ];

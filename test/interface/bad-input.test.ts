@@ -49,7 +49,9 @@ describe("JSON", () => {
     [
       "an array",
       [name],
-      { "": "the body must be one brand (an object); to send several, use a batch request: POST /restapi/batch.json" },
+      {
+        "": "the body must be one brand (an object); send it without the `[` and `]` around it; to send several, use a batch request: POST /restapi/batch.json",
+      },
     ],
     ["a string", '"Acme"', { "": "the body must be one brand (an object), not a string" }],
     ["without Name", { AccountNumber: "1" }, { Name: "is required" }],
@@ -66,11 +68,20 @@ describe("JSON", () => {
       { "Address.town": "no such field; did you mean `Address.Town`?" },
     ],
     ["with a field like no other", { ...name, qwertyuiop: "" }, { qwertyuiop: "no such field" }],
-    ["with a number", { Name: 5 }, { Name: "must be a string, not a number" }],
-    ["with a boolean", { Name: true }, { Name: "must be a string, not a boolean" }],
+    ["with a number", { Name: 5 }, { Name: "must be a string, not a number; put it in double quotes" }],
+    ["with a boolean", { Name: true }, { Name: "must be a string, not a boolean; put it in double quotes" }],
     ["with null", { Name: null }, { Name: "must be a string, not null" }],
+    [
+      "with null for a field that may be absent",
+      { ...name, AccountNumber: null },
+      { AccountNumber: 'must be a string, not null; leave the field out, or send `""` to empty it' },
+    ],
     ["with an object for a string", { Name: {} }, { Name: "must be a string, not an object" }],
-    ["with a string for a group", { ...name, Telephone: "1" }, { Telephone: "must be an object, not a string" }],
+    [
+      "with a string for a group",
+      { ...name, Telephone: "1" },
+      { Telephone: 'must be an object, not a string; write it as `{"Daytime": ...}`' },
+    ],
     ["with an array for a group", { ...name, Address: [""] }, { Address: "must be an object, not an array" }],
     [
       "with an empty array for a group, as PHP encodes an empty object",
@@ -93,13 +104,17 @@ describe("JSON", () => {
     [
       "with a control character",
       { Name: "a\u0000" },
-      { Name: "must not contain the character U+0000, which XML cannot carry" },
+      { Name: "must not contain the character U+0000 (NUL), which XML cannot carry; leave it out" },
     ],
-    ["with U+FFFE", { Name: "\ufffe" }, { Name: "must not contain the character U+FFFE, which XML cannot carry" }],
+    [
+      "with U+FFFE",
+      { Name: "\ufffe" },
+      { Name: "must not contain the character U+FFFE (noncharacter), which XML cannot carry; leave it out" },
+    ],
     [
       "with half a surrogate pair",
       '{"Name":"\\ud83d"}',
-      { Name: "must not contain half of a surrogate pair, which is no character" },
+      { Name: "must not contain U+D83D (half of a surrogate pair); send the whole character, or leave it out" },
     ],
     ["with a Name that is too long", { Name: "x".repeat(256) }, { Name: "must have at most 255 characters, not 256" }],
     [
@@ -117,8 +132,8 @@ describe("JSON", () => {
       { name: "x", Name: 1, Address: { Town: 2 } },
       {
         name: "no such field; did you mean `Name`?",
-        Name: "must be a string, not a number",
-        "Address.Town": "must be a string, not a number",
+        Name: "must be a string, not a number; put it in double quotes",
+        "Address.Town": "must be a string, not a number; put it in double quotes",
       },
     ],
   ])("of a record %s", async (title, body, faults) => {
@@ -245,8 +260,8 @@ describe("XML", () => {
     ["a repeated group", "<Brand><Name>a</Name><Address/><Address/></Brand>", [["Address", "appears more than once"]]],
     [
       "an unknown element",
-      "<Brand><Name>a</Name><Nmae>b</Nmae></Brand>",
-      [["Nmae", "no such element; did you mean &lt;Name&gt;?"]],
+      "<Brand><Name>a</Name><AcountNumber>b</AcountNumber></Brand>",
+      [["AcountNumber", "no such element; did you mean &lt;AccountNumber&gt;?"]],
     ],
     ["an unknown attribute", '<Brand lang="en"><Name>a</Name></Brand>', [["lang", "no such attribute"]]],
     ["an attribute on a field", '<Brand><Name ID="1">a</Name></Brand>', [["Name.ID", "no such attribute"]]],
@@ -299,9 +314,21 @@ describe("XML", () => {
       [["Name.xsi:type", "leave it out; an element has only one type here"]],
     ],
     ["stray text", "<Brand>hello<Name>a</Name></Brand>", [["Brand", 'stray text: "hello"']]],
-    ["a stray no-break space", "<Brand>\u00a0<Name>a</Name></Brand>", [["Brand", 'stray text: ""']]],
-    ["stray text in a group", "<Brand><Name>a</Name><Address>x</Address></Brand>", [["Address", 'stray text: "x"']]],
-    ["an element inside a text", "<Brand><Name>a<b/></Name></Brand>", [["Name", "must hold text, not &lt;b&gt;"]]],
+    [
+      "a stray no-break space",
+      "<Brand>\u00a0<Name>a</Name></Brand>",
+      [["Brand", "stray text: U+00A0 (no-break space)"]],
+    ],
+    [
+      "stray text in a group",
+      "<Brand><Name>a</Name><Address>x</Address></Brand>",
+      [["Address", 'stray text: "x"; write it in an element, such as &lt;AddressLine1&gt;']],
+    ],
+    [
+      "an element inside a text",
+      "<Brand><Name>a<b/></Name></Brand>",
+      [["Name", "must hold text, not &lt;b&gt;; leave the tag out, or write its `&lt;` as `&amp;lt;`"]],
+    ],
     ["__proto__", "<Brand><Name>a</Name><__proto__>x</__proto__></Brand>", [["__proto__", "no such element"]]],
     [
       "an ID",

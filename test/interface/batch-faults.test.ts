@@ -49,11 +49,11 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
   ][] = [
     [
       "a create with invalid fields",
-      toCreate({ Name: "", Nam: "x" }),
+      toCreate({ Name: "", AcountNumber: "x" }),
       400,
       "invalid-record",
-      "Nam",
-      /no such field; did you mean `Name`\?/,
+      "AcountNumber",
+      /no such field; did you mean `AccountNumber`\?/,
     ],
     [
       "a create without a required field",
@@ -198,7 +198,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       account,
-      /^must be a string, not a number$/,
+      /^must be a string, not a number; put it in double quotes$/,
       account,
     ],
     [

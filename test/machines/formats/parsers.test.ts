@@ -156,18 +156,23 @@ describe("JSON", () => {
     ["{\n  \"Name\": 'x'\n}", 2, 11, "expected a value, not `'`; JSON takes double quotes only"],
     ['{"a":1,}', 1, 8, "expected a name in double quotes, not `}`; remove the comma before it"],
     ['{"a" 1}', 1, 6, "expected `:` after the name, not `1`"],
-    ['{"a":1 "b":2}', 1, 8, 'expected `,` or `}`, not `"`'],
-    ['{"a":1', 1, 7, "expected `,` or `}`, not the end of the text"],
+    ['{"a":1 "b":2}', 1, 8, 'expected `,` or `}`, not `"`; a comma is missing before it'],
+    ['{"a":1', 1, 7, "expected `,` or `}`, not the end of the text; the end is missing"],
     ["[1,\r\n2,\r3\n4]", 4, 1, "expected `,` or `]`, not `4`"],
-    ['{"\u{1f600}":"é" x', 1, 10, "expected `,` or `}`, not `x`"],
-    ['{"a":"b\nc"}', 1, 8, "a string must not contain U+000A as it is; write a line break as `\\n`"],
-    ['{"a":"C:\\dir"}', 1, 9, "this escape does not exist; write a backslash as `\\\\`"],
+    ['{"\u{1f600}":"é" x', 1, 10, 'expected `,` or `}`, not `x`; write a `"` inside a text as `\\"`'],
+    ['{"a":"b\nc"}', 1, 8, "a string must not contain U+000A (line feed) as it is; write `\\n`"],
+    [
+      '{"a":"C:\\dir"}',
+      1,
+      9,
+      "`\\d` is not an escape of JSON; write each backslash that belongs to the text as `\\\\`",
+    ],
     ['{"a":"b', 1, 6, "the string that begins here is not closed"],
-    ["{a:1}", 1, 2, "expected a name in double quotes, not `a`; text and names need double quotes"],
-    ['{"a":1} // x', 1, 9, "`/` follows the end of the value"],
+    ["{a:1}", 1, 2, 'expected a name in double quotes, not `a`; names need double quotes: write `"a"`'],
+    ['{"a":1} // x', 1, 9, "`/` follows the end of the value; JSON has no comments"],
     ["{/**/}", 1, 2, "expected a name in double quotes, not `/`; JSON has no comments"],
     ["01", 1, 2, "`1` follows the end of the value"],
-    ['{"a":\u00a01}', 1, 6, "expected a value, not U+00A0"],
+    ['{"a":\u00a01}', 1, 6, "expected a value, not U+00A0 (no-break space); write a usual space, or nothing"],
   ])("%j is wrong at line %i, column %i", (text, line, column, detail) => {
     expectPlace(() => readJson(text), { field: "", line, column, detail });
   });
@@ -285,16 +290,26 @@ describe("XML", () => {
   });
 
   test.each<[string, number, number, string]>([
-    ["<a>\n  <b>\n</a>", 3, 1, "expected `</b>`, not `</a>`"],
+    [
+      "<a>\n  <b>\n</a>",
+      3,
+      1,
+      "expected `</b>`, not `</a>`; `<b>` is still open: close it, or write its `<` as `&lt;` if it is text",
+    ],
     ["<a>x", 1, 5, "`</a>` is missing"],
     ["<a>Smith & Sons</a>", 1, 10, "`&` is not a reference; write `&` as `&amp;`"],
-    ["<a>\r\n\r\n é &auml;</a>", 3, 4, "`&auml;` is not a reference; write `&` as `&amp;`"],
-    ["<a><b c=1/></a>", 1, 9, "expected a value in quotes, not `1`"],
+    ["<a>\r\n\r\n é &auml;</a>", 3, 4, "`&auml;` is an entity of HTML, not of XML; write `ä`, or `&#228;`"],
+    ["<a><b c=1/></a>", 1, 9, 'expected a value in quotes, not `1`; write `"1"`'],
     ["<a b='1' b='2'/>", 1, 10, "the attribute `b` appears more than once"],
-    ["<a>1 < 2</a>", 1, 7, "expected an element's name after `<`, not U+0020"],
-    ["<a/><b/>", 1, 5, "a document has one root element; this is the second"],
-    ['{"Name":"x"}', 1, 1, "expected an element, not `{`"],
-    ["<a>\n\u0007</a>", 2, 1, "XML cannot contain U+0007"],
+    ["<a>1 < 2</a>", 1, 7, "expected an element's name after `<`, not a space; write a `<` in text as `&lt;`"],
+    [
+      "<a/><b/>",
+      1,
+      5,
+      "a document has one root element; this is the second. Put several records into a batch request (POST /restapi/batch.xml), or into `<Results>` in a file",
+    ],
+    ['{"Name":"x"}', 1, 1, "expected an element, not `{`; this looks like JSON"],
+    ["<a>\n\u0007</a>", 2, 1, "XML cannot contain U+0007 (bell); leave it out"],
     ["<!-- x -->", 1, 11, "the document has no element"],
   ])("%j is wrong at line %i, column %i", (any, line, column, detail) => {
     expectPlace(() => parseXml(any), { field: "", line, column, detail });

@@ -85,7 +85,7 @@ test.each<[string, string, string]>([
   ["CDATA sections", filled("<Brand><Name>", "<![CDATA[x]]>", "</Name></Brand>"), "at most 255 characters"],
   ["entities", filled("<Brand><Name>", "&lt;", "</Name></Brand>"), "at most 255 characters"],
   ["character references", filled("<Brand><Name>", "&#9;", "</Name></Brand>"), "at most 255 characters"],
-  ["one long reference", `<Brand>&#${"9".repeat(size)};</Brand>`, "is not a reference"],
+  ["one long reference", `<Brand>&#${"9".repeat(size)};</Brand>`, "is the number of no character"],
   ["ampersands", `<Brand>${"&".repeat(size)}`, "is not a reference"],
   ["line ends", filled("<Brand><Name>", "\r", "</Name></Brand>"), "at most 255 characters"],
   ["characters of four bytes", filled("<Brand><Name>", emoji, "</Name></Brand>"), "at most 255 characters"],
