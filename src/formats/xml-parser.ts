@@ -317,7 +317,8 @@ export class XmlReader extends XmlScanner {
     const begin = this.at;
     this.at += 2;
     const target = this.name("a name after `<?`");
-    if (target.toLowerCase() === "xml") this.fail(begin === 0 ? malformedDeclaration : lateDeclaration, begin);
+    const isFirst = begin === 0 && this.from.line === 1 && this.from.column === 1;
+    if (target.toLowerCase() === "xml") this.fail(isFirst ? malformedDeclaration : lateDeclaration, begin);
     const end = this.text.indexOf("?>", this.at);
     if (end === -1) this.fail("this processing instruction is not closed", begin);
     if (end > this.at && !this.skip(spacePattern)) this.fail(`expected white space or \`?>\`, ${this.notShown}`);
