@@ -18,12 +18,14 @@ export const isExecutable: boolean = typeof STOREFRONT_COMMIT !== "undefined";
 
 const root = join(import.meta.dir, "..");
 
-/** The command that starts this program in a shell: the executable as it was started, the name of the installed package, or npx in a checkout. */
+/** What starts this program from the current folder: the executable as it was started, the name of the installed package, or a checkout's script. */
 export const commandName: string = isExecutable
   ? process.argv0
   : root.includes("/node_modules/")
     ? "storefront"
-    : "npx --no storefront";
+    : process.cwd() === root
+      ? "./storefront"
+      : join(root, "storefront");
 
 /** Returns the build of the running program. The commit comes from the executable itself, from git in a checkout, or from a file of the package. */
 export function readBuild(): Build {

@@ -8,13 +8,14 @@ import { formatResourceList, publicResources } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 import { completeHelp } from "./help.ts";
 import { printError, printMessage, printText } from "./shared/output.ts";
+import { commandLine } from "./shared/shell-words.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
-const beginning = `
-To begin (in a checkout, write npx --no storefront):
-  storefront serve --demo                       start a server with a sample site; prints a curl command
-  storefront site add shop --default            add your own site
-  storefront key create --site shop             create a key for it`;
+const gettingStarted = `
+Getting started:
+  ${commandLine(["serve", "--demo"])}                try it: start a server with a sample site
+  ${commandLine(["site", "add", "garden", "--default"])}   or add your own site
+  ${commandLine(["key", "create", "--site", "garden"])}    and create its key`;
 
 /** Exit statuses. A command that succeeds exits with 0. */
 const failed = 1;
@@ -66,7 +67,7 @@ export async function createProgram(name: string | undefined): Promise<Command> 
     .on("option:version", printVersion)
     // The options of `journal` and of `journal prune` have the same names.
     .enablePositionalOptions()
-    .addHelpText("after", beginning);
+    .addHelpText("after", gettingStarted);
   for (const command of await loadCommands(name)) program.addCommand(command);
   completeHelp(program);
   configure(program);

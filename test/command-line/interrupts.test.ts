@@ -177,9 +177,9 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
   const deleted = (stored.get(site)?.revision ?? 0) - count;
   expect([deleted % 5000, deleted < count]).toEqual([0, true]);
   expect(started.stdout()).toBe(`${deleted} records: ${deleted} deleted, 0 restored, 0 unchanged, 0 skipped\n`);
-  const [, undo = ""] = /to undo this: npx --no storefront (.*)/.exec(started.stderr()) ?? [];
+  const [, undo = ""] = /to undo this: \S+\/storefront (.*)/.exec(started.stderr()) ?? [];
   const [, done, rest = ""] =
-    /interrupted after (\d+) of 50001 records; the rest: npx --no storefront (.*)/.exec(started.stderr()) ?? [];
+    /interrupted after (\d+) of 50001 records; the rest: \S+\/storefront (.*)/.exec(started.stderr()) ?? [];
   expect(Number(done)).toBe(deleted);
   expect(await workspace.mustRun([...rest.split(" "), "--dry-run"])).toBe(
     `${count} records: ${count - deleted} would be deleted, 0 would be restored, ${deleted} unchanged, 0 skipped\n`,

@@ -16,6 +16,7 @@ import {
 } from "../support/programs/command.ts";
 import { letPass, waitUntil } from "../support/time.ts";
 
+const storefront = fileURLToPath(new URL("../../storefront", import.meta.url));
 let workspace: Workspace;
 beforeEach(() => {
   workspace = openWorkspace();
@@ -33,11 +34,10 @@ async function paste({ stdout }: Pick<Served, "stdout">) {
     .split("\n")
     .filter((line) => line.startsWith("  "));
   const ours = (file: string) => `${quote(process.execPath)} ${quote(fileURLToPath(new URL(file, import.meta.url)))}`;
-  const npx = `npx() { shift 2; ${ours("../../src/main.ts")} "$@"; }`;
   const curl = Bun.which("curl")
     ? 'curl() { command curl -sS "$@"; }'
     : `curl() { ${ours("../support/programs/curl.ts")} "$@"; }`;
-  const child = Bun.spawn(["sh", "-c", [npx, curl, ...lines].join("\n")], {
+  const child = Bun.spawn(["sh", "-c", [curl, ...lines].join("\n")], {
     cwd: workspace.folder,
     stdout: "pipe",
     stderr: "pipe",
@@ -218,7 +218,7 @@ describe("serve --demo", () => {
     const server = await workspace.serve(["--demo", "--admin", "127.0.0.1:0"]);
     const url = server.adminUrl ?? "";
     await waitUntil(() => server.stdout().includes(`${url}/#sign-in=`), "the link", { output: server.stderr });
-    expect(server.stderr()).toContain(`For another: npx --no storefront operator link demo --url ${url}\n`);
+    expect(server.stderr()).toContain(`For another: ${storefront} operator link demo --url ${url}\n`);
   });
 
   test("creates a site in an empty database, and prints a command that lists its records", async () => {
