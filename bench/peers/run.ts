@@ -1,11 +1,10 @@
-// `npm run bench -- --peers`: compares this server with alternatives. Writes `bench/peers.md` and the picture of the README.
+// `npm run bench -- --peers`: compares this server with alternatives. Writes `bench/peers.md`, which the README quotes.
 
 import { join } from "node:path";
 import { measure, type Setting } from "../measure.ts";
 import { type Figures, printFigures, writeReport } from "../report.ts";
 import type { Choice } from "../results/run.ts";
 import { sampleBrands } from "../scenarios.ts";
-import { drawBars } from "./bars.ts";
 import { express, fastify, hono } from "./by-hand.ts";
 import { directus } from "./directus.ts";
 import { installNode, installPeer } from "./install.ts";
@@ -16,8 +15,6 @@ import { storefront } from "./storefront.ts";
 import { vendure } from "./vendure.ts";
 
 const peers: readonly Peer[] = [hono, fastify, express, jsonServer, vendure, directus];
-/** The servers in the picture of the README: this server, a server that a developer would write, and a program that needs no code. */
-const pictured = [storefront, fastify, directus];
 const brands = sampleBrands(1000);
 
 interface Started {
@@ -125,5 +122,4 @@ The benchmark checks the responses of every server before each scenario, and aft
       ...notes,
     ],
   });
-  await Bun.write(join(import.meta.dir, "../../docs/images/speed.svg"), drawBars(figures, pictured));
 }
