@@ -10,7 +10,7 @@ const page = readFileSync(`${root}docs/importing.md`, "utf8");
 
 /** The commands of the page, by the name of their mapping. */
 const recipes = new Map(
-  [...page.matchAll(/^ {4}storefront (import --site shop (\S+) \S+ --map docs\/mappings\/(\S+)\.json.*)$/gm)].map(
+  [...page.matchAll(/^ {4}storefront (import --site garden (\S+) \S+ --map docs\/mappings\/(\S+)\.json.*)$/gm)].map(
     ([, command = "", resource = "", name = ""]) => [name, { args: command.split(" "), resource }],
   ),
 );
@@ -177,7 +177,7 @@ describe("a recipe", () => {
       const { args, resource } = recipes.get(name) as { args: string[]; resource: string };
       await workspace.data.addSite(name);
       const run = () => {
-        const own: Record<string, string> = { shop: name, [args[4] as string]: `${root}test/mappings/${name}.csv` };
+        const own: Record<string, string> = { garden: name, [args[4] as string]: `${root}test/mappings/${name}.csv` };
         return workspace.run(args.map((arg) => own[arg] ?? (arg.startsWith("docs/") ? root + arg : arg)));
       };
       const { code, stderr } = await run();

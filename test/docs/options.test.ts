@@ -1,4 +1,4 @@
-// Every option of the command line, and every setting, is in the pages for operators.
+// Every option of the command line is in the pages for operators. A setting has the name of its option.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -20,10 +20,4 @@ test("every option is described", () => {
   const options = [...textOf("src/commands/**/*.ts").matchAll(/"(?:-\w, )?(--[a-z-]+)/g)].map(([, name = ""]) => name);
   expect(options.length).toBeGreaterThan(40);
   expect(options.filter((name) => !isDescribed(name))).toEqual([]);
-});
-
-test("every setting is described, but that of the processes of a server", () => {
-  const settings = [...textOf("src/config.ts").matchAll(/^ {2}"([A-Z_]+)",$/gm)].map(([, name = ""]) => name);
-  expect(settings.length).toBeGreaterThan(20);
-  expect(settings.filter((name) => name !== "ROLE" && !isDescribed(`STOREFRONT_${name}`))).toEqual([]);
 });
