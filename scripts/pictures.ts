@@ -1,37 +1,23 @@
-// `npm run pictures`: takes pictures of the reference and of every page of the console, in light and dark colours, on a desktop screen and on a phone.
+// `npm run pictures`: takes pictures of every page of the console, in light and dark colours, on a desktop screen and on a phone.
 // Git keeps those that pages show, and ignores the others (.gitignore).
 
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { openBrowser, openPage } from "../test/support/console/browser.ts";
+import { openBrowser } from "../test/support/console/browser.ts";
 import { type ConsolePage, desktop, openConsole, phone } from "../test/support/console/page.ts";
 import { fileWithFaults, startScene } from "../test/support/console/scene.ts";
 import { madeUpKeyTraffic, madeUpTraffic } from "../test/support/console/traffic.ts";
-import { startDemo } from "../test/support/programs/demo-server.ts";
 
-const docs = fileURLToPath(new URL("../docs", import.meta.url));
-mkdirSync(`${docs}/console`, { recursive: true });
+const folder = fileURLToPath(new URL("../docs/console", import.meta.url));
+mkdirSync(folder, { recursive: true });
 const browser = await openBrowser();
 try {
-  await shootReference(`${docs}/images/reference.png`);
-  await shootConsole(`${docs}/console`);
+  await shootConsole();
 } finally {
   await browser.close();
 }
 
-async function shootReference(file: string): Promise<void> {
-  const server = await startDemo();
-  try {
-    const { page } = await openPage(browser, server.url, 1280, 800);
-    await page.goto(`${server.url}/docs`);
-    await page.locator("#listBrands").evaluate((section) => section.scrollIntoView());
-    await page.screenshot({ path: file });
-  } finally {
-    await server.stop();
-  }
-}
-
-async function shootConsole(folder: string): Promise<void> {
+async function shootConsole(): Promise<void> {
   const server = await startScene();
   try {
     for (const [place, size] of Object.entries({ desk: desktop, phone }))
