@@ -198,7 +198,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       account,
-      /^must be a string, not a number$/,
+      /^must be a string, not a number; put it in double quotes$/,
       account,
     ],
     [
