@@ -391,10 +391,7 @@ describe("a body that is not UTF-8", () => {
     ["UTF-16LE", (text) => Buffer.from(text, "utf16le")],
     ["UTF-16BE", (text) => Buffer.from(text, "utf16le").swap16()],
     ["UTF-32", (text) => Buffer.from(new Uint32Array([...text].map((one) => one.codePointAt(0) ?? 0)).buffer)],
-    [
-      "UTF-32",
-      (text) => Buffer.from(new Uint32Array([...text].map((one) => one.codePointAt(0) ?? 0)).buffer).swap32(),
-    ],
+    ["UTF-32", (text) => Buffer.from(new Uint32Array([...text].map((one) => one.codePointAt(0) ?? 0)).buffer).swap32()],
   ];
   test.each(encodings)("but %s (%#), with and without a byte order mark", async (name, encode) => {
     for (const text of ["x", "é", "😀", "漢"]) {
