@@ -42,5 +42,10 @@ export const site = defineResource({
       description: "ID of the live site whose sandbox it is. Empty for a live site.",
       example: "",
     }),
+    UID: matching("^[0-9A-Za-z]*$", "must be letters and digits", {
+      max: 32,
+      description: "Random text that stays the same in every backup and site file, unlike the ID.",
+      example: "k3J9aZ0qP4mXw7Yb",
+    }),
   },
 });

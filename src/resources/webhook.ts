@@ -36,5 +36,10 @@ export const webhook = defineResource({
       description: "Why it is paused.",
       example: "the receiver responded with 410",
     }),
+    UID: matching("^[0-9A-Za-z]*$", "must be letters and digits", {
+      max: 32,
+      description: "Random text that stays the same in every backup and site file, unlike the ID.",
+      example: "Q8vT2nLs6HdRc1Ue",
+    }),
   },
 });

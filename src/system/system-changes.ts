@@ -3,6 +3,7 @@
 // Changes are optimistic, without a lock. `commitSystemChanges` reads the records, lets its caller decide on them, and commits only if the system
 // site is still at the head that was read. If another process has changed the system site in between, the caller decides again.
 
+import { randomText } from "../lib/text.ts";
 import { type AcceptedOutcome, headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
@@ -35,9 +36,11 @@ export async function commitSystemChanges(
   throw new ProblemError("conflict", "others keep changing sites, keys, webhooks or operators; try again");
 }
 
-/** Returns the intent to create a record. @param id an ID that was never used; by default the next one. @throws ProblemError `invalid-record` */
+/** Returns the intent to create a record, with an identity if it has none. @param id an ID that was never used; by default the next one. @throws ProblemError `invalid-record` */
 export function toCreateIntent(resource: Resource, values: Values, at: number, id?: number): Intent {
-  const text = JSON.stringify(parseNewRecord(resource, values));
+  const isIdentified = resource.textFields.some(({ path }) => path === "UID");
+  const all = isIdentified ? { ...values, UID: values.UID || randomText(16) } : values;
+  const text = JSON.stringify(parseNewRecord(resource, all));
   return {
     site: systemSite,
     resource: resource.name,

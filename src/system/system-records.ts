@@ -18,6 +18,8 @@ export interface SiteRecord {
   readonly Importing: string;
   /** ID of the live site whose sandbox it is, in digits; empty for a live site. */
   readonly SandboxOf: string;
+  /** Random text that stays the same in every backup and site file. */
+  readonly UID: string;
 }
 
 /** The record of an API key. */
@@ -49,6 +51,8 @@ export interface WebhookRecord {
   /** Since when the webhook is paused, as an ISO 8601 time; empty if it is not paused. */
   readonly Paused: string;
   readonly Reason: string;
+  /** As of a site. The renewal of a sandbox keeps it too. */
+  readonly UID: string;
 }
 
 /** The record of an operator. */

@@ -299,6 +299,7 @@ describe.each(engines)("on $name", (kind) => {
         Suspended: "",
         Importing: "",
         SandboxOf: "",
+        UID: "",
       } as const;
       expect((await listSites(engine))[1]).toEqual(site);
       expect(await setSite(engine, "old", { isDefault: true }, 1)).toEqual(site);

@@ -97,6 +97,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
       Suspended: "",
       Importing: "",
       SandboxOf: "1",
+      UID: made.site.UID,
     });
     expect(await bodiesOf(2)).toEqual(['{"ID":1,"Name":"Acme"}', '{"ID":3,"Name":"Bolt"}']);
     expect(await rowsOf(2, "journal")).toMatchObject([

@@ -68,8 +68,8 @@ export async function getDeliveryExchange(
 
 /** Returns the record of a webhook as it is stored. */
 export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
-  const { ID, Site, URL: url, Resources, Created, Paused, Reason } = webhook;
-  return { ID, Site, URL: url, Resources, Created, Paused, Reason };
+  const { ID, Site, URL: url, Resources, Created, Paused, Reason, UID } = webhook;
+  return { ID, Site, URL: url, Resources, Created, Paused, Reason, UID };
 }
 
 /** Returns only the sites that have one of `webhooks`, by ID. */
