@@ -1,8 +1,7 @@
 // The command `import-site`.
 
 import { Command } from "commander";
-import { importSite } from "../operator/site-files/import-site.ts";
-import type { RestrictedKey } from "../operator/site-files/removed-keys.ts";
+import { importSite, type RestrictedKey } from "../operator/site-files/import-site.ts";
 import { formatSiteCounts } from "./export-site.ts";
 import { toConfig, withNewEngine } from "./shared/database.ts";
 import { runInterruptible } from "./shared/interrupt.ts";
@@ -33,14 +32,22 @@ export function importSiteCommand(): Command {
           () => printMessage("a command that runs in a minute or later removes what is left of the site"),
         ),
       );
-      const { site, takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks, ...counts } = imported;
-      const omitted = { takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks };
-      printResult(options, { ...site, ...counts, ...omitted }, [`${site.ID}`]);
+      const { site, keys, webhooks, records, changes, ...others } = imported;
+      const counts = { keys, webhooks, records, changes };
+      const { takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks } = others;
+      printResult(options, { ...site, ...counts, ...others }, [`${site.ID}`]);
       printMessage(`imported the site ${site.Name} (ID ${site.ID}): ${formatSiteCounts(counts)}`);
       for (const host of takenHostnames) printMessage(`left out the hostname ${host}: another site has it`);
       for (const key of takenKeys) printMessage(`left out the key ${key}: the database has it already`);
       for (const key of restrictedKeys) printMessage(toRestrictedKey(key));
       for (const { url, reason } of omittedWebhooks) printMessage(`left out the webhook ${url}: ${reason}`);
+      for (const { url, change } of others.restrictedWebhooks)
+        printMessage(
+          change === "changed"
+            ? `the webhook ${url} keeps the URL that it was given here`
+            : `the webhook ${url} has a new secret, because the one in the file was rotated here: get another with \`webhook rotate\``,
+        );
+      if (others.staysSuspended) printMessage(`it stays suspended: end that with \`site set ${site.Name} --resume\``);
       if (counts.webhooks > 0)
         printMessage(`its webhooks are paused: \`webhook list --site ${site.Name}\`, then \`webhook resume\``);
       if (takenDefault) printMessage("it is not the default site: there is one already");
@@ -48,6 +55,7 @@ export function importSiteCommand(): Command {
 }
 
 function toRestrictedKey({ name, change }: RestrictedKey): string {
-  const stays = change === "revoked" ? "stays revoked" : "keeps the narrower rights that it had";
-  return `the key ${name} ${stays}: it was so before its site was removed from here`;
+  return change === "revoked"
+    ? `the key ${name} stays revoked, as it was in this database`
+    : `the key ${name} keeps the narrower rights that it had in this database`;
 }

@@ -22,9 +22,9 @@ export function restoreCommand(): Command {
       "after",
       `
 The present content, up to the last change, is saved as <file>.before-<time> (with -, as restore.before-<time>).
-Restrictions since the backup stay, and are listed: keys that were revoked, narrowed or rotated, operators that were
-removed or narrowed, webhooks that were removed, paused or rotated, and sites that were suspended. Sites that were
-removed since the backup come back.`,
+What was restricted in the last 400 days stays so, and is listed: keys that were revoked, narrowed or rotated,
+operators that were removed or narrowed, webhooks that were removed, paused, rotated or given another URL, and sites
+that were suspended. Sites that were removed since the backup come back.`,
     )
     .action(async (file: string, { asOfBackup: isAsOfBackup, ...options }: RestoreFlags) => {
       const now = Date.now();
@@ -67,9 +67,11 @@ const maxLines = 100;
 /** How a sentence about a restriction that stays ends: "the key sfk_12345678 stays revoked". */
 const stayingEnds: Record<Restriction["change"], string> = {
   revoked: "stays revoked",
-  changed: "keeps the URL that it was given since the backup",
-  narrowed: "keeps the narrower rights that it has had since the backup",
-  rotated: "stays rotated: what replaced it since the backup is valid",
+  changed: "keeps the URL it was given after the backup",
+  narrowed: "keeps its narrower rights",
+  rotated: "stays rotated, and its replacement valid",
+  unsigned:
+    "is paused, because its secret was rotated after the backup and the new one is lost: run `webhook rotate`, then `webhook resume`",
   removed: "stays removed",
   paused: "stays paused",
   suspended: "stays suspended",
@@ -81,19 +83,18 @@ const revivedEnds: Record<Restriction["change"], string> = {
   changed: "delivers to this URL again: its URL was changed since the backup",
   narrowed: "has its wider rights again",
   rotated: "is valid again: it was rotated since the backup",
+  unsigned: "signs with the secret of the backup again: it was rotated since",
   removed: "is there again: it was removed since the backup",
   paused: "delivers again: it was paused since the backup",
   suspended: "is served again: it was suspended since the backup",
 };
 
-function restrictionLines({ stays, revived, isUnknown }: Restored): string[] {
-  if (isUnknown) {
-    const detail = "it cannot be known what was revoked, removed or suspended since the backup";
-    return [
-      `the target did not have these sites, keys and operators, so ${detail}; check \`key list\` and \`operator list\``,
-    ];
-  }
-  return [...linesAbout(stays, stayingEnds), ...linesAbout(revived, revivedEnds)];
+function restrictionLines({ stays, revived, isUnknown, knownSince }: Restored): string[] {
+  const review = "review `key list`, `operator list` and `webhook list`";
+  const unknown = knownSince
+    ? `the backup is from before ${knownSince}, and what was revoked before then may be forgotten: ${review}`
+    : `another database made the backup, so what was revoked there since can't be known here: ${review}`;
+  return [...(isUnknown ? [unknown] : []), ...linesAbout(stays, stayingEnds), ...linesAbout(revived, revivedEnds)];
 }
 
 function linesAbout(restrictions: readonly Restriction[], ends: Record<Restriction["change"], string>): string[] {

@@ -12,7 +12,7 @@
 // The methods of an engine do not use `this`, so that code and tests can wrap it: `{ ...engine, commit }`. A wrapper through which the
 // records of the system site are read must share the cache of its engine (system/read-system-records.ts).
 
-import type { Amend } from "./amend.ts";
+import type { Amend, RecordedRestriction } from "./amend.ts";
 import type { Change, Idempotency, Intent, JournalPage, Outcome, RejectedOutcome } from "./change.ts";
 import type { CredentialStore } from "./credentials.ts";
 import type { Head } from "./head.ts";
@@ -301,6 +301,8 @@ interface EngineMaintenance {
    * briefly. If `rows` throws, nothing is changed.
    * @param save gets the replaced rows after the swap. If an earlier call was killed after its swap, `save` is called before the new swap too, with
    *   the rows that the earlier call had replaced. If `save` throws, its error is thrown, and the replaced rows stay in the database for the next call
+   *
+   * What was recorded about restrictions isn't replaced: `rows` adds to it, and for each limit the later decision counts.
    * @param amend decides at the swap which records of the system site in `rows` are changed. It may be called more than once
    * @returns the heads of the sites that were replaced
    */
@@ -317,6 +319,9 @@ interface EngineMaintenance {
    *   `rows`. Then `dropSite` can delete the rows that were stored
    */
   importSiteRows(site: number, rows: AsyncIterable<DumpedRow>): Promise<void>;
+
+  /** Reads what was last decided about each limit of a key, operator, webhook or site. */
+  readRestrictions(): Promise<readonly RecordedRestriction[]>;
 
   /** Gives every site a new epoch, so that versions from before are not accepted. Returns the number of sites, not counting the system site. */
   replaceEpochs(): Promise<number>;

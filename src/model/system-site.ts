@@ -11,3 +11,6 @@ export const keyResourceName = "key";
 
 /** The name of the resource of webhooks. */
 export const webhookResourceName = "webhook";
+
+/** The name of the resource of operators. */
+export const operatorResourceName = "operator";

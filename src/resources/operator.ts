@@ -1,9 +1,10 @@
 import { instant, matching } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
+import { operatorResourceName } from "../model/system-site.ts";
 
 /** The people who can use the console, a system resource. Their links and sessions are not part of the record (`CredentialStore`). */
 export const operator = defineResource({
-  name: "operator",
+  name: operatorResourceName,
   path: "operators",
   element: "Operator",
   singular: "operator",

@@ -15,13 +15,12 @@ import { shareSystemRecords } from "./read-system-records.ts";
  */
 export function withActor(engine: Engine, actor: string, run: string): Engine {
   const addToIntents = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));
-  const addToAmend = (amend: Amend): Amend => ({
-    ...amend,
-    decide(swap) {
-      const { intents, webhooks } = amend.decide(swap);
-      return { intents: addToIntents(intents), webhooks };
-    },
-  });
+  const addToAmend =
+    (amend: Amend): Amend =>
+    (swap) => {
+      const { intents, ...others } = amend(swap);
+      return { intents: addToIntents(intents), ...others };
+    };
   const commits: EngineCommits = {
     commit: (intents, options) => engine.commit(addToIntents(intents), options),
     commitAtomically: (batches, onOutcomes, options) =>

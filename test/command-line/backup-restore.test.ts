@@ -158,7 +158,22 @@ describe.each(engines)("backup and restore on $name", (kind) => {
     server.kill();
     await server.exited;
     const empty = await run(["restore", file, "--database", await kind.newDatabase()]);
-    expect(empty.stderr).toContain("it cannot be known what was revoked, removed or suspended since the backup");
+    expect(empty.stderr).toContain("another database made the backup");
+  });
+
+  test("a revoked key stays revoked after a restore of an older backup, then of the right one", async () => {
+    const older = await backUp();
+    const key = await workspace.data.addKey("main");
+    const right = await backUp();
+    await mustRun(["key", "revoke", key]);
+    for (const file of [older, right, right]) {
+      const { stderr } = await run(["restore", file]);
+      expect(stderr.includes(`the key ${key.slice(0, 12)} of main stays revoked`)).toBe(file === right);
+    }
+    const server = await workspace.serve([]);
+    expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(401);
+    server.kill();
+    await server.exited;
   });
 
   test("`backup -` and `restore -` use pipes; the replaced data is kept in the current folder", async () => {

@@ -110,6 +110,8 @@ describe.each(engines)("a site on $name", (kind) => {
       takenDefault: false,
       restrictedKeys: [],
       omittedWebhooks: [],
+      restrictedWebhooks: [],
+      staysSuspended: false,
     });
     expect(site).toMatchObject({ ID: 2, Name: "shop", Default: "yes", Importing: "" });
     expect(await contentOf(engine, "shop")).toEqual(await contentOf(shop, "shop"));

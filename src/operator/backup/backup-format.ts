@@ -21,6 +21,14 @@ const kinds = {
 
 type FileKind = keyof typeof kinds;
 
+/** The header of a file. */
+export interface BackupHeader {
+  /** When it was made, in milliseconds since 1970; NaN if the file doesn't say. */
+  readonly made: number;
+  /** The random ID of the database that made it (`readDatabaseId`); undefined in a site file, and in a backup of an early version. */
+  readonly database: string | undefined;
+}
+
 /** Maximum characters of a line: many times those of any row. It limits the memory for a file without line ends. */
 const maxLineLength = 1 << 24;
 
@@ -59,11 +67,11 @@ async function isOfKind(kind: FileKind, file: string): Promise<boolean> {
 export async function* toBackupLines(
   kind: FileKind,
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
-  now: number,
+  { made, database }: BackupHeader,
   onRow: (row: DumpedRow) => void,
 ): AsyncGenerator<string> {
   const digest = new Bun.CryptoHasher("sha256");
-  yield `${JSON.stringify({ [kind]: kinds[kind].version, made: new Date(now).toISOString() })}\n`;
+  yield `${JSON.stringify({ [kind]: kinds[kind].version, made: new Date(made).toISOString(), database })}\n`;
   let lines: string[] = [];
   let count = 0;
   for await (const dumped of rows) {
@@ -82,9 +90,14 @@ export async function* toBackupLines(
 
 /**
  * Reads the rows of a file of this kind, or of standard input.
+ * @param onHeader called before the first row
  * @throws ProblemError `bad-request` if it is not such a file. If the number of rows or the digest is wrong, it is thrown after the last row.
  */
-export async function* readBackup(kind: FileKind, file: string): AsyncGenerator<DumpedRow> {
+export async function* readBackup(
+  kind: FileKind,
+  file: string,
+  onHeader: (header: BackupHeader) => void = () => {},
+): AsyncGenerator<DumpedRow> {
   const toError = (why: string) => notReadableError(kind, file, why);
   const digest = new Bun.CryptoHasher("sha256");
   let rows = 0;
@@ -94,6 +107,8 @@ export async function* readBackup(kind: FileKind, file: string): AsyncGenerator<
     const value = parse(line, toError);
     if (isFirst) {
       requireKind(kind, value, toError);
+      const { made, database } = value;
+      onHeader({ made: Date.parse(made), database: typeof database === "string" ? database : undefined });
       isFirst = false;
     } else if (Array.isArray(value)) {
       if (!isRow(value)) throw toError("it has rows that this version does not know");

@@ -2,16 +2,18 @@
 
 import { existsSync, statSync } from "node:fs";
 import { errorMessage } from "../../lib/errors-for-log.ts";
+import type { Swap } from "../../model/amend.ts";
 import type { DumpedRow, Engine, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { findStreamedInconsistencies } from "../../store/database/consistency-check.ts";
+import { copiedKind, knownSince, renewedKind } from "../../store/database/restrictions.ts";
 import { removedEpoch } from "../../store/database/site-state.ts";
 import { requireFolder } from "../atomic-file.ts";
 import { isStandardInput } from "../standard-streams.ts";
-import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
-import { createRestoreAmend, type Restriction, type Restrictions } from "./restrictions.ts";
+import { type BackupHeader, readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
+import { createRestoreAmend, type Restriction } from "./restrictions.ts";
 
 interface BackedUp {
   readonly rows: number;
@@ -21,7 +23,7 @@ interface BackedUp {
 
 /** Writes the whole database, as of one moment, to `file` (see `writeFile`), and saves the time of the backup in the database. */
 export async function backUp(engine: Engine, file: string, now: number): Promise<BackedUp> {
-  const rows = await writeBackup(engine.dump(), file, now);
+  const rows = await writeBackup(engine.dump(), file, { made: now, database: await engine.readDatabaseId() });
   try {
     await engine.saveBackupTime(now);
     return { rows };
@@ -68,8 +70,10 @@ export interface Restored {
   /** Restrictions that were made after the backup: `stays` if the restore keeps them, `revived` if `isAsOfBackup` ends them. */
   readonly stays: readonly Restriction[];
   readonly revived: readonly Restriction[];
-  /** Whether the target had nothing in common with the backup. Then both lists are empty, because nothing can be compared. */
+  /** Whether more may have been restricted after the backup than the database can know. */
   readonly isUnknown: boolean;
+  /** Since when the database knows it, if it made the backup itself, or its data was copied from the database that did. */
+  readonly knownSince?: string;
 }
 
 interface RestoreOptions {
@@ -79,7 +83,7 @@ interface RestoreOptions {
 
 /**
  * Replaces the whole database by the backup in `file` (`-` for standard input), atomically: readers see the previous data or the new data. Saves the
- * previous data, up to the last write, to the file `keep`. Restrictions that were made after the backup are kept (restrictions.ts).
+ * previous data, up to the last write, to the file `keep`. What was restricted after the backup stays so (restrictions.ts).
  * @throws ProblemError `bad-request` if the backup is damaged or incomplete; then nothing is changed
  */
 export async function restore(
@@ -90,15 +94,19 @@ export async function restore(
   { isAsOfBackup = false }: RestoreOptions = {},
 ): Promise<Restored> {
   const kept: string[] = [];
-  let restrictions: Restrictions = { found: [], isUnknown: false };
+  const own = await engine.readDatabaseId();
+  let header: BackupHeader = { made: Number.NaN, database: undefined };
+  let restrictions: { readonly found: readonly Restriction[]; readonly knowledge: Knowledge } | undefined;
   const heads = new Map<number, Head>();
   let count = 0;
   let isRestored = false;
   async function* rows(): AsyncGenerator<DumpedRow> {
-    for await (const row of readBackup("storefront", file)) {
+    for await (const row of readBackup("storefront", file, (read) => {
+      header = read;
+    })) {
       count++;
       if (row.table === "sites") collectHead(heads, row);
-      yield row;
+      if (!isOfDatabase(row)) yield row;
     }
     isRestored = true;
   }
@@ -106,24 +114,45 @@ export async function restore(
   const save: SaveReplacedRows = async (replaced) => {
     const target = kept.length === 0 ? keep : `${keep}-${kept.length + 1}`;
     try {
-      if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
+      if (await writeUnlessEmpty(replaced, target, { made: now, database: own })) kept.push(target);
     } catch (error) {
       throw previousNotSavedError(error, isRestored);
     }
   };
-  const onFound = (found: Restrictions) => {
-    restrictions = found;
+  const onFound = (found: readonly Restriction[], swap: Swap) => {
+    restrictions = { found, knowledge: knowledgeOf(swap, header, own, now) };
   };
-  const amend = createRestoreAmend({ backupHead: (site) => heads.get(site), isAsOfBackup, now, onFound });
-  const before = await engine.replaceAllData(rows(), save, amend);
-  const { found, isUnknown } = restrictions;
+  const before = await engine.replaceAllData(rows(), save, createRestoreAmend({ isAsOfBackup, now, onFound }));
+  const { found = [], knowledge = { isUnknown: false } } = restrictions ?? {};
   const [stays, revived] = isAsOfBackup ? [[], found] : [found, []];
-  return { rows: count, kept, ...countDiscarded(before, heads), stays, revived, isUnknown };
+  return { rows: count, kept, ...countDiscarded(before, heads), stays, revived, ...knowledge };
 }
 
-/** Whether the database is empty. */
+type Knowledge = Pick<Restored, "isUnknown" | "knownSince">;
+
+/** Whether a row says something about one database, so that it isn't true in another. */
+function isOfDatabase({ table, row }: DumpedRow): boolean {
+  return table === "restrictions" && (row.kind === copiedKind || row.kind === renewedKind);
+}
+
+/** Returns whether a database knows what was restricted after a backup. @param own the ID of the database */
+function knowledgeOf(
+  { restored, restrictions }: Swap,
+  { made, database = "" }: BackupHeader,
+  own: string,
+  now: number,
+): Knowledge {
+  if (restored.records.length === 0) return { isUnknown: false };
+  const timeOf = (wanted: string) =>
+    restrictions.find(({ kind, name }) => kind === wanted && name === database)?.at ?? Number.NEGATIVE_INFINITY;
+  if (database !== own && !(timeOf(copiedKind) >= made)) return { isUnknown: true };
+  const since = Math.max(knownSince(restrictions, now), timeOf(renewedKind));
+  return made >= since ? { isUnknown: false } : { isUnknown: true, knownSince: new Date(since).toISOString() };
+}
+
+/** Whether the database is empty. What it remembers of restrictions doesn't count, because nothing replaces that. */
 export async function isEmpty(engine: Engine): Promise<boolean> {
-  for await (const _ of engine.dump()) return false;
+  for await (const { table } of engine.dump()) if (table !== "restrictions") return false;
   return true;
 }
 
@@ -149,12 +178,12 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
 }
 
 /** Writes a backup of `rows`. Returns their number. */
-async function writeBackup(rows: Parameters<SaveReplacedRows>[0], file: string, now: number): Promise<number> {
+async function writeBackup(rows: Parameters<SaveReplacedRows>[0], file: string, header: BackupHeader): Promise<number> {
   let count = 0;
   await writeBackupFile(
     "storefront",
     file,
-    toBackupLines("storefront", rows, now, () => count++),
+    toBackupLines("storefront", rows, header, () => count++),
   );
   return count;
 }
@@ -163,10 +192,10 @@ async function writeBackup(rows: Parameters<SaveReplacedRows>[0], file: string, 
 async function writeUnlessEmpty(
   replaced: Parameters<SaveReplacedRows>[0],
   file: string,
-  now: number,
+  header: BackupHeader,
 ): Promise<boolean> {
   const rows = await peekRows(replaced);
-  if (rows) await writeBackup(rows, file, now);
+  if (rows) await writeBackup(rows, file, header);
   return rows !== undefined;
 }
 

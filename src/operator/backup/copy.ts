@@ -1,7 +1,9 @@
 // Copies the whole database to another one, which can have another engine.
 
+import type { RecordedRestriction } from "../../model/amend.ts";
 import type { DumpedRow, Engine, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import { copiedKind } from "../../store/database/restrictions.ts";
 import { columnsOf, type TableName } from "../../store/database/tables.ts";
 import { isEmpty } from "./backup.ts";
 
@@ -23,20 +25,30 @@ export async function copyDatabase(
   from: Engine,
   to: Engine,
   onProgress: (progress: CopyProgress) => void = () => {},
+  now = Date.now(),
 ): Promise<number> {
   if (!(await isEmpty(to))) throw new ProblemError("conflict", "the target is not empty; nothing was copied");
   const total = await countRows(from, onProgress);
   if (total === 0) throw new ProblemError("conflict", "the source is empty; nothing was copied");
   const sent = createFingerprint();
+  const source: RecordedRestriction = {
+    kind: copiedKind,
+    name: await from.readDatabaseId(),
+    field: "",
+    value: "",
+    at: now,
+  };
   await to.replaceAllData(
-    withFingerprint(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })),
+    withFingerprint(withRow(from.dump(), { table: "restrictions", row: { ...source } }), sent, (rows) =>
+      onProgress({ step: "copying", rows, total }),
+    ),
     rejectIfReplaced,
   );
   const received = createFingerprint();
   const readBack = withFingerprint(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
   for await (const _ of readBack);
   if (received.changes() > sent.changes()) throw concurrentWritesError();
-  if (sent.end() !== received.end()) {
+  if (sent.end() !== received.end() || !received.hasRestrictionsOf(sent)) {
     await to.replaceAllData(nothing());
     throw new ProblemError("unavailable", "the copy differed from its source and was removed; try again");
   }
@@ -80,21 +92,36 @@ async function* withFingerprint(
   onRows(fingerprint.rows());
 }
 
+async function* withRow(
+  rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
+  last: DumpedRow,
+): AsyncGenerator<DumpedRow> {
+  yield* rows;
+  yield last;
+}
+
 async function* nothing(): AsyncGenerator<DumpedRow> {}
 
 type Fingerprint = ReturnType<typeof createFingerprint>;
 
 /**
  * Compares two sets of rows in any order. It ignores epochs, which are new in a copy, and the last uses of keys, which a server on the copy changes
- * with each read.
+ * with each read. What the target remembered of restrictions is merged with that of the source, so only rows that the target lacks count.
  */
 function createFingerprint() {
   const sums = new Map<string, { rows: number; sum: bigint }>();
+  const restrictions = new Map<string, { value: unknown; at: number }>();
   let rows = 0;
   return {
     add({ table, row }: DumpedRow): void {
+      if (row.kind === copiedKind) return;
       rows++;
       if (table === "key_uses") return;
+      if (table === "restrictions") {
+        const { kind, name, field, value = null, at } = row;
+        restrictions.set(JSON.stringify([kind, name, field]), { value, at: Number(at) });
+        return;
+      }
       const cells = columnsOf(table as TableName).map((column) => (column === "epoch" ? null : (row[column] ?? null)));
       const entry = sums.get(table) ?? { rows: 0, sum: 0n };
       entry.rows++;
@@ -102,6 +129,12 @@ function createFingerprint() {
       sums.set(table, entry);
     },
     rows: () => rows,
+    restrictions,
+    hasRestrictionsOf: (sent: { readonly restrictions: typeof restrictions }) =>
+      [...sent.restrictions].every(([key, { value, at }]) => {
+        const found = restrictions.get(key);
+        return found && (found.at > at || (found.at === at && found.value === value));
+      }),
     changes: () => sums.get("journal")?.rows ?? 0,
     end: () => [...sums].map(([table, entry]) => `${table} ${entry.rows} ${entry.sum}`).join("; "),
   };

@@ -40,7 +40,11 @@ export async function exportSite(engine: Engine, name: string, file: string, now
     counts[table] = (counts[table] ?? 0) + 1;
   };
   const rows = rowsOf(engine, site, keys, webhooks.map(toWebhookRecord));
-  await writeBackupFile("storefront-site", file, toBackupLines("storefront-site", rows, now, count));
+  await writeBackupFile(
+    "storefront-site",
+    file,
+    toBackupLines("storefront-site", rows, { made: now, database: undefined }, count),
+  );
   const { records = 0, journal: changes = 0 } = counts;
   const owned = { keys: keys.length, webhooks: webhooks.length };
   return { site, ...owned, records: records - 1 - keys.length - webhooks.length, changes };

@@ -3,14 +3,19 @@
 import type { IpNetwork } from "../../lib/networks.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
-import type { SiteRecord } from "../../system/system-records.ts";
+import type { Head } from "../../model/head.ts";
+import { systemSite } from "../../model/system-site.ts";
+import { key as keyResource } from "../../resources/key.ts";
+import { site as siteResource } from "../../resources/site.ts";
+import type { KeyRecord, SiteRecord } from "../../system/system-records.ts";
 import { readBackup } from "../backup/backup-format.ts";
+import { narrowedValues, RecordedLimits } from "../backup/recorded-limits.ts";
+import type { Restriction } from "../backup/restrictions.ts";
 import { removeIncompleteSite } from "../sites/site-removal.ts";
 import { completeSiteImport, type ReservedSite, reserveSite, runWhileReserved } from "../sites/site-reservation.ts";
-import { type RestrictedKey, restrictKeys } from "./removed-keys.ts";
 import { readSiteFile, type SiteFile, validateSiteRows } from "./site-file-rows.ts";
-import { parseKey, parseSettings } from "./site-file-settings.ts";
-import { type OmittedWebhook, parseWebhooks, WebhookRows } from "./site-file-webhooks.ts";
+import { type ImportedKey, parseKey, parseSettings } from "./site-file-settings.ts";
+import { type ImportedWebhook, type OmittedWebhook, parseWebhooks, WebhookRows } from "./site-file-webhooks.ts";
 
 interface ImportSiteOptions {
   /** The name of the new site; by default, the name in the file. */
@@ -38,10 +43,22 @@ interface ImportedSite {
   readonly takenKeys: readonly string[];
   /** Whether the site was the default site in the file, but is not here, because another site is. */
   readonly takenDefault: boolean;
-  /** Keys that were restricted in this database before their site was removed. They are restricted in the same way. */
+  /** Keys that were restricted in this database. They stay so. */
   readonly restrictedKeys: readonly RestrictedKey[];
-  /** Webhooks that were left out, because their URLs are not allowed here. */
+  /** Webhooks that were left out, because they were removed from this database, or their URLs are not allowed here. */
   readonly omittedWebhooks: readonly OmittedWebhook[];
+  /** Webhooks whose URL was changed in this database, or whose secret was rotated. */
+  readonly restrictedWebhooks: readonly RestrictedWebhook[];
+  /** Whether the site is suspended only because it was in this database. */
+  readonly staysSuspended: boolean;
+}
+
+export type RestrictedKey = Pick<Restriction, "name" | "change">;
+
+/** `changed`: it has the URL that it was given in this database. `unsigned`: it has another secret than in the file, which nobody knows. */
+interface RestrictedWebhook {
+  readonly url: string;
+  readonly change: "changed" | "unsigned";
 }
 
 /**
@@ -50,20 +67,34 @@ interface ImportedSite {
  * time; then nothing of the site remains
  */
 export async function importSite(engine: Engine, file: string, options: ImportSiteOptions): Promise<ImportedSite> {
-  const { name, withoutKeys, webhookAllow = [], signal, now } = options;
+  const { name, withoutKeys, webhookAllow: allow = [], signal, now } = options;
   const rows = readBackup("storefront-site", file);
   try {
     const found = await readSiteFile(rows);
-    const settings = parseSettings(found.site, name);
-    const { keys, restricted } = await restrictKeys(engine, withoutKeys ? [] : found.keys.map(parseKey));
-    const { webhooks, omitted: omittedWebhooks } = await parseWebhooks(found.webhooks, webhookAllow, now());
-    const reserved = await reserveSite(engine, settings.name, { keys, webhooks }, now());
+    const [{ epoch }] = (await engine.readHeads([systemSite])) as [Head];
+    const limits = new RecordedLimits(await engine.readRestrictions());
+    const parsed = parseSettings(found.site, name);
+    const { Suspended = "" } = limits.of(siteResource.name, found.site.values);
+    const settings = { ...parsed, suspended: parsed.suspended || Suspended };
+    const { keys, restrictedKeys } = restrictKeys(withoutKeys ? [] : found.keys.map(parseKey), limits);
+    const { webhooks, omitted: omittedWebhooks } = await parseWebhooks(found.webhooks, { allow, limits }, now());
+    const reserved = await reserveSite(engine, settings, { keys, webhooks }, epoch, now());
     try {
-      const stored = await runWhileReserved(engine, reserved.id, now, () => fill(engine, found, reserved, signal));
+      const { unsigned, ...stored } = await runWhileReserved(engine, reserved.id, now, () =>
+        fill(engine, found, reserved, limits, signal),
+      );
       const published = await completeSiteImport(engine, reserved.id, settings, now());
-      const owned = { keys: reserved.keyIds.size, webhooks: reserved.webhookIds.size };
-      const restrictedKeys = restricted.filter(({ name: prefix }) => !reserved.takenKeys.includes(prefix));
-      return { ...published, ...stored, ...owned, takenKeys: reserved.takenKeys, restrictedKeys, omittedWebhooks };
+      return {
+        ...published,
+        ...stored,
+        keys: reserved.keyIds.size,
+        webhooks: reserved.webhookIds.size,
+        takenKeys: reserved.takenKeys,
+        restrictedKeys: restrictedKeys.filter(({ name: prefix }) => !reserved.takenKeys.includes(prefix)),
+        omittedWebhooks,
+        restrictedWebhooks: restrictedWebhooks(found, webhooks, unsigned),
+        staysSuspended: settings.suspended !== parsed.suspended,
+      };
     } catch (error) {
       // If the site cannot be removed now, `completeRemovals` does so later.
       await removeIncompleteSite(engine, reserved.id, now()).catch(() => {});
@@ -74,14 +105,46 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
   }
 }
 
+/** Restricts the keys of a file as they were restricted in this database. */
+function restrictKeys(keys: readonly ImportedKey[], limits: RecordedLimits) {
+  const restrictedKeys: RestrictedKey[] = [];
+  const restricted = keys.map((key) => {
+    const record = key.values as unknown as KeyRecord;
+    const values = record.Revoked
+      ? undefined
+      : narrowedValues(keyResource, record, [limits.of(keyResource.name, record)]);
+    if (!values) return key;
+    restrictedKeys.push({ name: record.Prefix, change: values.Revoked ? "revoked" : "narrowed" });
+    return { ...key, values: { ...key.values, ...values } };
+  });
+  return { keys: restricted, restrictedKeys };
+}
+
+/** @param unsigned the IDs in the file of the webhooks that got another secret */
+function restrictedWebhooks(
+  file: SiteFile,
+  webhooks: readonly ImportedWebhook[],
+  unsigned: readonly number[],
+): RestrictedWebhook[] {
+  const before = new Map(file.webhooks.map(({ id, values }) => [id, values.URL]));
+  return webhooks.flatMap(({ id, values }): RestrictedWebhook[] => {
+    const url = String(values.URL);
+    return [
+      ...(before.get(id) === url ? [] : [{ url, change: "changed" } as const]),
+      ...(unsigned.includes(id) ? [{ url, change: "unsigned" } as const] : []),
+    ];
+  });
+}
+
 async function fill(
   engine: Engine,
   file: SiteFile,
   { id, keyIds, webhookIds }: ReservedSite,
+  limits: RecordedLimits,
   signal: AbortSignal | undefined,
 ) {
   const uses = new Map<number, number>();
-  const webhooks = new WebhookRows(webhookIds);
+  const webhooks = new WebhookRows(webhookIds, limits);
   const counts = { records: 0, changes: 0 };
   const addBeside = ({ table, row }: DumpedRow) => {
     if (table === "key_uses") uses.set(row.key_id as number, row.at as number);
@@ -98,6 +161,6 @@ async function fill(
   if (file.state) await engine.importSiteRows(id, rows());
   else for await (const _ of rows());
   if (uses.size > 0) await engine.saveKeyUses(uses);
-  await webhooks.store(engine, id);
-  return counts;
+  const unsigned = await webhooks.store(engine, id);
+  return { ...counts, unsigned };
 }

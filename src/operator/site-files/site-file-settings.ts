@@ -14,6 +14,8 @@ export interface ImportedSettings {
   readonly hostnames: readonly string[];
   readonly isDefault: boolean;
   readonly suspended: string;
+  /** Empty in a file of an early version. */
+  readonly identity: string;
 }
 
 /** A key in a file, validated. */
@@ -25,15 +27,22 @@ export interface ImportedKey {
 
 /** Validates the settings of a site. @param name the name to use instead of the name in the file @throws ProblemError `invalid-record` */
 export function parseSettings({ values }: SystemRecordInFile, name: string | undefined): ImportedSettings {
-  const { Name, Hostnames = "", Default = "", Suspended = "" } = values;
-  const read = parseRecordChanges(siteResource, { Name: name ?? Name, Hostnames, Default, Suspended }).values;
+  const { Name, Hostnames = "", Default = "", Suspended = "", UID = "" } = values;
+  const read = parseRecordChanges(siteResource, {
+    Name: name ?? Name,
+    Hostnames,
+    Default,
+    Suspended,
+    UID,
+  }).values;
   const text = (field: string) => String(read[field]);
   requireTime("Suspended", read);
   const hostnames = text("Hostnames")
     .split(" ")
     .filter((host) => host !== "")
     .map(parseHostname);
-  return { name: text("Name"), hostnames, isDefault: read.Default !== "", suspended: text("Suspended") };
+  const [suspended, identity] = [text("Suspended"), text("UID")];
+  return { name: text("Name"), hostnames, isDefault: read.Default !== "", suspended, identity };
 }
 
 /** Validates a key. @throws ProblemError `invalid-record` */

@@ -1,18 +1,20 @@
 // The webhooks of the site in a file of `export-site`: validates them, and stores their states and secrets.
 //
 // Webhooks are imported paused, so that a copy of a site does not call receivers. Their URLs are checked as for `webhook add`, so that a forged file
-// cannot name an internal address.
+// cannot name an internal address. What was decided about them in this database applies: a removed webhook stays removed, a changed URL changed, and a
+// rotated secret is replaced by one that nobody knows.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { IpNetwork } from "../../lib/networks.ts";
 import { randomText } from "../../lib/text.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { parseNewRecord, type Values } from "../../model/record.ts";
-import { isWebhookSecret, type WebhookSecret } from "../../model/webhooks.ts";
+import { createWebhookSecret, isWebhookSecret, type WebhookSecret } from "../../model/webhooks.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { toInstant } from "../../system/system-changes.ts";
 import { resolveAllowedUrl, toConsolePolicy } from "../../webhooks/address-policy.ts";
+import type { RecordedLimits } from "../backup/recorded-limits.ts";
 import { newWebhookState } from "../webhooks/webhook-creation.ts";
 import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecordInFile } from "./site-file-rows.ts";
 
@@ -33,21 +35,28 @@ export interface OmittedWebhook {
 const maxSecrets = 2;
 
 /**
- * Validates the records of webhooks. Leaves out webhooks with a URL that is not allowed here.
+ * Validates the records of webhooks. Leaves out webhooks that were removed from this database, or have a URL that is not allowed here.
  * @param allow networks that are allowed although they are not public
+ * @param limits what was decided in this database
  * @throws ProblemError `invalid-record`
  */
-export async function parseWebhooks(records: readonly SystemRecordInFile[], allow: readonly IpNetwork[], now: number) {
+export async function parseWebhooks(
+  records: readonly SystemRecordInFile[],
+  { allow, limits }: { readonly allow: readonly IpNetwork[]; readonly limits: RecordedLimits },
+  now: number,
+) {
   const webhooks: ImportedWebhook[] = [];
   const omitted: OmittedWebhook[] = [];
   for (const { id, values } of records) {
     const read = parseNewRecord(webhookResource, values);
     for (const field of ["Created", "Paused"]) requireTime(field, read);
-    const url = String(read.URL);
-    const reason = await urlFault(url, allow);
+    const record = { ID: id, ...read };
+    const url = limits.of(webhookResource.name, record).URL ?? String(read.URL);
+    const isRemoved = limits.isRemoved(webhookResource.name, record);
+    const reason = isRemoved ? "it was removed from this database" : await urlFault(url, allow);
     const paused = read.Paused === "" ? { Paused: toInstant(now), Reason: "it was imported with its site" } : {};
     if (reason) omitted.push({ url, reason });
-    else webhooks.push({ id, values: { ...read, ...paused } });
+    else webhooks.push({ id, values: { ...read, ...paused, URL: url } });
   }
   return { webhooks, omitted };
 }
@@ -65,12 +74,14 @@ async function urlFault(url: string, allow: readonly IpNetwork[]): Promise<strin
 /** The states and secrets of webhooks in a file. Rows of webhooks that are not imported are skipped. */
 export class WebhookRows {
   readonly #ids: ReadonlyMap<number, number>;
+  readonly #limits: RecordedLimits;
   readonly #states = new Map<unknown, DumpedRow["row"]>();
   readonly #secrets = new Map<unknown, WebhookSecret[]>();
 
-  /** @param ids the new IDs of the webhooks, by their IDs in the file */
-  constructor(ids: ReadonlyMap<number, number>) {
+  /** @param ids the new IDs of the webhooks, by their IDs in the file @param limits what was decided in this database */
+  constructor(ids: ReadonlyMap<number, number>, limits: RecordedLimits) {
     this.#ids = ids;
+    this.#limits = limits;
   }
 
   /** @throws ProblemError `bad-request` if the row is damaged, or the webhook has too many rows */
@@ -105,17 +116,25 @@ export class WebhookRows {
   /**
    * Stores the states and secrets of the webhooks. They have no home database, so that a webhook delivers only after it was resumed. A webhook
    * without a state or a secret stays incomplete, for example if it was removed during the export.
+   * @returns the IDs in the file of the webhooks that got another secret
    */
-  async store(engine: Engine, site: number): Promise<void> {
+  async store(engine: Engine, site: number): Promise<number[]> {
+    const unsigned: number[] = [];
     for (const [id, webhook] of this.#ids) {
       const state = this.#states.get(id);
-      const secrets = this.#secrets.get(id) ?? [];
-      if (!state || !secrets.some(({ until }) => until === null)) continue;
+      let secrets = this.#secrets.get(id) ?? [];
+      const present = secrets.find(({ until }) => until === null);
+      if (!state || !present) continue;
+      if (this.#limits.isRotated(present.secret)) {
+        secrets = [{ ...present, secret: createWebhookSecret() }];
+        unsigned.push(id);
+      }
       const { cursor, epoch, rewinds } = state;
       // The epoch is empty if the site had no changes. An empty epoch would be valid in any epoch.
       const carried = { cursor: String(cursor), epoch: String(epoch) || randomText(8), rewinds: Number(rewinds) };
       await engine.saveWebhook(newWebhookState({ site, webhook }, { home: "", ...carried }), secrets);
     }
+    return unsigned;
   }
 }
 

@@ -7,7 +7,6 @@
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Values } from "../../model/record.ts";
-import type { Resource } from "../../model/resource.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
@@ -40,13 +39,15 @@ export interface ReservedSite {
 }
 
 /**
- * Reserves a site: creates its record, without hostnames, and its keys and webhooks.
+ * Reserves a site: creates its record, without hostnames, and its keys and webhooks. A site or webhook whose identity is taken gets a new one.
+ * @param systemEpoch the epoch of the system site when the restrictions of the keys and webhooks were read: a restore may have added others
  * @throws ProblemError `conflict` if the name is taken, or there are too many webhooks
  */
 export async function reserveSite(
   engine: Engine,
-  name: string,
+  { name, identity }: ImportedSettings,
   { keys, webhooks }: { readonly keys: readonly ImportedKey[]; readonly webhooks: readonly ImportedWebhook[] },
+  systemEpoch: string,
   now: number,
 ): Promise<ReservedSite> {
   const values = { Name: name, Importing: reservedUntil(now) };
@@ -62,13 +63,20 @@ export async function reserveSite(
     }
     requireWebhookRoom(system, webhooks.length);
     const id = system.nextSiteId;
-    const createAll = (resource: Resource, records: readonly { readonly values: Values }[]) =>
-      records.map((record) => toCreateIntent(resource, { ...record.values, Site: String(id) }, now));
+    const identities = new Set<unknown>([...system.sites, ...system.webhooks].map(({ UID }) => UID));
+    const withUID = (record: Values, wanted: unknown): Values => {
+      if (!wanted || identities.has(wanted)) return { ...record, UID: "" };
+      identities.add(wanted);
+      return { ...record, UID: String(wanted) };
+    };
+    const Site = String(id);
     return [
-      toCreateIntent(siteResource, values, now, id),
-      ...createAll(keyResource, free),
-      ...createAll(webhookResource, webhooks),
-    ];
+      toCreateIntent(siteResource, withUID(values, identity), now, id),
+      ...free.map((key) => toCreateIntent(keyResource, { ...key.values, Site }, now)),
+      ...webhooks.map(({ values: { UID, ...others } }) =>
+        toCreateIntent(webhookResource, withUID({ ...others, Site }, UID), now),
+      ),
+    ].map((intent) => ({ ...intent, ifSystemEpoch: systemEpoch }));
   });
   const [id = 0, ...others] = bodies.map((body): number => JSON.parse(body).ID);
   return {

@@ -5,6 +5,7 @@
 import type { Engine } from "../../model/engine.ts";
 import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";
 import { readLastKeyUses, saveKeyUses } from "./key-uses.ts";
+import { readRestrictions } from "./restrictions.ts";
 import {
   deleteSiteChunk,
   deleteSiteInChunks,
@@ -50,6 +51,7 @@ export const operations = {
   readLastKeyUses: { transaction: readLastKeyUses, kind: "read" },
   saveBackupTime: { transaction: saveBackupTime, kind: "durable" },
   readLastBackupTime: { transaction: readLastBackupTime, kind: "read" },
+  readRestrictions: { transaction: readRestrictions, kind: "read" },
   readSitesToDrop: { transaction: readSitesToDrop, kind: "read" },
   deleteSiteChunk: { transaction: deleteSiteChunk, kind: "durable" },
   startSiteImport: { transaction: startSiteImport, kind: "durable" },

@@ -37,6 +37,7 @@ const lastAdded = {
   "001-webhook-columns.sql": { table: "webhook_state", column: "gone_at" },
   "002-last-backup.sql": { table: "last_backup", column: "at" },
   "003-delivery-exchanges.sql": { table: "webhook_attempts", column: "exchange" },
+  "004-restrictions.sql": { table: "restrictions", column: "at" },
 } as const satisfies Record<string, LastAdded>;
 
 /** Returns the additions of an engine, in order. @param sqls the text of each file for this engine */

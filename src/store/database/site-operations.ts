@@ -9,6 +9,7 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { lastPrunable } from "./journal.ts";
+import { renewedKind, saveRestrictions } from "./restrictions.ts";
 import { type RowChunk, toChunksWithNewEpochs } from "./row-chunks.ts";
 import {
   canImportSite,
@@ -20,6 +21,7 @@ import {
   toSiteRow,
 } from "./site-state.ts";
 import { columnsOf, primaryKeyOf, type TableName, type TableRow, tableNames } from "./tables.ts";
+import { readDatabaseId } from "./this-database.ts";
 import { completeSite, execute, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
 
 export function* pruneJournal(site: number, through: number, most: number): Transaction<boolean> {
@@ -36,11 +38,12 @@ export function* pruneJournal(site: number, through: number, most: number): Tran
 /** Maximum rows in one statement. */
 const maxRows = 1000;
 
-export function* replaceEpochs(): Transaction<number> {
+export function* replaceEpochs(now = Date.now()): Transaction<number> {
   const rows = yield* queryForUpdate(`select ${columnsOf("sites").join(", ")} from sites order by id`);
   const usable = rows.filter(({ epoch }) => isUsableEpoch(String(epoch)));
   const changed = usable.map((row) => ({ ...(row as TableRow<"sites">), epoch: randomText(8) }));
   for (let at = 0; at < changed.length; at += maxRows) yield* upsert("sites", changed.slice(at, at + maxRows));
+  yield* saveRestrictions([{ kind: renewedKind, name: yield* readDatabaseId(), field: "", value: "", at: now }]);
   return changed.filter(({ id }) => id !== systemSite).length;
 }
 

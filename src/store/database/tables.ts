@@ -13,6 +13,8 @@
 //   webhook_secrets   The present secret of each webhook. After a rotation, also the previous secret, for 24 hours.
 //   webhook_attempts  The last 100 delivery attempts of each webhook, of the last 20 with request and response.
 //   credentials       The sign-in links and sessions of operators, as digests.
+//   restrictions      What operators last decided about each limit of a key, operator, webhook or site (restrictions.ts). A restore and a copy merge it
+//                     into the table that they replace.
 //
 // Backups, restores and copies omit webhook_attempts and credentials. They also omit two tables that are not declared here: this_database has the random
 // name of this database, and last_backup has the time of the last backup.
@@ -151,6 +153,16 @@ export const tables = {
       expires_at: "integer",
     },
     isNeverDumped: true,
+  },
+  restrictions: {
+    key: ["kind", "name", "field"],
+    columns: {
+      kind: "text",
+      name: "text",
+      field: "text",
+      value: "text",
+      at: "integer",
+    },
   },
 } as const satisfies Record<string, Table>;
 

@@ -15,6 +15,7 @@ import {
   type WebhookState,
   type WebhookStateUpdate,
 } from "../../model/webhooks.ts";
+import { recordRotation } from "./restrictions.ts";
 import { columnsOf, type TableRow } from "./tables.ts";
 import {
   execute,
@@ -206,6 +207,7 @@ export function* saveWebhook(state: WebhookState, secrets: readonly WebhookSecre
   yield* upsertState(state);
   yield* execute(`delete from webhook_attempts ${ofWebhook}`, toKeyRow(state));
   yield* replaceSecrets(state, secrets);
+  yield* recordRotation(secrets);
 }
 
 export function* rotateWebhookSecret(
@@ -215,7 +217,9 @@ export function* rotateWebhookSecret(
   until: number,
 ): Transaction<boolean> {
   if (!(yield* lockState(ref))) return false;
-  yield* replaceSecrets(ref, withRotatedSecret(yield* readWebhookSecrets(ref), secret, createdAt, until));
+  const secrets = withRotatedSecret(yield* readWebhookSecrets(ref), secret, createdAt, until);
+  yield* replaceSecrets(ref, secrets);
+  yield* recordRotation(secrets);
   return true;
 }
 

@@ -18,6 +18,7 @@ import { createYielder, nextImmediate } from "../../lib/yielding.ts";
 import type { Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
+import { recordRestrictions } from "../database/restrictions.ts";
 import { type BatchResult, type BatchState, decideBatch, keysOfBatch } from "../writes/batch.ts";
 import { type BatchRow, BatchRows, type JournalRow } from "../writes/batch-rows.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
@@ -26,7 +27,7 @@ import type { PostgresConnection } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { addRowsBefore, type RowsBefore, readRowsBefore } from "./rows-before.ts";
 import { sql } from "./statements.ts";
-import { awaitAll, commitTransaction } from "./transaction.ts";
+import { awaitAll, commitTransaction, runStatements } from "./transaction.ts";
 
 /** Maximum batches whose rows were sent, and are not stored yet. */
 const maxSent = 2;
@@ -109,6 +110,7 @@ class OpenTransaction {
       next = batches.next();
       if (!next.done) reading = awaitLater(this.#read(next.value, state));
       await this.#send(sendEntries(this.#connection, result));
+      if (result.sites.has(systemSite)) await runStatements(this.#connection, recordRestrictions(result.entries));
       for (const site of result.sites) this.changedSites.add(site);
     }
     return this.#commit(locked.sites);

@@ -9,6 +9,7 @@
 
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
+import { recordRestrictions } from "../database/restrictions.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import {
   type BatchKeys,
@@ -24,7 +25,7 @@ import { BatchTransaction } from "../writes/batch-transaction.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
-import { awaitAll, commitTransaction, repeatOnCollision } from "./transaction.ts";
+import { awaitAll, commitTransaction, repeatOnCollision, runStatements } from "./transaction.ts";
 
 /** Implements `Engine.commit`. @param timeoutMs the time limit of the pool, in milliseconds */
 export async function commitBatch(
@@ -38,7 +39,7 @@ export async function commitBatch(
   );
 }
 
-/** Decides an atomic batch and stores the results, in a transaction that the caller has begun. */
+/** Decides an atomic batch and stores the results without recording restrictions, in a transaction that the caller has begun. */
 export async function decideAndWriteAtomically(
   connection: PostgresConnection,
   intents: readonly Intent[],
@@ -74,8 +75,12 @@ async function transact(
   // something to commit, because the lock of the site is in the WAL too.
   const { outcomes } = result;
   const isRejected = outcomes.every(({ kind }) => kind === "rejected") || (atomic && isBatchAborted(outcomes, intents));
-  if (isRejected) await connection.script("rollback");
-  else await commitTransaction(connection, progress, "", sendResult(connection, state, result));
+  if (isRejected) {
+    await connection.script("rollback");
+    return outcomes;
+  }
+  if (result.sites.has(systemSite)) await runStatements(connection, recordRestrictions(result.entries));
+  await commitTransaction(connection, progress, "", sendResult(connection, state, result));
   return outcomes;
 }
 

@@ -14,6 +14,7 @@ import {
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import lastBackup from "./002-last-backup.sql" with { type: "text" };
 import deliveryExchanges from "./003-delivery-exchanges.sql" with { type: "text" };
+import restrictions from "./004-restrictions.sql" with { type: "text" };
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { codeOf } from "./errors.ts";
 import { type CallProgress, Pool } from "./pool.ts";
@@ -30,6 +31,7 @@ const knownAdditions = additionsOf({
   "001-webhook-columns.sql": webhookColumns,
   "002-last-backup.sql": lastBackup,
   "003-delivery-exchanges.sql": deliveryExchanges,
+  "004-restrictions.sql": restrictions,
 });
 
 /** The state of the tables and views. */

@@ -5,6 +5,7 @@ import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError, unavailableError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { decideAmendments, requireAmended } from "../database/amend.ts";
+import { carryRestrictions } from "../database/restrictions.ts";
 import type { RowChunk } from "../database/row-chunks.ts";
 import {
   replaceAllData,
@@ -14,6 +15,7 @@ import {
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { type TableName, tableNames } from "../database/tables.ts";
+import { upsert } from "../database/transaction.ts";
 import { amendWebhook } from "../database/webhook-state.ts";
 import { decideAndWriteAtomically } from "./commit.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
@@ -128,6 +130,7 @@ async function swap(
   await run(connection, renames.join("; "));
   await restoreDependents(connection, dependents);
   if (amend) await amendSystem(connection, replaced, amend);
+  else await step(connection, runStatements(connection, carryRestrictions(replaced)));
   await commitStep(connection);
 }
 
@@ -209,8 +212,12 @@ async function restoreDependents(connection: PostgresConnection, dependents: Dep
 
 /** Amends the restored system site, in the transaction that has swapped the tables. */
 async function amendSystem(connection: PostgresConnection, replaced: TableSet, amend: Amend): Promise<void> {
-  const { intents, webhooks } = await step(connection, runStatements(connection, decideAmendments(replaced, amend)));
+  const { intents, webhooks, restrictions } = await step(
+    connection,
+    runStatements(connection, decideAmendments(replaced, amend)),
+  );
   if (intents.length > 0) requireAmended(await step(connection, decideAndWriteAtomically(connection, intents)));
   for (const { key, secrets } of webhooks)
     await step(connection, runStatements(connection, amendWebhook(key, secrets)));
+  await step(connection, runStatements(connection, upsert("restrictions", restrictions)));
 }

@@ -4,6 +4,7 @@ import type { Database } from "bun:sqlite";
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { recordChangeColumns } from "../database/journal.ts";
+import { recordRestrictions } from "../database/restrictions.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import type { TableName, TableRow } from "../database/tables.ts";
 import {
@@ -16,7 +17,7 @@ import {
 } from "../writes/batch.ts";
 import type { BatchRow, StoredResponse } from "../writes/batch-rows.ts";
 import type { BatchTransaction } from "../writes/batch-transaction.ts";
-import { insertStatement, selectStatement, upsertStatement } from "./transaction.ts";
+import { insertStatement, runStatements, selectStatement, upsertStatement } from "./transaction.ts";
 
 /** Decides intents and stores the results, in a transaction that the caller has begun. */
 export function decideAndWrite(
@@ -25,10 +26,22 @@ export function decideAndWrite(
   transaction: BatchTransaction,
   atomic?: boolean,
 ): readonly Outcome[] {
+  const { outcomes, entries, sites } = decideAndStore(sql, intents, transaction, atomic);
+  if (sites.has(systemSite)) sql.recordRestrictions(entries);
+  return outcomes;
+}
+
+/** Does the same without recording restrictions. */
+export function decideAndStore(
+  sql: WriterStatements,
+  intents: readonly Intent[],
+  transaction: BatchTransaction,
+  atomic?: boolean,
+): BatchResult {
   const state = readBatchState(sql, intents, transaction);
   const result = decideBatch(intents, state, atomic);
   write(sql, state, result);
-  return result.outcomes;
+  return result;
 }
 
 /** Reads the rows that `intents` may change, and the entries since their writers found the records (`ifStillMatched`). */
@@ -97,6 +110,7 @@ export function writerStatements(database: Database) {
     upsertRecord: storing("records", upsertStatement),
     insertEntry: storing("journal", insertStatement),
     upsertResponse: storing("idempotency", upsertStatement),
+    recordRestrictions: (entries: BatchResult["entries"]) => runStatements(database, recordRestrictions(entries)),
     expiredResponse: database.query<unknown, [number]>("select 1 from idempotency where at <= ? limit 1"),
     deleteExpired: database.query<never, [number, number]>(
       "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",

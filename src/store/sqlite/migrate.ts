@@ -15,6 +15,7 @@ import {
 import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
 import lastBackup from "./002-last-backup.sql" with { type: "text" };
 import deliveryExchanges from "./003-delivery-exchanges.sql" with { type: "text" };
+import restrictions from "./004-restrictions.sql" with { type: "text" };
 import { withSqliteErrors } from "./errors.ts";
 import base from "./tables.sql" with { type: "text" };
 import { completeSitesIn, runInTransaction } from "./transaction.ts";
@@ -27,6 +28,7 @@ const knownAdditions = additionsOf({
   "001-webhook-columns.sql": webhookColumns,
   "002-last-backup.sql": lastBackup,
   "003-delivery-exchanges.sql": deliveryExchanges,
+  "004-restrictions.sql": restrictions,
 });
 
 /**

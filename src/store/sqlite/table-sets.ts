@@ -5,6 +5,7 @@ import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { decideAmendments, requireAmended } from "../database/amend.ts";
+import { carryRestrictions } from "../database/restrictions.ts";
 import { maxDeletedRows } from "../database/site-operations.ts";
 import {
   newTableSetId,
@@ -15,10 +16,11 @@ import {
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { tableNames } from "../database/tables.ts";
+import { upsert } from "../database/transaction.ts";
 import { amendWebhook } from "../database/webhook-state.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { tableNamesIn } from "./database.ts";
-import { decideAndWrite, writerStatements } from "./decide-and-write.ts";
+import { decideAndStore, writerStatements } from "./decide-and-write.ts";
 import { dumpRows } from "./dump.ts";
 import { fromSqlite } from "./errors.ts";
 import { version } from "./migrate.ts";
@@ -62,6 +64,7 @@ function createTableSetSteps(database: Database, open: () => Database, amend?: A
         if (version(database) !== expected) throw upgradedDuringRestoreError();
         rename(database, filled, replaced);
         if (amend) amendSystem(database, replaced, amend);
+        else runStatements(database, carryRestrictions(replaced));
       });
     },
     drop: (set) => dropTables(database, set),
@@ -144,8 +147,9 @@ function keyOf(database: Database, table: string): string[] {
 
 /** Amends the restored system site, in the transaction that has swapped the tables. */
 function amendSystem(database: Database, replaced: TableSet, amend: Amend): void {
-  const { intents, webhooks } = runStatements(database, decideAmendments(replaced, amend));
+  const { intents, webhooks, restrictions } = runStatements(database, decideAmendments(replaced, amend));
   if (intents.length > 0)
-    requireAmended(decideAndWrite(writerStatements(database), intents, new BatchTransaction(), true));
+    requireAmended(decideAndStore(writerStatements(database), intents, new BatchTransaction(), true).outcomes);
   for (const { key, secrets } of webhooks) runStatements(database, amendWebhook(key, secrets));
+  runStatements(database, upsert("restrictions", restrictions));
 }

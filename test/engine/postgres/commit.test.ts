@@ -99,6 +99,7 @@ const others = [
     "readChangesSince",
     "readJournalPage",
     "readLastKeyUses",
+    "readRestrictions",
     "dump",
   ],
   ...[

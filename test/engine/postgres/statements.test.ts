@@ -42,7 +42,8 @@ test("every write and every read of one site names the site", () => {
     );
   const spread = data.filter(
     (statement) =>
-      !whole.test(statement) && !/site_id|key_uses|from sites where id|into sites|sites\.id/.test(statement),
+      !whole.test(statement) &&
+      !/site_id|key_uses|restrictions|from sites where id|into sites|sites\.id/.test(statement),
   );
   expect(data.length).toBeGreaterThan(15);
   expect(spread).toEqual([]);
@@ -57,9 +58,14 @@ test("every key of every table leads with the site, or is the table's only one",
   );
   for (const { tablename, indexdef } of keys) {
     const lead =
-      { sites: "id", key_uses: "key_id", this_database: "id", last_backup: "id", credentials: "digest" }[
-        tablename as string
-      ] ?? "site_id";
+      {
+        sites: "id",
+        key_uses: "key_id",
+        this_database: "id",
+        last_backup: "id",
+        credentials: "digest",
+        restrictions: "kind",
+      }[tablename as string] ?? "site_id";
     expect(indexdef).toMatch(new RegExp(`\\(${lead}[,)]`));
   }
 });
