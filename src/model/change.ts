@@ -71,11 +71,17 @@ export interface Intent {
   /**
    * `create` assigns the next ID; an import can give an `id` that was never used.
    * `restore` stores `valuesJson` as the record `id`, whether the record exists or was deleted. The journal has it as an update or a create.
+   * `upsert` updates the only record that has the value of `match`, or creates one if none has it. With an `id`, it may do this to no other record.
    */
-  readonly operation: Operation | "restore";
+  readonly operation: Operation | "restore" | "upsert";
   readonly id?: number | undefined;
-  /** JSON text as `JSON.stringify` writes it: all values (create), the values to change (update), or the whole record (restore). */
+  /**
+   * JSON text as `JSON.stringify` writes it: all values (create), the values to change (update, upsert), or the whole record (restore). Empty for an
+   * upsert whose values aren't valid as a change; then it can't update a record.
+   */
   readonly valuesJson: string;
+  /** How an upsert finds its record. */
+  readonly match?: Match | undefined;
   /** Rejects the write unless the record has one of these versions. */
   readonly ifVersion?: readonly string[] | undefined;
   /** Rejects the write if the record has one of these versions; `*` matches every version. */
@@ -84,8 +90,6 @@ export interface Intent {
   readonly ifHead?: string | undefined;
   /** Rejects the write if the epoch of the site is not the epoch that the writer read: the site was restored or removed. */
   readonly ifEpoch?: string | undefined;
-  /** Rejects the write unless the writer's condition is still true: the value identifies the same record, or no record (create). */
-  readonly ifStillMatched?: MatchCondition | undefined;
   /** Whether an atomic batch is stored without this intent if the intent is rejected. Does not apply if the epoch of the site has changed. */
   readonly isOptional?: boolean | undefined;
   /**
@@ -104,19 +108,32 @@ export interface Intent {
 }
 
 /**
- * The condition that the match of a write has not changed: the writer has found the record by a value of a field. For an update, only the record with
- * the ID of the intent has the value. For a create, no record has it.
- *
- * The condition is checked when the intent is decided, with the changes since `revision`. If they make it false, the intent is rejected, and the writer
- * has to search again. After a restore, `revision` cannot be compared, so the intent also needs `ifSystemEpoch`, `ifEpoch` or `authorizedBy`.
+ * How an upsert finds its record: by a value of a field. The writer has looked up which records have the value, as of a revision. The transaction brings
+ * this up to date with the changes since (store/writes/present-matches.ts). After a restore, `revision` can't be compared, so the intent also needs
+ * `ifSystemEpoch`, `ifEpoch` or `authorizedBy`.
  */
-export interface MatchCondition {
+export interface Match {
   /** The member names that lead to the field, such as `Address` and `Town`. */
   readonly keys: readonly string[];
+  /** Not empty. */
   readonly value: string;
-  /** The revision of the site as of which the writer found the record. */
+  /** The revision of the site as of which the writer has found the records. It may know later changes too. */
   readonly revision: number;
+  readonly found: FoundRecords;
+  /** All values of the new record if no record has the value; absent if these are `valuesJson`. Empty if no record can be created. */
+  readonly newJson?: string | undefined;
 }
+
+/** The records that have one text in a field. */
+export interface FoundRecords {
+  /** Their IDs, at most `maxFoundIds`. */
+  readonly ids: readonly number[];
+  /** The number of all of them. */
+  readonly count: number;
+}
+
+/** Maximum IDs of `FoundRecords`. */
+export const maxFoundIds = 6;
 
 /** The authorization of a write. */
 interface Authorization {
@@ -167,8 +184,12 @@ export type AcceptedOutcome = Exclude<Outcome, RejectedOutcome>;
 export interface RejectedOutcome {
   readonly kind: "rejected";
   /**
-   * `id-used`: a deleted record had the ID. `id-exists`: a record with the ID exists. `match-changed`: `ifStillMatched` does not
-   * hold. `authorization-changed`: the key or the site changed after the authorization. `other-epoch`: the site or the system site has another epoch.
+   * `id-used`: a deleted record had the ID. `id-exists`: a record with the ID exists. `authorization-changed`: the key or the site changed after the
+   * authorization. `other-epoch`: the site or the system site has another epoch.
+   *
+   * Of an upsert: several records have the value (`several-matches`), or an earlier intent of the transaction has taken it from the record, or given it to
+   * another (`match-moved`): `found` has these records. Its values aren't valid as a new record (`invalid-create`), or as a change (`invalid-update`).
+   * `match-outdated`: too many changes since the writer found the records, or they were pruned. The writer has to look them up again.
    */
   readonly rejectionReason:
     | "not-found"
@@ -176,9 +197,14 @@ export interface RejectedOutcome {
     | "idempotency-key-reused"
     | "id-used"
     | "id-exists"
-    | "match-changed"
+    | "several-matches"
+    | "match-moved"
+    | "invalid-create"
+    | "invalid-update"
+    | "match-outdated"
     | "authorization-changed"
     | "other-epoch";
+  readonly found?: FoundRecords | undefined;
 }
 
 /** Returns the version of a record or list: the site's epoch, and the revision of the last change. Each state has a version of its own. */

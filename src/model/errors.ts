@@ -115,11 +115,12 @@ export function furtherErrors(fieldErrors: readonly FieldError[]): string {
 const outdatedMessages = {
   epoch: "the site was restored or removed at this moment",
   key: "the API key or the site is being changed",
+  match: "other writers have changed too many records at this moment",
 };
 
 /**
- * The error of a request whose authorization or view was outdated before the request was done: the site got another epoch, as by a restore, or its
- * key or the site was changed. Nothing was stored. The server repeats the request before it reports this error.
+ * The error of a request whose authorization or view was outdated before the request was done: the site got another epoch, as by a restore, its
+ * key or the site was changed, or its view is too old to find records by a value. Nothing was stored. The server repeats the request before it reports this error.
  */
 export class OutdatedError extends RetryableError {
   readonly reason: keyof typeof outdatedMessages;

@@ -1,7 +1,7 @@
 // The effects of a batch of writes besides the records: counters, idempotency keys, and the row of a removed site.
 
 import { describe, expect, test } from "bun:test";
-import type { Intent, Outcome } from "../../src/model/change.ts";
+import type { Intent } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { engines, useEngineAndOpener } from "../support/engine/engines.ts";
@@ -118,106 +118,6 @@ describe.each(engines)("on $name", (kind) => {
     const { kind: _, ...told } = unchanged;
     expect(await commit(update("a", "Acme"))).toEqual({ kind: "replayed", ...told });
     expect((await readAllRows(engine, site)).rows[0]?.body).toContain("Bolt");
-  });
-
-  describe("a write that found its record by a value", () => {
-    const keys = ["Address", "Town"];
-    const found = (value: string, revision: number) => ({ ifStillMatched: { keys, value, revision } });
-    const values = (Town: string) => ({ values: { Name: "Acme", Address: { Town } } });
-    const outcomesOf = (outcomes: readonly Outcome[]) =>
-      outcomes.map((one) => (one.kind === "rejected" ? one.rejectionReason : `${one.kind} ${one.id}`));
-    const town = (Town: string, revision: number, intent: TestIntent = {}) =>
-      createIntent({ site, ...values(Town), ...found(Town, revision), ...intent });
-
-    test("is rejected when another record of its batch has it, and accepted when that record has lost it", async () => {
-      newSite();
-      const outcomes = await engine.commit([
-        town("Oslo", 0),
-        town("Oslo", 0),
-        town("Bergen", 0),
-        createIntent({ site, operation: "update", id: 1, ...values("Bodø") }),
-        town("Oslo", 0),
-        town("Bodø", 0, { operation: "update", id: 1 }),
-        town("Bodø", 0, { operation: "update", id: 2 }),
-        createIntent({ site, operation: "delete", id: 2, values: {} }),
-        town("Bergen", 0, { operation: "update", id: 2 }),
-        town("Bergen", 0),
-      ]);
-      expect(outcomesOf(outcomes)).toEqual([
-        "done 1",
-        "match-changed",
-        "done 2",
-        "done 1",
-        "done 3",
-        "unchanged 1",
-        "match-changed",
-        "done 2",
-        "match-changed",
-        "done 4",
-      ]);
-    });
-
-    test("is decided by the commits of others since, to its site and resource", async () => {
-      const other = newSite();
-      await engine.commit([createIntent({ site: other, ...values("Oslo") })]);
-      newSite();
-      await engine.commit([createIntent({ site, ...values("Oslo") }), createIntent({ site, ...values("Bergen") })]);
-      await engine.commit([
-        createIntent({ site, operation: "update", id: 2, ...values("Bodø") }),
-        createIntent({ site, resource: "location", ...values("Narvik") }),
-      ]);
-      const outcomes = await engine.commit([
-        town("Oslo", 2, { operation: "update", id: 1 }),
-        town("Bergen", 2, { operation: "update", id: 2 }),
-        town("Bodø", 2),
-        town("Bodø", 3, { operation: "update", id: 2 }),
-        town("Narvik", 2),
-        town("Oslo", 1, { operation: "update", id: 1, site: other }),
-        town("Bergen", 2),
-      ]);
-      expect(outcomesOf(outcomes)).toEqual([
-        "unchanged 1",
-        "match-changed",
-        "match-changed",
-        "unchanged 2",
-        "done 3",
-        "unchanged 1",
-        "done 4",
-      ]);
-    });
-
-    test("is rejected when changes since were pruned, and replayed as any other", async () => {
-      newSite();
-      const keyed = { idempotency: { keyId: 3, name: "town", digest: "d" } };
-      expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["done 1"]);
-      await engine.commit([createIntent({ site, ...values("Oslo") })]);
-      expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["replayed 1"]);
-      await engine.pruneJournal(site, 1, 10);
-      expect(outcomesOf(await engine.commit([town("Bergen", 0), town("Bergen", 2)]))).toEqual([
-        "match-changed",
-        "done 3",
-      ]);
-    });
-
-    test("sees the batches before its own that are committed together with it", async () => {
-      newSite();
-      await engine.commit([createIntent({ site, ...values("Oslo") })]);
-      const kindsOf = async (batches: Intent[][]) => {
-        const kinds: string[] = [];
-        await engine.commitAtomically(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
-        return kinds;
-      };
-      const move = createIntent({ site, operation: "update", id: 1, ...values("Bodø") });
-      const bergen = [town("Bergen", 1)];
-      expect(
-        await kindsOf([bergen, [move], [{ ...town("Bergen", 1), isOptional: true }, createIntent({ site })]]),
-      ).toEqual(["done 2", "done 1", "match-changed"]);
-      expect(await kindsOf([[move], [town("Oslo", 1, { operation: "update", id: 1 })]])).toEqual([
-        "done 1",
-        "match-changed",
-      ]);
-      expect(await kindsOf([bergen, [move], [town("Oslo", 1)]])).toEqual(["done 2", "done 1", "done 3"]);
-    });
   });
 
   describe("batches that are committed together", () => {

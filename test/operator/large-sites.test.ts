@@ -8,7 +8,6 @@ import { importRecords } from "../../src/operator/import/import-records.ts";
 import { undo } from "../../src/operator/journal/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { findRowInconsistencies } from "../../src/store/database/consistency-check.ts";
-import { ChangesSinceMatch } from "../../src/store/writes/changes-since-match.ts";
 import { engines, useEngine } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { heapBytes, retainedBytes } from "../support/memory.ts";
@@ -101,21 +100,6 @@ describe.each(engines)("on $name, few records are in memory during", (kind) => {
     expect(most).toBeGreaterThan(0);
     expect(most - before).toBeLessThan(maxSiteGrowthBytes);
   });
-});
-
-test("a transaction with many changes takes little memory for the match values of the changed records", async () => {
-  const before = await retainedBytes();
-  using changesSinceMatch = new ChangesSinceMatch(true);
-  const ifStillMatched = { keys: ["Name"], value: "Brand 1", revision: 0 };
-  const intent = createIntent({ site, ifStillMatched });
-  changesSinceMatch.add([intent], { site, revision: 0, limit: 1 }, [], 0);
-  for (let id = 1; id <= 18_000; id++) {
-    const body = JSON.stringify({ ID: id, Name: `${line} ${id}` });
-    changesSinceMatch.track(site, { revision: id, resource: "brand", id, operation: "create", body });
-  }
-  expect((await retainedBytes()) - before).toBeLessThan(maxGrowthBytes);
-  expect(changesSinceMatch.isConditionMet(intent, ifStillMatched, undefined)).toBe(true);
-  expect(changesSinceMatch.isConditionMet(intent, { ...ifStillMatched, value: `${line} 7` }, undefined)).toBe(false);
 });
 
 test("a check of many rows takes little memory", async () => {

@@ -3,9 +3,8 @@
 
 import { chunksOf } from "../../lib/yielding.ts";
 import type { AcceptedOutcome, Intent, Outcome } from "../../model/change.ts";
-import type { Engine } from "../../model/engine.ts";
 import type { ProblemError } from "../../model/errors.ts";
-import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
+import { DryRunEngine, type DryRunReads } from "../../store/writes/dry-run-engine.ts";
 import { rejectionProblem } from "./batch-faults.ts";
 import type { OperationWrite, TouchedRecord } from "./batch-writes.ts";
 
@@ -29,7 +28,7 @@ const writesPerStep = 250;
  * @throws OutdatedError if the site gets another epoch meanwhile; ProblemError `unavailable`
  */
 export async function decideDry(
-  engine: Pick<Engine, "readRows">,
+  engine: DryRunReads,
   site: number,
   writes: readonly OperationWrite[],
   reportsTouched: boolean,

@@ -8,8 +8,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { type RecordKey, toKeyText } from "../../model/record-key.ts";
 import { parseRun } from "../../model/run.ts";
 import { rejectionProblem } from "./batch-faults.ts";
-import type { CheckedOperation, CheckedWrite, MatchedWrite, NamedWrite } from "./check-operations.ts";
-import { type MatchFault, problemAgain } from "./match-faults.ts";
+import type { CheckedOperation, CheckedWrite, NamedWrite } from "./check-operations.ts";
 import type { OperationResult } from "./results.ts";
 
 /** Entries, or rows, per read. */
@@ -28,10 +27,7 @@ export async function rebuildResults(
   checked: readonly CheckedOperation[],
   stored: StoredBatch,
 ): Promise<readonly OperationResult[]> {
-  const faults = new Map((JSON.parse(stored.replayData) as MatchFault[]).map((fault) => [fault[0], fault]));
-  const intended = checked.flatMap((one, index) =>
-    one.kind === "faulty" || faults.has(index) ? [] : [{ one, index }],
-  );
+  const intended = checked.flatMap((one, index) => (one.kind === "faulty" ? [] : [{ one, index }]));
   if (intended.length !== stored.size) throw lostError(stored, "another version of the program has stored it");
   const outcomes = await new StoredOutcomes(engine, site, stored).read(intended.map(({ one }) => one));
   const results = new Map<number, OperationResult>();
@@ -41,14 +37,8 @@ export async function rebuildResults(
     results.set(index, result);
   }
   for await (const [index, one] of yieldBetween(checked.entries()))
-    if (!results.has(index)) results.set(index, { problem: problemOf(one, faults.get(index), stored) });
+    if (one.kind === "faulty") results.set(index, { problem: one.problem });
   return checked.map((_, index) => results.get(index) as OperationResult);
-}
-
-function problemOf(one: CheckedOperation, fault: MatchFault | undefined, stored: StoredBatch): ProblemError {
-  const problem = one.kind === "faulty" ? one.problem : fault && problemAgain(one as MatchedWrite, fault);
-  if (!problem) throw lostError(stored, "another version of the program has stored it");
-  return problem;
 }
 
 /** Returns the error of a request that was stored, and whose response cannot be made again. */

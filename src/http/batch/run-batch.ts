@@ -8,8 +8,8 @@
 //   3  DELETE orderstatuses 3
 //
 // (1) `checkOperations` checks each operation alone. Operations 1 and 2 have no ID, so they have to be matched; operation 3 names its record.
-// (2) `BatchWrites` finds the matches, and makes three intents: update brand 7, create a brand, delete order status 3.
-// (3) `#tryCommit` commits them in one transaction. If others have changed a match meanwhile, nothing is stored, and `commitAllMatched` begins again.
+// (2) `makeWrites` makes three intents: two upserts, and the delete of order status 3. It looks up in the snapshot that brand 7 has A-1.
+// (3) `#tryCommit` commits them in one transaction. If others have moved A-1 to brand 9 meanwhile, the transaction updates brand 9.
 // (4) If order status 3 does not exist, its intent is rejected. By default, nothing is stored then: `#throwFaults` decides all operations again without
 //     storing (`decideDry`), and throws the faults of all. With `atomic=0`, operations 1 and 2 are stored, and the result of operation 3 is its problem.
 // (5) `#toResults` puts outcomes and problems in the order of the operations.
@@ -18,17 +18,16 @@
 
 import type { SentOperation } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
-import { yieldBetween } from "../../lib/yielding.ts";
+import { chunksOf, yieldBetween } from "../../lib/yielding.ts";
 import type { AcceptedOutcome, Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
-import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes, StoredBatch } from "../../model/engine.ts";
-import { ProblemError, RetryableError } from "../../model/errors.ts";
-import { commitAllMatched } from "../../store/writes/matched-writes.ts";
+import type { AtomicCommitOptions, OnOutcomes, StoredBatch } from "../../model/engine.ts";
+import { type ProblemError, RetryableError } from "../../model/errors.ts";
 import { type AuthorizedIntent, authorizedIntent } from "../authorization/authorized-intent.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { rejectionProblem } from "./batch-faults.ts";
-import { BatchWrites, type OperationWrite, type TouchedRecord } from "./batch-writes.ts";
-import { type CheckedOperation, type CheckedWrite, checkOperations } from "./check-operations.ts";
+import { conditionOn, makeWrites, type OperationWrite, type TouchedRecord } from "./batch-writes.ts";
+import { type CheckedOperation, checkOperations } from "./check-operations.ts";
 import { type DryDecision, decideDry } from "./dry-decision.ts";
 import { rebuildResults } from "./replay.ts";
 import { type Faults, requestProblem } from "./request-problem.ts";
@@ -77,10 +76,8 @@ export async function runBatch(
   };
   const checked = await checkOperations(request.operations, request.match);
   const base = { ...authorizedIntent(context, authorized, parts.now()), isOptional: !request.isAtomic };
-  const isWanted = () => !context.request.isAbandoned;
-  const { siteViews } = parts;
-  const writes = await BatchWrites.prepare(checked, base, { siteViews, siteView: authorized.siteView, isWanted });
-  const results = await new RunningBatch(parts, { authorized, request, checked, base, writes }).run();
+  const writes = await makeWrites(checked, base, authorized.siteView, () => !context.request.isAbandoned);
+  const results = await new RunningBatch(parts, { site: authorized.key.siteId, request, base, checked, writes }).run();
   const counts = isCounted && !results.isReplay ? countResults(results.results) : undefined;
   context.batch = { operations, run: results.run, counts };
   return results;
@@ -101,24 +98,29 @@ const maxAttempts = 3;
 /** The outcomes of the operations that were not rejected, by their index. */
 type Outcomes = readonly (AcceptedOutcome | undefined)[];
 
+/** Maximum writes in a batch of the transaction. */
+const writesPerBatch = 500;
+
 interface Work {
-  readonly authorized: AuthorizedView;
+  readonly site: number;
   readonly request: BatchRequest;
-  readonly checked: readonly CheckedOperation[];
   /** The members that all intents share. */
   readonly base: AuthorizedIntent;
-  readonly writes: BatchWrites;
+  readonly checked: readonly CheckedOperation[];
+  readonly writes: readonly OperationWrite[];
 }
 
 class RunningBatch {
   readonly #parts: BatchParts;
   readonly #work: Work;
-  readonly #site: number;
+  /** The problems of the operations that can't be stored, whatever records the site has. */
+  readonly #checkFaults: Faults;
 
   constructor(parts: BatchParts, work: Work) {
     this.#parts = parts;
     this.#work = work;
-    this.#site = work.authorized.key.siteId;
+    const faulty = work.checked.flatMap((one, index) => (one.kind === "faulty" ? [[index, one.problem] as const] : []));
+    this.#checkFaults = new Map(faulty);
   }
 
   async run(): Promise<BatchResults> {
@@ -131,24 +133,22 @@ class RunningBatch {
   async #commit(): Promise<BatchResults> {
     const { request, writes } = this.#work;
     const faults = new Map<number, ProblemError>();
-    const isFaulty = request.isAtomic && writes.faults.size > 0;
-    // Without an idempotency key, faults alone need no transaction. With one, they are stored too, because the same operations may have none later.
-    if (writes.all.length === 0 && !isFaulty && !request.idempotency) return this.#toResults(null, [], faults);
-    const results = isFaulty ? undefined : await this.#tryCommit(faults);
-    return results ?? (await this.#findReplay()) ?? this.#throwFaults(faults);
+    const isFaulty = request.isAtomic && this.#checkFaults.size > 0;
+    // Without an idempotency key, faults alone need no transaction. With one, its response is stored.
+    if (writes.length === 0 && !isFaulty && !request.idempotency) return this.#toResults(null, [], faults);
+    const results = isFaulty ? await this.#findReplay() : await this.#tryCommit(writes, faults);
+    return results ?? this.#throwFaults(faults);
   }
 
   /** Stores exactly the results that `confirm` accepts. @throws the error of `confirm` */
   async #commitConfirmed(confirm: (planned: BatchResults) => void): Promise<BatchResults> {
     const { writes } = this.#work;
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      if (attempt > 1) await writes.makeAgain();
       const decision = await this.#decide();
       const planned = this.#toPlanned(decision);
       confirm(planned);
-      if (writes.all.length === 0) return planned;
-      writes.conditionOn(decision.touched, decision.epoch);
-      const results = await this.#tryCommit(new Map());
+      if (writes.length === 0) return planned;
+      const results = await this.#tryCommit(conditionOn(writes, decision.touched, decision.epoch), new Map());
       if (results) return results;
     }
     throw new RetryableError("other writers keep changing these records");
@@ -158,93 +158,69 @@ class RunningBatch {
    * Stores the operations in one transaction. Returns undefined if nothing was stored because of faults.
    * @param faults gets these faults, and those of the operations that were left out
    */
-  async #tryCommit(faults: Map<number, ProblemError>): Promise<BatchResults | undefined> {
-    const { writes } = this.#work;
-    let outcomes: AcceptedOutcome[] = [];
-    const rejected = new Map<number, { outcome: RejectedOutcome; checked: CheckedWrite }>();
-    const result = await commitAllMatched(
-      (batches, onOutcomes) => this.#commitAtomically(batches, onOutcomes),
-      () => writes.batches(),
-      {
-        catchUp: () => writes.catchUp(),
-        onAttempt: () => {
-          outcomes = [];
-          rejected.clear();
-          faults.clear();
-        },
-        onResult: ({ index, checked }: OperationWrite, one) => {
-          if (one instanceof ProblemError) faults.set(index, writes.matchProblemOf(index) ?? one);
-          else if (one.kind === "rejected") rejected.set(index, { outcome: one, checked });
-          else outcomes[index] = one;
-        },
-      },
-    );
-    for await (const [index, { outcome, checked }] of yieldBetween(rejected))
-      faults.set(index, rejectionProblem(outcome, checked));
-    if (result?.kind === "committed") return this.#toResults(result.run, outcomes, faults);
-    const stored = result && storedResponseIn(result);
-    return stored && this.#toReplay(stored);
-  }
-
-  /** Commits the batches of one attempt. */
-  async #commitAtomically(batches: Iterable<readonly Intent[]>, onOutcomes: OnOutcomes): Promise<AtomicCommitResult> {
-    const { writes } = this.#work;
-    const collected: (readonly Intent[])[] = [];
-    let size = 0;
-    for await (const batch of yieldBetween(batches)) {
-      collected.push(batch);
-      size += batch.length;
-    }
-    const replayData = this.#work.request.idempotency ? JSON.stringify(writes.matchFaultsOutside(collected)) : "";
-    return this.#parts.writeQueue.commitAtomically(this.#site, collected, onOutcomes, {
-      run: { id: randomText(8), size },
-      idempotency: this.#toIdempotency(replayData),
+  async #tryCommit(
+    writes: readonly OperationWrite[],
+    faults: Map<number, ProblemError>,
+  ): Promise<BatchResults | undefined> {
+    const outcomes: AcceptedOutcome[] = [];
+    const rejected: { write: OperationWrite; outcome: RejectedOutcome }[] = [];
+    let decided = 0;
+    const onOutcomes: OnOutcomes = (some) => {
+      for (const outcome of some) {
+        const write = writes[decided++] as OperationWrite;
+        if (outcome.kind === "rejected") rejected.push({ write, outcome });
+        else outcomes[write.index] = outcome;
+      }
+    };
+    const result = await this.#parts.writeQueue.commitAtomically(this.#work.site, intentsOf(writes), onOutcomes, {
+      run: { id: randomText(8), size: writes.length },
+      idempotency: this.#toIdempotency(),
     });
+    for await (const { write, outcome } of yieldBetween(rejected))
+      faults.set(write.index, rejectionProblem(outcome, write.checked));
+    if (result.kind === "committed") return this.#toResults(result.run, outcomes, faults);
+    return this.#toReplay(storedResponseIn(result));
   }
 
-  #toIdempotency(replayData: string): AtomicCommitOptions["idempotency"] {
-    const { idempotency } = this.#work.request;
-    return idempotency && { ...idempotency, site: this.#site, at: this.#parts.now(), replayData };
-  }
-
-  /**
-   * Looks for the response to an earlier request with the idempotency key. Its operations had no fault then, but may have one by now, if their matches
-   * depend on other records.
-   */
+  /** Looks for the response to an earlier request with the idempotency key: another version of the program may have found no fault in it. */
   async #findReplay(): Promise<BatchResults | undefined> {
     const { request, base, checked } = this.#work;
     const [any] = checked;
     if (!request.idempotency || !any) return undefined;
-    const { writeQueue } = this.#parts;
-    const stored = await findStoredResponse(writeQueue, base, any.resource.name, this.#toIdempotency(""));
-    return stored && this.#toReplay(stored);
+    const idempotency = this.#toIdempotency();
+    return this.#toReplay(await findStoredResponse(this.#parts.writeQueue, base, any.resource.name, idempotency));
   }
 
-  async #toReplay(stored: StoredBatch): Promise<BatchResults> {
-    const results = await rebuildResults(this.#parts.engine, this.#site, this.#work.checked, stored);
+  #toIdempotency(): AtomicCommitOptions["idempotency"] {
+    const { site, request } = this.#work;
+    return request.idempotency && { ...request.idempotency, site, at: this.#parts.now(), replayData: "" };
+  }
+
+  async #toReplay(stored: StoredBatch | undefined): Promise<BatchResults | undefined> {
+    if (!stored) return undefined;
+    const { site, checked } = this.#work;
+    const results = await rebuildResults(this.#parts.engine, site, checked, stored);
     return { run: stored.run, results, isReplay: true, touched: () => "" };
   }
 
   /** @throws ProblemError of the faults, if the request is atomic */
   #toPlanned({ outcomes, faults, touched }: DryDecision): BatchResults {
-    const { request, writes } = this.#work;
-    const all = new Map([...writes.faults, ...faults]);
+    const { request } = this.#work;
+    const all = new Map([...this.#checkFaults, ...faults]);
     if (request.isAtomic && all.size > 0) throw requestProblem(all, request.isDry);
     return this.#toResults(null, outcomes, faults, touched);
   }
 
   /** @param known the faults that prevented the commit @throws ProblemError of all faults */
   async #throwFaults(known: Faults): Promise<never> {
-    const { writes } = this.#work;
-    if (known.size > 0) await writes.makeAgain();
     const { faults } = await this.#decide();
-    throw requestProblem(new Map([...writes.faults, ...faults, ...known]), false);
+    throw requestProblem(new Map([...this.#checkFaults, ...faults, ...known]), false);
   }
 
   /** Decides what the writes would do now. */
   #decide(): Promise<DryDecision> {
-    const { request, writes } = this.#work;
-    return decideDry(this.#parts.engine, this.#site, writes.all, request.confirm !== undefined);
+    const { site, request, writes } = this.#work;
+    return decideDry(this.#parts.engine, site, writes, request.confirm !== undefined);
   }
 
   #toResults(
@@ -253,8 +229,8 @@ class RunningBatch {
     faults: Faults,
     records: readonly TouchedRecord[] = [],
   ): BatchResults {
-    const { checked, writes } = this.#work;
-    const problems = faults.size === 0 ? writes.faults : new Map([...writes.faults, ...faults]);
+    const { checked } = this.#work;
+    const problems = faults.size === 0 ? this.#checkFaults : new Map([...this.#checkFaults, ...faults]);
     const results = checked.map((_, index): OperationResult => {
       const outcome = outcomes[index];
       return outcome ? { outcome } : { problem: problems.get(index) as ProblemError };
@@ -262,4 +238,8 @@ class RunningBatch {
     const touched = () => (records.length === 0 ? "" : JSON.stringify(records));
     return { run, results, isReplay: false, touched };
   }
+}
+
+function* intentsOf(writes: readonly OperationWrite[]): Generator<readonly Intent[]> {
+  for (const batch of chunksOf(writes, writesPerBatch)) yield batch.map(({ intent }) => intent);
 }

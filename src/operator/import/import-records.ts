@@ -6,15 +6,13 @@
 //   Acme,Oslo            The match value is "Acme", and its match the brand 1: the row becomes an update of brand 1.
 //   Cube,Bergen          No brand is named "Cube": the row becomes a create.
 //
-// Before the batch with both rows is committed, a client renames brand 1 to "Former". The transaction creates "Cube". It rejects the update, because the
-// match of "Acme" has changed since the rows were matched (`ifStillMatched`): brand 1 is not "Acme" any more. So the importer catches up, and rematches
-// the row: now no brand is named "Acme". The row becomes a create, is validated as a new brand, and is committed alone. If others change its match each
-// time, the fifth attempt rejects the row (store/writes/matched-writes.ts).
+// Before the batch with both rows is committed, a client renames brand 1 to "Former". Both rows are upserts (store/writes/record-match.ts), and validated
+// as changes and as new brands. So the transaction creates both.
 //
 // With `removeMissing`, the records that the file lacks are deleted after its rows (missing-records.ts), as part of the same run.
 //
 // Without `atomic`, batches are committed while the file is read. With it, the rows are spooled to a temporary file until all are known to be valid, and
-// then committed together; if a match has changed by then, all rows are rematched. A dry run does the same, and stores nothing (`DryRunEngine`).
+// then committed together. A dry run does the same, and stores nothing (`DryRunEngine`).
 //
 // Invariants:
 // - If the database was restored since the rows were matched (`ifSystemEpoch`), the engine rejects all further rows. If another machine has taken over
@@ -28,22 +26,22 @@
 import { createYielder, yieldBetween } from "../../lib/yielding.ts";
 import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
+import { RetryableError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { commitAllMatched, commitEachMatched, type WriteResult } from "../../store/writes/matched-writes.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import { revisionsOf } from "../journal/journal-entries.ts";
 import { PendingBatch } from "../pending-batch.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import { type ImportSummary, withImported } from "./import-summary.ts";
 import { ImportTarget } from "./import-target.ts";
-import { type Matcher, readMatcher } from "./matcher.ts";
+import { type Matcher, type RowInput, readMatcher } from "./matcher.ts";
 import { type MissingOptions, MissingRecords, obstacleError } from "./missing-records.ts";
 import { type PendingRow, parseInput, RowChanges } from "./row-change.ts";
 import { repeatedValueError } from "./row-errors.ts";
 import { type RowResultOptions, RowResults } from "./row-results.ts";
-import { SpooledRows } from "./spooled-rows.ts";
+import { type SpooledRow, SpooledRows } from "./spooled-rows.ts";
 
 export interface ImportOptions extends RowResultOptions {
   /** The field by which rows are matched with records; by default, rows are matched by ID. */
@@ -72,7 +70,7 @@ export async function importRecords(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const { atomic, dryRun, signal } = options;
-  const results = new RowResults(options);
+  const results = new RowResults(resource, options);
   const { counter } = results;
   try {
     await importRows(engine, site, resource, rows, options, results);
@@ -115,7 +113,10 @@ interface ImporterParts {
 }
 
 /** A write of the one transaction: a row, or the removal of a record that the file lacks. */
-type AtomicWrite = PendingRow | { readonly intent: Intent; readonly rematch?: undefined };
+type AtomicWrite = SpooledRow | { readonly intent: Intent };
+
+/** Maximum attempts to store rows, if others change more records in between than a transaction can follow. */
+const maxAttempts = 5;
 
 /** Maximum characters of the file in a batch: a row can have 1 MiB, and several copies of it are in memory. */
 const maxLength = 4 << 20;
@@ -179,14 +180,26 @@ class RowImporter {
 
   async #commitPending(): Promise<void> {
     const { matcher, target, options } = this.#parts;
-    const rows = this.#pending.take();
+    let rows = this.#pending.take();
     this.#pendingValues?.clear();
     target.notifyBeforeCommit();
-    await commitEachMatched(target.commit, rows, {
-      catchUp: () => matcher.catchUp(),
-      onResult: (row, result) => this.#onResult(row, result),
-      onOutcomes: (outcomes) => (options.dryRun ? undefined : matcher.advancePast(revisionsOf(outcomes))),
-    });
+    for (let attempt = 1; rows.length > 0; attempt++) {
+      const outcomes = await target.commit(rows.map(({ intent }) => intent));
+      const outdated: PendingRow[] = [];
+      for (const [index, row] of rows.entries()) {
+        const outcome = outcomes[index] as Outcome;
+        if (isOutdated(outcome)) outdated.push(row);
+        else await this.#onResult(row, outcome);
+      }
+      if (!options.dryRun) await matcher.advancePast(revisionsOf(outcomes));
+      if (outdated.length > 0) await this.#catchUp(attempt);
+      rows = outdated.map((row) => ({ ...row, intent: matcher.matchAgain(row.intent) }));
+    }
+  }
+
+  async #catchUp(attempt: number): Promise<void> {
+    if (attempt === maxAttempts) throw new RetryableError("other writers change too many records");
+    await this.#parts.matcher.catchUp();
   }
 
   /** Spools the pending rows until all rows are known to be valid. Their match values stay in `#pendingValues`. */
@@ -195,22 +208,43 @@ class RowImporter {
   }
 
   async #commitSpooled(): Promise<void> {
-    const { matcher, target, results, options, missing } = this.#parts;
-    await commitAllMatched<AtomicWrite, unknown>(target.commitAtomically, () => this.#spooledWrites(), {
-      catchUp: async () => (options.dryRun ? undefined : matcher.catchUp()),
-      onAttempt: () => {
-        results.counter.resetStored();
-        missing?.resetOutcomes();
-      },
-      onResult: (write, result) => ("row" in write ? this.#onResult(write, result) : this.#onRemoval(result)),
+    const { matcher, results, options, missing } = this.#parts;
+    // Much time may have passed since the rows were read.
+    if (!options.dryRun) await matcher.catchUp();
+    for (let attempt = 1; await this.#tryCommitSpooled(); attempt++) {
+      results.counter.resetStored();
+      missing?.resetOutcomes();
+      await this.#catchUp(attempt);
+    }
+  }
+
+  /** Commits all rows. Returns whether their matches are outdated, so that nothing was stored. */
+  async #tryCommitSpooled(): Promise<boolean> {
+    const undecided: (readonly AtomicWrite[])[] = [];
+    const batches = this.#spooledWrites();
+    const intents = function* () {
+      for (const batch of batches) {
+        undecided.push(batch);
+        yield batch.map(({ intent }) => intent);
+      }
+    };
+    let areOutdated = false;
+    await this.#parts.target.commitAtomically(intents(), async (outcomes) => {
+      const batch = undecided.shift() ?? [];
+      for (const [index, outcome] of outcomes.entries()) {
+        const write = batch[index] as AtomicWrite;
+        if (isOutdated(outcome)) areOutdated = true;
+        else await ("row" in write ? this.#onResult(write, outcome) : this.#onRemoval(outcome));
+      }
     });
+    return areOutdated;
   }
 
   *#spooledWrites(): Generator<readonly AtomicWrite[]> {
-    const { changes, options, missing } = this.#parts;
+    const { matcher, options, missing } = this.#parts;
     for (const batch of this.#spooled.batches()) {
       options.signal?.throwIfAborted();
-      yield batch.map((row) => changes.withRematch(row));
+      yield batch.map(({ intent, row }) => ({ intent: matcher.matchAgain(intent), row }));
     }
     if (options.dryRun || !missing?.mayRemove) return;
     for (const batch of missing.batches()) yield batch.map((intent) => ({ intent }));
@@ -238,22 +272,26 @@ class RowImporter {
     }
   }
 
-  async #onRemoval(result: WriteResult): Promise<void> {
+  async #onRemoval(outcome: Outcome): Promise<void> {
     const { missing, results } = this.#parts;
-    // A removal has no match value, so it is never rejected because of one.
-    await missing?.addOutcome(result as Outcome);
-    results.counter.addRevisions([result as Outcome]);
+    await missing?.addOutcome(outcome);
+    results.counter.addRevisions([outcome]);
     if (missing) results.counter.setMissing(missing.summary);
   }
 
-  async #onResult(row: PendingRow, result: WriteResult): Promise<void> {
+  /** @param row its `input` is undefined if no later row can match it */
+  async #onResult(row: SpooledRow & { readonly input?: RowInput | undefined }, outcome: Outcome): Promise<void> {
     const { matcher, target, results, options, missing } = this.#parts;
-    await results.add(row, result);
-    if ("id" in result && !options.dryRun) missing?.addStored(result.id);
-    if (row.input && "kind" in result && result.kind === "done") matcher.trackRow(row.input, result.id);
+    await results.add(row, outcome);
+    if ("id" in outcome && !options.dryRun) missing?.addStored(outcome.id);
+    if (row.input && outcome.kind === "done") matcher.trackRow(row.input, outcome.id);
     // All rows are valid now. Before this point, an error leaves nothing stored.
     if (options.atomic && results.counter.areAllStored) target.notifyBeforeCommit();
   }
+}
+
+function isOutdated(outcome: Outcome): boolean {
+  return outcome.kind === "rejected" && outcome.rejectionReason === "match-outdated";
 }
 
 /** Returns the characters of a row. A CSV row counts with its header, because the header is spooled with each row. */

@@ -1,7 +1,7 @@
 // Counts the outcomes of rows, and lists the field errors of rejected rows.
 
 import { InternedTexts } from "../../lib/bytes.ts";
-import type { Intent, Outcome } from "../../model/change.ts";
+import type { AcceptedOutcome, Outcome } from "../../model/change.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
 import { type RevisionRange, revisionsOf } from "../journal/journal-entries.ts";
 import type { MissingSummary } from "./missing-records.ts";
@@ -61,9 +61,9 @@ export class RowCounter {
   }
 
   /** Counts the outcome of a row that was not rejected. */
-  countOutcome(intent: Intent, outcome: Outcome): void {
+  countOutcome(outcome: AcceptedOutcome): void {
     if (outcome.kind === "unchanged") this.#summary.unchanged++;
-    else if (intent.operation === "create") this.#summary.created++;
+    else if (outcome.operation === "create") this.#summary.created++;
     else this.#summary.updated++;
   }
 

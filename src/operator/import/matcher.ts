@@ -1,12 +1,12 @@
 // Matches the rows of an import with records: by ID, or by the value of a field.
 
 import { findNearestPath, formatHint } from "../../lib/text.ts";
+import type { Intent, Match } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
-import { type Match, matchByValue, type RecordFinder } from "../../store/writes/record-match.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 import { idGivenError } from "./row-errors.ts";
 import { readBodies, SiteValues } from "./site-values.ts";
@@ -14,16 +14,22 @@ import { readBodies, SiteValues } from "./site-values.ts";
 /** A row as an object with fields that are not validated yet. */
 export type RowInput = Readonly<Record<string, unknown>>;
 
+/** The record of a row: found by its ID, or by a value. */
+type RowTarget =
+  | { readonly operation: "create"; readonly id: number | undefined }
+  | { readonly operation: "update"; readonly id: number }
+  | { readonly operation: "upsert"; readonly match: Match };
+
 /** Finds the record of each row. It knows the records as of one revision, and the rows before. */
 export interface Matcher {
   /** Returns the value by which the row is matched; undefined if rows are matched by ID. */
   matchValueOf(input: RowInput): string | undefined;
-  /** @throws ProblemError `invalid-record` if the row cannot be matched, or several records match */
-  match(input: RowInput): Match;
+  /** @throws ProblemError `invalid-record` if the row says no record */
+  match(input: RowInput): RowTarget;
+  /** Looks up the records of an upsert again. */
+  matchAgain(intent: Intent): Intent;
   /** Tracks a valid row, so that later rows can match its record. @param id the ID of the record, if it is known */
   trackRow(input: RowInput, id: number | undefined): void;
-  /** Finds the records of rows that are rematched. Undefined if rows are matched by ID. */
-  readonly finder: RecordFinder | undefined;
   /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
   advancePast(range: RevisionRange | undefined): Promise<void>;
   /** Applies all changes of others until now. */
@@ -59,7 +65,7 @@ export async function readMatcher(
   if (textField) {
     const values = await SiteValues.read(engine, site, resource, textField);
     const { head, total } = values;
-    return { head, total, textField, matcher: createFieldMatcher(resource, textField, values) };
+    return { head, total, textField, matcher: createFieldMatcher(textField, values) };
   }
   const ids = new Set<number>();
   const head = await readBodies(engine, site, resource, () => {
@@ -75,13 +81,13 @@ function createIdMatcher(present: Set<number>): Matcher {
   return {
     matchValueOf: () => undefined,
     match({ ID }) {
-      if (ID === undefined) return { kind: "create", id: undefined };
+      if (ID === undefined) return { operation: "create", id: undefined };
       if (!isId(ID)) throw invalidIdError(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
       // An earlier row without an ID was given this ID; this row means another record. Updating the record would lose the earlier row.
       if (assigned.some(({ from, to }) => from <= ID && ID <= to)) throw toProblemError(idGivenError(ID));
-      if (present.has(ID)) return { kind: "update", id: ID };
+      if (present.has(ID)) return { operation: "update", id: ID };
       if (ID > maxNewId) throw invalidIdError(`must be at most ${maxNewId}`);
-      return { kind: "create", id: ID };
+      return { operation: "create", id: ID };
     },
     trackRow({ ID }, id) {
       if (id === undefined) return;
@@ -91,20 +97,26 @@ function createIdMatcher(present: Set<number>): Matcher {
       else assigned.push({ from: id, to: id });
     },
     // A row with an ID means the same record, whatever others change. If they have deleted or created it, the engine rejects the row.
-    finder: undefined,
+    matchAgain: (intent) => intent,
     async advancePast() {},
     async catchUp() {},
     close() {},
   };
 }
 
-function createFieldMatcher(resource: Resource, textField: TextFieldPath, values: SiteValues): Matcher {
+function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Matcher {
   const matchValueOf = (input: RowInput) => valueAt(input as StorefrontRecord, textField);
-  const { keys } = textField;
+  const { keys, path } = textField;
+  const lookUp = (value: string): Match => ({ keys, value, revision: values.head.revision, found: values.find(value) });
   return {
     matchValueOf,
-    match: (input) => matchByValue(values, resource.name, { keys, value: matchValueOf(input) }),
-    finder: values,
+    match(input) {
+      const value = matchValueOf(input);
+      if (value === "") throw toProblemError({ field: path, detail: "is empty, so no record can be matched by it" });
+      return { operation: "upsert", match: lookUp(value) };
+    },
+    matchAgain: (intent) =>
+      intent.match ? { ...intent, match: { ...intent.match, ...lookUp(intent.match.value) } } : intent,
     trackRow(input, id) {
       if (id !== undefined) values.set(id, matchValueOf(input));
     },

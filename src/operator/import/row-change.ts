@@ -4,16 +4,16 @@ import { type Intent, operatorActor } from "../../model/change.ts";
 import { invalidRecordError } from "../../model/errors.ts";
 import { isJsonObject } from "../../model/field.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { PendingWrite } from "../../store/writes/matched-writes.ts";
-import { type Match, rematchIntent, toMatchedChange } from "../../store/writes/record-match.ts";
+import { toReading, toUpsertValues, validateAs } from "../../store/writes/record-match.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import type { Matcher, RowInput } from "./matcher.ts";
+import { rejectionFieldErrors } from "./row-errors.ts";
 import type { SpooledRow } from "./spooled-rows.ts";
 
 /** A row whose record is matched. */
-export interface PendingRow extends PendingWrite, SpooledRow {
-  /** The values of the row; undefined if no later row can match it. */
-  readonly input: RowInput | undefined;
+export interface PendingRow extends SpooledRow {
+  /** The values of the row. */
+  readonly input: RowInput;
 }
 
 /** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
@@ -41,22 +41,25 @@ export class RowChanges {
     this.#options = options;
   }
 
-  /** Matches a row with its record. @param input the values of the row @throws ProblemError `invalid-record` */
+  /**
+   * Finds the record of a row, and validates its values.
+   * @param input the values of the row
+   * @throws ProblemError `invalid-record`, also if the row would be rejected with the records that are known now
+   */
   toPendingRow(row: NumberedRow, input: RowInput): PendingRow {
-    const { site, systemEpoch: ifSystemEpoch, now } = this.#options;
-    const change = this.#toChange(this.#matcher.match(input), row);
-    const intent = { ...change, site, actor: operatorActor, at: now(), ifSystemEpoch };
-    return { ...this.withRematch({ intent, row: () => row }), input };
-  }
-
-  /** Adds how the row is rematched. */
-  withRematch({ intent, row }: SpooledRow): PendingRow {
-    const { finder } = this.#matcher;
-    const rematch = finder && ((one: Intent) => rematchIntent(finder, one, (match) => this.#toChange(match, row())));
-    return { intent, row, rematch, input: undefined };
-  }
-
-  #toChange(match: Match, { decoded }: NumberedRow) {
-    return toMatchedChange(this.#options.resource, match, parseInput(decoded), decoded.fieldErrors);
+    const { site, resource, systemEpoch: ifSystemEpoch, now } = this.#options;
+    const { fieldErrors } = row.decoded;
+    const common = { site, resource: resource.name, actor: operatorActor, at: now(), ifSystemEpoch };
+    const target = this.#matcher.match(input);
+    if (target.operation !== "upsert") {
+      const valuesJson = JSON.stringify(validateAs(target.operation, resource, input, fieldErrors));
+      return { intent: { ...common, ...target, valuesJson }, row: () => row, input };
+    }
+    const { valuesJson, newJson } = toUpsertValues(resource, input, fieldErrors);
+    const match = { ...target.match, newJson };
+    const intent: Intent = { ...common, operation: "upsert", valuesJson, match };
+    const reading = toReading(intent, match, match.found);
+    if ("rejectionReason" in reading) throw invalidRecordError(rejectionFieldErrors(reading, intent, resource, row));
+    return { intent, row: () => row, input };
   }
 }

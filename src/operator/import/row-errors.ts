@@ -1,7 +1,11 @@
 // The errors of rejected rows.
 
 import type { Intent, RejectedOutcome } from "../../model/change.ts";
-import { type FieldError, invalidRecordError, type ProblemError } from "../../model/errors.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+import { severalMatchesError, validateAs } from "../../store/writes/record-match.ts";
+import type { NumberedRow } from "./file-rows.ts";
+import type { RowInput } from "./matcher.ts";
 
 /** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
 export function idGivenError(id: number | undefined): FieldError {
@@ -9,22 +13,39 @@ export function idGivenError(id: number | undefined): FieldError {
   return { field: "", detail: `the ID ${id} was given to a new record during the import, ${causeAndAdvice}` };
 }
 
-/** Creates the error for a row from the rejection of its intent. */
-export function rejectionFieldError({ rejectionReason }: RejectedOutcome, { id, ifStillMatched }: Intent): FieldError {
-  if (rejectionReason === "match-changed")
-    return {
-      field: ifStillMatched?.keys.join(".") ?? "",
-      detail: "other writers keep moving this value to other records",
-    };
+/** Creates the errors for a row from the rejection of its intent. */
+export function rejectionFieldErrors(
+  { rejectionReason, found }: RejectedOutcome,
+  { id, match }: Intent,
+  resource: Resource,
+  { decoded: { input, fieldErrors } }: NumberedRow,
+): readonly FieldError[] {
+  if (found && match) return severalMatchesError(match.keys.join("."), found).fieldErrors;
+  if (rejectionReason === "invalid-create" || rejectionReason === "invalid-update") {
+    const kind = rejectionReason === "invalid-create" ? "create" : "update";
+    return fieldErrorsOf(() => validateAs(kind, resource, input as RowInput, fieldErrors));
+  }
   if (rejectionReason === "other-epoch")
-    return { field: "", detail: "the site was restored, renewed or removed during the import" };
-  if (rejectionReason === "id-exists") return idGivenError(id);
+    return [{ field: "", detail: "the site was restored, renewed or removed during the import" }];
+  if (rejectionReason === "id-exists") return [idGivenError(id)];
   const deleted = `the record ${id} was deleted`;
-  return {
-    field: "",
-    detail:
-      rejectionReason === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
-  };
+  return [
+    {
+      field: "",
+      detail:
+        rejectionReason === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
+    },
+  ];
+}
+
+function fieldErrorsOf(validate: () => unknown): readonly FieldError[] {
+  try {
+    validate();
+  } catch (error) {
+    if (error instanceof ProblemError) return error.fieldErrors;
+    throw error;
+  }
+  return [];
 }
 
 /** Creates the error for a row that would match the record of an earlier row which is not stored yet. */

@@ -1,12 +1,12 @@
 // Counts the results of rows, and reports them to the caller of an import.
 
-import type { AcceptedOutcome } from "../../model/change.ts";
+import type { AcceptedOutcome, Outcome } from "../../model/change.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
-import type { WriteResult } from "../../store/writes/matched-writes.ts";
+import type { Resource } from "../../model/resource.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import { RowCounter } from "./import-summary.ts";
-import type { PendingRow } from "./row-change.ts";
-import { rejectionFieldError } from "./row-errors.ts";
+import { rejectionFieldErrors } from "./row-errors.ts";
+import type { SpooledRow } from "./spooled-rows.ts";
 
 /** The reports that the caller of an import wants. */
 export interface RowResultOptions {
@@ -22,18 +22,20 @@ export interface RowResultOptions {
 
 export class RowResults {
   readonly counter: RowCounter;
+  readonly #resource: Resource;
   readonly #options: RowResultOptions;
 
-  constructor(options: RowResultOptions) {
+  constructor(resource: Resource, options: RowResultOptions) {
+    this.#resource = resource;
     this.counter = new RowCounter(options.maxFieldErrors);
     this.#options = options;
   }
 
   /** Counts and reports a row that is stored or rejected. */
-  async add({ row, intent }: PendingRow, result: WriteResult): Promise<void> {
-    if (result instanceof ProblemError) return this.#reject(row(), result.fieldErrors);
-    if (result.kind === "rejected") return this.#reject(row(), [rejectionFieldError(result, intent)]);
-    this.counter.countOutcome(intent, result);
+  async add({ row, intent }: SpooledRow, result: Outcome): Promise<void> {
+    if (result.kind === "rejected")
+      return this.#reject(row(), rejectionFieldErrors(result, intent, this.#resource, row()));
+    this.counter.countOutcome(result);
     if (!this.#options.dryRun) this.counter.addRevisions([result]);
     await this.#options.onAccepted?.(row(), result);
   }

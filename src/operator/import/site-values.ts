@@ -1,13 +1,11 @@
 // The values of one field in all records of a site, as of one revision: an import finds the matches of its rows in them.
 
 import { createYielder } from "../../lib/yielding.ts";
-import type { JournalEntry } from "../../model/change.ts";
+import { type FoundRecords, type JournalEntry, maxFoundIds } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { type StorefrontRecord, valueAt } from "../../model/record.ts";
 import type { Resource, TextFieldPath } from "../../model/resource.ts";
-import { type FoundRecords, maxFoundIds } from "../../store/memory/order.ts";
-import type { RecordFinder } from "../../store/writes/record-match.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 
@@ -15,7 +13,7 @@ import type { RevisionRange } from "../journal/journal-entries.ts";
 const pageSize = 500;
 
 /** The values of one field in the records of a site. */
-export class SiteValues implements RecordFinder {
+export class SiteValues {
   readonly #engine: Engine;
   readonly #site: number;
   readonly #resource: Resource;
@@ -53,12 +51,7 @@ export class SiteValues implements RecordFinder {
     return this.#total;
   }
 
-  get revision(): number {
-    return this.#head.revision;
-  }
-
-  /** Finds records of its resource only. */
-  find(_resource: string, value: string): FoundRecords {
+  find(value: string): FoundRecords {
     const ids = this.#values.find(value, maxFoundIds);
     return { ids, count: ids.length < maxFoundIds ? ids.length : this.#values.count(value) };
   }

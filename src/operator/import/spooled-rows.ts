@@ -7,7 +7,7 @@ import type { NumberedRow } from "./file-rows.ts";
 /** A row, and the intent that was made of it. */
 export interface SpooledRow {
   readonly intent: Intent;
-  /** Returns the row. It is needed again only if it is rejected, reported or rematched. */
+  /** Returns the row. It is needed again only if it is rejected or reported. */
   row(): NumberedRow;
 }
 

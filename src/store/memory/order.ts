@@ -2,6 +2,7 @@
 
 import type { Steps } from "../../lib/slices.ts";
 import { foldCase } from "../../lib/text.ts";
+import { type FoundRecords, maxFoundIds } from "../../model/change.ts";
 import { type StorefrontRecord, type Values, valueAt } from "../../model/record.ts";
 import type { TextFieldPath } from "../../model/resource.ts";
 import type { Block, BlockRecord, TextSource } from "./block.ts";
@@ -146,17 +147,6 @@ function searchIn(block: Block, searches: readonly Search[]): Iterable<number> {
   }
   return indexes;
 }
-
-/** The records with one text in a field. */
-export interface FoundRecords {
-  /** Their IDs in ascending order, at most `maxFoundIds`. */
-  readonly ids: readonly number[];
-  /** The number of all of them. */
-  readonly count: number;
-}
-
-/** Maximum IDs of `FoundRecords`. */
-export const maxFoundIds = 6;
 
 /** Returns for each of the `wanted` texts the records that have it in a field; nothing for a text that no record has. One pass over the records. */
 export function* findIdsByTexts(

@@ -22,7 +22,7 @@ import { recordRestrictions } from "../database/restrictions.ts";
 import { type BatchResult, type BatchState, decideBatch, keysOfBatch } from "../writes/batch.ts";
 import { type BatchRow, BatchRows, type JournalRow } from "../writes/batch-rows.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
-import { addEntries, lockAndRead, sendRows, sendSites } from "./commit.ts";
+import { lockAndRead, sendRows, sendSites, updateMatches } from "./commit.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { addRowsBefore, type RowsBefore, readRowsBefore } from "./rows-before.ts";
@@ -41,7 +41,7 @@ export function commitAtomically(
   options: AtomicCommitOptions = {},
 ): Promise<{ readonly result: AtomicCommitResult; readonly changedSites: ReadonlySet<number> }> {
   return pool.commit(async (connection, progress) => {
-    using transaction = new BatchTransaction(options);
+    const transaction = new BatchTransaction(options);
     const list = options.run && (await toList(batches));
     const before = list && (await readRowsBefore(connection, list));
     progress.restartTimeLimit();
@@ -103,7 +103,7 @@ class OpenTransaction {
       const intents = next.value;
       const state = await reading;
       // Sent after the rows of the batch before, so that it sees their entries.
-      await addEntries(this.#connection, intents, state);
+      await updateMatches(this.#connection, intents, state);
       const result = decideBatch(intents, state, true);
       await onOutcomes(result.outcomes);
       if (this.#transaction.isAborted) return this.#rollBack(this.#transaction.result);

@@ -4,7 +4,8 @@
 // More round trips are necessary in these cases:
 // (1) Two for sites that were never written to: they insert the rows of the sites, and lock them. If another process writes to one of the sites in
 //     between, a third reads all rows again.
-// (2) One for a site that has changed since a writer found a record by a match value (`ifStillMatched`): it reads the changes.
+// (2) One for a site that has changed since the writer of an upsert looked up its record: it reads the changes. If another record has the value now, one
+//     more reads its row.
 // (3) One for a statement with parameters that the connection executes for the first time, or must not prepare (`prepare=no`).
 
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
@@ -45,7 +46,7 @@ export async function decideAndWriteAtomically(
   intents: readonly Intent[],
 ): Promise<readonly Outcome[]> {
   const { state } = await lockAndRead(connection, keysOfBatch(intents), new BatchTransaction());
-  await addEntries(connection, intents, state);
+  await updateMatches(connection, intents, state);
   const result = decideBatch(intents, state, true);
   await awaitAll(sendResult(connection, state, result));
   return result.outcomes;
@@ -67,7 +68,7 @@ async function transact(
 ) {
   const transaction = new BatchTransaction();
   const { state } = await lockAndRead(connection, keysOfBatch(intents), transaction, `${sql.beginByKeys(timeoutMs)}; `);
-  await addEntries(connection, intents, state);
+  await updateMatches(connection, intents, state);
   const result = decideBatch(intents, state, atomic);
   // A commit also waits for the standby to have all earlier commits. So commit even if nothing changes, because the outcomes `unchanged` and `replayed`
   // confirm an earlier write. This write may exist only on this host: with synchronous replication, a commit waits for the standby, but an
@@ -142,18 +143,24 @@ function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
 
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
-/** Reads the changes since the writers of a batch found their records (`ifStillMatched`), before it is decided. Usually the revision of the site shows that nothing has changed. */
-export async function addEntries(
+/**
+ * Reads the changes since the writers of upserts found their records, before a batch is decided, and the rows of the records that have the values only
+ * now. Usually the revision of the site shows that nothing has changed.
+ */
+export async function updateMatches(
   connection: PostgresConnection,
   intents: readonly Intent[],
-  { sites, transaction: { changesSinceMatch } }: BatchState,
+  { sites, rows, transaction: { presentMatches } }: BatchState,
 ): Promise<void> {
-  for (const part of changesSinceMatch.entriesToRead(intents)) {
+  for (const part of presentMatches.entriesToRead(intents)) {
     const last = (sites.get(part.site) as SiteState).revision;
     const isChanged = last > part.revision;
     const [entries = []] = isChanged ? await connection.script(sql.lastChanges(part)) : [];
-    changesSinceMatch.add(intents, part, entries as RecordChange[], last);
+    presentMatches.add(intents, part, entries as RecordChange[], last);
   }
+  const records = presentMatches.recordsToRead(intents, rows);
+  const found = records.length === 0 ? [] : await connection.query(sql.records, records);
+  for (const row of found) rows.add(row as BatchRow);
 }
 
 /** Inserts the rows of sites that are written to for the first time, and locks them. Returns the states of these sites by ID. */

@@ -8,6 +8,7 @@ import { recordRestrictions } from "../database/restrictions.ts";
 import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
 import type { TableName, TableRow } from "../database/tables.ts";
 import {
+  type BatchKeys,
   type BatchResult,
   type BatchState,
   decideBatch,
@@ -44,25 +45,30 @@ export function decideAndStore(
   return result;
 }
 
-/** Reads the rows that `intents` may change, and the entries since their writers found the records (`ifStillMatched`). */
+/** Reads the rows that `intents` may change, and the changes since the writers of upserts found their records. */
 function readBatchState(sql: WriterStatements, intents: readonly Intent[], transaction: BatchTransaction): BatchState {
   const state = emptyBatchState(sql.epoch.get(systemSite)?.epoch ?? "", transaction);
   const keys = keysOfBatch(intents);
   for (const site of keys.sites) state.sites.set(site, readSiteState(sql, site));
-  for (const key of [...keys.authorization.map((row) => ({ site_id: systemSite, ...row })), ...keys.records]) {
-    const row = state.rows.find(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
-    if (row) state.rows.add({ ...key, ...row });
-  }
+  const readRows = (records: BatchKeys["records"]) => {
+    for (const key of records) {
+      const row = state.rows.find(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
+      if (row) state.rows.add({ ...key, ...row });
+    }
+  };
+  readRows(keys.authorization.map((row) => ({ site_id: systemSite, ...row })));
+  readRows(keys.records);
   for (const key of keys.responses) {
     const response = sql.response.get(key);
     if (response) state.responses.set(responseKey(key.site_id, key.key_id, key.name), response);
   }
-  const { changesSinceMatch } = transaction;
-  for (const part of changesSinceMatch.entriesToRead(intents)) {
+  const { presentMatches } = transaction;
+  for (const part of presentMatches.entriesToRead(intents)) {
     const { site, revision, limit } = part;
     const last = (state.sites.get(site) as SiteState).revision;
-    changesSinceMatch.add(intents, part, last > revision ? sql.changes.all(site, revision, limit) : [], last);
+    presentMatches.add(intents, part, last > revision ? sql.changes.all(site, revision, limit) : [], last);
   }
+  readRows(presentMatches.recordsToRead(intents, state.rows));
   return state;
 }
 

@@ -4,7 +4,7 @@
 // record; JSON of a record has no line breaks. Structured cloning of the objects would take twice the time.
 
 import { copyText } from "../../lib/bytes.ts";
-import type { Intent, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
+import type { Intent, Operation, Outcome, RecordAfterWrite, RejectedOutcome } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult } from "../../model/engine.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { withId } from "../../model/record.ts";
@@ -101,7 +101,7 @@ export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly I
       return outcome;
     }
     const { kind, operation, id, epoch, revision } = outcome;
-    bodies += isNew(outcome, intents[index] as Intent) ? "\n" : `\n${outcome.body}`;
+    bodies += newJsonOf(outcome, intents[index] as Intent) === undefined ? `\n${outcome.body}` : "\n";
     return { kind, operation, id, epoch, revision };
   });
   return JSON.stringify(metas) + bodies;
@@ -114,7 +114,8 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
     if (meta.kind === "rejected") return meta;
     const { kind, operation, id, epoch, revision } = meta;
     const intent = intents[index] as Intent;
-    const body = isNew(meta, intent) ? withId(id, intent.valuesJson) : copyText(bodies[index] as string);
+    const newJson = newJsonOf(meta, intent);
+    const body = newJson === undefined ? copyText(bodies[index] as string) : withId(id, newJson);
     if (kind !== "done") return { kind, operation, id, epoch, revision, body };
     return {
       kind,
@@ -128,7 +129,11 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
   });
 }
 
-/** Whether the outcome has created a record. The record JSON then consists of the ID and the `valuesJson` of the intent. */
-function isNew({ kind }: { readonly kind: string }, { operation }: Intent): boolean {
-  return kind === "done" && operation === "create";
+/** Returns the JSON of the values of a record that was created, which the intent has; undefined if it was not created. */
+function newJsonOf(
+  { kind, operation }: { readonly kind: string; readonly operation: Operation },
+  intent: Intent,
+): string | undefined {
+  if (kind !== "done" || operation !== "create" || intent.operation === "restore") return undefined;
+  return intent.match?.newJson ?? intent.valuesJson;
 }

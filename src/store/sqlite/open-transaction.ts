@@ -56,7 +56,6 @@ export class OpenTransaction {
     try {
       return this.#end(shouldCommit);
     } finally {
-      this.#shared[Symbol.dispose]();
       if (this.#database.inTransaction) this.#database.run("rollback");
       this.#database.run(`pragma cache_size = ${usualCache}`);
     }

@@ -10,12 +10,12 @@
 // (4) `toResponse` returns the response to store: {"Run":"k3J9aZ0q-18-3","Not":[[1,7,12]],"Pre":"..."}. It has no records. For
 //     a repeated request, the caller reads the changes of the run from the journal, and brand 7 as of revision 12. `Pre` is its own text (`replayData`).
 
-import type { Intent, Outcome } from "../../model/change.ts";
+import type { FoundRecords, Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, NotDone, StoredBatch } from "../../model/engine.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { toRunId } from "../../model/run.ts";
 import type { JournalRow, ResponseRow, StoredResponse } from "./batch-rows.ts";
-import { ChangesSinceMatch } from "./changes-since-match.ts";
+import { PresentMatches } from "./present-matches.ts";
 
 /** The primary key of a stored response. */
 type ResponseKey = Pick<ResponseRow, "site_id" | "key_id" | "name">;
@@ -25,15 +25,15 @@ interface StoredBody {
   readonly Run: string | null;
   readonly Not: readonly (
     | readonly [index: number, id: number, revision: number]
-    | readonly [index: number, reason: string]
+    | readonly [index: number, reason: string, found?: FoundRecords]
   )[];
   readonly Pre: string;
 }
 
 /** One transaction, while its batches are decided. */
 export class BatchTransaction {
-  /** The changes since writers found their records by a match value. */
-  readonly changesSinceMatch: ChangesSinceMatch;
+  /** What has changed since the writers of upserts looked up their records. */
+  readonly presentMatches: PresentMatches;
   readonly #options: AtomicCommitOptions;
   /** The IDs of the records that the run has created, by resource. */
   readonly #created = new Map<string, Set<number>>();
@@ -48,11 +48,7 @@ export class BatchTransaction {
   constructor(options?: AtomicCommitOptions) {
     this.#options = options ?? {};
     const isLarge = options !== undefined && options.run === undefined;
-    this.changesSinceMatch = new ChangesSinceMatch(isLarge);
-  }
-
-  [Symbol.dispose](): void {
-    this.changesSinceMatch[Symbol.dispose]();
+    this.presentMatches = new PresentMatches(!isLarge);
   }
 
   /** Whether a rejected intent has ended the transaction. Then nothing of it is stored. */
@@ -96,7 +92,7 @@ export class BatchTransaction {
   /** Tracks a change of this transaction. */
   trackChange(change: JournalRow): void {
     const { site_id: site, resource, id, operation, revision } = change;
-    this.changesSinceMatch.track(site, change);
+    this.presentMatches.track(site, change);
     this.#lastRevision = revision;
     if (!this.#options.run || operation !== "create") return;
     const created = this.#created.get(resource);
@@ -108,8 +104,10 @@ export class BatchTransaction {
   trackOutcome(outcome: Outcome): void {
     const index = this.#size++;
     if (!this.#options.idempotency || outcome.kind === "done") return;
-    if (outcome.kind === "rejected") this.#notDone.push([index, outcome.rejectionReason]);
-    else this.#notDone.push([index, outcome.id, outcome.revision]);
+    if (outcome.kind === "rejected") {
+      const { rejectionReason, found } = outcome;
+      this.#notDone.push(found ? [index, rejectionReason, found] : [index, rejectionReason]);
+    } else this.#notDone.push([index, outcome.id, outcome.revision]);
   }
 
   /** Ends the transaction because of a rejected intent. */
@@ -140,11 +138,12 @@ function toStoredBatch({ id, body }: StoredResponse): StoredBatch {
   return { run, size: id, notDone: Not.map(toNotDone), replayData };
 }
 
-function toNotDone([index, what, revision]: readonly [number, number | string, number?]): NotDone {
-  if (typeof what === "number") return { index, kind: "unchanged", id: what, revision: revision as number };
+function toNotDone([index, what, more]: StoredBody["Not"][number]): NotDone {
+  if (typeof what === "number") return { index, kind: "unchanged", id: what, revision: more as number };
   return {
     index,
     kind: "rejected",
-    rejectionReason: what as Extract<NotDone, { kind: "rejected" }>["rejectionReason"],
+    rejectionReason: what as RejectedOutcome["rejectionReason"],
+    found: more as FoundRecords | undefined,
   };
 }

@@ -7,7 +7,7 @@
 // 2. The site is usable: neither removed nor being imported.
 // 3. The idempotency key is new. A repeated request gets the stored response; another request with the same key is rejected.
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
-// 5. The condition `ifStillMatched` holds (changes-since-match.ts).
+// 5. The match of an upsert allows an update or a create (present-matches.ts, record-match.ts).
 // 6. The record was not created by the same run (batch-transaction.ts).
 // 7. The conditions on the record hold (decide-record-change.ts).
 //
@@ -17,18 +17,22 @@
 import {
   headVersion,
   type Intent,
+  type Match,
   type Operation,
   type Outcome,
   type RecordAfterWrite,
   type RejectedOutcome,
 } from "../../model/change.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
+import { textAt } from "../../model/record.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { countsAfterChange } from "../database/record-counts.ts";
 import { isUsableEpoch, type SiteState } from "../database/site-state.ts";
 import { type BatchRow, BatchRows, type JournalRow, type ResponseRow, type StoredResponse } from "./batch-rows.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
 import { decideRecordChange } from "./decide-record-change.ts";
+import { parseRecord } from "./parsed-record.ts";
+import { toReading } from "./record-match.ts";
 import { authorizationKeys, rejectIfAuthorizationChanged, type SystemRecordKey } from "./write-authorization.ts";
 
 /**
@@ -65,7 +69,7 @@ export interface BatchResult {
 export interface BatchKeys {
   /** IDs of the sites to lock, in ascending order. */
   readonly sites: readonly number[];
-  /** The records that intents name. */
+  /** The records that intents name, and those that the writers of upserts have found. */
   readonly records: readonly Pick<BatchRow, "site_id" | "resource" | "id">[];
   /** The API keys and sites by which intents were authorized: records of the system site. */
   readonly authorization: readonly SystemRecordKey[];
@@ -76,7 +80,10 @@ export interface BatchKeys {
 export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
   return {
     sites: [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b),
-    records: intents.flatMap(({ site, resource, id }) => (id === undefined ? [] : [{ site_id: site, resource, id }])),
+    records: intents.flatMap(({ site, resource, id, match }) => {
+      const ids = match ? match.found.ids : [];
+      return (id === undefined ? ids : [id, ...ids]).map((one) => ({ site_id: site, resource, id: one }));
+    }),
     authorization: authorizationKeys(intents),
     responses: intents.flatMap(({ site, idempotency }) =>
       idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
@@ -101,8 +108,8 @@ export function decideBatch(intents: readonly Intent[], state: BatchState, atomi
   const result = emptyBatchResult();
   const revisions = new Map([...state.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const rejected = rejectIfAuthorizationChanged(intent, state) ?? rejectIfSiteNotUsable(intent, state);
-    const outcome = rejected ?? findReplay(intent, state) ?? decideIntent(intent, state, result);
+    const refused = rejectIfAuthorizationChanged(intent, state) ?? rejectIfSiteNotUsable(intent, state);
+    const outcome = refused ?? findReplay(intent, state) ?? decideIntent(intent, state, result);
     result.outcomes.push(outcome);
     if (atomic && abortsBatch(outcome, intent)) {
       state.transaction.abort();
@@ -133,7 +140,7 @@ export function isBatchAborted(outcomes: readonly Outcome[], intents: readonly I
 }
 
 /** The reasons of a rejection that concern the writer, not the record: an optional intent aborts its batch too, so that the writer begins again. */
-const reasonsToBeginAgain: ReadonlySet<string> = new Set(["other-epoch", "authorization-changed", "match-changed"]);
+const reasonsToBeginAgain: ReadonlySet<string> = new Set(["other-epoch", "authorization-changed", "match-outdated"]);
 
 function abortsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
   return outcome.kind === "rejected" && (!isOptional || reasonsToBeginAgain.has(outcome.rejectionReason));
@@ -173,11 +180,15 @@ function findReplay(intent: Intent, state: BatchState): Outcome | undefined {
 }
 
 /** Decides an intent whose key, site and idempotency key were checked. Adds what must be stored to `result`, and the effects to `state`. */
-function decideIntent(intent: Intent, state: BatchState, result: BatchResult): Outcome {
-  const site = state.sites.get(intent.site) as SiteState;
+function decideIntent(sent: Intent, state: BatchState, result: BatchResult): Outcome {
+  const site = state.sites.get(sent.site) as SiteState;
+  const { ifHead, ifEpoch, match } = sent;
+  if (ifHead !== undefined && ifHead !== headVersion(site)) return rejected("precondition-failed");
+  if (ifEpoch !== undefined && ifEpoch !== site.epoch) return rejected("other-epoch");
+  const intent = match ? readUpsert(sent, match, state) : sent;
+  if ("rejectionReason" in intent) return intent;
   const row = intent.id === undefined ? undefined : state.rows.find(intent.site, intent.resource, intent.id);
-  const rejectionReason = findUnmetCondition(intent, site, row, state.transaction);
-  if (rejectionReason) return { kind: "rejected", rejectionReason };
+  if (state.transaction.hasCreated(intent)) return rejected("not-found");
   if (row) requireInJournal(row, site);
   const nextId = (site.lastIds[intent.resource] ?? 0) + 1;
   const decision = decideRecordChange(intent, row, nextId, site.epoch);
@@ -191,6 +202,22 @@ function decideIntent(intent: Intent, state: BatchState, result: BatchResult): O
   const change = addChange(intent, { ...decision, operation }, row, state, result);
   addStoredResponse(intent, change, state, result);
   return { kind: "done", ...toRecordAfterWrite(change, site), change, timeline: state.timeline };
+}
+
+function rejected(rejectionReason: RejectedOutcome["rejectionReason"]): RejectedOutcome {
+  return { kind: "rejected", rejectionReason };
+}
+
+/** Returns the update or the create that an upsert is now, or why it is rejected. */
+function readUpsert(intent: Intent, match: Match, { transaction, rows }: BatchState): Intent | RejectedOutcome {
+  const found = transaction.presentMatches.find(intent, match);
+  if ("rejectionReason" in found) return found;
+  const reading = toReading(intent, match, found);
+  if ("rejectionReason" in reading || reading.operation === "create") return reading;
+  const body = rows.find(reading.site, reading.resource, reading.id as number)?.body;
+  // A dry run reads the row later than the changes, so it may find another value.
+  const isSame = body != null && textAt(parseRecord(body), match.keys) === match.value;
+  return isSame ? reading : rejected("match-outdated");
 }
 
 /** Adds a change to the result: gives it the next revision of its site, and updates the rows of the site and of the record. Returns its journal entry. */
@@ -223,21 +250,6 @@ function addChange(
   return change;
 }
 
-/** Returns the reason to reject an intent before its record is decided, if any. */
-function findUnmetCondition(
-  intent: Intent,
-  site: SiteState,
-  row: BatchRow | undefined,
-  transaction: BatchTransaction,
-): RejectedOutcome["rejectionReason"] | undefined {
-  const { ifHead, ifEpoch, ifStillMatched } = intent;
-  if (ifHead !== undefined && ifHead !== headVersion(site)) return "precondition-failed";
-  if (ifEpoch !== undefined && ifEpoch !== site.epoch) return "other-epoch";
-  const { changesSinceMatch } = transaction;
-  if (ifStillMatched && !changesSinceMatch.isConditionMet(intent, ifStillMatched, row?.body)) return "match-changed";
-  return transaction.hasCreated(intent) ? "not-found" : undefined;
-}
-
 /** Asserts that the row of a record was not changed after the last entry of the journal. */
 function requireInJournal({ site_id, resource, id, revision }: BatchRow, { revision: last }: SiteState): void {
   if (revision > last)
@@ -265,8 +277,8 @@ function toJournalRow(
 
 /** Returns the operation in the journal. The operation `restore` of an intent becomes `create` if the record does not exist, otherwise `update`. */
 function toJournalOperation({ operation }: Intent, row: BatchRow | undefined): Operation {
-  if (operation !== "restore") return operation;
-  return row?.body == null ? "create" : "update";
+  if (operation === "restore") return row?.body == null ? "create" : "update";
+  return operation as Operation;
 }
 
 function toRecordAfterWrite({ operation, id, revision, body }: RecordState, { epoch }: SiteState): RecordAfterWrite {

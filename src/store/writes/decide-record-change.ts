@@ -17,7 +17,7 @@ type Decision =
   | { readonly kind: "change"; readonly id: number; readonly body: string };
 
 /**
- * Decides one intent.
+ * Decides one intent. An upsert has become an update or a create (record-match.ts).
  * @param row the record's row; undefined if its ID was never used
  * @param nextId the ID for a new record of this site and resource
  * @param epoch the site's epoch

@@ -6,7 +6,7 @@
 
 import { openScratch } from "../../lib/scratch-database.ts";
 import { createYielder } from "../../lib/yielding.ts";
-import type { Intent, Outcome } from "../../model/change.ts";
+import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import type {
   AtomicCommitResult,
   CommitOptions,
@@ -21,19 +21,24 @@ import { isUsableEpoch, newSiteState, type SiteState } from "../database/site-st
 import { decideBatch, emptyBatchState, keysOfBatch } from "./batch.ts";
 import type { BatchRow, BatchRows } from "./batch-rows.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
+import type { PresentMatches } from "./present-matches.ts";
 
 const withScratchErrors = withTemporaryFileErrors("the records cannot be kept in a temporary file for the dry run");
 
 /** Maximum keys per read. */
 const maxKeys = 500;
 
+export type DryRunReads = Pick<Engine, "readRows" | "readJournalPage">;
+
 /** Decides the intents of one site. Close it after use. Its methods also throw ProblemError `unavailable` if the temporary file cannot be written. */
 export class DryRunEngine implements EngineCommits {
-  readonly #engine: Pick<Engine, "readRows">;
+  readonly #engine: DryRunReads;
   readonly #site: number;
   /** Opened for the first change. */
   #changed: ChangedRecords | undefined;
   readonly #yieldIfDue = createYielder();
+  /** The state of all single batches: the changes of others are known as of the first of them. */
+  readonly #single = new BatchTransaction({});
   /** The number of changes so far. */
   #changes = 0;
   /** The last IDs of the resources, after these changes. */
@@ -43,23 +48,23 @@ export class DryRunEngine implements EngineCommits {
   /** The state of a site without changes. Its epoch is random, and used only if the site has none yet. */
   readonly #newSite = newSiteState();
 
-  constructor(engine: Pick<Engine, "readRows">, site: number) {
+  constructor(engine: DryRunReads, site: number) {
     this.#engine = engine;
     this.#site = site;
   }
 
   /** @throws OutdatedError if the site gets another epoch during the dry run */
   async commit(intents: readonly Intent[], options?: CommitOptions): Promise<readonly Outcome[]> {
-    return this.#decide(intents, options?.atomic);
+    return this.#decide(intents, this.#single, options?.atomic);
   }
 
   /** The result has no run, because nothing is stored. @throws OutdatedError as `commit` */
   async commitAtomically(
     ...[batches, onOutcomes, { run } = {}]: Parameters<Engine["commitAtomically"]>
   ): Promise<AtomicCommitResult> {
-    using transaction = new BatchTransaction({ run });
+    const transaction = new BatchTransaction({ run });
     for (const intents of batches) {
-      await onOutcomes(await this.#decide(intents, true, transaction));
+      await onOutcomes(await this.#decide(intents, transaction, true));
       if (transaction.isAborted) return { kind: "aborted" };
     }
     return { kind: "committed", run: null };
@@ -79,12 +84,15 @@ export class DryRunEngine implements EngineCommits {
 
   async #decide(
     intents: readonly Intent[],
+    transaction: BatchTransaction,
     atomic?: boolean,
-    transaction = new BatchTransaction(),
   ): Promise<readonly Outcome[]> {
     await this.#yieldIfDue();
+    const { presentMatches } = transaction;
     const state = emptyBatchState("", transaction);
-    const unchanged = withScratchErrors(() => this.#addChanged(keysOfBatch(intents).records, state.rows));
+    await this.#readChanges(intents, presentMatches);
+    const keys = [...keysOfBatch(intents).records, ...presentMatches.recordsToRead(intents, state.rows)];
+    const unchanged = withScratchErrors(() => this.#addChanged(keys, state.rows));
     const read = await this.#read(unchanged);
     const revisions = new Map<BatchRow, number>();
     for (const row of read.rows) {
@@ -106,6 +114,22 @@ export class DryRunEngine implements EngineCommits {
     this.#changes += entries.length;
     if (entries.length > 0) this.#lastIds = site.lastIds;
     return outcomes;
+  }
+
+  /** Reads the changes since the writers of upserts found their records. */
+  async #readChanges(intents: readonly Intent[], presentMatches: PresentMatches): Promise<void> {
+    for (const part of presentMatches.entriesToRead(intents)) {
+      const entries: RecordChange[] = [];
+      let last: number;
+      do {
+        await this.#yieldIfDue();
+        const page = await this.#engine.readJournalPage(this.#site, part.revision + entries.length, maxKeys);
+        last = page.head.revision;
+        if (page.floor > part.revision || entries.length > part.limit) entries.length = 0;
+        else entries.push(...page.entries);
+      } while (entries.length > 0 && part.revision + entries.length < last);
+      presentMatches.add(intents, part, entries.toReversed(), last);
+    }
   }
 
   /** Adds the records that this dry run has changed before. Returns the keys of the others, each once. */
@@ -149,7 +173,7 @@ export class DryRunEngine implements EngineCommits {
 
 /** Removes the conditions that only the transaction of the real write can check, and the idempotency key, whose response is not stored. */
 function withoutConditions(intent: Intent): Intent {
-  const none = { ifStillMatched: undefined, ifSystemEpoch: undefined, authorizedBy: undefined, idempotency: undefined };
+  const none = { ifSystemEpoch: undefined, authorizedBy: undefined, idempotency: undefined };
   return { ...intent, ...none };
 }
 

@@ -1,85 +1,77 @@
-// Matches a write with the record that it updates or creates, by a value: for imports (`--match`) and batch requests (`match`).
+// Upserts: writes that update the record that has a value, or create it; for imports (`--match`) and batch requests (`match`).
 //
-// Two terms: the value is the *match value* of the write. Its *match*, as of a revision, is the only record with this value in the field, or no record:
-// then the write creates a record. The intent has the condition `ifStillMatched`: the transaction rejects the intent if other writers have changed its
-// match since that revision. Then the caller *rematches* the write, which is to catch up and to find the match again (matched-writes.ts).
+// The writer looks up the records that have the value, and validates the fields both ways: as changes, and as a new record. So an upsert is plain data
+// (`Intent.match`). The transaction brings the records up to date (present-matches.ts), and decides which of the two it becomes (`toReading`).
 
-import type { Intent, MatchCondition } from "../../model/change.ts";
-import { type FieldError, invalidRecordError } from "../../model/errors.ts";
+import type { FoundRecords, Intent, Match, RejectedOutcome } from "../../model/change.ts";
+import { maxFoundIds } from "../../model/change.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import { type FoundRecords, maxFoundIds } from "../memory/order.ts";
 
-/** The record to update, or none, so that the write creates one: with the next ID, if `id` is undefined. `ifStillMatched`: see `Intent`. */
-export type Match = { readonly ifStillMatched?: MatchCondition | undefined } & (
-  | { readonly kind: "update"; readonly id: number }
-  | { readonly kind: "create"; readonly id: number | undefined }
-);
+/** The part of an upsert that follows from its fields. */
+type UpsertValues = Pick<Intent, "valuesJson"> & Pick<Match, "newJson">;
 
-/** Finds the records of a site by the text of one field, as of one revision. */
-export interface RecordFinder {
-  /** The revision as of which the records are known. They may be known as of later revisions too. */
-  readonly revision: number;
-  /** Returns the records of a resource that have this text. */
-  find(resource: string, text: string): FoundRecords;
+/**
+ * Validates fields as changes, and as a new record.
+ * @param fields as decoded. A member `ID` is left out
+ * @param fieldErrors the errors of decoding
+ * @param changesJson the changes, if they are known to be valid
+ */
+export function toUpsertValues(
+  resource: Resource,
+  fields: Readonly<Record<string, unknown>>,
+  fieldErrors: readonly FieldError[],
+  changesJson?: string,
+): UpsertValues {
+  const jsonAs = (kind: "create" | "update") => {
+    try {
+      return JSON.stringify(validateAs(kind, resource, fields, fieldErrors));
+    } catch (error) {
+      if (error instanceof ProblemError) return "";
+      throw error;
+    }
+  };
+  const valuesJson = changesJson ?? jsonAs("update");
+  // What isn't valid as a change isn't valid as a new record either.
+  const newJson = valuesJson === "" ? "" : jsonAs("create");
+  return { valuesJson, newJson: newJson === valuesJson ? undefined : newJson };
+}
+
+/** Validates fields as those of a new record, or as changes. @throws ProblemError `invalid-record` */
+export function validateAs(
+  kind: "create" | "update",
+  resource: Resource,
+  { ID: _, ...fields }: Readonly<Record<string, unknown>>,
+  fieldErrors: readonly FieldError[],
+) {
+  return kind === "create"
+    ? parseNewRecord(resource, fields, fieldErrors)
+    : parseRecordChanges(resource, fields, fieldErrors).values;
+}
+
+/** Returns what an upsert is if the records `found` have its value, or why it is rejected. */
+export function toReading(
+  intent: Intent,
+  { newJson = intent.valuesJson }: Match,
+  found: FoundRecords,
+): Intent | RejectedOutcome {
+  if (found.count > 1) return { kind: "rejected", rejectionReason: "several-matches", found };
+  const [id] = found.ids;
+  if (id === undefined) {
+    if (newJson === "") return { kind: "rejected", rejectionReason: "invalid-create" };
+    return { ...intent, operation: "create", valuesJson: newJson, match: undefined };
+  }
+  if (intent.id !== undefined && intent.id !== id) return { kind: "rejected", rejectionReason: "precondition-failed" };
+  if (intent.valuesJson === "") return { kind: "rejected", rejectionReason: "invalid-update" };
+  return { ...intent, operation: "update", id, match: undefined };
 }
 
 /** Maximum records that a message names. */
 const maxNamed = maxFoundIds - 1;
 
-/** Returns the match of a value. @throws ProblemError `invalid-record` if the value is empty, or if several records have it */
-export function matchByValue(
-  finder: RecordFinder,
-  resource: string,
-  { keys, value }: Pick<MatchCondition, "keys" | "value">,
-): Match {
-  const field = keys.join(".");
-  if (value === "") throw invalidRecordError([{ field, detail: "is empty, so no record can be matched by it" }]);
-  const found = finder.find(resource, value);
-  if (found.count > 1) throw invalidRecordError([{ field, detail: severalDetail(found) }]);
-  const ifStillMatched = { keys, value, revision: finder.revision };
-  const [id] = found.ids;
-  return id === undefined ? { kind: "create", id, ifStillMatched } : { kind: "update", id, ifStillMatched };
-}
-
-function severalDetail({ count, ids }: FoundRecords): string {
+/** Returns the error of an upsert whose value several records have. @param field its path */
+export function severalMatchesError(field: string, { count, ids }: FoundRecords): ProblemError {
   const some = ids.slice(0, maxNamed).join(", ") + (ids.length > maxNamed ? ", ..." : "");
-  return `${count} records have this value: ${some}`;
-}
-
-/** The part of an intent that follows from the match. */
-type MatchedChange = Pick<Intent, "resource" | "operation" | "id" | "valuesJson" | "ifStillMatched">;
-
-/**
- * Returns the change of the record that was matched: validates the fields as those of a new record, or as changes.
- * @param fields as decoded. A member `ID` is left out
- * @param fieldErrors the errors of decoding, which are reported together with those of validation
- * @throws ProblemError `invalid-record`
- */
-export function toMatchedChange(
-  resource: Resource,
-  match: Match,
-  { ID: _, ...fields }: Readonly<Record<string, unknown>>,
-  fieldErrors: readonly FieldError[],
-): MatchedChange {
-  const values =
-    match.kind === "update"
-      ? parseRecordChanges(resource, fields, fieldErrors).values
-      : parseNewRecord(resource, fields, fieldErrors);
-  const { kind: operation, id, ifStillMatched } = match;
-  return { resource: resource.name, operation, id, valuesJson: JSON.stringify(values), ifStillMatched };
-}
-
-/**
- * Returns the intent for the present match of its match value. Without `ifStillMatched`, the intent stays as it is. Its values are validated again only
- * if the match is another record.
- * @param toChange makes the change, as `toMatchedChange` does
- * @throws ProblemError `invalid-record`
- */
-export function rematchIntent(finder: RecordFinder, intent: Intent, toChange: (match: Match) => MatchedChange): Intent {
-  if (!intent.ifStillMatched) return intent;
-  const match = matchByValue(finder, intent.resource, intent.ifStillMatched);
-  const { kind, id, ifStillMatched } = match;
-  if (kind === intent.operation && id === intent.id) return { ...intent, ifStillMatched };
-  return { ...intent, ...toChange(match) };
+  return invalidRecordError([{ field, detail: `${count} records have this value: ${some}` }]);
 }

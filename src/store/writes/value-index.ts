@@ -37,10 +37,6 @@ export class ValueIndex {
     return withScratchErrors(() => this.#statements.count.get(value)?.count ?? 0);
   }
 
-  has(id: number, value: string): boolean {
-    return withScratchErrors(() => this.#statements.has.get(id, value) !== null);
-  }
-
   close(): void {
     this.#database.close();
   }
@@ -57,7 +53,6 @@ function statements(database: Database) {
     find: database.query<{ id: number }, [string, number]>(
       "select id from scratch.found where value = ? order by id limit ?",
     ),
-    has: database.query<object, [number, string]>("select 1 from scratch.found where id = ? and value = ?"),
     count: database.query<{ count: number }, [string]>("select count(*) as count from scratch.found where value = ?"),
   };
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../../../src/model/change.ts";
 import type { Engine } from "../../../../src/model/engine.ts";
 import { OutdatedError } from "../../../../src/model/errors.ts";
-import { DryRunEngine } from "../../../../src/store/writes/dry-run-engine.ts";
+import { DryRunEngine, type DryRunReads } from "../../../../src/store/writes/dry-run-engine.ts";
 import { engines, maxCreatedSite, useEngine } from "../../../support/engine/engines.ts";
 import { createBrand, createIntent, deleteBrand, updateBrand } from "../../../support/engine/intents.ts";
 
@@ -104,7 +104,8 @@ describe.each(engines)("a dry run on $name", (kind) => {
     site++;
     await engine.commit(Array.from({ length: 1200 }, (_, n) => createBrand(site, `Brand ${n}`)));
     const read: number[] = [];
-    const observed: Pick<Engine, "readRows"> = {
+    const observed: DryRunReads = {
+      readJournalPage: engine.readJournalPage,
       readRows: (of, keys) => {
         read.push(keys.length);
         return engine.readRows(of, keys);
