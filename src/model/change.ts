@@ -205,6 +205,8 @@ export interface RejectedOutcome {
     | "authorization-changed"
     | "other-epoch";
   readonly found?: FoundRecords | undefined;
+  /** The revision of the record, if the rejection is about an existing or deleted record. */
+  readonly revision?: number | undefined;
 }
 
 /** Returns the version of a record or list: the site's epoch, and the revision of the last change. Each state has a version of its own. */

@@ -2,7 +2,7 @@
 
 import type { FoundRecords, RejectedOutcome } from "../../model/change.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
-import { severalMatchesError, validateAs } from "../../store/writes/record-match.ts";
+import { severalMatchesError, validationProblem } from "../../store/writes/record-match.ts";
 import { hasWeakTag } from "../conditional-requests.ts";
 import { type CheckedWrite, type MatchedWrite, matchError } from "./check-operations.ts";
 
@@ -66,13 +66,7 @@ function matchProblem(
       "precondition-failed",
       `no ${resource.singular} has this \`${field.path}\`, and \`IfMatch\` needs one`,
     );
-  try {
-    validateAs(reason === "invalid-create" ? "create" : "update", resource, fields, fieldErrors);
-  } catch (error) {
-    if (error instanceof ProblemError) return error;
-    throw error;
-  }
-  throw new Error(`an operation was rejected: ${reason}`);
+  return validationProblem(reason === "invalid-create" ? "create" : "update", resource, fields, fieldErrors);
 }
 
 const weakTagDetail =

@@ -1,30 +1,22 @@
 // Undoes a run for the key of a request, or reports what the undo would do. The caller has checked the scope of the key and its rate, and authorizes
 // again if nothing was stored.
 //
-// A plan is stored completely or not at all, so that its response is known before, and an idempotency key can replay it. An example: the run has created
-// brand 30, and updated brand 7. The plan is to delete brand 30, and to restore brand 7.
+// An example: the run has created brand 30, and updated brand 7. The plan is to delete brand 30, and to restore brand 7.
 //
 // (1) Each intent has a condition: its record still has the version that the run gave it.
-// (2) Before the transaction, another client updates brand 7. So its intent is rejected, and nothing is stored.
-// (3) The second plan finds this update: it deletes brand 30, and lists brand 7 as skipped. It is stored, with its outline as the response for the
-//     idempotency key. The undo is a run too, and can be undone.
-// (4) If others change a record of every plan, the fourth plan is stored without the records that they have changed (`isOptional`).
+// (2) Before the transaction, another client updates brand 7. So the transaction leaves out this intent, and the response lists brand 7 as skipped.
+// (3) The outline of the plan is the response for the idempotency key, with what was left out. The undo is a run too, and can be undone.
+// (4) With `confirm`, the whole plan is stored, or nothing. Then another plan follows.
 
 import type { Undone } from "../../formats/batch-format.ts";
 import { randomText } from "../../lib/text.ts";
 import { chunksOf } from "../../lib/yielding.ts";
-import type { Idempotency, Intent, RejectedOutcome } from "../../model/change.ts";
-import type { AtomicCommitOptions, StoredBatch } from "../../model/engine.ts";
+import type { Idempotency, Intent } from "../../model/change.ts";
+import type { AtomicCommitOptions, NotDone, StoredBatch } from "../../model/engine.ts";
 import { OutdatedError, ProblemError, RetryableError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { parseRun } from "../../model/run.ts";
-import {
-  type LaterChangedRecord,
-  planUndo,
-  readLaterChanges,
-  toUndoIntent,
-  type UndoPlan,
-} from "../../store/writes/undo-plan.ts";
+import { type LaterChangedRecord, planUndo, toUndoIntent, type UndoPlan } from "../../store/writes/undo-plan.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
@@ -54,7 +46,7 @@ export interface UndoResult {
   readonly touched: () => string;
 }
 
-/** Maximum attempts to store a plan completely. The attempt after them leaves out the records that others have changed meanwhile. */
+/** Maximum attempts to store a plan that `confirm` accepts. */
 const maxAttempts = 3;
 
 /** Intents per batch of the transaction. */
@@ -86,11 +78,11 @@ interface Outline {
   readonly skipped: readonly LaterChangedRecord[];
 }
 
-/** An outline that was stored, now or by an earlier request, except its records with the indexes in `notDone`. */
+/** An outline that was stored, now or by an earlier request, except the records of `notDone`. */
 interface StoredOutline {
   readonly outline: Outline;
   readonly run: string | null;
-  readonly notDone: readonly number[];
+  readonly notDone: readonly NotDone[];
   readonly isReplay: boolean;
 }
 
@@ -114,7 +106,7 @@ class RunUndo {
       const code = error instanceof ProblemError ? error.code : undefined;
       // The undo may be stored already: the changes of its run were pruned since, or the key that sent it first has replaced the key of this request.
       const replay = code === "gone" || code === "forbidden" ? await this.#findReplay() : undefined;
-      if (replay) return { undone: await this.#toFinalUndone(replay), isReplay: true, touched: () => "" };
+      if (replay) return { undone: this.#toFinalUndone(replay), isReplay: true, touched: () => "" };
       const mayBeElsewhere = code === "not-found" || code === "gone";
       throw (mayBeElsewhere && (await this.#findOtherSiteError())) || error;
     }
@@ -138,18 +130,17 @@ class RunUndo {
 
   async #planAndStore(): Promise<UndoResult> {
     const { isDry, idempotency, confirm } = this.#request;
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const plan = await this.#plan();
       const outline = toOutline(plan);
       const planned = { undone: this.#toUndone(outline), isReplay: false, touched: () => touchedBy(plan) };
       const isStored = !isDry && (plan.records.length > 0 || idempotency !== undefined);
       if (!isDry) confirm?.(planned);
       if (!isStored) return planned;
-      const isOptional = attempt > maxAttempts;
-      if (isOptional && confirm) throw new RetryableError("others keep changing the records of the run");
-      const stored = await this.#store(plan, outline, isOptional);
-      if (stored) return { ...planned, undone: await this.#toFinalUndone(stored), isReplay: stored.isReplay };
+      const stored = await this.#store(plan, outline);
+      if (stored) return { ...planned, undone: this.#toFinalUndone(stored), isReplay: stored.isReplay };
     }
+    throw new RetryableError("others keep changing the records of the run");
   }
 
   #plan(): Promise<UndoPlan> {
@@ -159,24 +150,25 @@ class RunUndo {
   }
 
   /**
-   * Stores a plan in one transaction. Returns undefined if others have changed one of its records, so that nothing was stored.
-   * @param isOptional whether to store it without the records that others have changed
+   * Stores a plan in one transaction, without the records that others have changed. With `confirm`, returns undefined if there are any, and stores
+   * nothing.
    */
-  async #store(plan: UndoPlan, outline: Outline, isOptional: boolean): Promise<StoredOutline | undefined> {
+  async #store(plan: UndoPlan, outline: Outline): Promise<StoredOutline | undefined> {
     const { writeQueue, now } = this.#parts;
     const { siteId } = this.#authorized.siteView;
+    const isOptional = this.#request.confirm === undefined;
     const common = { ...authorizedIntent(this.#context, this.#authorized, now()), isOptional };
-    const notDone: number[] = [];
+    const notDone: NotDone[] = [];
     let count = 0;
-    let reason: RejectedOutcome["rejectionReason"] | undefined;
     const result = await writeQueue.commitAtomically(
       siteId,
       batchesOf(plan, common),
       (outcomes) => {
         for (const outcome of outcomes) {
-          if (outcome.kind !== "done") notDone.push(count);
-          if (outcome.kind === "rejected") reason = outcome.rejectionReason;
-          count++;
+          const index = count++;
+          if (outcome.kind === "rejected") notDone.push({ index, ...outcome });
+          else if (outcome.kind === "unchanged")
+            notDone.push({ index, kind: outcome.kind, id: outcome.id, revision: outcome.revision });
         }
       },
       this.#toOptions(outline),
@@ -184,8 +176,9 @@ class RunUndo {
     if (result.kind === "committed") return { outline, run: result.run, notDone, isReplay: false };
     const replay = storedResponseIn(result);
     if (replay) return toReplay(replay);
-    if (reason === "other-epoch") throw new OutdatedError("epoch");
-    if (reason === "authorization-changed") throw new OutdatedError("key");
+    const last = notDone.at(-1);
+    if (last?.kind === "rejected" && last.rejectionReason === "other-epoch") throw new OutdatedError("epoch");
+    if (last?.kind === "rejected" && last.rejectionReason === "authorization-changed") throw new OutdatedError("key");
     return undefined;
   }
 
@@ -222,20 +215,24 @@ class RunUndo {
     };
   }
 
-  /** Moves the records that were not stored to the skipped ones. */
-  async #toFinalUndone({ outline, run, notDone }: StoredOutline): Promise<Undone> {
-    if (notDone.length === 0) return this.#toUndone(outline, run);
-    const { records, unchanged, skipped } = outline;
-    const indexes = new Set(notDone);
-    const later = records.filter((_, index) => indexes.has(index)).map(([resource, id]) => ({ resource, id }));
-    const found = await readLaterChanges(this.#parts.engine, this.#authorized.siteView, later);
-    const stored = records.filter((_, index) => !indexes.has(index));
-    return this.#toUndone({ records: stored, unchanged, skipped: [...skipped, ...found] }, run);
+  /** Takes out the records that others have changed meanwhile: they are skipped, or have their earlier state already. */
+  #toFinalUndone({ outline, run, notDone }: StoredOutline): Undone {
+    const left = new Map(notDone.map((one) => [one.index, one]));
+    const records = outline.records.filter((_, index) => !left.has(index));
+    const skipped = [...outline.skipped];
+    let { unchanged } = outline;
+    for (const one of notDone) {
+      const [resource, id] = outline.records[one.index] as Outline["records"][number];
+      const hasEarlierState = one.kind === "unchanged" || one.rejectionReason === "not-found";
+      if (hasEarlierState) unchanged++;
+      else skipped.push({ resource, id, revision: one.revision as number });
+    }
+    return this.#toUndone({ records, unchanged, skipped }, run);
   }
 }
 
 function toReplay({ run, replayData, notDone }: StoredBatch): StoredOutline {
-  return { outline: JSON.parse(replayData), run, notDone: notDone.map(({ index }) => index), isReplay: true };
+  return { outline: JSON.parse(replayData), run, notDone, isReplay: true };
 }
 
 function toOutline({ records, unchanged, skipped }: UndoPlan): Outline {

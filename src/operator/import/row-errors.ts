@@ -1,11 +1,10 @@
 // The errors of rejected rows.
 
 import type { Intent, RejectedOutcome } from "../../model/change.ts";
-import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { type FieldError, invalidRecordError, type ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { severalMatchesError, validateAs } from "../../store/writes/record-match.ts";
+import { severalMatchesError, validationProblem } from "../../store/writes/record-match.ts";
 import type { NumberedRow } from "./file-rows.ts";
-import type { RowInput } from "./matcher.ts";
 
 /** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
 export function idGivenError(id: number | undefined): FieldError {
@@ -23,7 +22,7 @@ export function rejectionFieldErrors(
   if (found && match) return severalMatchesError(match.keys.join("."), found).fieldErrors;
   if (rejectionReason === "invalid-create" || rejectionReason === "invalid-update") {
     const kind = rejectionReason === "invalid-create" ? "create" : "update";
-    return fieldErrorsOf(() => validateAs(kind, resource, input as RowInput, fieldErrors));
+    return validationProblem(kind, resource, input as Readonly<Record<string, unknown>>, fieldErrors).fieldErrors;
   }
   if (rejectionReason === "other-epoch")
     return [{ field: "", detail: "the site was restored, renewed or removed during the import" }];
@@ -36,16 +35,6 @@ export function rejectionFieldErrors(
         rejectionReason === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
     },
   ];
-}
-
-function fieldErrorsOf(validate: () => unknown): readonly FieldError[] {
-  try {
-    validate();
-  } catch (error) {
-    if (error instanceof ProblemError) return error.fieldErrors;
-    throw error;
-  }
-  return [];
 }
 
 /** Creates the error for a row that would match the record of an earlier row which is not stored yet. */

@@ -10,7 +10,7 @@
 // (4) `toResponse` returns the response to store: {"Run":"k3J9aZ0q-18-3","Not":[[1,7,12]],"Pre":"..."}. It has no records. For
 //     a repeated request, the caller reads the changes of the run from the journal, and brand 7 as of revision 12. `Pre` is its own text (`replayData`).
 
-import type { FoundRecords, Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
+import type { Intent, Outcome, RejectedOutcome } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, NotDone, StoredBatch } from "../../model/engine.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { toRunId } from "../../model/run.ts";
@@ -25,7 +25,7 @@ interface StoredBody {
   readonly Run: string | null;
   readonly Not: readonly (
     | readonly [index: number, id: number, revision: number]
-    | readonly [index: number, reason: string, found?: FoundRecords]
+    | readonly [index: number, reason: string, more?: Pick<RejectedOutcome, "found" | "revision">]
   )[];
   readonly Pre: string;
 }
@@ -105,8 +105,8 @@ export class BatchTransaction {
     const index = this.#size++;
     if (!this.#options.idempotency || outcome.kind === "done") return;
     if (outcome.kind === "rejected") {
-      const { rejectionReason, found } = outcome;
-      this.#notDone.push(found ? [index, rejectionReason, found] : [index, rejectionReason]);
+      const { kind: _, rejectionReason, ...more } = outcome;
+      this.#notDone.push([index, rejectionReason, more]);
     } else this.#notDone.push([index, outcome.id, outcome.revision]);
   }
 
@@ -144,6 +144,6 @@ function toNotDone([index, what, more]: StoredBody["Not"][number]): NotDone {
     index,
     kind: "rejected",
     rejectionReason: what as RejectedOutcome["rejectionReason"],
-    found: more as FoundRecords | undefined,
+    ...(more as object),
   };
 }

@@ -192,7 +192,7 @@ function decideIntent(sent: Intent, state: BatchState, result: BatchResult): Out
   if (row) requireInJournal(row, site);
   const nextId = (site.lastIds[intent.resource] ?? 0) + 1;
   const decision = decideRecordChange(intent, row, nextId, site.epoch);
-  if (decision.kind === "rejected") return decision;
+  if (decision.kind === "rejected") return row ? { ...decision, revision: row.revision } : decision;
   const operation = toJournalOperation(intent, row);
   if (decision.kind === "unchanged") {
     const unchanged = { ...decision, operation };

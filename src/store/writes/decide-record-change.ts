@@ -56,11 +56,14 @@ function decideUpdate(id: number, valuesJson: string, revision: number, body: st
   return { kind: "change", id, body: stringifyRecord(merged) };
 }
 
-/** Decides the operation `restore`. Its conditions apply to deleted records too: the revision of a deleted record is the revision of the delete. */
+/**
+ * Decides the operation `restore`. A record that is in the state already is unchanged. Otherwise the conditions apply, to deleted records too: the revision
+ * of a deleted record is the revision of the delete.
+ */
 function decideRestore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
   if (!row) return { kind: "rejected", rejectionReason: "not-found" };
-  if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
   const body = intent.valuesJson;
   if (row.body === body) return { kind: "unchanged", id, revision: row.revision, body };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
   return { kind: "change", id, body };
 }

@@ -25,7 +25,7 @@ import type { BatchRow, BatchRows } from "./batch-rows.ts";
 import { parseRecord } from "./parsed-record.ts";
 
 /** Maximum journal entries of a site that one transaction reads for this. Reading them takes about 50 ms. */
-export const maxEntries = 10_000;
+const maxEntries = 10_000;
 
 /** The journal entries to read of a site: the entries after `revision`; if there are more than `limit`, only the last `limit`. */
 interface EntriesToRead {

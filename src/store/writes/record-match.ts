@@ -50,6 +50,17 @@ export function validateAs(
     : parseRecordChanges(resource, fields, fieldErrors).values;
 }
 
+/** Returns why fields aren't valid. They must not be. */
+export function validationProblem(...args: Parameters<typeof validateAs>): ProblemError {
+  try {
+    validateAs(...args);
+  } catch (error) {
+    if (error instanceof ProblemError) return error;
+    throw error;
+  }
+  throw new Error("a valid record was rejected as invalid");
+}
+
 /** Returns what an upsert is if the records `found` have its value, or why it is rejected. */
 export function toReading(
   intent: Intent,

@@ -97,22 +97,6 @@ export async function planUndo(
   return { epoch: known.epoch, records, unchanged: changed.length - records.length - skipped.length, skipped };
 }
 
-/**
- * Reads the revisions of the last changes of records.
- * @throws OutdatedError if the site has another epoch
- */
-export function readLaterChanges(
-  engine: Pick<Engine, "readRows">,
-  site: SiteHead,
-  records: readonly RecordKey[],
-): Promise<LaterChangedRecord[]> {
-  const known = presentHead(site);
-  return readInChunks(records, readSize, async (chunk) => {
-    const rows = await readPresentRows(engine, known, chunk);
-    return chunk.map(({ resource, id }, index) => ({ resource, id, revision: (rows[index] as PresentRow).revision }));
-  });
-}
-
 /** Members of an intent that do not depend on the record. */
 type CommonMembers = Pick<Intent, "site" | "actor" | "at" | "ifSystemEpoch" | "authorizedBy" | "isOptional">;
 
