@@ -144,7 +144,8 @@ export interface EngineCommits {
   /**
    * Commits batches as `commit` does, all batches in one transaction, and for one site. If an intent that is not optional is rejected, nothing is
    * stored. Other writers wait until the last batch was decided.
-   * @param batches the engine may request a batch before the outcomes of the previous batch are known
+   * @param batches the engine may request a batch before the outcomes of the previous batch are known. Without `options.run`, no other intent may give
+   *   a record the value of an upsert, or take it away
    * @param onOutcomes gets the outcomes of each batch, in order. The outcomes of the last batch end with the rejected intent. If it throws, nothing is
    *   stored; but with `options.run`, the changes may be stored already
    */

@@ -47,8 +47,8 @@ export class BatchTransaction {
   /** @param options of a transaction of several batches: without a run, any number of batches. Undefined for a transaction of one batch */
   constructor(options?: AtomicCommitOptions) {
     this.#options = options ?? {};
-    const isLarge = options !== undefined && options.run === undefined;
-    this.presentMatches = new PresentMatches(!isLarge);
+    const several = options?.run ? "run" : "large";
+    this.presentMatches = new PresentMatches(options ? several : "batch");
   }
 
   /** Whether a rejected intent has ended the transaction. Then nothing of it is stored. */

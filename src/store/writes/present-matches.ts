@@ -49,12 +49,16 @@ interface FieldChanges {
 export class PresentMatches {
   /** By site and resource, and there by field. */
   readonly #resources = new Map<string, Map<string, FieldChanges>>();
-  readonly #tracksOwn: boolean;
-  readonly #own: { readonly site: number; readonly change: RecordChange }[] = [];
+  readonly #transaction: "batch" | "run" | "large";
+  /** All changes of a run, whose later batches can have upserts by other fields. */
+  readonly #own: RecordChange[] = [];
 
-  /** @param tracksOwn false for a transaction with any number of changes, because they are in memory. Its upserts must all have different values */
-  constructor(tracksOwn: boolean) {
-    this.#tracksOwn = tracksOwn;
+  /**
+   * @param transaction of one batch, of a run, or of any number of batches. The own changes of the last would take too much memory, so its upserts must
+   *   all have different values
+   */
+  constructor(transaction: "batch" | "run" | "large") {
+    this.#transaction = transaction;
   }
 
   /** Returns the entries to read and to pass to `add` before `intents` are decided. */
@@ -74,7 +78,7 @@ export class PresentMatches {
    */
   add(intents: readonly Intent[], { site }: EntriesToRead, entries: readonly RecordChange[], last: number): void {
     const knownAfter = last - entries.length;
-    const firstOwn = this.#own.find((own) => own.site === site)?.change.revision ?? Number.POSITIVE_INFINITY;
+    const firstOwn = this.#own[0]?.revision ?? Number.POSITIVE_INFINITY;
     const inOrder = entries.toReversed().filter(({ revision }) => revision < firstOwn);
     for (const { site: intentSite, resource, match } of intents) {
       if (!match || intentSite !== site) continue;
@@ -83,26 +87,25 @@ export class PresentMatches {
       const { keys } = match;
       const field = { keys, knownAfter, others: new ChangedValues(keys), own: new ChangedValues(keys) };
       for (const entry of inOrder) if (entry.resource === resource) field.others.apply(entry);
-      for (const { site: of, change } of this.#own)
-        if (of === site && change.resource === resource) field.own.apply(change);
+      for (const change of this.#own) if (change.resource === resource) field.own.apply(change);
       this.#resources.set(keyOf(site, resource), fields.set(nameOf(match), field));
     }
   }
 
   /** Tracks a change of this transaction. */
   track(site: number, change: RecordChange): void {
-    if (!this.#tracksOwn) return;
-    this.#own.push({ site, change });
+    if (this.#transaction === "run") this.#own.push(change);
+    if (this.#transaction === "large" || this.#resources.size === 0) return;
     for (const { own } of this.#fieldsOf(site, change.resource)?.values() ?? []) own.apply(change);
   }
 
-  /** Returns the records to update of those that have changed, and whose rows aren't read yet. Their writers didn't know them. */
+  /** Returns the records to update that the writers didn't find, because they have got their values later, except those in `rows`. */
   recordsToRead(intents: readonly Intent[], rows: BatchRows): Pick<BatchRow, "site_id" | "resource" | "id">[] {
     return intents.flatMap((intent) => {
       const { site, resource, match } = intent;
       const found = match && this.find(intent, match);
       const id = found && "ids" in found && found.count === 1 ? found.ids[0] : undefined;
-      if (id === undefined || rows.find(site, resource, id)) return [];
+      if (id === undefined || match?.found.ids.includes(id) || rows.find(site, resource, id)) return [];
       return [{ site_id: site, resource, id }];
     });
   }
@@ -117,7 +120,7 @@ export class PresentMatches {
     const unknown = found.count - found.ids.length;
     // With fewer, it depends on the records whose IDs aren't known.
     if (unknown > 0 && ids.length < 2) return outdated;
-    if (ids.length > 1) return { ids: ids.slice(0, maxFoundIds).sort((a, b) => a - b), count: ids.length + unknown };
+    if (ids.length > 1) return { ids: ids.sort((a, b) => a - b).slice(0, maxFoundIds), count: ids.length + unknown };
     const moved = ids.find((id) => own.has(id) && !own.idsWith(value).has(id));
     const given = own
       .idsWith(value)
