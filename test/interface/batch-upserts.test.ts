@@ -135,6 +135,21 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
     }
     const alone = await sendBatch(server, [toDelete(id), sent], { query: `${query}&atomic=0` });
     expect(statusesIn(alone)).toEqual([200, 400]);
+    // An operation that isn't stored moves nothing.
+    const second = newAccount();
+    const failed = [toDelete(await createBrand(second), '"other"'), toUpsert({ AccountNumber: second, Name: "Later" })];
+    expect(statusesIn(await sendBatch(server, failed, { query: `${query}&atomic=0` }))).toEqual([412, 200]);
+    // Nor does it matter how many operations are in between.
+    const [third, untouched] = [newAccount(), await createBrand(newAccount())];
+    const far = [
+      toDelete(await createBrand(third)),
+      ...Array.from({ length: 600 }, () => toUpdate(untouched, { Name: "x" })),
+      toUpsert({ AccountNumber: third, Name: "Later" }),
+    ];
+    for (const parameter of ["dryRun=0", "dryRun=1"]) {
+      const response = await sendBatch(server, far, { query: `${query}&${parameter}` });
+      expect(faultsIn(response)).toEqual([[602, match, fault]]);
+    }
     const other = newAccount();
     const kept = await createBrand(other);
     const before = [toUpsert({ AccountNumber: other, Name: "Kept" }), toDelete(kept)];

@@ -133,7 +133,8 @@ class RunningBatch {
   async #commit(): Promise<BatchResults> {
     const { request, writes } = this.#work;
     const faults = new Map<number, ProblemError>();
-    const isFaulty = request.isAtomic && this.#checkFaults.size > 0;
+    const isInvalid = ({ intent }: OperationWrite) => intent.valuesJson === "";
+    const isFaulty = request.isAtomic && (this.#checkFaults.size > 0 || writes.some(isInvalid));
     // Without an idempotency key, faults alone need no transaction. With one, its response is stored.
     if (writes.length === 0 && !isFaulty && !request.idempotency) return this.#toResults(null, [], faults);
     const results = isFaulty ? await this.#findReplay() : await this.#tryCommit(writes, faults);

@@ -32,7 +32,7 @@ import { type BatchRow, BatchRows, type JournalRow, type ResponseRow, type Store
 import { BatchTransaction } from "./batch-transaction.ts";
 import { decideRecordChange } from "./decide-record-change.ts";
 import { parseRecord } from "./parsed-record.ts";
-import { toReading } from "./record-match.ts";
+import { onlyRecord, toReading } from "./record-match.ts";
 import { authorizationKeys, rejectIfAuthorizationChanged, type SystemRecordKey } from "./write-authorization.ts";
 
 /**
@@ -80,10 +80,9 @@ export interface BatchKeys {
 export function keysOfBatch(intents: readonly Intent[]): BatchKeys {
   return {
     sites: [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b),
-    records: intents.flatMap(({ site, resource, id, match }) => {
-      const ids = match ? match.found.ids : [];
-      return (id === undefined ? ids : [id, ...ids]).map((one) => ({ site_id: site, resource, id: one }));
-    }),
+    records: intents.flatMap(({ site, resource, match, id = match && onlyRecord(match.found) }) =>
+      id === undefined ? [] : [{ site_id: site, resource, id }],
+    ),
     authorization: authorizationKeys(intents),
     responses: intents.flatMap(({ site, idempotency }) =>
       idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],

@@ -23,6 +23,7 @@ import {
 import { textAt } from "../../model/record.ts";
 import type { BatchRow, BatchRows } from "./batch-rows.ts";
 import { parseRecord } from "./parsed-record.ts";
+import { onlyRecord } from "./record-match.ts";
 
 /** Maximum journal entries of a site that one transaction reads for this. Reading them takes about 50 ms. */
 const maxEntries = 10_000;
@@ -99,13 +100,14 @@ export class PresentMatches {
     for (const { own } of this.#fieldsOf(site, change.resource)?.values() ?? []) own.apply(change);
   }
 
-  /** Returns the records to update that the writers didn't find, because they have got their values later, except those in `rows`. */
+  /** Returns the records to update that `keysOfBatch` doesn't name, because only now they are the only ones with their values, except those in `rows`. */
   recordsToRead(intents: readonly Intent[], rows: BatchRows): Pick<BatchRow, "site_id" | "resource" | "id">[] {
     return intents.flatMap((intent) => {
       const { site, resource, match } = intent;
       const found = match && this.find(intent, match);
-      const id = found && "ids" in found && found.count === 1 ? found.ids[0] : undefined;
-      if (id === undefined || match?.found.ids.includes(id) || rows.find(site, resource, id)) return [];
+      const id = found && "ids" in found ? onlyRecord(found) : undefined;
+      if (id === undefined || rows.find(site, resource, id)) return [];
+      if (match && id === onlyRecord(match.found)) return [];
       return [{ site_id: site, resource, id }];
     });
   }

@@ -78,6 +78,11 @@ export function toReading(
   return { ...intent, operation: "update", id, match: undefined };
 }
 
+/** Returns the ID of the only record with a value; undefined if none or several have it. */
+export function onlyRecord({ ids, count }: FoundRecords): number | undefined {
+  return count === 1 ? ids[0] : undefined;
+}
+
 /** Maximum records that a message names. */
 const maxNamed = maxFoundIds - 1;
 
