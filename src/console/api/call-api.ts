@@ -22,7 +22,7 @@ export class HttpError extends Error {
 }
 
 /** A problem document of the server (RFC 9457). */
-interface HttpErrorBody extends WriteProblem {
+export interface HttpErrorBody extends WriteProblem {
   readonly detail?: string;
   /** The faults of the fields. */
   readonly errors?: readonly { readonly field: string; readonly detail: string }[];
@@ -46,17 +46,16 @@ export async function callApi<T>(
   method: string,
   path: string,
   body?: unknown,
-  { headers = {}, signal }: { readonly headers?: Record<string, string>; readonly signal?: AbortSignal } = {},
+  { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<T> {
   const text = JSON.stringify(body);
-  const change = method === "GET" ? undefined : keyOfChange([method, path, text, headers]);
+  const change = method === "GET" ? undefined : keyOfChange([method, path, text]);
   const request = {
     method,
     headers: {
       Accept: "application/json",
       ...(text === undefined ? {} : { "Content-Type": "application/json" }),
       ...(change ? { "Idempotency-Key": change.key } : {}),
-      ...headers,
     },
     body: text ?? null,
     signal: signal ?? null,

@@ -1,9 +1,9 @@
-// The staged edits of a page: a bar with their number, a dialog, and the requests that save them. The dialog shows the values of each record before and
-// after its edits, the edits that the server refuses, and the records that other people have changed meanwhile.
+// Saves staged edits: those of the table, with a bar that has their number, and those of a form (record-form.tsx). A dialog shows the values of each
+// record before and after its edits, the edits that the server refuses, and what other people have changed meanwhile.
 
 import { Alert, Box, Button, Stack, Typography } from "@mui/material";
 import { type KeyboardEvent as KeyPress, useCallback, useEffect, useRef, useState } from "react";
-import type { RecordResponse } from "../../admin/api/record-types.ts";
+import type { ConflictInfo } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { OldAndNewValue } from "../history/description.tsx";
@@ -13,10 +13,10 @@ import { notify } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useAttempt } from "../shell/site-data.ts";
 import { isSaveKey, useEditKeys, useUnsaved } from "../shell/unsaved.ts";
-import { fullLabelOf, textAt } from "../text/fields.ts";
+import { differences, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
+import { When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
-import { ChangedBy, OtherChanges } from "./conflict-dialog.tsx";
 import { useRecordWrites } from "./record-data.ts";
 import {
   countEdits,
@@ -27,7 +27,6 @@ import {
   markProblem,
   maxStagedRecords,
   nothingStaged,
-  rebaseEdits,
   type StagedEdits,
   type StagedRecord,
   stageEdits,
@@ -37,7 +36,8 @@ import {
 /** Returns the staged edits of a resource, functions that change them, and the bar that shows them with its dialogs. */
 export function usePending(resource: ResourceInfo) {
   const [staged, setStaged] = useState<StagedEdits>(nothingStaged);
-  const saving = useSave(resource, staged, setStaged);
+  const writes = useRecordWrites(resource.path);
+  const saving = useSave(staged, setStaged, writes.saveStaged);
   const count = countEdits(staged);
   // The edits stay while the form of a record is open over the list.
   useUnsaved(count > 0, { within: `/${useSiteName()}/${resource.path}`, count });
@@ -58,10 +58,8 @@ export function usePending(resource: ResourceInfo) {
       [stage, lastEdited],
     ),
     bar: count > 0 && <PendingBar resource={resource} staged={staged} onChange={setStaged} saving={saving} />,
-    /** Removes the edits of records that were deleted. */
-    forget: (ids: readonly number[]) => setStaged((before) => discardEdits(before, ids)),
-    /** Makes a record, as the form has saved it, the base of its edits. */
-    rebase: (item: RecordResponse) => setStaged((before) => rebaseEdits(before, item, resource)),
+    /** Removes the edits of records that were deleted, or saved by a form. */
+    forget: useCallback((ids: readonly number[]) => setStaged((before) => discardEdits(before, ids)), []),
   };
 }
 
@@ -82,34 +80,43 @@ function useStage(resource: ResourceInfo, staged: StagedEdits, setStaged: SetSta
   );
 }
 
-/** Returns the function that saves all staged edits, why it failed, and the dialog that is open. */
-function useSave(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStaged) {
+/**
+ * Returns the function that saves all staged edits, why it failed, and the dialog that is open.
+ * @param form of a form, which shows itself why a text is refused: what to do after it was saved
+ */
+export function useSave(
+  staged: StagedEdits,
+  setStaged: SetStaged,
+  send: (staged: StagedEdits) => Promise<unknown>,
+  form?: { readonly onSaved: () => void },
+) {
   const [open, setOpen] = useState<"show" | "discard">();
   const { isBusy: isSaving, fault, attempt, clearFault } = useAttempt();
-  const writes = useRecordWrites(resource.path);
   async function saveOnce() {
     try {
       if (hasFaults(staged)) throw new Error(translate("record.pending_faulty"));
-      await writes.saveStaged(staged);
+      await send(staged);
       setStaged(nothingStaged);
       setOpen(undefined);
+      form?.onSaved();
     } catch (error) {
-      // The dialog shows the reason. The cells have their own reasons.
+      // The dialog shows the reason. The cells and the inputs of a form have their own reasons.
       const { body = {}, message, status } = error as HttpError;
       setStaged((before) => markProblem(before, body));
-      // Without the server, there is nothing to decide.
-      if (status === 0) return notify(message, "error");
+      // Without the server or a conflict, there is nothing to decide.
+      if (form ? !body.conflicts?.length : status === 0)
+        return (body.faults ?? body.errors) ? undefined : notify(message, "error");
       setOpen("show");
-      throw new Error(textOf(body) ?? message);
+      throw new Error(textOf(body, staged) ?? message);
     }
   }
   return { save: () => attempt(saveOnce), open, setOpen, fault, clearFault, isSaving };
 }
 
 /** Returns the sentence for a problem with some of the records. */
-function textOf({ faults, conflicts }: HttpError["body"]): string | undefined {
+function textOf({ faults, conflicts }: HttpError["body"], { records }: StagedEdits): string | undefined {
   if (faults && faults.length > 0) return translate("record.pending_faulty");
-  if (conflicts && conflicts.length > 0) return translate("record.pending_conflict");
+  if (conflicts && conflicts.length > 0) return translate("record.pending_conflict", { smart_count: records.size });
   return undefined;
 }
 
@@ -173,12 +180,13 @@ function PendingBar(props: PendingBarProps) {
           {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
         </Button>
       </Stack>
-      <OpenDialog {...props} />
+      <StagedDialog {...props} />
     </>
   );
 }
 
-function OpenDialog({ resource, staged, onChange, saving }: PendingBarProps) {
+/** The dialog that shows the staged edits, or asks whether to discard them. */
+export function StagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
   const { open, setOpen, clearFault } = saving;
   const close = () => setOpen(undefined);
   function drop(id: number, path?: string) {
@@ -277,6 +285,8 @@ function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {
   const { ID: id } = base.record;
   const name = showInvisible(textAt(base.record, "Name")) || `#${id}`;
   const whole = faults.get("");
+  const changed = conflict?.record ? differences(base.record, conflict.record) : [];
+  const theirs = new Map(changed.map(({ path, after }) => [path, after]));
   const dropText = translate(conflict ? "record.take_theirs" : "record.pending_drop");
   return (
     <Box component="section" aria-label={name} sx={recordStyle}>
@@ -313,19 +323,47 @@ function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {
             <dd>
               <OldAndNewValue before={textAt(base.record, path)} after={text} />
               {text === "" && <em>{translate("record.empty_value")}</em>}
-              {conflict?.record && textAt(conflict.record, path) !== textAt(base.record, path) && (
+              {theirs.has(path) && (
                 <div>
                   {translate("record.theirs")}:{" "}
-                  {showInvisible(textAt(conflict.record, path)) || translate("record.empty_value")}
+                  {showInvisible(theirs.get(path) ?? "") || translate("record.empty_value")}{" "}
+                  <Button
+                    size="small"
+                    onClick={() => onDrop(id, path)}
+                    aria-label={`${dropText}: ${fullLabelOf(path)}`}
+                  >
+                    {dropText}
+                  </Button>
                 </div>
               )}
               {faults.has(path) && <div className="fault">{faults.get(path)}</div>}
             </dd>
           </Box>
         ))}
-        {conflict?.record && <OtherChanges base={base.record} theirs={conflict.record} mine={texts} />}
+        {changed
+          .filter(({ path }) => !texts.has(path))
+          .map(({ path, before, after }) => (
+            <Box key={path} className="field">
+              <dt>{fullLabelOf(path)}</dt>
+              <dd>
+                {translate("record.theirs")}: <OldAndNewValue before={before} after={after} />
+              </dd>
+            </Box>
+          ))}
       </Box>
     </Box>
+  );
+}
+
+/** Says who has changed or deleted a record, and when. */
+function ChangedBy({ conflict: { record, changed } }: { readonly conflict: ConflictInfo }) {
+  const key = record === null ? "record.deleted_by" : "record.changed_by";
+  if (!changed) return translate(record === null ? "record.deleted_meanwhile" : "record.changed_meanwhile");
+  const name = showInvisible(changed.name ?? changed.actor);
+  return (
+    <>
+      {translate(key, { name })} <When at={changed.at} />.
+    </>
   );
 }
 

@@ -150,10 +150,9 @@ export function useReadIds(resource: string): (search: string, limit: number) =>
     (await readList(siteName, resource, { limit, search })).records.map(({ record }) => record.ID);
 }
 
-/** Reads a record. @param isPaused while the operator edits it: typed values must not be replaced */
-export function useRecord(resource: string, id: number | string, isPaused: boolean) {
-  const path = useSitePath(`/records/${resource}/${id}`);
-  return useRead<RecordResponse>(path, { enabled: !isPaused, refetchOnWindowFocus: false });
+/** Reads a record. */
+export function useRecord(resource: string, id: string) {
+  return useRead<RecordResponse>(useSitePath(`/records/${resource}/${id}`));
 }
 
 /** Returns the functions that write records. After each write, the page reads its data again, and offers to undo it. */
@@ -165,11 +164,6 @@ export function useRecordWrites(resource: string) {
     return {
       create: (values: RecordValues) =>
         finish(queries, "created", callApi<WrittenRecordResponse>("POST", path, values), countOne),
-      update(id: number | string, values: RecordValues, version?: string) {
-        const headers: Record<string, string> = version ? { "If-Match": `"${version}"` } : {};
-        const sent = callApi<WrittenRecordResponse>("PATCH", `${path}/${id}`, values, { headers });
-        return finish(queries, "saved", sent, countOne);
-      },
       remove(ids: readonly number[]) {
         const body: DeletionBody = { ids };
         return finish(queries, "deleted", callApi<DeletionResponse>("DELETE", path, body), ({ deleted }) => deleted);
@@ -199,10 +193,9 @@ async function finish<T extends WriteResponse>(
   countOf: (result: T) => number,
 ): Promise<T> {
   const isOfList = ([first]: readonly unknown[]) => first === "records";
-  const readLists = () => queries.invalidateQueries({ predicate: ({ queryKey }) => isOfList(queryKey) });
   const result = await sent.catch((error) => {
-    // Someone else may have changed the records.
-    void readLists();
+    // Someone else may have changed the records of the list, or the one in the form.
+    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes("records") });
     throw error;
   });
   const { run, revisions } = result;
@@ -211,6 +204,6 @@ async function finish<T extends WriteResponse>(
   const isGone = ([, , part]: readonly unknown[]) => kind === "deleted" && part === "records";
   void queries.invalidateQueries({ predicate: ({ queryKey }) => !isOfList(queryKey) && !isGone(queryKey) });
   // The list must not show the earlier values again.
-  await readLists();
+  await queries.invalidateQueries({ predicate: ({ queryKey }) => isOfList(queryKey) });
   return result;
 }

@@ -1,8 +1,8 @@
-// The forms of a new and of an existing record, at the side of the list.
+// The forms of a new and of an existing record, at the side of the list. Each is a view of one staged record (staged-edits.ts).
 
 import { Alert, Box, Button, IconButton, Stack, Tab, Tabs, TextField, Typography } from "@mui/material";
-import { type FormEvent, type KeyboardEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { ConflictInfo, RecordResponse, RecordValues } from "../../admin/api/record-types.ts";
+import { type FormEvent, type KeyboardEvent, memo, useCallback, useEffect, useRef, useState } from "react";
+import type { RecordResponse } from "../../admin/api/record-types.ts";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { HistoryList } from "../history/history-list.tsx";
@@ -12,13 +12,14 @@ import { useDocumentTitle } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { LookOnly } from "../shell/role-notice.tsx";
 import { useMay } from "../shell/site-context.ts";
-import { isSaveKey, useUnsaved } from "../shell/unsaved.ts";
+import { isSaveKey, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { faultOf, groupOf, labelOf, textAt, toValues } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
-import { ConflictDialog } from "./conflict-dialog.tsx";
 import { AddressBlock, ContactLinks } from "./known-fields.tsx";
+import { StagedDialog, useSave } from "./pending-edits.tsx";
 import { useRecord, useRecordWrites } from "./record-data.ts";
 import { DeleteDialog } from "./selection.tsx";
+import { newId, type StagedEdits, type StagedRecord, stageEdits } from "./staged-edits.ts";
 
 interface RecordFormProps {
   readonly resource: ResourceInfo;
@@ -29,36 +30,31 @@ interface RecordFormProps {
 /** The form of a new record. */
 export function NewRecord({ resource, onLeave }: RecordFormProps) {
   const writes = useRecordWrites(resource.path);
-  const form = useFields(resource, nothing);
-  const save = () =>
-    form.submit(
-      (texts) => writes.create(toValues(Object.entries(texts))),
-      onLeave,
-      (error) => notify(error.message, "error"),
-    );
+  const send = ({ records }: StagedEdits) => writes.create(toValues(records.get(newId)?.texts ?? []));
+  const form = useForm({ resource, item: nothing, send, onSaved: onLeave });
   return (
     <>
       <FormHeader title={translate("record.new", { name: resource.singular })} onLeave={onLeave} />
-      <FieldsForm resource={resource} form={form} onSave={save} />
+      <FieldsForm resource={resource} form={form} onSave={form.saving.save} />
     </>
   );
 }
 
-const nothing: RecordResponse = { record: { ID: 0 }, version: "" };
+const nothing: RecordResponse = { record: { ID: newId }, version: "" };
 
 interface EditRecordProps extends RecordFormProps {
   readonly id: string;
-  /** Called with the record after it was saved. */
-  readonly onSaved: (item: RecordResponse) => void;
+  /** The edits of the record that are staged in the table. The form has them too. */
+  readonly first: StagedRecord | undefined;
+  /** Called when the edits of the form are saved or gone. They are then not staged in the table either. */
+  readonly onForget: (ids: readonly number[]) => void;
 }
 
 /** The form of an existing record, with its history. It needs another key for each record: its state belongs to one. */
 export function EditRecord(props: EditRecordProps) {
   const { resource, id, onLeave } = props;
-  const [isEdited, setEdited] = useState(false);
-  // The record is not read again while the operator types.
-  const { data, error, refetch } = useRecord(resource.path, id, isEdited);
-  if (data) return <RecordTabs {...props} item={data} onEdited={setEdited} onReread={refetch} />;
+  const { data, error, refetch } = useRecord(resource.path, id);
+  if (data) return <RecordTabs {...props} item={data} />;
   const isMissing = (error as HttpError | null)?.status === 404;
   return (
     <>
@@ -74,35 +70,28 @@ export function EditRecord(props: EditRecordProps) {
 
 interface RecordTabsProps extends EditRecordProps {
   readonly item: RecordResponse;
-  readonly onEdited: (isEdited: boolean) => void;
-  readonly onReread: () => unknown;
 }
 
-/** The dialog that is open over the form. */
-type FormDialog =
-  | { readonly kind: "delete" }
-  | { readonly kind: "conflict"; readonly mine: RecordValues; readonly conflict: ConflictInfo };
-
 /** The fields of a record, and its history. */
-function RecordTabs({ resource, id, item, onLeave, onSaved, onEdited, onReread }: RecordTabsProps) {
+function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProps) {
   const [tab, setTab] = useState(0);
-  const [open, setOpen] = useState<FormDialog>();
+  const [isDeleting, setDeleting] = useState(false);
   const writes = useRecordWrites(resource.path);
-  const form = useFields(resource, item);
-  useEffect(() => onEdited(form.isEdited), [form.isEdited, onEdited]);
-  const close = () => setOpen(undefined);
-  function onDone(saved?: RecordResponse) {
-    if (saved) onSaved(saved);
-    form.markSaved();
+  const { ID: id } = item.record;
+  const form = useForm({ resource, item, first, send: writes.saveStaged, onSaved: finish });
+  const { edits, staged, setStaged, saving } = form;
+  function finish() {
+    onForget([id]);
     onLeave();
   }
-  function onFailed(error: HttpError, texts: Texts) {
-    const [conflict] = error.body.conflicts ?? [];
-    if (!conflict) return notify(error.message, "error");
-    setOpen({ kind: "conflict", mine: toValues(Object.entries(texts)), conflict });
+  function save() {
+    if (edits) return void saving.save();
+    notify(translate("record.unchanged"), "success");
+    onLeave();
   }
-  const save = () =>
-    form.submit((texts) => writes.update(id, toValues(Object.entries(texts)), form.base.version), onDone, onFailed);
+  useEffect(() => {
+    if (first && !edits) onForget([id]);
+  }, [first, edits, onForget, id]);
   return (
     <>
       <RecordTitle resource={resource} item={item} onLeave={onLeave} />
@@ -111,27 +100,13 @@ function RecordTabs({ resource, id, item, onLeave, onSaved, onEdited, onReread }
         <Tab label={translate("history.title")} />
       </Tabs>
       <Box hidden={tab !== 0}>
-        <FieldsForm resource={resource} form={form} onSave={save} onDelete={() => setOpen({ kind: "delete" })} />
+        <FieldsForm resource={resource} form={form} onSave={save} onDelete={() => setDeleting(true)} />
       </Box>
-      {tab === 1 && <HistoryList filter={{ resource: resource.path, id: Number(id) }} isOfRecord />}
-      {open?.kind === "delete" && (
-        <DeleteDialog resource={resource} ids={[Number(id)]} onDone={() => onDone()} onClose={close} />
+      {tab === 1 && <HistoryList filter={{ resource: resource.path, id }} isOfRecord />}
+      {isDeleting && (
+        <DeleteDialog resource={resource} ids={[id]} onDone={form.leave} onClose={() => setDeleting(false)} />
       )}
-      {open?.kind === "conflict" && (
-        <ConflictDialog
-          resource={resource}
-          base={form.base.record}
-          mine={open.mine}
-          first={open.conflict}
-          onClose={close}
-          onDiscard={() => {
-            close();
-            form.reset();
-            void onReread();
-          }}
-          onDone={onDone}
-        />
-      )}
+      <StagedDialog resource={resource} staged={staged} onChange={setStaged} saving={saving} />
     </>
   );
 }
@@ -166,67 +141,41 @@ function FormHeader({ title, onLeave }: { readonly title: string; readonly onLea
   );
 }
 
-type Texts = Readonly<Record<string, string>>;
-
-/** The state of a form: the texts of its fields, which of them are refused, and whether a text was changed. @param item the stored record */
-function useFields(resource: ResourceInfo, item: RecordResponse) {
-  // Only the texts that differ from those of the record as it was when the operator began to type. A later read does not replace that.
-  const [edits, setEdits] = useState<Texts>({});
-  const [faults, setFaults] = useState<Texts>({});
-  const [isBusy, setBusy] = useState(false);
-  const isEdited = Object.keys(edits).length > 0;
-  const kept = useRef(item);
-  if (!isEdited) kept.current = item;
-  const base = kept.current;
-  const texts = useMemo(
-    () => Object.fromEntries(resource.fields.map(({ path }) => [path, edits[path] ?? textAt(base.record, path)])),
-    [resource, base, edits],
-  );
-  const markSaved = useUnsaved(isEdited);
-  const change = useCallback((path: string, text: string) => {
-    const isSame = text === textAt(kept.current.record, path);
-    setEdits(({ [path]: _, ...others }) => (isSame ? others : { ...others, [path]: text }));
-    setFaults(({ [path]: _, ...others }) => others);
-  }, []);
-
-  /** Saves the texts, or marks the refused texts. */
-  async function submit<T>(
-    save: (texts: Texts) => Promise<T>,
-    onDone: (result: T) => void,
-    onFailed: (error: HttpError, texts: Texts) => void,
-  ) {
-    if (isBusy) return;
-    const found = faultsIn(resource, (field) => faultOf(field, texts[field.path] ?? ""));
-    setFaults(found);
-    if (Object.keys(found).length > 0) return;
-    setBusy(true);
-    try {
-      const result = await save(texts);
-      markSaved();
-      onDone(result);
-    } catch (error) {
-      const { errors = [] } = (error as HttpError).body ?? {};
-      const refused = faultsIn(resource, ({ path }) => errors.find(({ field }) => field === path)?.detail);
-      setFaults(refused);
-      if (Object.keys(refused).length === 0) onFailed(error as HttpError, texts);
-    }
-    setBusy(false);
-  }
-
-  return { base, texts, faults, isEdited, isBusy, change, submit, markSaved, reset: () => setEdits({}) };
+interface Form {
+  readonly resource: ResourceInfo;
+  /** The stored record. */
+  readonly item: RecordResponse;
+  readonly first?: StagedRecord | undefined;
+  readonly send: (staged: StagedEdits) => Promise<unknown>;
+  readonly onSaved: () => void;
 }
 
-function faultsIn({ fields }: ResourceInfo, faultOfField: (field: FieldInfo) => string | undefined): Texts {
-  const entries = fields.flatMap((field) => {
-    const fault = faultOfField(field);
-    return fault === undefined ? [] : [[field.path, fault] as const];
-  });
-  return Object.fromEntries(entries);
+/** The state of a form: the staged edits of its record, and what the record was when they began. A later read doesn't replace that. */
+function useForm({ resource, item, first, send, onSaved }: Form) {
+  const { ID: id } = item.record;
+  const [staged, setStaged] = useState<StagedEdits>(() => ({ records: new Map(first && [[id, first]]), steps: [] }));
+  const edits = staged.records.get(id);
+  const base = edits?.base ?? item;
+  const isEdited = useEdited([...(edits?.texts ?? [])]) && edits !== undefined;
+  const markSaved = useUnsaved(isEdited);
+  const leave = () => {
+    markSaved();
+    onSaved();
+  };
+  const saving = useSave(staged, setStaged, send, { onSaved: leave });
+  const latest = useRef(base);
+  latest.current = base;
+  const change = useCallback(
+    (path: string, text: string) =>
+      setStaged((before) => stageEdits(before, [{ item: latest.current, path, text }], resource)),
+    [resource],
+  );
+  return { base, edits, staged, setStaged, saving, change, leave };
 }
 
 interface FieldsFormProps {
   readonly resource: ResourceInfo;
-  readonly form: ReturnType<typeof useFields>;
+  readonly form: ReturnType<typeof useForm>;
   readonly onSave: () => void;
   readonly onDelete?: () => void;
 }
@@ -246,19 +195,23 @@ const buttonsStyle = {
 
 /** The inputs of a form, with its buttons. After an attempt to save, the first refused text has the focus. */
 function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
-  const { texts, faults, isBusy, change } = form;
+  const { base, edits, saving, change } = form;
+  const { isSaving } = saving;
   const element = useRef<HTMLFormElement>(null);
   const mayEdit = useMay("records");
-  const isRefused = Object.keys(faults).length > 0;
   const [attempts, setAttempts] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: after each attempt
+  const textOf = (path: string) => edits?.texts.get(path) ?? textAt(base.record, path);
+  // A new record also needs the fields that nobody has typed into.
+  const faultIn = (field: FieldInfo) =>
+    edits?.faults.get(field.path) ?? (base === nothing ? faultOf(field, textOf(field.path)) : undefined);
+  const whole = edits?.faults.get("");
   useEffect(() => {
-    if (isRefused && !isBusy) element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
-  }, [attempts, isBusy]);
+    if (attempts > 0 && !isSaving) element.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [attempts, isSaving]);
   function submit(event: FormEvent) {
     event.preventDefault();
     setAttempts(attempts + 1);
-    onSave();
+    if (resource.fields.every((field) => faultIn(field) === undefined)) onSave();
   }
   function onKeyDown(event: KeyboardEvent) {
     if (!mayEdit || !isSaveKey(event)) return;
@@ -269,11 +222,18 @@ function FieldsForm({ resource, form, onSave, onDelete }: FieldsFormProps) {
     <form ref={element} onSubmit={submit} onKeyDown={onKeyDown} noValidate>
       <Box sx={{ px: 2, pt: 1, pb: 2 }}>
         <LookOnly right="records" />
-        <RecordFields resource={resource} texts={texts} faults={faults} isReadOnly={!mayEdit} onChange={change} />
+        {whole && <Alert severity="error">{whole}</Alert>}
+        <RecordFields
+          resource={resource}
+          textOf={textOf}
+          faultIn={(field) => (attempts > 0 || edits?.texts.has(field.path) ? faultIn(field) : undefined)}
+          isReadOnly={!mayEdit}
+          onChange={change}
+        />
       </Box>
       {mayEdit && (
         <Stack direction="row" sx={buttonsStyle}>
-          <Button type="submit" variant="contained" disabled={isBusy}>
+          <Button type="submit" variant="contained" disabled={isSaving}>
             {translate("general.save")}
           </Button>
           {onDelete && (
@@ -297,6 +257,8 @@ const groupStyle = {
   display: "grid",
   gridTemplateColumns: "1fr 1fr",
   columnGap: 1.5,
+  // The buttons don't cover the refused field that gets the focus.
+  "& input": { scrollMarginBlock: 128 },
   // A line above each further group.
   "& + &": { mt: 2, pt: 1, borderTop: 1, borderColor: "divider" },
 };
@@ -306,17 +268,17 @@ const short = 128;
 
 interface RecordFieldsProps {
   readonly resource: ResourceInfo;
-  /** The texts of the fields, by path. A field without a text is empty. */
-  readonly texts: Readonly<Record<string, string>>;
-  /** Why texts are refused, by path. */
-  readonly faults: Readonly<Record<string, string>>;
+  /** Returns the text of the field at a path. */
+  readonly textOf: (path: string) => string;
+  /** Returns why the text of a field is refused; undefined if it is good. */
+  readonly faultIn: (field: FieldInfo) => string | undefined;
   readonly isReadOnly: boolean;
   /** Always the same function. */
   readonly onChange: (path: string, text: string) => void;
 }
 
 /** The inputs for the fields of a record, group by group. */
-function RecordFields({ resource, texts, faults, isReadOnly, onChange }: RecordFieldsProps) {
+function RecordFields({ resource, textOf, faultIn, isReadOnly, onChange }: RecordFieldsProps) {
   const groups = [...new Set(resource.fields.map(({ path }) => groupOf(path)))];
   return groups.map((group) => (
     <Box key={group} component="fieldset" sx={groupStyle}>
@@ -331,8 +293,8 @@ function RecordFields({ resource, texts, faults, isReadOnly, onChange }: RecordF
           <FieldInput
             key={field.path}
             field={field}
-            text={texts[field.path] ?? ""}
-            fault={faults[field.path]}
+            text={textOf(field.path)}
+            fault={faultIn(field)}
             isReadOnly={isReadOnly}
             onChange={onChange}
           />

@@ -61,7 +61,7 @@ export function RecordTable({ resource }: RecordTableProps) {
       {page && page.total > 0 && <Pages list={list} total={page.total} />}
       {pending.bar}
       {selection.dialog}
-      <FormBeside resource={resource} address={list.address} onSaved={pending.rebase} />
+      <FormBeside resource={resource} address={list.address} pending={pending} />
     </>
   );
 }
@@ -230,11 +230,11 @@ function Pages({ list, total }: PagesProps) {
 interface FormBesideProps extends RecordTableProps {
   /** The query of the list's address. */
   readonly address: string;
-  readonly onSaved: (item: RecordResponse) => void;
+  readonly pending: ReturnType<typeof usePending>;
 }
 
 /** The form for the record in the address of the page, at the side of the list. */
-function FormBeside({ resource, address, onSaved }: FormBesideProps) {
+function FormBeside({ resource, address, pending }: FormBesideProps) {
   const siteName = useSiteName();
   const { pathname } = useLocation();
   const base = `/${siteName}/${resource.path}`;
@@ -249,7 +249,14 @@ function FormBeside({ resource, address, onSaved }: FormBesideProps) {
     <Drawer anchor="right" open={id !== undefined} onClose={leave} slotProps={drawer}>
       {id === "create" && <NewRecord resource={resource} onLeave={leave} />}
       {id !== undefined && id !== "create" && (
-        <EditRecord key={id} resource={resource} id={id} onLeave={leave} onSaved={onSaved} />
+        <EditRecord
+          key={id}
+          resource={resource}
+          id={id}
+          first={pending.records.get(Number(id))}
+          onForget={pending.forget}
+          onLeave={leave}
+        />
       )}
     </Drawer>
   );

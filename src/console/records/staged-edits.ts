@@ -1,8 +1,9 @@
-// The edits of cells that are staged: the page shows them, and the server does not have them yet. All functions return a new state, in which the
-// records whose edits are unchanged are the same objects.
+// Edits that are staged: the table or a form shows them, and the server doesn't have them yet. All functions return a new state, in which the records
+// whose edits are unchanged are the same objects.
 
-import type { ChangesBody, ConflictInfo, RecordResponse, WriteProblem } from "../../admin/api/record-types.ts";
+import type { ChangesBody, ConflictInfo, RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import type { HttpErrorBody } from "../api/call-api.ts";
 import { faultOf, textAt, toValues } from "../text/fields.ts";
 
 /** A record with staged edits. */
@@ -98,7 +99,8 @@ function setText(
   const id = item.record.ID;
   const present = records.get(id) ?? { base: item, texts: new Map(), faults: new Map(), conflict: undefined };
   const texts = without(present.texts, path);
-  const faults = without(present.faults, path);
+  // Any edit may correct what is wrong with the record as a whole.
+  const faults = without(without(present.faults, path), "");
   if (text !== undefined && text !== textAt(present.base.record, path)) {
     texts.set(path, text);
     const field = resource.fields.find((one) => one.path === path);
@@ -137,10 +139,16 @@ export function toChanges({ records }: StagedEdits): ChangesBody {
   };
 }
 
-/** Marks the fields and records that the server has refused. */
-export function markProblem(staged: StagedEdits, { faults = [], conflicts = [] }: WriteProblem): StagedEdits {
+/** The ID that a new record has in its form. */
+export const newId = 0;
+
+/** Marks the fields and records that the server has refused. `errors` are those of a new record. */
+export function markProblem(
+  staged: StagedEdits,
+  { errors = [], faults = [], conflicts = [] }: Pick<HttpErrorBody, "errors" | "faults" | "conflicts">,
+): StagedEdits {
   const records = new Map(staged.records);
-  for (const { id, field, detail } of faults) {
+  for (const { id, field, detail } of [...faults, ...errors.map((error) => ({ id: newId, ...error }))]) {
     const present = records.get(id);
     if (!present) continue;
     const path = present.texts.has(field) ? field : "";
@@ -153,22 +161,17 @@ export function markProblem(staged: StagedEdits, { faults = [], conflicts = [] }
   return { ...staged, records };
 }
 
-/** Keeps the edits of a record although someone else has changed it: the stored record is the base from now on. */
+/**
+ * Keeps the edits of a record although someone else has changed it: the stored record is the base from now on. Edits that it has already are removed.
+ */
 export function keepMine(staged: StagedEdits, id: number, resource: ResourceInfo): StagedEdits {
   const present = staged.records.get(id);
   const { record, version } = present?.conflict ?? {};
   if (!present || !record || !version) return staged;
-  return rebaseEdits(staged, { record, version }, resource);
-}
-
-/** Makes another state of a record the base of its edits. Edits that this state has already are removed. */
-export function rebaseEdits(staged: StagedEdits, item: RecordResponse, resource: ResourceInfo): StagedEdits {
-  const present = staged.records.get(item.record.ID);
-  if (!present) return staged;
   const records = new Map(staged.records);
-  records.delete(item.record.ID);
-  for (const [path, text] of present.texts) setText(records, item, path, text, resource);
-  return { records, steps: withoutRecords(staged.steps, [item.record.ID]) };
+  records.delete(id);
+  for (const [path, text] of present.texts) setText(records, { record, version }, path, text, resource);
+  return { records, steps: withoutRecords(staged.steps, [id]) };
 }
 
 /** Maximum numbers of pasted rows and columns. */

@@ -294,7 +294,7 @@ test("a record is created, changed, shown with its history, restored and deleted
   await said("Undone");
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 101" } });
   // A later import matches another brand by this number.
-  await ben.call("PATCH", "/sites/shop/records/brands/71", { AccountNumber: "" });
+  await ben.change("/sites/shop/records/brands", 71, { AccountNumber: "" });
 });
 
 test("the history is filtered by day, resource, kind and person in its address, shows earlier changes, and undoes changes", async () => {
@@ -350,8 +350,8 @@ test("the history is filtered by day, resource, kind and person in its address, 
 });
 
 test("two moments of a record are compared, also with now, and one of them is restored", async () => {
-  await ben.call("PATCH", "/sites/shop/records/brands/3", { Name: "Copperfield & Son", Address: { Town: "Bath" } });
-  await ben.call("PATCH", "/sites/shop/records/brands/3", { AccountNumber: "C-3" });
+  await ben.change("/sites/shop/records/brands", 3, { Name: "Copperfield & Son", Address: { Town: "Bath" } });
+  await ben.change("/sites/shop/records/brands", 3, { AccountNumber: "C-3" });
   await view.show("shop/history?resource=brands&kind=update");
   await click(/^Changed the brand Copperfield/);
   await page.getByRole("link", { name: "History of this record" }).click();
@@ -406,7 +406,7 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
   }
   await page.getByRole("button", { name: "Choose a file" }).waitFor();
   const text = "Vendor;Number;Town\r\nNew name;7;Oslo\r\nZeta 1;8;Bergen\r\nZeta 2;;Hamar\r\n;;Nowhere\r\n";
-  await ben.call("PATCH", "/sites/shop/records/brands/12", { AccountNumber: "7" });
+  await ben.change("/sites/shop/records/brands", 12, { AccountNumber: "7" });
   const [chooser] = await Promise.all([page.waitForEvent("filechooser"), click("Choose a file")]);
   await chooser.setFiles({ name: "supplier.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
   expect(await chooseEachNative("Encoding")).toContainValues(["utf-8", "shift_jis", "windows-1251"]);

@@ -109,11 +109,12 @@ test("axe finds nothing in the question before changes are discarded, in a confl
   expect(await findingsAbove(view)).toEqual([]);
   await view.button("Cancel").click();
   const ben = await server.signIn("ben");
-  await ben.call("PATCH", "/sites/shop/records/brands/2", { Name: "Barn Owl of ben" });
+  await ben.change("/sites/shop/records/brands", 2, { Name: "Barn Owl of ben" });
   await view.button("Save").click();
-  await page.getByRole("radio").first().waitFor();
+  await page.getByText("Stored now: Barn Owl of ben").waitFor();
   expect(await findingsAbove(view)).toEqual([]);
-  await view.button("Save the chosen values").click();
+  await view.button("Keep mine").click();
+  await dialog().getByRole("button", { name: "Save" }).click();
   await page.getByRole("alert").getByText("Saved").waitFor();
   await view.field(/^Name/).waitFor({ state: "hidden" });
   expect(await findingsAbove(view)).toEqual([]);

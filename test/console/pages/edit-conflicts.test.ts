@@ -12,33 +12,41 @@ let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
 let form: ReturnType<typeof recordFormOf>;
-// A change by another operator makes the server reject the own change.
+// A change by another operator makes the server reject the own change, and a deleted record cannot be read again.
 useShopPage((opened) => {
   ({ view, page, ben } = opened);
   form = recordFormOf(opened);
-}, /412/);
+}, /404|412/);
 
 const locationsPath = "/sites/shop/records/locations";
 
 const dialog = () => page.getByRole("dialog").last();
+const save = () => dialog().getByRole("button", { name: "Save" }).click();
+async function saveInDialog(): Promise<void> {
+  await save();
+  await form.saved("Saved");
+}
 
 describe("a change by another operator during an edit", () => {
   const edit = async (name: string) => {
     const id = await form.addBrand(name);
     await view.show(`shop/brands/${id}`);
     await view.field(/^Name/).fill(`${name} of anna`);
-    await ben.call("PATCH", `${brandsPath}/${id}`, { Name: `${name} of ben` });
+    await ben.change(brandsPath, id, { Name: `${name} of ben` });
     return id;
   };
 
   test("is shown next to the operator's own change, which can still be saved", async () => {
     const id = await edit("Acme");
     await view.button("Save").click();
-    const row = dialog().getByRole("row", { name: /Name/ });
-    await row.waitFor();
-    expect(await row.innerText()).toMatch(/Acme of ben\s+Acme of anna/);
+    await dialog().getByText("Acme of anna").waitFor();
+    await dialog().getByText("Stored now: Acme of ben").waitFor();
+    // Saving again overwrites nothing before the operator has decided.
+    await save();
+    await dialog().getByText("someone else has changed this record").waitFor();
     expect((await form.brandOf(id)).Name).toBe("Acme of ben");
-    await form.save("Save the chosen values");
+    await view.button("Keep mine").click();
+    await saveInDialog();
     expect((await form.brandOf(id)).Name).toBe("Acme of anna");
   });
 
@@ -51,17 +59,24 @@ describe("a change by another operator during an edit", () => {
     await view.field("Manager").fill("Ms A");
     await view.field("Evening").fill("22 of anna");
     const theirs = { Name: "Mill of ben", Code: "B", Telephone: { Daytime: "11", Evening: "22 of ben" } };
-    await ben.call("PATCH", `${locationsPath}/${id}`, theirs);
+    await ben.change(locationsPath, id, theirs);
     await view.button("Save").click();
-    const choice = (name: string) => page.getByRole("radio", { name, exact: true });
-    await choice("Telephone: evening: Stored now").check();
-    // A field that only the other operator has changed keeps that change by default. A further change during the choice is a conflict again.
-    expect(await choice("Code: Stored now").isChecked()).toBe(true);
-    await choice("Code: Yours").check();
-    await ben.call("PATCH", `${locationsPath}/${id}`, { Email: "mill@example.com" });
-    await view.button("Save the chosen values").click();
-    await dialog().getByText("was changed by someone else").waitFor();
-    await form.save("Save the chosen values");
+    await dialog().getByText("Stored now: A B").waitFor();
+    await view.button("Discard mine: Telephone: evening").click();
+    await view.button("Keep mine").click();
+    // A further change during the choice is a conflict again.
+    await ben.change(locationsPath, id, { Email: "mill@example.com" });
+    await save();
+    await dialog().getByText("mill@example.com").waitFor();
+    await view.button("Keep mine").click();
+    await view.button("Close").click();
+    // Fields that only the other operator has changed keep that change, and the form shows it.
+    expect([await view.field(/^Code/).inputValue(), await view.field("Evening").inputValue()]).toEqual([
+      "B",
+      "22 of ben",
+    ]);
+    await view.field(/^Code/).fill("A");
+    await form.save();
     expect((await ben.call("GET", `${locationsPath}/${id}`)).json.record).toMatchObject({
       Name: "Mill of anna",
       Code: "A",
@@ -74,16 +89,15 @@ describe("a change by another operator during an edit", () => {
   test("a second time is shown too, with who has made it", async () => {
     const id = await edit("Gamma");
     await view.button("Save").click();
-    const row = dialog().getByRole("row", { name: /Name/ });
-    await row.waitFor();
     await dialog()
       .getByText(/ben has changed it this minute/)
       .waitFor();
-    await ben.call("PATCH", `${brandsPath}/${id}`, { Name: "Gamma of ben, again" });
-    await view.button("Save the chosen values").click();
-    await dialog().getByText("was changed by someone else").waitFor();
-    expect(await row.innerText()).toMatch(/Gamma of ben, again\s+Gamma of anna/);
-    await form.save("Save the chosen values");
+    await view.button("Keep mine").click();
+    await ben.change(brandsPath, id, { Name: "Gamma of ben, again" });
+    await save();
+    await dialog().getByText("Stored now: Gamma of ben, again").waitFor();
+    await view.button("Keep mine").click();
+    await saveInDialog();
     expect((await form.brandOf(id)).Name).toBe("Gamma of anna");
   });
 
@@ -99,10 +113,25 @@ describe("a change by another operator during an edit", () => {
     await view.field(/^Name/).waitFor({ state: "hidden" });
   });
 
+  test("may be its deletion", async () => {
+    const id = await form.addBrand("Eta");
+    await view.show(`shop/brands/${id}`);
+    await view.field(/^Name/).fill("Eta of anna");
+    await ben.call("DELETE", brandsPath, { ids: [id] });
+    await view.button("Save").click();
+    await dialog()
+      .getByText(/ben has deleted it/)
+      .waitFor();
+    expect(await view.button("Keep mine").count()).toBe(0);
+    await view.button("Discard mine").click();
+    await view.button("Close").click();
+    await view.field(/^Name/).waitFor({ state: "hidden" });
+  });
+
   test("stays when the operator discards the typed text", async () => {
     const id = await edit("Beta");
     await view.button("Save").click();
-    await view.button("Discard mine").click();
+    await view.button("Discard mine: Beta").click();
     await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
     await waitUntil(async () => (await view.field(/^Name/).inputValue()) === "Beta of ben", "the name of ben");
     expect((await form.brandOf(id)).Name).toBe("Beta of ben");

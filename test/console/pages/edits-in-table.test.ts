@@ -149,11 +149,39 @@ test("cells from a spreadsheet are pasted from a cell on, and are one step for C
   await pending(0);
 });
 
+test("the form of a record has the edits of its cells, and saves or discards them for the table too", async () => {
+  await view.show("shop/brands?sort=ID");
+  const open = async (id: number) => {
+    await cell(id, "Name").getByRole("link").click();
+    await view.field("Account number").waitFor();
+  };
+  await edit(9, "AccountNumber", "F-9");
+  await open(9);
+  expect(await view.field("Account number").inputValue()).toBe("F-9");
+  await press("Escape");
+  await view.field("Account number").waitFor({ state: "hidden" });
+  await pending(1);
+  await open(9);
+  await view.field("Town").fill("Hull");
+  await view.button("Save").click();
+  await said("Saved");
+  await pending(0);
+  expect(await brandOf(9)).toMatchObject({ AccountNumber: "F-9", Address: { Town: "Hull" } });
+  await edit(9, "AccountNumber", "mine");
+  await open(9);
+  await ben.change(brandsPath, 9, { AccountNumber: "theirs" });
+  await view.button("Save").click();
+  await dialog().getByRole("button", { name: "Discard mine: Account number" }).click();
+  await waitUntil(async () => (await view.field("Account number").inputValue()) === "theirs", "the value of ben");
+  await press("Escape");
+  await pending(0);
+});
+
 describe("a record that someone else has changed meanwhile", () => {
   test("is not overwritten before the operator has decided, and the dialog says who has changed it and when", async () => {
     for (const id of [6, 7, 8]) await edit(id, "AccountNumber", `mine ${id}`);
     for (const id of [6, 7])
-      await ben.call("PATCH", `${brandsPath}/${id}`, { AccountNumber: `theirs ${id}`, Address: { Town: "Bensham" } });
+      await ben.change(brandsPath, id, { AccountNumber: `theirs ${id}`, Address: { Town: "Bensham" } });
     await button("Save").click();
     await dialog().getByText("someone else has changed some of these records").waitFor();
     const section = dialog().getByRole("region", { name: "Fernhill" });

@@ -180,7 +180,7 @@ describe("a lost response", () => {
     const id = await form.addBrand("Omega");
     await view.show(`shop/brands/${id}`);
     await view.field(/^Name/).fill("Omega of anna");
-    const lost = await lose("PATCH");
+    const lost = await lose("POST");
     await view.button("Save").click();
     await lost();
     await form.notice("cannot be reached").first().waitFor();

@@ -54,7 +54,7 @@ export async function startScene(): Promise<Shop> {
   const records = "/sites/shop/records";
   await (await server.signIn("anna")).call("DELETE", `${records}/brands`, { ids: [7, 9] });
   ago = 40 * minute;
-  await (await server.signIn("ben")).call("PATCH", `${records}/locations/2`, { Manager: "Ada Smith" });
+  await (await server.signIn("ben")).change(`${records}/locations`, 2, { Manager: "Ada Smith" });
   ago = 12 * minute;
   await server.call("POST", "/restapi/brands.json", { body: { Name: "Velvet Moth" } });
   await deliver(server);

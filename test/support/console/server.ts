@@ -25,6 +25,8 @@ export interface ConsoleClient {
   readonly id: number;
   /** Sends a request to the API under `/operator`, as a page of the console does. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleResponse>;
+  /** Changes a record, as its form does. @param list the path of its list @param version the version that the operator has seen */
+  change(list: string, id: number, values: object, version?: string): Promise<ConsoleResponse>;
 }
 
 export interface TestConsole extends TestServer {
@@ -82,10 +84,13 @@ export async function startTestConsole(options: TestConsoleOptions = {}): Promis
       const response = await send(admin.url, "POST", "/session", { link: await secretOf(name) });
       const cookie = response.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
       const own = { Cookie: cookie, "X-Operator": String(response.json.id) };
+      const call: ConsoleClient["call"] = (method, path, body, headers) =>
+        send(admin.url, method, path, body, { ...own, ...headers });
       return {
         cookie,
         id: response.json.id,
-        call: (method, path, body, headers) => send(admin.url, method, path, body, { ...own, ...headers }),
+        call,
+        change: (list, id, values, version) => call("POST", `${list}/changes`, { changes: [{ id, version, values }] }),
       };
     },
     async stop() {

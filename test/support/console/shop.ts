@@ -55,8 +55,8 @@ export async function startShop(options: TestServerOptions = {}): Promise<Shop> 
     location ||= json.record.ID;
   }
   const ben = await server.signIn("ben");
-  await ben.call("PATCH", `${records}/brands/2`, { Name: "Barn Owl Books" });
-  await ben.call("PATCH", `${records}/locations/${location}`, { Telephone: { Daytime: "0113 496 0155" } });
+  await ben.change(`${records}/brands`, 2, { Name: "Barn Owl Books" });
+  await ben.change(`${records}/locations`, location, { Telephone: { Daytime: "0113 496 0155" } });
   for (const label of ["warehouse till", "price comparison"])
     await anna.call("POST", "/sites/shop/keys", { label, scope: "read", rate: null, expires: null });
   const keys = (await anna.call("GET", "/sites/shop/keys")).json.keys as { id: number; label: string }[];

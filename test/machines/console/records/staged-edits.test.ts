@@ -11,9 +11,9 @@ import {
   keepMine,
   markProblem,
   maxStagedRecords,
+  newId,
   nothingStaged,
   parseCells,
-  rebaseEdits,
   stageEdits,
   takeBackStep,
   toChanges,
@@ -93,6 +93,15 @@ describe("staged edits", () => {
       [["Name", "is taken"]],
       [["", "is gone"]],
     ]);
+    const corrected = stageEdits({ records, steps: [] }, [edit("Address.Town", "Oslo", itemOf(2))], resource);
+    expect(corrected.records.get(2)?.faults.size).toBe(0);
+  });
+
+  test("of a new record are marked with its errors", () => {
+    const { records } = markProblem(staged(edit("Name", "A", itemOf(newId))), {
+      errors: [{ field: "Name", detail: "is taken" }],
+    });
+    expect([...(records.get(newId)?.faults ?? [])]).toEqual([["Name", "is taken"]]);
   });
 
   test("of a record that someone else has changed are kept with its new version, without an edit that is stored by now", () => {
@@ -105,14 +114,6 @@ describe("staged edits", () => {
     const deleted = markProblem(mine, { conflicts: [{ ...conflict, record: null, version: null }] });
     expect(keepMine(deleted, 1, resource)).toBe(deleted);
     expect(discardEdits(deleted, [1])).toEqual({ records: new Map(), steps: [] });
-  });
-
-  test("of a record that its form has saved have the saved record as their base", () => {
-    const saved = itemOf(1, { Name: "A" }, "w1");
-    expect(rebaseEdits(staged(edit("Name", "A")), saved, resource).records.size).toBe(0);
-    expect(toChanges(rebaseEdits(staged(edit("Name", "B")), saved, resource)).changes).toEqual([
-      { id: 1, version: "w1", values: { Name: "B" } },
-    ]);
   });
 
   test("of one field are discarded alone", () => {
