@@ -92,7 +92,8 @@ async function undo(target: Target) {
 }
 
 async function restoreRecord(target: Target) {
-  await operate(target, "PATCH", `${site}/records/brands/${target.brands}`, { Name: "Changed" });
+  const changes = [{ id: target.brands, values: { Name: "Changed" } }];
+  await operate(target, "POST", `${site}/records/brands/changes`, { changes });
   await operate(target, "POST", `${site}/records/brands/${target.brands}/restore`, { revision: target.brands });
 }
 

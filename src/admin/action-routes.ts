@@ -198,7 +198,7 @@ async function runIdempotent(
 async function requestFingerprint(request: WireRequest): Promise<string> {
   const { method, target, headers } = request;
   const body = Bun.SHA256.hash((await request.readBody()).view, "hex");
-  return JSON.stringify([method, target, headers.get("content-type"), headers.get("if-match"), body]);
+  return JSON.stringify([method, target, headers.get("content-type"), body]);
 }
 
 /** Creates the context of an action. @throws ProblemError `unauthorized`, `forbidden`, or `conflict` or `bad-request` if the page belongs to another operator */

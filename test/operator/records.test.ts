@@ -1,8 +1,9 @@
-// Records that an operator creates, updates or deletes (operator/records.ts).
+// Records that an operator creates, updates or deletes (operator/records.ts, operator/several-records.ts).
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createRecord, deleteRecords, updateRecord } from "../../src/operator/records.ts";
+import { createRecord, deleteRecords } from "../../src/operator/records.ts";
+import { changeRecords } from "../../src/operator/several-records.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -38,11 +39,17 @@ describe.each(engines)("records of an operator on $name", (kind) => {
         await removeSite(engine, "garden", 1);
         return engine.commit(intents, options);
       },
+      commitAtomically: async (...together) => {
+        await removeSite(engine, "garden", 1);
+        return engine.commitAtomically(...together);
+      },
     };
+    const [id] = ids as [number];
+    const values = { Name: "Late" };
     const writing =
       change === "created"
-        ? createRecord(removed, site, brand, { Name: "Late" }, 1)
-        : updateRecord(removed, site, brand, ids[0] as number, { Name: "Late" }, { ifVersion: undefined, at: 1 });
+        ? createRecord(removed, site, brand, values, 1)
+        : changeRecords(removed, site, brand, [{ id, ifVersion: undefined, values }], 1);
     const message = "the site was restored, renewed or removed at the same time; nothing was changed";
     expect(await failureOf(writing)).toMatchObject({ code: "conflict", message });
   });

@@ -51,8 +51,8 @@ export interface ConflictInfo {
 export type RecordFaultInfo = FieldErrorInfo & { readonly id: number };
 
 /**
- * The additional members of the problem of a write. Of a single record: `conflicts` has one. Of several records: nothing was stored, `faults` has the
- * first 500 faults, and `conflicts` the first 100 conflicts. The numbers count all records with one.
+ * The additional members of the problem of changes of which nothing was stored: `faults` has the first 500 faults, and `conflicts` the first 100
+ * conflicts. The numbers count all records with one.
  */
 export interface WriteProblem {
   readonly faults?: readonly RecordFaultInfo[] | undefined;

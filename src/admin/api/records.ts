@@ -1,11 +1,11 @@
-// The records of a site: lists them, and reads, creates, updates and deletes single records.
+// The records of a site: lists, reads, creates and deletes them. several-records.ts changes them.
 
 import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { findTextField } from "../../model/resource.ts";
 import { findVersioned, readRecordPage } from "../../operator/read-records.ts";
-import { createRecord, deleteRecords, updateRecord, type WrittenRecord } from "../../operator/records.ts";
+import { createRecord, deleteRecords } from "../../operator/records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { checkedSearch, idOf, resourceOf } from "./parameters.ts";
 import type {
@@ -24,7 +24,6 @@ export const recordActions: readonly Action[] = [
   ["POST", list, "records", create],
   ["DELETE", list, "records", remove],
   ["GET", one, "read", show],
-  ["PATCH", one, "records", update],
 ];
 
 /** Maximum number of records in a page. */
@@ -62,15 +61,8 @@ async function show(call: ActionContext): Promise<RecordResponse> {
 /** Creates a record. The body has its values. */
 async function create(call: ActionContext): Promise<WrittenRecordResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
-  return toWrittenResponse(call, await createRecord(call.engine, site.ID, resource, await call.input(), call.now()));
-}
-
-/** Updates a record. The body has the values to change; `If-Match` has the version that the operator has seen. */
-async function update(call: ActionContext): Promise<WrittenRecordResponse> {
-  const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
-  const ifVersion = call.request.headers.get("if-match")?.replace(/^"(.*)"$/, "$1");
-  const options = { ifVersion, at: call.now() };
-  return toWrittenResponse(call, await updateRecord(call.engine, site.ID, resource, id, await call.input(), options));
+  const created = await createRecord(call.engine, site.ID, resource, await call.input(), call.now());
+  return { ...created, run: call.run };
 }
 
 /** Deletes records, all of them or none. */
@@ -82,8 +74,4 @@ async function remove(call: ActionContext): Promise<DeletionResponse> {
   if (!isList) throw new ProblemError("bad-request", `\`ids\` must be a list of 1 to ${maxDeleted} IDs`);
   const { revisions } = await deleteRecords(call.engine, site.ID, resource, ids.map(Number), call.now());
   return { deleted: ids.length, revisions, run: call.run };
-}
-
-function toWrittenResponse({ run }: ActionContext, written: WrittenRecord): WrittenRecordResponse {
-  return { ...written, run };
 }

@@ -1,4 +1,4 @@
-// Changes of several records in one request: staged edits, and the same value for a field of many records.
+// Changes of records: staged edits in one request, and the same value for a field of many records.
 
 import { findNearestPath, formatHint } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -33,7 +33,9 @@ async function change(call: ActionContext): Promise<ChangesResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const changes = parseChanges((await call.input<ChangesBody>()).changes);
   const engine = withReauthorization(call, "change", site, { outlivesSession: false });
-  const result = await changesOfMany.run(call, () => changeRecords(engine, site.ID, resource, changes, call.now()));
+  const store = () => changeRecords(engine, site.ID, resource, changes, call.now());
+  // The change of a form is short, so it doesn't wait.
+  const result = await (changes.length === 1 ? store() : changesOfMany.run(call, store));
   return { ...result, run: call.run };
 }
 

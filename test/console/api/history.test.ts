@@ -40,7 +40,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
 
   test("lists each change with its author, and with the record before and after", async () => {
     await anna.call("POST", brands, { Name: "Acme" });
-    await anna.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" });
+    await anna.change(brands, 1, { Name: "Acme Ltd" });
     await anna.call("DELETE", brands, { ids: [1] });
     const { entries, next, begins } = await pageOf();
     const changes = entries.map(({ change }: { change: { operation: string } }) => change);
@@ -85,7 +85,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     const ben = await server.signIn("ben");
     await anna.call("POST", brands, { Name: "Acme" });
     await ben.call("POST", "/sites/shop/records/locations", { Name: "Mill" });
-    await ben.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" });
+    await ben.change(brands, 1, { Name: "Acme Ltd" });
     const { entries } = await pageOf();
     const revisionsOf = async (query: string) =>
       (await pageOf(query)).entries.map(({ last }: { last: number }) => last);
@@ -154,7 +154,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
   test("is downloaded as CSV, one row for each changed field, without invisible characters", async () => {
     const key = (await anna.call("POST", "/sites/shop/keys", { label: "till", scope: "write" })).json;
     await anna.call("POST", brands, { Name: "=2+3", AccountNumber: 'a,"b' });
-    await anna.call("PATCH", `${brands}/1`, { Name: "Acme", Address: { Town: "+44", County: "\u009b2J\u202eab" } });
+    await anna.change(brands, 1, { Name: "Acme", Address: { Town: "+44", County: "\u009b2J\u202eab" } });
     await createMany("spring", 1, key.prefix);
     await anna.call("DELETE", brands, { ids: [1] });
     const { status, json } = await anna.call("GET", `${history}/export?to=2999-01-01`);
@@ -217,7 +217,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
   test("undoes a run after a dry run, skips records that were changed again later, and shows the undo as an entry", async () => {
     await createMany("spring", 3);
     const ben = await server.signIn("ben");
-    await ben.call("PATCH", `${brands}/2`, { Name: "Ben's" });
+    await ben.change(brands, 2, { Name: "Ben's" });
     const range = { since: 0, until: 3, run: "spring" };
     const dryRun = await anna.call("POST", "/sites/shop/undo", { ...range, dryRun: true });
     const skipped = [{ resource: "brands", id: 2, changed: { revision: 4, actor: "console:ben" } }];
@@ -310,7 +310,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
 
   test("restores an earlier state of a record, also after it was deleted", async () => {
     await anna.call("POST", brands, { Name: "Acme" });
-    await anna.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" });
+    await anna.change(brands, 1, { Name: "Acme Ltd" });
     await anna.call("DELETE", brands, { ids: [1] });
     const path = `${brands}/1/restore`;
     expect((await anna.call("POST", path, { revision: 3 })).status).toBe(404);

@@ -169,7 +169,7 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(await act(first, "run", {})).toMatchObject({ missing: null });
     const second = await upload(file);
     await act(second, "check", { format: "csv", match: "Name", findMissing: true });
-    await anna.call("PATCH", `/sites/${site}/records/brands/2`, { AccountNumber: "A" });
+    await anna.change(`/sites/${site}/records/brands`, 2, { AccountNumber: "A" });
     const { missing } = await act(second, "run", { removals: 2 });
     expect(missing).toEqual({ count: 1, total: 3, removed: 1, changed: 1 });
     expect(await names()).toEqual(["Acme", "Best"]);

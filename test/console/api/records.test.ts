@@ -76,7 +76,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
       for (const name of suggestions ?? [])
         expect((await namesIn(`${locations}?search=${encodeURIComponent(name)}`)).includes(name)).toBe(true);
     }
-    await anna.call("PATCH", `${locations}/4`, { Name: "Quay" });
+    await anna.change(locations, 4, { Name: "Quay" });
     expect((await anna.call("GET", `${locations}?search=harbuor`)).json.suggestions).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
     const { version } = (await anna.call("GET", brands)).json;
     const known = async () => (await anna.call("GET", `${brands}?known=${version}`)).json;
     expect(await known()).toEqual({ total: 1, version, isKnown: true, records: [] });
-    await anna.call("PATCH", `${brands}/1`, { Name: "b" });
+    await anna.change(brands, 1, { Name: "b" });
     expect(await known()).toMatchObject({ total: 1, records: [{ record: { Name: "b" } }] });
   });
 
@@ -124,14 +124,12 @@ describe.each(engines)("records in the console on $name", (kind) => {
       run: expect.any(String),
       revisions: { first: 1, last: 1 },
     });
-    const changed = await anna.call("PATCH", `${locations}/1`, { Address: { Country: "GB" } });
-    expect(changed.json.record).toMatchObject({ Name: "Mill", Address: { Town: "York", Country: "GB" } });
-    expect((await anna.call("GET", `${locations}/1`)).json).toEqual({
-      record: changed.json.record,
-      version: changed.json.version,
-    });
+    const changed = await anna.change(locations, 1, { Address: { Country: "GB" } });
+    expect(changed.json).toMatchObject({ changed: 1, unchanged: 0, revisions: { first: 2, last: 2 } });
+    const { record } = (await anna.call("GET", `${locations}/1`)).json;
+    expect(record).toMatchObject({ Name: "Mill", Address: { Town: "York", Country: "GB" } });
     expect((await server.call("GET", "/restapi/locations/1.json")).json.Name).toBe("Mill");
-    const again = await anna.call("PATCH", `${locations}/1`, { Name: "Mill" });
+    const again = await anna.change(locations, 1, { Name: "Mill" });
     expect([again.status, again.json.revisions]).toEqual([200, undefined]);
   });
 
@@ -171,15 +169,14 @@ describe.each(engines)("records in the console on $name", (kind) => {
   test("are not changed if the change would overwrite that of another operator", async () => {
     const [{ version }] = await add(brands, { Name: "Acme" });
     const ben = await server.signIn("ben");
-    const ifMatch = { "If-Match": `"${version}"` };
-    expect((await ben.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" }, ifMatch)).status).toBe(200);
-    const { status, json } = await anna.call("PATCH", `${brands}/1`, { Name: "ACME" }, ifMatch);
+    expect((await ben.change(brands, 1, { Name: "Acme Ltd" }, version)).status).toBe(200);
+    const { status, json } = await anna.change(brands, 1, { Name: "ACME" }, version);
     expect([status, json.code]).toEqual([412, "precondition-failed"]);
     expect(await namesIn(brands)).toEqual(["Acme Ltd"]);
     // The operator overwrites it on purpose, with the current version.
     const stored = (await anna.call("GET", `${brands}/1`)).json.version;
-    const mine = await anna.call("PATCH", `${brands}/1`, { Name: "ACME" }, { "If-Match": `"${stored}"` });
-    expect(mine.json.record.Name).toBe("ACME");
+    await anna.change(brands, 1, { Name: "ACME" }, stored);
+    expect(await namesIn(brands)).toEqual(["ACME"]);
   });
 
   test("are deleted together, and restored by one undo", async () => {
@@ -213,17 +210,17 @@ describe.each(engines)("records in the console on $name", (kind) => {
   test("that were deleted cannot be changed", async () => {
     const [{ version }] = await add(brands, { Name: "a" });
     await anna.call("DELETE", brands, { ids: [1] });
-    const ifMatch = { "If-Match": `"${version}"` };
-    const { status, json } = await anna.call("PATCH", `${brands}/1`, { Name: "b" }, ifMatch);
-    expect([status, json.detail]).toEqual([404, "the brand 1 does not exist any more"]);
-    expect((await anna.call("PATCH", `${brands}/1`, { Name: "b" })).status).toBe(404);
+    for (const seen of [version, undefined]) {
+      const { status, json } = await anna.change(brands, 1, { Name: "b" }, seen);
+      expect([status, json.conflicts]).toMatchObject([412, [{ id: 1, record: null, changed: { name: "anna" } }]]);
+    }
   });
 
   test("of another site are not found", async () => {
     await createSite(server.engine, "toys", {}, 1);
     await add("/sites/toys/records/brands", { Name: "Toy" });
     expect((await anna.call("GET", brands)).json.total).toBe(0);
-    expect((await anna.call("PATCH", `${brands}/1`, { Name: "b" })).status).toBe(404);
+    expect((await anna.change(brands, 1, { Name: "b" })).status).toBe(412);
     expect(await namesIn("/sites/toys/records/brands")).toEqual(["Toy"]);
   });
 

@@ -99,16 +99,10 @@ test("a sandbox that is renewed twice with one key is renewed once, and a third 
   expect((await renew("another renewal")).json).toMatchObject({ isNew: false });
 });
 
-const others: [string, unknown, Record<string, string>][] = [
-  ["another body", { Name: "z" }, {}],
-  ["a condition", { Name: "y" }, { "If-Match": '"1-1"' }],
-];
-test.each(
-  others,
-)("a key that was used with another request is rejected: the request has %s", async (name, body, headers) => {
-  const key = keyed(`i ${name}`);
+test("a key that was used with another request is rejected", async () => {
+  const key = keyed("i");
   expect((await anna.call("POST", brands, { Name: "y" }, key)).status).toBe(200);
-  const other = await anna.call("POST", brands, body, { ...key, ...headers });
+  const other = await anna.call("POST", brands, { Name: "z" }, key);
   expect([other.status, other.json.code]).toEqual([422, "idempotency-key-reused"]);
 });
 

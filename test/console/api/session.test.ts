@@ -184,7 +184,7 @@ describe("the page of another operator", () => {
     const ofAnna = { "X-Operator": String(anna.id) };
     const requests: [method: string, path: string, body?: object][] = [
       ["POST", brands, { Name: "Acme" }],
-      ["PATCH", `${brands}/1`, { Name: "Acme" }],
+      ["POST", `${brands}/changes`, { changes: [{ id: 1, values: { Name: "Acme" } }] }],
       ["DELETE", brands, { ids: [1] }],
       ["DELETE", "/session"],
       ["DELETE", "/sessions"],
@@ -315,7 +315,7 @@ describe("an operator of some sites", () => {
       ["POST", "/sites/shop/records/brands"],
       ["DELETE", "/sites/shop/records/brands"],
       ["GET", "/sites/shop/records/brands/1"],
-      ["PATCH", "/sites/shop/records/brands/1"],
+      ["POST", "/sites/shop/records/brands/changes"],
     ] as const) {
       const response = await call(method, path, method === "GET" ? undefined : {});
       expect([method, path, response.status]).toEqual([method, path, 404]);
