@@ -2,6 +2,7 @@
 
 import { Command } from "commander";
 import { importSite, type RestrictedKey } from "../operator/site-files/import-site.ts";
+import { toSiteInfo } from "../operator/sites/sites.ts";
 import { formatSiteCounts } from "./export-site.ts";
 import { toConfig, withNewEngine } from "./shared/database.ts";
 import { runInterruptible } from "./shared/interrupt.ts";
@@ -35,7 +36,7 @@ export function importSiteCommand(): Command {
       const { site, keys, webhooks, records, changes, ...others } = imported;
       const counts = { keys, webhooks, records, changes };
       const { takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks } = others;
-      printResult(options, { ...site, ...counts, ...others }, [`${site.ID}`]);
+      printResult(options, { ...toSiteInfo(site, [site]), ...counts, ...others }, [`${site.ID}`]);
       printMessage(`imported the site ${site.Name} (ID ${site.ID}): ${formatSiteCounts(counts)}`);
       for (const host of takenHostnames) printMessage(`left out the hostname ${host}: another site has it`);
       for (const key of takenKeys) printMessage(`left out the key ${key}: the database has it already`);

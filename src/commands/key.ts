@@ -6,12 +6,11 @@ import type { Engine } from "../model/engine.ts";
 import {
   createKey,
   type IssuedKey,
-  keyStateOf,
-  type ListedKey,
   listKeys,
   revokeKey,
   rotateKey,
   setKey,
+  toKeyInfo,
 } from "../operator/sites/keys.ts";
 import { requireSandbox } from "../operator/sites/sandboxes.ts";
 import { listSites, requireCompleteSite } from "../operator/sites/sites.ts";
@@ -91,6 +90,7 @@ function listCommand(): Command {
         listKeys(engine, site === undefined ? undefined : await siteOfKey(engine, { site, sandbox })),
       );
       const now = Date.now();
+      const infos = keys.map((key) => toKeyInfo(key, now));
       const sites = site === undefined ? ["SITE"] : [];
       const header = [
         "PREFIX",
@@ -103,8 +103,8 @@ function listCommand(): Command {
         "LAST USED (UTC)",
         "STATE",
       ];
-      const rows = keys.map((key) => toRow(key, sites.length > 0, now));
-      printResult(options, keys.map(toKeyJson), toTable(header, rows));
+      const rows = infos.map((key) => toRow(key, sites.length > 0));
+      printResult(options, infos, toTable(header, rows));
     });
 }
 
@@ -126,7 +126,7 @@ function setCommand(): Command {
       if (Object.values(changes).every((value) => value === undefined))
         throw new UsageError("nothing to change: add --label, --rate or --expires");
       const key = await withEngine(options, (engine) => setKey(engine, prefix, changes, now));
-      printResult(options, withoutDigest(key), []);
+      printResult(options, toKeyInfo(key, Date.now()), []);
       printMessage(`changed the key ${key.Prefix}`);
     });
 }
@@ -137,7 +137,7 @@ function revokeCommand(): Command {
     .argument("<prefix>", "at least the first 8 characters of the key, of a sandbox key 13; see `key list`")
     .action(async (prefix: string, options: CommonOptions) => {
       const key = await withEngine(options, (engine) => revokeKey(engine, prefix, Date.now()));
-      printResult(options, withoutDigest(key), []);
+      printResult(options, toKeyInfo(key, Date.now()), []);
       printMessage(`revoked the key ${key.Prefix}`);
     });
 }
@@ -156,7 +156,7 @@ function rotateCommand(): Command {
 function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
   // Print the prefix first. If printing the key then fails, the operator can revoke the key by its prefix.
   printMessage(`created the key ${record.Prefix}; save the key itself now: it cannot be shown again`);
-  printResult(options, { key, ...withoutDigest(record) }, [key]);
+  printResult(options, { key, ...toKeyInfo(record, Date.now()) }, [key]);
 }
 
 function parseRate(text: string | undefined): number | undefined {
@@ -166,24 +166,16 @@ function parseRate(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-function toKeyJson({ siteName, endsAt: _, lastUsed, ...key }: ListedKey) {
-  return { ...withoutDigest(key), SiteName: siteName, LastUsed: lastUsed?.toISOString() ?? "" };
-}
-
-function withoutDigest<T extends { Digest: string }>({ Digest: _, ...key }: T): Omit<T, "Digest"> {
-  return key;
-}
-
-function toRow(key: ListedKey, hasSite: boolean, now: number): string[] {
+function toRow(key: ReturnType<typeof toKeyInfo>, hasSite: boolean): string[] {
   return [
-    key.Prefix,
-    ...(hasSite ? [key.siteName] : []),
-    key.Label,
-    key.Scope,
-    key.Rate || "default",
-    toMinute(key.Created),
-    toMinute(key.Expires) || "never",
-    toMinute(key.lastUsed?.toISOString() ?? "") || "never",
-    keyStateOf(key, now),
+    key.prefix,
+    ...(hasSite ? [key.site] : []),
+    key.label,
+    key.scope,
+    `${key.rate ?? "default"}`,
+    toMinute(key.created),
+    key.expires ? toMinute(key.expires) : "never",
+    key.lastUsed ? toMinute(key.lastUsed) : "never",
+    key.state,
   ];
 }

@@ -10,6 +10,7 @@ import {
   listOperators,
   removeOperator,
   setOperator,
+  toOperatorInfo,
 } from "../operator/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../operator/sessions.ts";
 import { consoleUrl, isListening, signInLink } from "./shared/console-address.ts";
@@ -65,7 +66,7 @@ function addCommand(): Command {
       const added = await withNewEngine(options, (engine) =>
         createOperator(engine, name, options.site ?? [], Date.now(), options.role),
       );
-      printResult(options, toOperatorJson(added), [String(added.ID)]);
+      printResult(options, toOperatorInfo(added), [String(added.ID)]);
       const link = commandLine(["operator", "link", added.Name], options.database);
       printMessage(`added the operator ${added.Name}; to sign in: ${link}`);
     });
@@ -76,7 +77,7 @@ function listCommand(): Command {
     .description("list the operators")
     .action(async (options: CommonOptions) => {
       const operators = await withEngine(options, listOperators);
-      printResult(options, operators.map(toOperatorJson), toTable(header, operators.map(toRow)));
+      printResult(options, operators.map(toOperatorInfo), toTable(header, operators.map(toRow)));
     });
 }
 
@@ -123,7 +124,7 @@ async function changeOperator(
       throw mayBeLast ? error : withAdvice(error, "limit");
     }),
   );
-  printResult(options, toOperatorJson(changed), []);
+  printResult(options, toOperatorInfo(changed), []);
   return changed;
 }
 
@@ -139,7 +140,7 @@ function removeCommand(): Command {
           throw mayBeLast ? error : withAdvice(error, "remove");
         }),
       );
-      printResult(options, toOperatorJson(removed), []);
+      printResult(options, toOperatorInfo(removed), []);
       printMessage(`removed the operator ${removed.Name}`);
     });
 }
@@ -178,10 +179,6 @@ function signOutCommand(): Command {
       printResult(options, {}, []);
       printMessage(`signed out ${name}`);
     });
-}
-
-function toOperatorJson({ siteNames, Sites: _, role: Role, ...operator }: ListedOperator) {
-  return { ...operator, Sites: siteNames ?? null, Role };
 }
 
 function toRow({ ID, Name, siteNames, role, Created }: ListedOperator): string[] {

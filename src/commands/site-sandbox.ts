@@ -2,6 +2,7 @@
 
 import { Command } from "commander";
 import { type MadeSandbox, makeSandbox } from "../operator/sandbox/make-sandbox.ts";
+import { toSiteInfo } from "../operator/sites/sites.ts";
 import { withEngine } from "./shared/database.ts";
 import { runInterruptible } from "./shared/interrupt.ts";
 import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
@@ -27,10 +28,10 @@ export function sandboxCommand(): Command {
           ),
         ),
       );
-      const { site, live: _, leftover, ...counts } = made;
+      const { site, live, leftover, ...counts } = made;
       printMessage(describe(made, options));
       if (leftover !== undefined) printMessage(leftover);
-      printResult(options, { ...site, ...counts }, [site.Name]);
+      printResult(options, { ...toSiteInfo(site, [live]), ...counts }, [site.Name]);
     });
 }
 

@@ -6,7 +6,7 @@ import { publicResources } from "../model/resource.ts";
 import { findSandboxRecord, nameOfLiveSite, suspensionOf, withSandboxesBelow } from "../operator/sites/sandboxes.ts";
 import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
 import { removeSite } from "../operator/sites/site-removal.ts";
-import { listSites, requireSite, setSite, summarizeSite } from "../operator/sites/sites.ts";
+import { listSites, requireSite, setSite, summarizeSite, toSiteInfo } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withEngine, withNewEngine } from "./shared/database.ts";
@@ -87,7 +87,7 @@ function printAdded({ site, key }: CreatedSite, options: AddOptions): boolean {
     ? "save its key now: it cannot be shown again"
     : `to create a key: ${commandLine(["key", "create", "--site", site.Name], options.database)}`;
   printMessage(`created the site ${site.Name} (ID ${site.ID}); ${hint}`);
-  return printResult(options, { ...site, key }, [key ?? `${site.ID}`]);
+  return printResult(options, { ...toSiteInfo(site, [site]), key }, [key ?? `${site.ID}`]);
 }
 
 /** As `printAdded`, for the sites of a file: prints `name,key` for each site with `--with-key`, otherwise nothing. */
@@ -95,7 +95,7 @@ function printList(added: readonly CreatedSite[], options: AddOptions): boolean 
   const advice = options.withKey ? "; save their keys now: they cannot be shown again" : "";
   printMessage(`created ${formatCount(added.length, "site")}${advice}`);
   const lines = options.withKey ? ["name,key", ...added.map(({ site, key }) => `${site.Name},${key}`)] : [];
-  const value = added.map(({ site, key }) => ({ ...site, key }));
+  const value = added.map(({ site, key }) => ({ ...toSiteInfo(site, [site]), key }));
   return printResult(options, value, lines);
 }
 
@@ -105,7 +105,8 @@ function listCommand(): Command {
     .action(async (options: CommonOptions) => {
       const sites = withSandboxesBelow(await withEngine(options, listSites));
       const rows = sites.map((site) => toRow(site, sites));
-      printResult(options, sites, toTable(header, rows));
+      const infos = sites.map((site) => toSiteInfo(site, sites));
+      printResult(options, infos, toTable(header, rows));
     });
 }
 
@@ -135,7 +136,7 @@ function setCommand(): Command {
         return { site, sandbox: findSandboxRecord(await listSites(engine), site) };
       });
       if (options.name !== undefined && sandbox) printMessage(`its sandbox is called ${sandbox.Name} now`);
-      printResult(options, site, toTable(header, [toRow(site, [site])]));
+      printResult(options, toSiteInfo(site, [site]), toTable(header, [toRow(site, [site])]));
     });
 }
 
@@ -162,7 +163,7 @@ function removeCommand(): Command {
         if (!options.yes) throw unconfirmedError(name, sandbox);
         return { removed: await removeSite(engine, name, Date.now()), sandbox };
       });
-      printResult(options, removed, []);
+      printResult(options, toSiteInfo(removed, [removed]), []);
       printMessage(`removed the site ${removed.Name}${sandbox ? ` and its sandbox ${sandbox.Name}` : ""}`);
     });
 }
@@ -205,7 +206,7 @@ function showSiteCommand(): Command {
         ["Records", counts.join(", ")],
         ["Revision", `${revision}${changed ? `, of ${toMinute(changed.toISOString())} UTC` : ""}`],
       ].map(([label = "", value]) => `${label.padEnd(10)} ${value}`);
-      printResult(options, { ...site, ...summary, changed: changed?.toISOString() ?? "" }, lines);
+      printResult(options, { ...toSiteInfo(site, sites), ...summary, changed: changed?.toISOString() ?? null }, lines);
     });
 }
 

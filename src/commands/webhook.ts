@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
-import type { DeliveryAttempt, DeliveryExchange, ExchangedMessage, KeptAttempt } from "../model/webhooks.ts";
+import type { DeliveryExchange, ExchangedMessage, KeptAttempt } from "../model/webhooks.ts";
 import { getSite } from "../operator/sites/sites.ts";
 import { createWebhook } from "../operator/webhooks/webhook-creation.ts";
 import {
@@ -11,6 +11,8 @@ import {
   type ListedWebhook,
   listDeliveryAttempts,
   listWebhooks,
+  toAttemptInfo,
+  toWebhookInfo,
 } from "../operator/webhooks/webhook-list.ts";
 import {
   changeWebhookUrl,
@@ -71,7 +73,7 @@ function addCommand(): Command {
       );
       if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
       printMessage(`added webhook ${webhook.ID}; save its secret now: it cannot be shown again`);
-      printResult(options, { ...toWebhookJson(webhook), secret }, [secret]);
+      printResult(options, { ...toWebhookInfo(webhook), secret }, [secret]);
     });
 }
 
@@ -86,7 +88,7 @@ function changeCommand(): Command {
         changeWebhookUrl(engine, id, url, policy, Date.now()),
       );
       if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
-      printResult(options, toWebhookJson(webhook), []);
+      printResult(options, toWebhookInfo(webhook), []);
       printMessage(`webhook ${id} delivers to ${webhook.URL}`);
     });
 }
@@ -95,7 +97,7 @@ function retryCommand(): Command {
   return withWebhook("retry", "deliver to a failing receiver now, and not only at the time of the next attempt").action(
     async (id: number, options: CommonOptions) => {
       const webhook = await withEngine(options, (engine) => retryWebhook(engine, id, Date.now()));
-      printResult(options, toWebhookJson(webhook), []);
+      printResult(options, toWebhookInfo(webhook), []);
       const isDue = `a server delivers webhook ${id} within a few seconds: see \`webhook deliveries ${id}\``;
       printMessage(webhook.status === "failing" ? isDue : `webhook ${id} has not failed: it need not wait`);
     },
@@ -111,7 +113,7 @@ function listCommand(): Command {
         listWebhooks(engine, options.site === undefined ? undefined : await getSite(engine, options.site)),
       );
       const header = ["ID", "SITE", "URL", "RESOURCES", "CREATED (UTC)", "BEHIND", "STATUS"];
-      printResult(options, webhooks.map(toWebhookJson), toTable(header, webhooks.map(toWebhookRow)));
+      printResult(options, webhooks.map(toWebhookInfo), toTable(header, webhooks.map(toWebhookRow)));
     });
 }
 
@@ -122,7 +124,7 @@ function testCommand(): Command {
     const { allow } = policyOf(options);
     const { webhook, attempt } = await withEngine(options, (engine) => testWebhook(engine, id, allow));
     const { status, milliseconds, fault } = attempt;
-    printResult(options, toAttemptJson(attempt), []);
+    printResult(options, toAttemptInfo(attempt), []);
     printMessage(fault ? `${webhook.URL}: ${fault}` : `${webhook.URL} responded with ${status} in ${milliseconds} ms`);
     if (fault) process.exitCode = 1;
   });
@@ -132,7 +134,7 @@ function pauseCommand(): Command {
   return withWebhook("pause", "deliver nothing until `webhook resume`; no change is lost").action(
     async (id: number, options: CommonOptions) => {
       const webhook = await withEngine(options, (engine) => pauseWebhook(engine, id, Date.now()));
-      printResult(options, toWebhookJson(webhook), []);
+      printResult(options, toWebhookInfo(webhook), []);
       printMessage(`paused webhook ${id}`);
     },
   );
@@ -144,7 +146,7 @@ function resumeCommand(): Command {
   ).action(async (id: number, options: AllowOptions) => {
     const policy = policyOf(options);
     const webhook = await withEngine(options, (engine) => resumeWebhook(engine, id, policy, Date.now()));
-    printResult(options, toWebhookJson(webhook), []);
+    printResult(options, toWebhookInfo(webhook), []);
     printMessage(`resumed webhook ${id}`);
   });
 }
@@ -153,10 +155,10 @@ function rotateCommand(): Command {
   return withWebhook("rotate", "print a new secret; for 24 hours, deliveries are signed with the old one too")
     .addHelpText("after", "\nRotate twice to end the old secret at once.")
     .action(async (id: number, options: CommonOptions) => {
-      const { secret, until } = await withEngine(options, (engine) => rotateWebhook(engine, id, Date.now()));
+      const { webhook, secret, until } = await withEngine(options, (engine) => rotateWebhook(engine, id, Date.now()));
       const end = new Date(until).toISOString();
       printMessage(`webhook ${id} has a new secret; save it now. The old one is used too until ${toMinute(end)} UTC`);
-      printResult(options, { ID: id, secret, until: end }, [secret]);
+      printResult(options, { ...toWebhookInfo(webhook), secret, until: end }, [secret]);
     });
 }
 
@@ -166,7 +168,7 @@ function rewindCommand(): Command {
     .action(async (id: number, options: CommonOptions & { since: string }) => {
       const point = parseDeliveryStart("--since", options.since);
       const webhook = await withEngine(options, (engine) => rewindWebhook(engine, id, point));
-      printResult(options, toWebhookJson(webhook), []);
+      printResult(options, toWebhookInfo(webhook), []);
       printMessage(`webhook ${id} continues after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
     });
 }
@@ -183,7 +185,7 @@ function deliveriesCommand(): Command {
           return printResult(options, exchange, toExchangeLines(exchange));
         }
         const attempts = await listDeliveryAttempts(engine, webhook);
-        printResult(options, attempts.map(toAttemptJson), toAttemptTable(attempts));
+        printResult(options, attempts.map(toAttemptInfo), toAttemptTable(attempts));
       });
     });
 }
@@ -192,7 +194,7 @@ function removeCommand(): Command {
   return withWebhook("remove", "remove a webhook with its secrets").action(
     async (id: number, options: CommonOptions) => {
       const webhook = await withEngine(options, (engine) => removeWebhook(engine, id, Date.now()));
-      printResult(options, webhook, []);
+      printResult(options, toWebhookInfo(webhook), []);
       printMessage(`removed webhook ${id}`);
     },
   );
@@ -223,32 +225,10 @@ function collectResource(value: string, before: readonly Resource[] = []): reado
 
 // Webhooks and attempts in the output.
 
-/** Converts a webhook to the form that `--json` prints. */
-function toWebhookJson({ state, siteName, status, detail, lag, ...record }: ListedWebhook) {
-  const { cursor = "", failures = 0, failingSince = null, nextAt = 0, rewinds = 0 } = state ?? {};
-  return {
-    ...record,
-    SiteName: siteName,
-    Status: status,
-    Detail: detail,
-    Cursor: cursor,
-    Behind: lag ?? null,
-    Rewinds: rewinds,
-    Failures: failures,
-    FailingSince: failingSince === null ? "" : new Date(failingSince).toISOString(),
-    NextAttempt: nextAt === 0 ? "" : new Date(nextAt).toISOString(),
-  };
-}
-
 function toWebhookRow(webhook: ListedWebhook): string[] {
   const { ID, siteName, URL: url, Resources, Created, lag, status, detail } = webhook;
   const shown = detail === "" ? status : `${status}: ${detail}`;
   return [`${ID}`, siteName, url, Resources || "all", toMinute(Created), `${lag ?? "unknown"}`, shown];
-}
-
-/** Converts an attempt to the form that `--json` prints. */
-function toAttemptJson({ at, ...attempt }: DeliveryAttempt) {
-  return { at: new Date(at).toISOString(), ...attempt };
 }
 
 function toAttemptTable(attempts: readonly KeptAttempt[]): string[] {

@@ -34,6 +34,11 @@ interface OperatorSettings {
   readonly role?: GivenRole | undefined;
 }
 
+/** Returns an operator in the form that commands print as JSON, and that the console's API sends. */
+export function toOperatorInfo({ ID: id, Name: name, siteNames, role, Created: created }: ListedOperator) {
+  return { id, name, sites: siteNames ?? null, role, created };
+}
+
 /** Lists all operators. */
 export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
   const system = await readSystemRecords(engine);

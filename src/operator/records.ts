@@ -9,7 +9,7 @@ import type { Resource } from "../model/resource.ts";
 import { epochChangedError, type RevisionRange, revisionsOf } from "./journal/journal-entries.ts";
 import type { VersionedRecord } from "./read-records.ts";
 
-export interface WrittenRecord extends VersionedRecord {
+interface WrittenRecord extends VersionedRecord {
   /** The revisions of the change; undefined if nothing changed. */
   readonly revisions: RevisionRange | undefined;
 }

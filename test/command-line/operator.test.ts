@@ -21,8 +21,8 @@ describe("storefront operator", () => {
     await workspace.data.addSite("toys");
     expect(await workspace.mustRun(["operator", "add", "anna"])).toBe("1\n");
     expect(await json("operator", "add", "ben", "--site", "toys", "--site", "garden")).toMatchObject({
-      Name: "ben",
-      Sites: ["garden", "toys"],
+      name: "ben",
+      sites: ["garden", "toys"],
     });
     const list = await workspace.mustRun(["operator", "list"]);
     expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +ROLE +CREATED \(UTC\)$/);
@@ -30,7 +30,7 @@ describe("storefront operator", () => {
     expect(list).toMatch(/^2 +ben +garden, toys +all /m);
     await workspace.mustRun(["site", "remove", "toys", "--yes"]);
     const operators = await json("operator", "list");
-    expect(operators.map(({ Name, Sites }: { Name: string; Sites: unknown }) => [Name, Sites])).toEqual([
+    expect(operators.map(({ name, sites }: { name: string; sites: unknown }) => [name, sites])).toEqual([
       ["anna", null],
       ["ben", ["garden"]],
     ]);
@@ -44,15 +44,15 @@ describe("storefront operator", () => {
     await workspace.mustRun(["operator", "add", "anna"]);
     await workspace.mustRun(["operator", "add", "ben", "--site", "garden"]);
     const set = (...args: string[]) => json("operator", "set", ...args);
-    expect(await set("ben", "--site", "toys")).toMatchObject({ Name: "ben", Sites: ["toys"] });
-    expect(await set("ben", "--all-sites")).toMatchObject({ Sites: null });
-    expect(await set("ben", "--site", "toys", "--site", "garden")).toMatchObject({ Sites: ["garden", "toys"] });
+    expect(await set("ben", "--site", "toys")).toMatchObject({ name: "ben", sites: ["toys"] });
+    expect(await set("ben", "--all-sites")).toMatchObject({ sites: null });
+    expect(await set("ben", "--site", "toys", "--site", "garden")).toMatchObject({ sites: ["garden", "toys"] });
     const { code, stderr } = await run("operator", "set", "anna", "--site", "garden");
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(/`anna` is the last operator of all sites.*add --yes to limit it/),
     ]);
-    expect(await set("anna", "--site", "garden", "--yes")).toMatchObject({ Sites: ["garden"] });
+    expect(await set("anna", "--site", "garden", "--yes")).toMatchObject({ sites: ["garden"] });
     const journal = await workspace.mustRun(["journal", "--system"]);
     expect(journal.match(/\tupdate\toperator\t/g)).toHaveLength(4);
     const { stdout, stderr: said } = await run("operator", "set", "anna", "--all-sites");
@@ -61,16 +61,16 @@ describe("storefront operator", () => {
 
   test("adds an operator with a role, and changes roles; for the last operator with all rights it needs --yes", async () => {
     await workspace.mustRun(["operator", "add", "anna"]);
-    expect(await json("operator", "add", "ben", "--role", "read")).toMatchObject({ Sites: null, Role: "read" });
-    expect(await json("operator", "role", "ben", "records")).toMatchObject({ Name: "ben", Role: "records" });
+    expect(await json("operator", "add", "ben", "--role", "read")).toMatchObject({ sites: null, role: "read" });
+    expect(await json("operator", "role", "ben", "records")).toMatchObject({ name: "ben", role: "records" });
     expect(await workspace.mustRun(["operator", "list"])).toMatch(/^2 +ben +all +records /m);
     const { code, stderr } = await run("operator", "role", "anna", "read");
     expect([code, stderr]).toEqual([1, expect.stringMatching(/`anna` is the last operator of all sites.*--yes/)]);
     const limited = await run("operator", "role", "anna", "read", "--yes");
     expect([limited.stdout, limited.stderr]).toEqual(["", "the operator anna has the role read\n"]);
-    expect(await json("operator", "role", "anna", "all")).toMatchObject({ Role: "all" });
+    expect(await json("operator", "role", "anna", "all")).toMatchObject({ role: "all" });
     const operators = await json("operator", "list");
-    expect(operators.map(({ Role }: { Role: string }) => Role)).toEqual(["all", "records"]);
+    expect(operators.map(({ role }: { role: string }) => role)).toEqual(["all", "records"]);
     expect((await workspace.mustRun(["journal", "--system"])).match(/\tupdate\toperator\t/g)).toHaveLength(3);
   });
 

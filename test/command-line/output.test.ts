@@ -131,7 +131,7 @@ test("control characters and changes of text direction are escaped, in lists and
     }
   }
   const keys = JSON.parse(await workspace.mustRun(["key", "list", "--site", "main", "--json"]));
-  expect(keys.at(-1).Label).toBe(name);
+  expect(keys.at(-1).label).toBe(name);
   const { stderr } = await workspace.run(["import", "--site", "main", "orderstatuses", "-"], { stdin: `${name}\nA\n` });
   expect(stderr).toContain("red\\u009b31m \\u202eback");
 });

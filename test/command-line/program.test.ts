@@ -124,12 +124,12 @@ test("--version prints the version of the package, with the commit", async () =>
 
 test("every command that prints a result prints valid JSON with --json", async () => {
   const json = async (...args: string[]) => JSON.parse(await workspace.mustRun([...args, "--json"]));
-  expect(await json("site", "add", "main")).toMatchObject({ ID: 1, Name: "main" });
-  expect(await json("site", "set", "main", "--default")).toMatchObject({ Default: "yes" });
-  const { key, Prefix } = await json("key", "create", "--site", "main");
-  expect(key).toStartWith(Prefix);
-  expect((await json("key", "rotate", Prefix)).key).toStartWith("sfk_");
-  expect((await json("key", "revoke", Prefix)).Revoked).not.toBe("");
+  expect(await json("site", "add", "main")).toMatchObject({ id: 1, name: "main" });
+  expect(await json("site", "set", "main", "--default")).toMatchObject({ isDefault: true });
+  const { key, prefix } = await json("key", "create", "--site", "main");
+  expect(key).toStartWith(prefix);
+  expect((await json("key", "rotate", prefix)).key).toStartWith("sfk_");
+  expect((await json("key", "revoke", prefix)).revoked).not.toBeNull();
   expect(await json("key", "list", "--site", "main")).toHaveLength(2);
   await Bun.write(workspace.file("rows.csv"), "Name\nA\n");
   expect(await json("import", "--site", "main", "brands", workspace.file("rows.csv"))).toMatchObject({ created: 1 });
@@ -144,7 +144,7 @@ test("every command that prints a result prints valid JSON with --json", async (
   expect((await json("restore", backup)).kept).toEqual([expect.stringContaining("before")]);
   expect(await json("check")).toEqual({ faults: [] });
   expect(await json("site", "list")).toHaveLength(1);
-  expect(await json("site", "remove", "main", "--yes")).toMatchObject({ Name: "main" });
+  expect(await json("site", "remove", "main", "--yes")).toMatchObject({ name: "main" });
 });
 
 test("checkout: ./storefront needs only Node", () => {

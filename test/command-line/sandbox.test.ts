@@ -43,7 +43,7 @@ test("a sandbox is made, opened by its key at the hostname of its site, renewed,
     expect(await read(one)).toEqual([["Acme", "Bolt"], "garden-sandbox"]);
   }
   const listed = await workspace.mustRun(["key", "list", "--site", "garden-sandbox", "--json"]);
-  expect(JSON.parse(listed)[0].Prefix).toBe(key.slice(0, 17));
+  expect(JSON.parse(listed)[0].prefix).toBe(key.slice(0, 17));
   expect(await workspace.mustRun(["key", "list", "--site", "garden", "--sandbox", "--json"])).toBe(listed);
   expect((await workspace.run(["key", "list", "--sandbox"])).code).toBe(2);
 
@@ -54,7 +54,7 @@ test("a sandbox is made, opened by its key at the hostname of its site, renewed,
   ]);
   const renewed = await run("site", "sandbox", "garden", "--json");
   expect(renewed.message).toMatch(/^renewed the sandbox garden-sandbox with 2 records: its 2 keys and 0 webhooks stay/);
-  expect(JSON.parse(renewed.stdout)).toMatchObject({ Name: "garden-sandbox", isNew: false, records: 2, keys: 2 });
+  expect(JSON.parse(renewed.stdout)).toMatchObject({ name: "garden-sandbox", isNew: false, records: 2, keys: 2 });
   expect(await read(key)).toEqual([["Acme", "Bolt"], "garden-sandbox"]);
 
   const renamed = await run("site", "set", "garden", "--name", "park");

@@ -29,8 +29,9 @@ describe("webhooks", () => {
     const { code, stdout, stderr } = await run("add", "--site", "main", receiver.url, "--resource", "brands");
     expect([code, stderr]).toEqual([0, "added webhook 1; save its secret now: it cannot be shown again\n"]);
     expect(stdout).toMatch(secretForm);
-    const listed = { ID: 1, Site: "1", SiteName: "main", URL: receiver.url, Resources: "brands", Status: "active" };
-    expect(await list()).toEqual([expect.objectContaining(listed)]);
+    const listed = { id: 1, site: "main", url: receiver.url, resources: ["brands"], status: "active", detail: "" };
+    const state = { behind: 0, cursor: "0.0", rewinds: 0, failures: 0, failingSince: null, nextAt: null, paused: null };
+    expect(await list()).toEqual([{ ...listed, ...state, created: expect.stringMatching(/^\d{4}-.*Z$/) }]);
     const outputs = [
       await mustRun("list"),
       JSON.stringify(await list()),
@@ -42,7 +43,7 @@ describe("webhooks", () => {
     );
     expect(await workspace.mustRun(["journal", "--system"])).toContain(`create\twebhook\t1\t"${receiver.url}"`);
     const json = JSON.parse(await add("--json"));
-    expect(json).toMatchObject({ ID: 2, Status: "active", secret: expect.stringMatching(/^whsec_/) });
+    expect(json).toMatchObject({ id: 2, status: "active", secret: expect.stringMatching(/^whsec_/) });
     expect(await workspace.mustRun(["site", "show", "main"])).toContain("Webhooks   2\n");
   });
 
@@ -74,7 +75,7 @@ describe("webhooks", () => {
     const elsewhere = receiver.url.replace("hooks", "elsewhere");
     const changed = await run("change", "1", elsewhere);
     expect(changed).toMatchObject({ code: 0, stdout: "", stderr: `webhook 1 delivers to ${elsewhere}\n` });
-    expect((await list())[0]).toMatchObject({ URL: elsewhere, Behind: 0 });
+    expect((await list())[0]).toMatchObject({ url: elsewhere, behind: 0 });
     expect((await run("retry", "1")).stderr).toBe("webhook 1 has not failed: it need not wait\n");
     await mustRun("test", "1");
     const shown = await mustRun("deliveries", "1", "--attempt", "1");
@@ -109,16 +110,16 @@ describe("webhooks", () => {
     await importBrands("a", "b", "c");
     await add();
     await add("--since", "0.0");
-    expect((await list()).map(({ Behind }: { Behind: number }) => Behind)).toEqual([0, 3]);
+    expect((await list()).map(({ behind }: { behind: number }) => behind)).toEqual([0, 3]);
     expect((await run("pause", "1", "--as", "anna")).stderr).toBe("paused webhook 1\n");
     expect(await mustRun("list")).toContain("paused: an operator paused it");
     expect(await workspace.mustRun(["journal", "--system"])).toContain("operator:anna\tupdate\twebhook\t1");
     expect((await run("resume", "1")).stderr).toBe("resumed webhook 1\n");
     const rewound = await run("rewind", "1", "--since", "1h");
     expect(rewound).toMatchObject({ code: 0, stderr: "webhook 1 continues after 0.0, 3 changes behind\n" });
-    expect((await list())[0]).toMatchObject({ Status: "active", Behind: 3, Rewinds: 1, Cursor: "0.0" });
+    expect((await list())[0]).toMatchObject({ status: "active", behind: 3, rewinds: 1, cursor: "0.0" });
     expect((await run("remove", "1")).stderr).toBe("removed webhook 1\n");
-    expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([2]);
+    expect((await list()).map(({ id }: { id: number }) => id)).toEqual([2]);
     expect(await run("remove", "1")).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown webhook 1") });
     expect(await workspace.data.check()).toEqual([]);
   });
@@ -127,9 +128,9 @@ describe("webhooks", () => {
     await workspace.data.addSite("other");
     await add();
     await mustRun("add", "--site", "other", receiver.url);
-    expect((await list("--site", "other")).map(({ ID }: { ID: number }) => ID)).toEqual([2]);
+    expect((await list("--site", "other")).map(({ id }: { id: number }) => id)).toEqual([2]);
     await workspace.mustRun(["site", "remove", "other", "--yes"]);
-    expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([1]);
+    expect((await list()).map(({ id }: { id: number }) => id)).toEqual([1]);
   });
 
   test("that cannot continue are listed by journal prune", async () => {
@@ -172,10 +173,7 @@ describe("webhooks", () => {
     await mustRun("add", "--site", "main", "https://10.0.0.7/", "--webhook-allow", "10.0.0.0/8");
     const env = { STOREFRONT_WEBHOOK_ALLOW: "192.168.0.0/16,fd00::/8" };
     await workspace.mustRun(["webhook", "add", "--site", "main", "https://[fd00::1]/"], { env });
-    expect((await list()).map(({ URL: url }: { URL: string }) => url)).toEqual([
-      "https://10.0.0.7/",
-      "https://[fd00::1]/",
-    ]);
+    expect((await list()).map(({ url }: { url: string }) => url)).toEqual(["https://10.0.0.7/", "https://[fd00::1]/"]);
     expect((await run("resume", "1")).code).toBe(1);
     expect((await run("resume", "1", "--webhook-allow", "10.0.0.7/32")).code).toBe(0);
   });

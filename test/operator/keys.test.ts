@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/sites/keys.ts";
+import { createKey, listKeys, revokeKey, rotateKey, setKey, toKeyRecord } from "../../src/operator/sites/keys.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -159,7 +159,7 @@ describe.each(engines)("keys on $name", (kind) => {
 
   test("with the same beginning are told apart by the whole key; a text that fits both changes neither", async () => {
     const { record } = await createKey(engine, site, {}, now);
-    const { ID: _, ...values } = record;
+    const { ID: _, ...values } = toKeyRecord(record);
     const like = (Prefix: string) => toCreateIntent(keyResource, { ...values, Prefix, Digest: "0".repeat(64) }, now);
     const beginning = record.Prefix.slice(0, 8);
     const twin = `${record.Prefix.slice(0, 11)}${record.Prefix.endsWith("x") ? "y" : "x"}`;

@@ -7,16 +7,14 @@ import { maxTimeMs } from "../../model/limits.ts";
 import {
   createKey,
   type IssuedKey,
-  isEndingSoon,
   type KeySettings,
-  keyStateOf,
   type ListedKey,
   listKeys,
   revokeKey,
   rotateKey,
   setKey,
+  toKeyInfo,
 } from "../../operator/sites/keys.ts";
-import { type KeyRecord, splitWords } from "../../system/system-records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import {
   parseChoice,
@@ -26,7 +24,7 @@ import {
   type ReceivedBody,
 } from "../json-body.ts";
 import { idOf } from "./parameters.ts";
-import type { KeyBody, KeyInfo, KeysResponse, ListedKeyInfo, NewKeyResponse, RotationBody } from "./types.ts";
+import type { KeyBody, KeyInfo, KeysResponse, NewKeyResponse, RotationBody } from "./types.ts";
 
 const list = "/operator/sites/{site}/keys";
 const one = `${list}/{id}`;
@@ -44,7 +42,7 @@ const maxOverlapHours = 24 * 365;
 
 async function listAll(call: ActionContext): Promise<KeysResponse> {
   const keys = await listKeys(call.engine, await call.site());
-  return { keys: keys.map((key) => toListedKeyInfo(key, call.now())) };
+  return { keys: keys.map((key) => toKeyInfo(key, call.now())) };
 }
 
 async function create(call: ActionContext): Promise<NewKeyResponse> {
@@ -57,12 +55,12 @@ async function create(call: ActionContext): Promise<NewKeyResponse> {
 async function change(call: ActionContext): Promise<KeyInfo> {
   const { Prefix } = await keyOf(call);
   const { label, rate, expiresAt } = parseSettings(await call.input<KeyBody>());
-  return toKeyInfo(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()));
+  return toKeyInfo(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()), call.now());
 }
 
 async function revoke(call: ActionContext): Promise<KeyInfo> {
   const { Prefix } = await keyOf(call);
-  return toKeyInfo(await revokeKey(call.engine, Prefix, call.now()));
+  return toKeyInfo(await revokeKey(call.engine, Prefix, call.now()), call.now());
 }
 
 /** Replaces a key by a new one. */
@@ -102,29 +100,6 @@ function parseExpiry({ expires }: ReceivedBody<KeyBody>): Settings["expiresAt"] 
   throw new ProblemError("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
 }
 
-function toNewKeyResponse({ key, record }: IssuedKey, { run }: ActionContext): NewKeyResponse {
-  return { key, ...toKeyInfo(record), run };
-}
-
-function toListedKeyInfo(key: ListedKey, now: number): ListedKeyInfo {
-  return {
-    ...toKeyInfo(key),
-    lastUsed: key.lastUsed?.toISOString() ?? null,
-    former: splitWords(key.Former),
-    state: keyStateOf(key, now),
-    endsSoon: isEndingSoon(key, now),
-  };
-}
-
-function toKeyInfo({ ID, Prefix, Label, Scope: scope, Rate, Created, Expires, Revoked }: KeyRecord): KeyInfo {
-  return {
-    id: ID,
-    prefix: Prefix,
-    label: Label,
-    scope,
-    rate: Rate === "" ? null : Number(Rate),
-    created: Created,
-    expires: Expires || null,
-    revoked: Revoked || null,
-  };
+function toNewKeyResponse({ key, record }: IssuedKey, { run, now }: ActionContext): NewKeyResponse {
+  return { key, ...toKeyInfo(record, now()), run };
 }

@@ -8,6 +8,7 @@ import {
   listOperators,
   removeOperator,
   setOperator,
+  toOperatorInfo,
 } from "../../operator/operators.ts";
 import { createSignInLink, signOutEverywhere } from "../../operator/sessions.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
@@ -102,8 +103,4 @@ async function operatorIn(call: ActionContext): Promise<ListedOperator> {
   const found = (await listOperators(call.engine)).find(({ ID }) => ID === id);
   if (found) return found;
   throw new ProblemError("not-found", "there is no such operator: it may have been removed");
-}
-
-function toOperatorInfo({ ID, Name, siteNames, role, Created }: ListedOperator): OperatorInfo {
-  return { id: ID, name: Name, sites: siteNames ?? null, role, created: Created };
 }

@@ -3,13 +3,13 @@
 import { parseSingle } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { hasRight } from "../../operator/operators.ts";
-import { isEndingSoon, listKeys } from "../../operator/sites/keys.ts";
+import { listKeys, toKeyInfo } from "../../operator/sites/keys.ts";
 import { summarizeSite } from "../../operator/sites/sites.ts";
 import { listWebhooks } from "../../operator/webhooks/webhook-list.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import type { TrafficHistory } from "../traffic.ts";
 import type { OverviewResponse, TrafficResponse } from "./types.ts";
-import { shownUrl } from "./webhooks.ts";
+import { toShownWebhook } from "./webhooks.ts";
 
 export function overviewActions(traffic: TrafficHistory): readonly Action[] {
   return [
@@ -40,24 +40,12 @@ async function overview(call: ActionContext): Promise<OverviewResponse> {
     seesSettings ? await listWebhooks(engine, site) : [],
     await engine.readLastBackupTime(),
   ];
-  const ending = keys.filter((key) => isEndingSoon(key, now()));
   return {
     records: summary.records,
     validKeys: summary.validKeys,
     changed: summary.changed?.toISOString() ?? null,
-    endingKeys: ending.map(({ ID, Label, Prefix, endsAt }) => ({
-      id: ID,
-      label: Label,
-      prefix: Prefix,
-      ends: toTime(endsAt),
-    })),
-    webhooks: webhooks.map(({ ID, URL: url, status, detail, lag }) => ({
-      id: ID,
-      url: shownUrl(url, call),
-      status,
-      detail,
-      behind: lag ?? null,
-    })),
+    endingKeys: keys.map((key) => toKeyInfo(key, now())).filter(({ endsSoon }) => endsSoon),
+    webhooks: webhooks.map((webhook) => toShownWebhook(webhook, call)),
     lastBackup: lastBackup === undefined ? null : toTime(lastBackup),
   };
 }

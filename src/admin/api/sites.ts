@@ -3,11 +3,10 @@
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { makeSandbox } from "../../operator/sandbox/make-sandbox.ts";
-import { suspensionOf, withSandboxesBelow } from "../../operator/sites/sandboxes.ts";
+import { withSandboxesBelow } from "../../operator/sites/sandboxes.ts";
 import { createSites } from "../../operator/sites/site-creation.ts";
 import { removeSite } from "../../operator/sites/site-removal.ts";
-import { setSite, summarizeSite, TakenNameError } from "../../operator/sites/sites.ts";
-import { type SiteRecord, splitWords } from "../../system/system-records.ts";
+import { setSite, summarizeSite, TakenNameError, toSiteInfo } from "../../operator/sites/sites.ts";
 import { type Action, type ActionContext, requireOperatorOfAllSites } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseText, parseTexts } from "../json-body.ts";
 import { LongWork } from "../long-work.ts";
@@ -118,18 +117,4 @@ async function renewSandbox(call: ActionContext, stopping: AbortSignal): Promise
 function hideOtherSites(error: unknown, { session }: ActionContext): unknown {
   if (!(error instanceof TakenNameError) || !session.operator.siteNames) return error;
   return new ProblemError("conflict", "the name or a hostname is taken already");
-}
-
-/** @param sites among them the live site of a sandbox */
-function toSiteInfo(site: SiteRecord, sites: readonly SiteRecord[]): SiteInfo {
-  const { ID, Name, Hostnames, Default, Importing, SandboxOf } = site;
-  return {
-    id: ID,
-    name: Name,
-    hostnames: splitWords(Hostnames),
-    isDefault: Default === "yes",
-    suspended: suspensionOf(site, sites) || null,
-    importing: Importing || null,
-    sandboxOf: SandboxOf === "" ? null : Number(SandboxOf),
-  };
 }

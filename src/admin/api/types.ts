@@ -130,13 +130,13 @@ export type TrafficResponse = { readonly points: readonly TrafficPointInfo[] };
 
 export interface OverviewResponse extends Pick<SiteSummaryResponse, "records" | "validKeys" | "changed"> {
   /** The keys that expire within 30 days. */
-  readonly endingKeys: readonly (Pick<KeyInfo, "id" | "label" | "prefix"> & { readonly ends: string })[];
-  readonly webhooks: readonly Pick<WebhookInfo, "id" | "url" | "status" | "detail" | "behind">[];
+  readonly endingKeys: readonly KeyInfo[];
+  readonly webhooks: readonly WebhookInfo[];
   readonly lastBackup: string | null;
 }
 
 /** The requests of a key in the last 24 hours, as far as the server counts. */
-export interface KeyTrafficInfo extends Pick<ListedKeyInfo, "id" | "prefix" | "label" | "lastUsed"> {
+export interface KeyTrafficInfo extends Pick<KeyInfo, "id" | "prefix" | "label" | "lastUsed"> {
   readonly requests: number;
   /** Number of responses with a status of 400 or more. */
   readonly errors: number;
@@ -192,8 +192,11 @@ export interface RequestsResponse {
 
 // Keys
 
+/** A key, also in the output of commands with `--json` (operator/sites/keys.ts). */
 export interface KeyInfo {
   readonly id: number;
+  /** Name of the site. */
+  readonly site: string;
   readonly prefix: string;
   readonly label: string;
   readonly scope: "read" | "write";
@@ -202,9 +205,6 @@ export interface KeyInfo {
   readonly created: string;
   readonly expires: string | null;
   readonly revoked: string | null;
-}
-
-export interface ListedKeyInfo extends KeyInfo {
   readonly lastUsed: string | null;
   /** Prefixes of the keys that it has replaced by rotation, the latest first; at most 20. */
   readonly former: readonly string[];
@@ -213,7 +213,7 @@ export interface ListedKeyInfo extends KeyInfo {
   readonly endsSoon: boolean;
 }
 
-export type KeysResponse = { readonly keys: readonly ListedKeyInfo[] };
+export type KeysResponse = { readonly keys: readonly KeyInfo[] };
 
 /** The settings of a new key, or the settings to change. The scope of a key cannot change. */
 export interface KeyBody {
@@ -265,8 +265,11 @@ export type LinkResponse = { readonly secret: string };
 
 // Webhooks
 
+/** A webhook, also in the output of commands with `--json` (operator/webhooks/webhook-list.ts). */
 export interface WebhookInfo {
   readonly id: number;
+  /** Name of the site. */
+  readonly site: string;
   readonly url: string;
   /** Paths of the resources; an empty list for all resources. */
   readonly resources: readonly string[];
@@ -277,6 +280,11 @@ export interface WebhookInfo {
   /** Number of changes that are not delivered yet; null if the cursor belongs to another epoch. */
   readonly behind: number | null;
   readonly cursor: string | null;
+  /** The number of times that the webhook was rewound. */
+  readonly rewinds: number;
+  /** Failed attempts since the last success, and the time of the first of them. */
+  readonly failures: number;
+  readonly failingSince: string | null;
   /** The earliest time of the next attempt; null if it need not wait. */
   readonly nextAt: string | null;
 }

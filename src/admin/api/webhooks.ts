@@ -4,7 +4,7 @@ import { parseTime } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
-import { type DeliveryAttempt, type KeptAttempt, maxWebhookExchanges } from "../../model/webhooks.ts";
+import { type KeptAttempt, maxWebhookExchanges } from "../../model/webhooks.ts";
 import { hasRight } from "../../operator/operators.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
 import { withoutSecrets, withoutSecretsOf } from "../../operator/webhooks/url-secrets.ts";
@@ -14,6 +14,8 @@ import {
   type ListedWebhook,
   listDeliveryAttempts,
   listWebhooks,
+  toAttemptInfo,
+  toWebhookInfo,
 } from "../../operator/webhooks/webhook-list.ts";
 import {
   changeWebhookUrl,
@@ -26,7 +28,6 @@ import {
   testWebhook,
 } from "../../operator/webhooks/webhooks.ts";
 import { allResources } from "../../resources/all.ts";
-import { splitWords } from "../../system/system-records.ts";
 import { toConsolePolicy, toDeliveryPolicy } from "../../webhooks/address-policy.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
@@ -36,7 +37,6 @@ import type {
   AttemptInfo,
   ChangedWebhookResponse,
   DeliveriesResponse,
-  DeliveryInfo,
   ExchangeResponse,
   ListedWebhookInfo,
   NewWebhookBody,
@@ -80,24 +80,32 @@ async function listAll(call: ActionContext): Promise<WebhooksResponse> {
   const site = await call.site();
   const webhooks = await listWebhooks(call.engine, site);
   const attempts = await call.engine.readLatestAttempts(site.ID, latestAttempts);
-  const shown = webhooks.map((webhook) => ({ ...webhook, URL: shownUrl(webhook.URL, call) }));
-  return { webhooks: shown.map((webhook) => toListedInfo(webhook, attempts.get(webhook.ID) ?? [])) };
+  return {
+    webhooks: webhooks.map((webhook) => ({
+      ...toShownWebhook(webhook, call),
+      ...lastAttempt(webhook, attempts.get(webhook.ID) ?? []),
+    })),
+  };
 }
 
-/** Returns the URL of a webhook as the operator may see it: the secrets in it are for those who may change webhooks. */
-export function shownUrl(url: string, { session }: Pick<ActionContext, "session">): string {
-  return hasRight(session.operator, "settings") ? url : withoutSecrets(url);
+/** Returns a webhook as the operator may see it: the secrets in its URL are for those who may change webhooks. */
+export function toShownWebhook(webhook: ListedWebhook, { session }: Pick<ActionContext, "session">): WebhookInfo {
+  const { url, ...info } = toWebhookInfo(webhook);
+  return { ...info, url: hasRight(session.operator, "settings") ? url : withoutSecrets(url) };
 }
 
 /** Attempts among which the last failed one is looked for: tests can come after it. */
 const latestAttempts = 5;
 
 /** @param attempts the latest attempts of the webhook */
-function toListedInfo(webhook: ListedWebhook, attempts: readonly KeptAttempt[]): ListedWebhookInfo {
-  const last = attempts[0] ? toDeliveryInfo(attempts[0]) : null;
-  const hasFailed = webhook.status === "failing" || (webhook.status === "paused" && webhook.state?.failures);
+function lastAttempt(
+  { status, state }: ListedWebhook,
+  attempts: readonly KeptAttempt[],
+): Pick<ListedWebhookInfo, "last" | "reason"> {
+  const last = attempts[0] ? toAttemptInfo(attempts[0]) : null;
+  const hasFailed = status === "failing" || (status === "paused" && state?.failures);
   const reason = attempts.find(({ fault }) => fault !== null)?.fault ?? null;
-  return { ...toWebhookInfo(webhook), last, reason: hasFailed ? reason : null };
+  return { last, reason: hasFailed ? reason : null };
 }
 
 async function change(call: ActionContext): Promise<ChangedWebhookResponse> {
@@ -118,15 +126,13 @@ async function add(call: ActionContext): Promise<NewWebhookResponse> {
   return { ...toWebhookInfo(webhook), secret, isResolved };
 }
 
-async function remove(call: ActionContext): Promise<Pick<WebhookInfo, "id">> {
-  const id = await idIn(call);
-  await removeWebhook(call.engine, id, call.now());
-  return { id };
+async function remove(call: ActionContext): Promise<WebhookInfo> {
+  return toWebhookInfo(await removeWebhook(call.engine, await idIn(call), call.now()));
 }
 
 async function listDeliveries(call: ActionContext): Promise<DeliveriesResponse> {
   const attempts = await listDeliveryAttempts(call.engine, await webhookIn(call));
-  return { deliveries: attempts.map(toDeliveryInfo), exchanges: maxWebhookExchanges };
+  return { deliveries: attempts.map(toAttemptInfo), exchanges: maxWebhookExchanges };
 }
 
 async function showExchange(call: ActionContext): Promise<ExchangeResponse> {
@@ -190,37 +196,4 @@ function pointIn({ since = "now" }: ReceivedBody<RewindBody>): DeliveryStart {
   const at = typeof time === "string" ? parseTime(time) : Number.NaN;
   if (Number.isSafeInteger(at)) return { at };
   throw new ProblemError("bad-request", "`since` must have a `cursor`, or a `time` such as 2026-01-31T12:00:00Z");
-}
-
-function toWebhookInfo({
-  ID,
-  URL: url,
-  Resources,
-  Created,
-  Paused,
-  status,
-  detail,
-  state,
-  lag,
-}: ListedWebhook): WebhookInfo {
-  return {
-    id: ID,
-    url,
-    resources: splitWords(Resources),
-    created: Created,
-    paused: Paused || null,
-    status,
-    detail,
-    behind: lag ?? null,
-    cursor: state?.cursor ?? null,
-    nextAt: state && state.nextAt > 0 ? new Date(state.nextAt).toISOString() : null,
-  };
-}
-
-function toDeliveryInfo({ number, ...attempt }: KeptAttempt): DeliveryInfo {
-  return { number, ...toAttemptInfo(attempt) };
-}
-
-function toAttemptInfo({ at, status, milliseconds, fault }: DeliveryAttempt): AttemptInfo {
-  return { at: new Date(at).toISOString(), status, milliseconds, fault };
 }

@@ -2,7 +2,7 @@
 
 import { Chip, Link as MuiLink, Typography } from "@mui/material";
 import { useCallback, useMemo, useState } from "react";
-import type { KeyBody, KeyInfo, ListedKeyInfo } from "../../admin/api/types.ts";
+import type { KeyBody, KeyInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
@@ -29,7 +29,7 @@ import {
 } from "./keys.ts";
 
 /** The dialog that is open over the list. */
-type OpenKey = { readonly kind: "new" } | { readonly kind: KeyTask; readonly apiKey: ListedKeyInfo };
+type OpenKey = { readonly kind: "new" } | { readonly kind: KeyTask; readonly apiKey: KeyInfo };
 
 /** The page with the API keys of the site. */
 export function KeysPage() {
@@ -46,7 +46,7 @@ export function KeysPage() {
 }
 
 interface KeyListProps {
-  readonly keys: readonly ListedKeyInfo[];
+  readonly keys: readonly KeyInfo[];
   /** Always the same function. */
   readonly onOpen: (open: OpenKey) => void;
 }
@@ -58,7 +58,7 @@ function KeyList({ keys, onOpen }: KeyListProps) {
   const counts = useRequestCounts();
   const columns = useMemo(() => columnsOf(keys, counts), [keys, counts]);
   const menuOf = useCallback(
-    (apiKey: ListedKeyInfo) =>
+    (apiKey: KeyInfo) =>
       apiKey.state === "valid" && (
         <ActionMenu
           label={translate("general.actions_for", { name: formatKeyName(apiKey) })}
@@ -85,7 +85,7 @@ function KeyList({ keys, onOpen }: KeyListProps) {
 }
 
 /** @param counts the requests of the last day; undefined until they are read, or if they cannot be read */
-function columnsOf(keys: readonly ListedKeyInfo[], counts: RequestCounts | undefined): DataColumn<ListedKeyInfo>[] {
+function columnsOf(keys: readonly KeyInfo[], counts: RequestCounts | undefined): DataColumn<KeyInfo>[] {
   const named = (name: "label" | "scope" | "expires" | "last_used" | "requests" | "state") => ({
     name,
     label: translate(`keys.${name}`),
@@ -111,8 +111,8 @@ function columnsOf(keys: readonly ListedKeyInfo[], counts: RequestCounts | undef
 }
 
 interface KeyNameProps {
-  readonly apiKey: ListedKeyInfo;
-  readonly keys: readonly ListedKeyInfo[];
+  readonly apiKey: KeyInfo;
+  readonly keys: readonly KeyInfo[];
 }
 
 /** The purpose of a key, below it the beginning of the key, and which key it replaces or which key replaces it. */
@@ -197,7 +197,7 @@ const scopes: readonly KeyInfo["scope"][] = ["read", "write"];
 
 interface KeyFormProps {
   /** The key to change; undefined for a new one. */
-  readonly apiKey?: ListedKeyInfo;
+  readonly apiKey?: KeyInfo;
   readonly onSubmit: (settings: KeyBody) => Promise<unknown>;
   readonly onClose: () => void;
 }
@@ -270,7 +270,7 @@ function dayIn(instant: string | null | undefined): string {
 }
 
 interface RotateProps {
-  readonly apiKey: ListedKeyInfo;
+  readonly apiKey: KeyInfo;
   readonly onRotate: (overlap: number) => Promise<unknown>;
   readonly onClose: () => void;
 }
@@ -303,7 +303,7 @@ function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
 }
 
 interface RevokeProps {
-  readonly apiKey: ListedKeyInfo;
+  readonly apiKey: KeyInfo;
   /** The number of its requests in the last day; undefined if it is not known. */
   readonly requests: number | undefined;
   readonly onRevoke: () => Promise<unknown>;

@@ -3,9 +3,9 @@
 import { useMemo } from "react";
 import type {
   KeyBody,
+  KeyInfo,
   KeysResponse,
   KeyTrafficResponse,
-  ListedKeyInfo,
   NewKeyResponse,
   RotationBody,
 } from "../../admin/api/types.ts";
@@ -16,12 +16,12 @@ import { showInvisible, translate } from "../text/translate.ts";
 export type KeyTask = "edit" | "rotate" | "revoke";
 
 /** Returns the label of a key; the beginning of the key if it has none. */
-export function labelOfKey({ label, prefix }: Pick<ListedKeyInfo, "label" | "prefix">): string {
+export function labelOfKey({ label, prefix }: Pick<KeyInfo, "label" | "prefix">): string {
   return showInvisible(label) || `${prefix}…`;
 }
 
 /** Returns the name of a key in a sentence: its label and prefix, or the prefix alone. */
-export function formatKeyName({ label, prefix }: Pick<ListedKeyInfo, "label" | "prefix">): string {
+export function formatKeyName({ label, prefix }: Pick<KeyInfo, "label" | "prefix">): string {
   return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
 }
 
@@ -31,14 +31,14 @@ export function requestsOfKeyPath(siteName: string, prefix: string): string {
 }
 
 /** Sorts keys: valid keys first, and newer keys before older ones. */
-function inOrder({ keys }: KeysResponse): readonly ListedKeyInfo[] {
+function inOrder({ keys }: KeysResponse): readonly KeyInfo[] {
   return [...keys].sort(
     (one, other) => Number(other.state === "valid") - Number(one.state === "valid") || other.id - one.id,
   );
 }
 
 export function useKeys() {
-  return useRead<KeysResponse, readonly ListedKeyInfo[]>(useSitePath("/keys"), { select: inOrder });
+  return useRead<KeysResponse, readonly KeyInfo[]>(useSitePath("/keys"), { select: inOrder });
 }
 
 /** Milliseconds between two reads of the traffic. */

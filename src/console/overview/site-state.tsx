@@ -88,9 +88,9 @@ function shortened(url: string): string {
 
 function findKeyConcerns({ endingKeys, validKeys, records }: OverviewResponse, siteName: string): Concern[] {
   const to = `/${siteName}/keys`;
-  const ending = endingKeys.map(({ ends, ...key }) => ({
+  const ending = endingKeys.map((key) => ({
     name: `key ${key.id}`,
-    text: translate("overview.key", { key: labelOfKey(key), day: toDay(ends) }),
+    text: translate("overview.key", { key: labelOfKey(key), day: toDay(key.expires ?? "") }),
     level: "warning" as const,
     to,
     action: translate("overview.key_action"),

@@ -12,7 +12,7 @@ import {
 } from "../../model/api-key.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { toDeclaredJson } from "../../model/record.ts";
+import { toDeclaredJson, type Values } from "../../model/record.ts";
 import { key as keyResource } from "../../resources/key.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
 import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
@@ -25,7 +25,7 @@ import {
 } from "../../system/system-records.ts";
 import { presentSiteOf } from "./sandboxes.ts";
 
-/** A key as `key list` shows it. */
+/** A key with its site and its last use. */
 export interface ListedKey extends KeyRecord {
   /** The name of its site. */
   readonly siteName: string;
@@ -54,7 +54,7 @@ interface KeyChanges {
 /** A new key: the key itself, which is not stored, and its record. */
 export interface IssuedKey {
   readonly key: string;
-  readonly record: KeyRecord;
+  readonly record: ListedKey;
 }
 
 /** A key ends soon if it expires within this time: 30 days, in milliseconds. */
@@ -63,15 +63,25 @@ const soonMs = 30 * 24 * 60 * 60_000;
 /** Maximum keys that a key names as its predecessors. */
 const maxFormerKeys = 20;
 
-/** Returns the state of a key. @param now milliseconds since 1970 */
-export function keyStateOf({ Revoked, endsAt }: ListedKey, now: number): "revoked" | "expired" | "valid" {
-  if (Revoked) return "revoked";
-  return endsAt <= now ? "expired" : "valid";
-}
-
-/** Whether a valid key ends within 30 days. @param now milliseconds since 1970 */
-export function isEndingSoon({ endsAt }: Pick<ListedKey, "endsAt">, now: number): boolean {
-  return endsAt > now && endsAt < now + soonMs;
+/** Returns a key in the form that commands print as JSON, and that the console's API sends. @param now milliseconds since 1970 */
+export function toKeyInfo(key: ListedKey, now: number) {
+  const { ID: id, Prefix: prefix, Label: label, Scope: scope, Rate, Created: created, Expires, Revoked, endsAt } = key;
+  const state = Revoked !== "" ? "revoked" : endsAt <= now ? "expired" : "valid";
+  return {
+    id,
+    site: key.siteName,
+    prefix,
+    label,
+    scope,
+    rate: Rate === "" ? null : Number(Rate),
+    created,
+    expires: Expires || null,
+    revoked: Revoked || null,
+    lastUsed: key.lastUsed?.toISOString() ?? null,
+    former: splitWords(key.Former),
+    state,
+    endsSoon: state === "valid" && endsAt < now + soonMs,
+  } as const;
 }
 
 /** Returns the record of a key as it is stored. */
@@ -90,14 +100,16 @@ export async function createKey(
   now: number,
 ): Promise<IssuedKey> {
   let key = "";
+  let siteName = "";
   const [body] = await commitSystemChanges(engine, ({ sites }) => {
     const present = presentSiteOf(sites, site);
     if (!present) throw new ProblemError("not-found", `the site \`${site.Name}\` was removed`);
+    siteName = present.Name;
     const created = createKeyIntent(present.ID, settings, now, present.SandboxOf !== "");
     key = created.key;
     return [created.intent];
   });
-  return { key, record: JSON.parse(body as string) };
+  return { key, record: toListed(JSON.parse(body as string), siteName) };
 }
 
 /** Lists the keys of `site`, or of all sites, including revoked and expired keys. */
@@ -108,11 +120,17 @@ export async function listKeys(engine: Engine, site?: SiteRecord): Promise<Liste
   const names = new Map(sites.map(({ ID, Name }) => [ID, Name]));
   return system.keys
     .filter((key) => !site || Number(key.Site) === site.ID)
-    .map((key) => {
-      const at = uses.get(key.ID);
-      const siteName = names.get(Number(key.Site)) ?? "";
-      return { ...key, siteName, endsAt: toApiKey(key).endsAt, lastUsed: at === undefined ? undefined : new Date(at) };
-    });
+    .map((key) => toListed(key, names.get(Number(key.Site)), uses.get(key.ID)));
+}
+
+/** @param usedAt milliseconds since 1970; undefined if the key was never used */
+function toListed(key: KeyRecord, siteName = "", usedAt?: number): ListedKey {
+  return {
+    ...key,
+    siteName,
+    endsAt: toApiKey(key).endsAt,
+    lastUsed: usedAt === undefined ? undefined : new Date(usedAt),
+  };
 }
 
 /** Returns the labels of the keys of a site, by the prefix of the key, and by the prefixes of the keys that it has replaced. @param site ID */
@@ -128,29 +146,38 @@ export async function listKeyLabels(engine: Engine, site: number): Promise<Reado
  * @param changes undefined members stay as they are; `null` for `expiresAt` or `rate` removes the expiry or the rate
  * @throws ProblemError `invalid-record`, `not-found`, or `conflict` if the key is revoked or several keys begin with `prefix`
  */
-export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<KeyRecord> {
+export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<ListedKey> {
   const { label, rate, expiresAt } = changes;
   const values = {
     ...(label === undefined ? {} : { Label: label }),
     ...(rate === undefined ? {} : { Rate: rate === null ? "" : String(rate) }),
     ...(expiresAt === undefined ? {} : { Expires: expiresAt === null ? "" : toInstant(expiresAt) }),
   };
-  const [body] = await commitSystemChanges(engine, (system) => {
-    const key = getKey(system, prefix);
+  return changeKey(engine, prefix, now, (key) => {
     if (key.Revoked) throw new ProblemError("conflict", `the key ${key.Prefix} is revoked; create a new one`);
-    return [toUpdateIntent(keyResource, key.ID, values, now)];
+    return values;
   });
-  return JSON.parse(toDeclaredJson(keyResource, body as string));
 }
 
 /** Revokes the key that begins with `prefix`, so that servers reject the next request with it. Revoking a key again changes nothing. */
-export async function revokeKey(engine: Engine, prefix: string, now: number): Promise<KeyRecord> {
+export function revokeKey(engine: Engine, prefix: string, now: number): Promise<ListedKey> {
+  return changeKey(engine, prefix, now, ({ Revoked }) => ({ Revoked: Revoked || toInstant(now) }));
+}
+
+async function changeKey(
+  engine: Engine,
+  prefix: string,
+  now: number,
+  change: (key: KeyRecord) => Values,
+): Promise<ListedKey> {
+  let siteName: string | undefined;
   const [body] = await commitSystemChanges(engine, (system) => {
     const key = getKey(system, prefix);
-    const Revoked = key.Revoked || toInstant(now);
-    return [toUpdateIntent(keyResource, key.ID, { Revoked }, now)];
+    siteName = siteOfKey(system, key)?.Name;
+    return [toUpdateIntent(keyResource, key.ID, change(key), now)];
   });
-  return JSON.parse(toDeclaredJson(keyResource, body as string));
+  const key: KeyRecord = JSON.parse(toDeclaredJson(keyResource, body as string));
+  return toListed(key, siteName, (await engine.readLastKeyUses()).get(key.ID));
 }
 
 /**
@@ -160,18 +187,21 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
  */
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
   let key = "";
+  let site: SiteRecord | undefined;
   const [body] = await commitSystemChanges(engine, (system) => {
     const old = getKey(system, prefix);
+    site = siteOfKey(system, old);
     const { endsAt } = toApiKey(old);
     if (endsAt <= now)
       throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
     const settings = { ...toSettings(old), former: [old.Prefix, ...splitWords(old.Former)].slice(0, maxFormerKeys) };
-    const created = createKeyIntent(Number(old.Site), settings, now, isSandboxSite(system, old));
+    const isForSandbox = site !== undefined && site.SandboxOf !== "";
+    const created = createKeyIntent(Number(old.Site), settings, now, isForSandbox);
     key = created.key;
     return [created.intent, toUpdateIntent(keyResource, old.ID, end, now)];
   });
-  return { key, record: JSON.parse(body as string) };
+  return { key, record: toListed(JSON.parse(body as string), site?.Name) };
 }
 
 function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
@@ -214,9 +244,8 @@ function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
   return Prefix.startsWith(text) || (text.startsWith(Prefix) && isPartialKey(text));
 }
 
-/** Whether the key belongs to a sandbox. */
-function isSandboxSite({ sites }: SystemRecords, { Site }: KeyRecord): boolean {
-  return sites.some(({ ID, SandboxOf }) => ID === Number(Site) && SandboxOf !== "");
+function siteOfKey({ sites }: SystemRecords, { Site }: KeyRecord): SiteRecord | undefined {
+  return sites.find(({ ID }) => ID === Number(Site));
 }
 
 /** The settings of a new key, and the prefixes of the keys that it replaces, the latest first. */

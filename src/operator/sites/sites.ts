@@ -14,7 +14,7 @@ import { commitSystemChanges, toCreateIntent, toInstant, toUpdateIntent } from "
 import { type SiteRecord, type SystemRecords, splitWords, toSite } from "../../system/system-records.ts";
 import { listWebhooks } from "../webhooks/webhook-list.ts";
 import { listKeys } from "./keys.ts";
-import { beingMadeError, nameOfLiveSite, sandboxAfterRename } from "./sandboxes.ts";
+import { beingMadeError, nameOfLiveSite, sandboxAfterRename, suspensionOf } from "./sandboxes.ts";
 
 interface SiteSettings {
   readonly name?: string | undefined;
@@ -204,6 +204,23 @@ interface SiteSummary {
   readonly revision: number;
   /** Time of the last change; undefined if the site has not changed yet, or the entry was pruned. */
   readonly changed: Date | undefined;
+}
+
+/**
+ * Returns a site in the form that commands print as JSON, and that the console's API sends.
+ * @param sites among them the live site of a sandbox
+ */
+export function toSiteInfo(site: SiteRecord, sites: readonly SiteRecord[]) {
+  const { ID: id, Name: name, Hostnames, Default, Importing, SandboxOf } = site;
+  return {
+    id,
+    name,
+    hostnames: splitWords(Hostnames),
+    isDefault: Default === "yes",
+    suspended: suspensionOf(site, sites) || null,
+    importing: Importing || null,
+    sandboxOf: SandboxOf === "" ? null : Number(SandboxOf),
+  };
 }
 
 /** Reads the overview of a site. @throws ProblemError `not-found` */

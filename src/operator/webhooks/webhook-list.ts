@@ -6,6 +6,7 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import {
+  type DeliveryAttempt,
   type DeliveryExchange,
   type KeptAttempt,
   maxWebhookExchanges,
@@ -14,13 +15,14 @@ import {
 } from "../../model/webhooks.ts";
 import { tryParseCursorRevision } from "../../store/database/cursor.ts";
 import { readSystemRecords } from "../../system/read-system-records.ts";
-import type { SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
+import { toInstant } from "../../system/system-changes.ts";
+import { type SiteRecord, type SystemRecords, splitWords, type WebhookRecord } from "../../system/system-records.ts";
 import { suspensionOf } from "../sites/sandboxes.ts";
 
 /** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted. */
 type WebhookStatus = "active" | "failing" | "paused" | "incomplete";
 
-/** A webhook as `webhook list` shows it, without its secrets. */
+/** A webhook with its site, state and status, without its secrets. */
 export interface ListedWebhook extends WebhookRecord {
   readonly siteName: string;
   readonly status: WebhookStatus;
@@ -30,6 +32,33 @@ export interface ListedWebhook extends WebhookRecord {
   readonly state: WebhookState | undefined;
   /** Changes of its site that it has neither delivered nor skipped; undefined if its cursor belongs to another epoch. */
   readonly lag: number | undefined;
+}
+
+/** Returns a webhook in the form that commands print as JSON, and that the console's API sends. */
+export function toWebhookInfo({ state, siteName, ...webhook }: ListedWebhook) {
+  const { ID: id, URL: url, Resources, Created: created, Paused, status, detail, lag } = webhook;
+  const { cursor = null, rewinds = 0, failures = 0, failingSince = null, nextAt = 0 } = state ?? {};
+  return {
+    id,
+    site: siteName,
+    url,
+    resources: splitWords(Resources),
+    created,
+    paused: Paused || null,
+    status,
+    detail,
+    behind: lag ?? null,
+    cursor,
+    rewinds,
+    failures,
+    failingSince: failingSince === null ? null : toInstant(failingSince),
+    nextAt: nextAt === 0 ? null : toInstant(nextAt),
+  };
+}
+
+/** Returns an attempt in the form that commands print as JSON, and that the console's API sends. */
+export function toAttemptInfo<Attempt extends DeliveryAttempt>({ at, ...attempt }: Attempt) {
+  return { at: toInstant(at), ...attempt };
 }
 
 /** Maximum sites per read of heads. */

@@ -19,7 +19,6 @@ import {
 } from "../../model/webhooks.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { revisionInCursor } from "../../store/database/cursor.ts";
-import { readSystemRecords } from "../../system/read-system-records.ts";
 import { commitSystemChanges, toDeleteIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import type { WebhookRecord } from "../../system/system-records.ts";
 import { type AddressPolicy, resolveAllowedUrl } from "../../webhooks/address-policy.ts";
@@ -169,19 +168,19 @@ export async function testWebhook(
 }
 
 /**
- * Removes a webhook with its secrets and attempts, and returns its record.
+ * Removes a webhook with its secrets and attempts, and returns the webhook as it was.
  * @throws ProblemError `not-found`
  */
-export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
-  const record = requireWebhook(await readSystemRecords(engine), id);
-  await engine.deleteWebhook(webhookRefOf(record));
+export async function removeWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
+  const webhook = await getWebhook(engine, id);
+  await engine.deleteWebhook(webhookRefOf(webhook));
   const [body] = await commitSystemChanges(engine, (system) => [
     toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now),
   ]);
   const deleted: WebhookRecord = JSON.parse(toDeclaredJson(webhookResource, body as string));
   // The renewal of a sandbox may have moved the webhook meanwhile, with a state that was carried.
-  if (deleted.Site !== record.Site) await engine.deleteWebhook(webhookRefOf(deleted));
-  return deleted;
+  if (deleted.Site !== webhook.Site) await engine.deleteWebhook(webhookRefOf(deleted));
+  return webhook;
 }
 
 async function changeRecord(
