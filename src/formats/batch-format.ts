@@ -2,7 +2,7 @@
 
 import type { SentChanges } from "../model/canonical-json.ts";
 import type { Operation } from "../model/change.ts";
-import type { FieldError } from "../model/errors.ts";
+import type { ErrorLimits, FieldError, ProblemError } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded, Problem } from "./format.ts";
 
@@ -41,7 +41,7 @@ export interface MalformedOperation {
   readonly length: number;
 }
 
-/** An operation of a batch request: its envelope is checked, its record is decoded but not yet validated. */
+/** An operation of a batch request: its envelope and its record are checked, as far as that's possible without the other operations. */
 export interface SentOperation {
   /** From 1. */
   readonly number: number;
@@ -53,11 +53,12 @@ export interface SentOperation {
   /** As it was sent; its grammar is that of the header field `If-Match`. */
   readonly ifMatch: string | undefined;
   readonly record: Decoded | undefined;
-  /**
-   * All values of the record (create) or its changes (update), if the record can be written as canonical JSON. Then they are valid, `id` is the ID in
-   * the record, and `record` is parsed again whenever its input is read.
-   */
+  /** All values of the record (create) or its changes (update, delete), if it's valid. */
   readonly canonical?: SentChanges | undefined;
+  /** Why the record isn't valid. Undefined also if it isn't an object. */
+  readonly problem?: ProblemError | undefined;
+  /** How many errors of the record are reported. */
+  readonly limits: ErrorLimits;
   /** The UTF-16 units of the operation in the body. */
   readonly length: number;
 }

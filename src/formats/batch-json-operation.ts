@@ -6,13 +6,11 @@
 // (1) `#members` finds the text of each value without parsing it: "PUT", "brands", 12, {"Name":"Acme"}. It first expects the next name in the usual order.
 // (2) `#value` converts usual values: `PUT` is in a map, and 12 is a number by its form. `EnvelopeParser` checks them.
 // (3) {"Name":"Acme"} is canonical: it is valid, and stored as it was sent. So the text is kept, and nothing is parsed (`canonicalIn`).
-// (4) A record in another form, for example with white space, is parsed as a body would be (`#record`), and then written as canonical JSON if it can be.
+// (4) A record in another form, for example with white space, is parsed as a body would be (`#record`) and validated. Its text is kept too, not its values.
 // (5) At the first error of form, the whole operation is parsed, only to find the first error in it (`#syntaxError`).
 
-import type { Operation } from "../model/change.ts";
-import type { FieldError } from "../model/errors.ts";
+import { type ErrorBudget, type FieldError, fullLimits } from "../model/errors.ts";
 import { describeNonObject } from "../model/field.ts";
-import type { Resource } from "../model/resource.ts";
 import {
   addFault,
   addOperationNumber,
@@ -25,8 +23,8 @@ import {
   type OperationPlace,
   requireShort,
 } from "./batch-envelope.ts";
-import type { MalformedOperation, ReadOperation } from "./batch-format.ts";
-import { CanonicalRecord, canonicalIn, type RecordOfOperation, toCanonical } from "./canonical-record.ts";
+import type { MalformedOperation, ReadOperation, SentOperation } from "./batch-format.ts";
+import { canonicalIn, TextRecord, type ValidatedRecord, validate } from "./canonical-record.ts";
 import type { Decoded } from "./format.ts";
 import { endOfItem, endOfString } from "./json-items.ts";
 import { parseJson } from "./json-parser.ts";
@@ -35,10 +33,16 @@ import { malformedErrorAt, maxItemLength, maxValues, type Position, positionOf }
 /**
  * Reads an operation.
  * @param from the position of the operation in the body, for errors
+ * @param errors those of the records of the request
  * @throws ProblemError `bad-request` if it cannot be parsed, `too-large` if it has more than `maxItemLength` bytes
  */
-export function readJsonOperation(place: OperationPlace, from: Position, envelopes: EnvelopeParser): ReadOperation {
-  return new OperationReader(place, from).read(envelopes);
+export function readJsonOperation(
+  place: OperationPlace,
+  from: Position,
+  envelopes: EnvelopeParser,
+  errors: ErrorBudget,
+): ReadOperation {
+  return new OperationReader(place, from).read(envelopes, errors);
 }
 
 /** The JSON text of each name. */
@@ -54,6 +58,10 @@ const maxParsedValues = 10 * maxValues;
 
 /** The values that need no parsing, by their JSON text. */
 const usualValues = new Map(["POST", "PUT", "PATCH", "DELETE"].map((value) => [JSON.stringify(value), value]));
+
+function parseAgain(json: string): unknown {
+  return parseJson(json, maxValues).input;
+}
 
 class OperationReader {
   readonly #place: OperationPlace;
@@ -75,7 +83,7 @@ class OperationReader {
     this.#limit = Math.min(place.text.length, place.begin + maxItemLength);
   }
 
-  read(envelopes: EnvelopeParser): ReadOperation {
+  read(envelopes: EnvelopeParser, errors: ErrorBudget): ReadOperation {
     const { begin, number } = this.#place;
     if (!this.#skip("{")) return this.#otherValue();
     this.#members();
@@ -90,8 +98,8 @@ class OperationReader {
     const envelope = envelopes.parse(sent, this.#faults);
     if (this.#faults.length > 0) return this.#malformed();
     const { method, resource, id, ifMatch } = envelope as Envelope;
-    const { record, canonical } = this.#recordOf(method, resource);
-    return { number, method, resource, id, ifMatch, record, canonical, length: this.#at - begin };
+    const record = this.#recordOf(envelope as Envelope, errors);
+    return { number, method, resource, id, ifMatch, ...record, length: this.#at - begin };
   }
 
   /** Returns the operation, which has faults. Its record is not parsed: only its type is checked. */
@@ -106,12 +114,15 @@ class OperationReader {
     return { number, faults: this.#faults, length: this.#at - begin };
   }
 
-  #recordOf(method: Operation, resource: Resource): RecordOfOperation {
+  #recordOf(envelope: Envelope, errors: ErrorBudget): ValidatedRecord & Pick<SentOperation, "record"> {
     const json = this.#json[recordIndex];
-    if (json === undefined) return { record: undefined };
-    const canonical = canonicalIn(method, resource, json);
-    if (canonical) return { record: new CanonicalRecord(json), canonical };
-    return toCanonical(method, resource, this.#record(json), json.length);
+    if (json === undefined) return { record: undefined, limits: fullLimits };
+    const canonical = canonicalIn(envelope, json);
+    if (canonical) return { record: new TextRecord(json), canonical, limits: fullLimits };
+    const { input, fieldErrors } = this.#record(json);
+    const validated = validate(envelope, { input, fieldErrors }, errors);
+    const kept = validated.problem ? fieldErrors.slice(0, validated.limits.maxErrors + 1) : [];
+    return { record: new TextRecord(json, kept, parseAgain), ...validated };
   }
 
   #members(): void {

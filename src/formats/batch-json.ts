@@ -1,6 +1,6 @@
 // Batch requests and undo in JSON. The operations are read one after the other (batch-json-operation.ts). This file reads the text around the operations.
 
-import { ProblemError } from "../model/errors.ts";
+import { ErrorBudget, firstErrorOnly, ProblemError } from "../model/errors.ts";
 import { maxBatchOperations } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
 import {
@@ -52,7 +52,8 @@ class BatchReader {
   constructor(text: string, resources: readonly Resource[]) {
     this.#text = text;
     const envelopes = new EnvelopeParser(resources);
-    this.#read = (place, from) => readJsonOperation(place, from, envelopes);
+    const errors = new ErrorBudget(firstErrorOnly);
+    this.#read = (place, from) => readJsonOperation(place, from, envelopes, errors);
   }
 
   *operations(): Generator<ReadOperation | undefined, void, undefined> {

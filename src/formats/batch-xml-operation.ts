@@ -1,6 +1,6 @@
 // Reads one operation of a batch request in XML. Its record is decoded as the document with one record is, with the same limits and errors.
 
-import type { FieldError } from "../model/errors.ts";
+import { type ErrorBudget, type FieldError, fullLimits } from "../model/errors.ts";
 import { toId } from "../model/record.ts";
 import {
   addFault,
@@ -15,7 +15,8 @@ import {
   requireShort,
 } from "./batch-envelope.ts";
 import type { MalformedOperation, ReadOperation } from "./batch-format.ts";
-import { toCanonical } from "./canonical-record.ts";
+import { TextRecord, validate } from "./canonical-record.ts";
+import type { Decoded } from "./format.ts";
 import { malformedErrorAt, maxDepth, maxItemLength, maxValues, type Position } from "./syntax-errors.ts";
 import { unknownAttributes } from "./xml-attributes.ts";
 import { endOfElement, isNamed } from "./xml-markup.ts";
@@ -31,12 +32,14 @@ const attributeNames = memberNames.filter((name) => name !== "Record");
 /**
  * Reads an operation, an element in the root element `root`.
  * @param from the position of the operation in the body, for errors
+ * @param errors those of the records of the request
  * @throws ProblemError `bad-request` if it cannot be parsed, `too-large` if it has more than `maxItemLength` bytes
  */
 export function readXmlOperation(
   place: OperationPlace,
   from: Position,
   envelopes: EnvelopeParser,
+  errors: ErrorBudget,
   root: XmlElement,
 ): ReadOperation {
   const { text, begin, number } = place;
@@ -49,9 +52,9 @@ export function readXmlOperation(
   const length = (end ?? limit) - begin;
   const path = [root, operation] as const;
   const faults: FieldError[] = [];
-  const sent = attributesOf(path, faults);
+  const attributes = attributesOf(path, faults);
   const element = recordElementOf(operation, faults);
-  const envelope = envelopes.parse(sent, faults);
+  const envelope = envelopes.parse(attributes, faults);
   const wanted = envelope.resource?.element;
   if (element && envelope.resource && element.name !== wanted) {
     const hint = unwrapHint(envelope.resource, element, "in one operation each");
@@ -59,9 +62,17 @@ export function readXmlOperation(
   }
   if (faults.length > 0) return { number, faults, length };
   const { method, resource, id, ifMatch } = envelope as Envelope;
-  const decoded = element && decodeRecordInPart(resource, element, isCut, path);
-  const { record, canonical } = toCanonical(method, resource, decoded, length);
-  return { number, method, resource, id, ifMatch, record, canonical, length };
+  const sent = { number, method, resource, id, ifMatch, length };
+  if (!element) return { ...sent, record: undefined, limits: fullLimits };
+  const record = decodeRecordInPart(resource, element, isCut, path, errors.limits);
+  const validated = validate(sent, record, errors);
+  return { ...sent, record: validated.canonical ? toText(record) : record, ...validated };
+}
+
+/** Returns a record without errors as text, with `ID` in front as in a JSON record. */
+function toText({ input }: Decoded): TextRecord {
+  const { ID, ...values } = input as Record<string, unknown>;
+  return new TextRecord(JSON.stringify({ ID, ...values }));
 }
 
 /** Reads another element in place of the operation. @throws ProblemError `bad-request` if its end is missing */

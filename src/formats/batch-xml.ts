@@ -1,6 +1,6 @@
 // Batch requests and undo in XML. The operations are read one after the other (batch-xml-operation.ts). This file reads the text around the operations.
 
-import { ProblemError } from "../model/errors.ts";
+import { ErrorBudget, firstErrorOnly, ProblemError } from "../model/errors.ts";
 import { maxBatchOperations } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
 import {
@@ -66,7 +66,8 @@ class BatchReader extends XmlReader {
   constructor(text: string, resources: readonly Resource[]) {
     super(text, Number.POSITIVE_INFINITY);
     const envelopes = new EnvelopeParser(resources);
-    this.#read = (place, from) => readXmlOperation(place, from, envelopes, this.root as XmlElement);
+    const errors = new ErrorBudget(firstErrorOnly);
+    this.#read = (place, from) => readXmlOperation(place, from, envelopes, errors, this.root as XmlElement);
   }
 
   *operations(): Generator<ReadOperation | undefined, void, undefined> {

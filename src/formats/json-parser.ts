@@ -65,9 +65,10 @@ function count(value: unknown, depth: number, counts: Counts): boolean {
   if (typeof value === "string") counts.strings++;
   if (typeof value !== "object" || value === null) return true;
   if (depth > maxDepth) return false;
-  const isNamed = !Array.isArray(value);
+  // In an array, `for...in` would make a string of each index.
+  if (Array.isArray(value)) return value.every((item) => count(item, depth + 1, counts));
   for (const name in value) {
-    if (isNamed) counts.strings++;
+    counts.strings++;
     if (!count((value as Record<string, unknown>)[name], depth + 1, counts)) return false;
   }
   return true;

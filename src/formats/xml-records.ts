@@ -2,11 +2,19 @@
 
 import { describeCharacter, describeOddity, toPlainCharacters } from "../lib/characters.ts";
 import { normalizeName } from "../lib/text.ts";
-import { type FieldError, hasTooManyFieldErrors, ProblemError } from "../model/errors.ts";
+import {
+  ErrorBudget,
+  type ErrorLimits,
+  type FieldError,
+  fullLimits,
+  hasTooManyFieldErrors,
+  noMoreHints,
+  ProblemError,
+} from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
 import { findMeantField } from "../model/field-vocabulary.ts";
 import { methodAdvice } from "../model/parameters.ts";
-import { maxHints, toId } from "../model/record.ts";
+import { toId } from "../model/record.ts";
 import { basePath, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 import { type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
@@ -38,6 +46,7 @@ export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
  * Decodes the element of a record.
  * @param isCut whether reading stopped within it. This becomes a field error
  * @param ancestors the elements that contain it, outermost first
+ * @param limits of the errors that are returned; one more is, if there are more
  * @throws ProblemError as `decodeRecord` does
  */
 export function decodeRecordInPart(
@@ -45,20 +54,26 @@ export function decodeRecordInPart(
   root: XmlElement,
   isCut: boolean,
   ancestors: readonly XmlElement[] = [],
+  limits = fullLimits,
 ): Decoded {
-  const { input, fieldErrors } = decodeRecord(resource, root, ancestors);
+  const { input, fieldErrors } = decodeRecord(resource, root, ancestors, limits);
   if (!isCut) return { input, fieldErrors };
   const cut = { field: "", detail: `has more than ${maxValues} elements; what follows was not read` };
   return { input, fieldErrors: [cut, ...fieldErrors] };
 }
 
 /** Decodes the element of a record. @throws ProblemError `bad-request` if the element has another name than records of `resource` */
-function decodeRecord(resource: Resource, root: XmlElement, ancestors: readonly XmlElement[]): Decoded {
+function decodeRecord(
+  resource: Resource,
+  root: XmlElement,
+  ancestors: readonly XmlElement[],
+  limits: ErrorLimits,
+): Decoded {
   if (root.name !== resource.element) throw otherRootError(resource, root);
   const fieldErrors: FieldError[] = [];
   const input: Record<string, unknown> = Object.create(null);
   const fields = { ID: idElement, ...resource.fields };
-  const position = { resource, fields, path: [...ancestors, root], prefix: "", fieldErrors };
+  const position = { resource, fields, path: [...ancestors, root], prefix: "", fieldErrors, limits };
   checkAttributes(position, ["ID"]);
   const id = root.attributes.get("ID");
   const attribute = id === undefined ? undefined : (toId(id) ?? id);
@@ -73,8 +88,10 @@ export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<U
     if (name !== listElement && name !== resource.element)
       throw new ProblemError("bad-request", `the root element must be <${listElement}>, not <${name.slice(0, 100)}>`);
   };
+  const errors = new ErrorBudget(noMoreHints);
   for await (const { element, list, text } of readXmlItems(decodeText(bytes), listElement, requireRoot)) {
-    const decoded = decodeRecord(resource, element, list ? [list] : []);
+    const decoded = decodeRecord(resource, element, list ? [list] : [], errors.limits);
+    errors.spend(decoded.fieldErrors.length);
     yield { text, decoded, declarations: list && declarationsOf(list) };
   }
 }
@@ -156,12 +173,14 @@ interface Position {
   /** The dotted path of the element with a dot at its end; empty for the record. */
   readonly prefix: string;
   readonly fieldErrors: FieldError[];
+  readonly limits: ErrorLimits;
 }
 
 /** Checks the attributes of an element. @param own those that it may have @param toEmpty as for `unknownAttributes` */
 function checkAttributes(position: Position, own: readonly string[], toEmpty?: string): void {
-  const { path, prefix, fieldErrors } = position;
+  const { path, prefix, fieldErrors, limits } = position;
   for (const [name, advice] of unknownAttributes(path, own, toEmpty)) {
+    if (hasTooManyFieldErrors(fieldErrors, limits)) return;
     const field = name === "" ? prefix.slice(0, -1) : prefix + name.slice(0, 100);
     const hint = advice === undefined ? attributeHint(name, path.at(-1) as XmlElement, position, own.length > 0) : "";
     fieldErrors.push({ field, detail: advice ?? `no such attribute${hint}` });
@@ -171,8 +190,8 @@ function checkAttributes(position: Position, own: readonly string[], toEmpty?: s
 /** Returns where the value of an unknown attribute belongs. */
 function attributeHint(name: string, node: XmlElement, position: Position, isRecord: boolean): string {
   if (isRecord && /^id$/i.test(name)) return "; did you mean `ID`?";
-  const { resource, fields, prefix, fieldErrors } = position;
-  if (fieldErrors.length >= maxHints) return "";
+  const { resource, fields, prefix, fieldErrors, limits } = position;
+  if (fieldErrors.length >= limits.maxHints) return "";
   const group = fields[node.name];
   if (!isRecord && group?.kind === "text")
     return node.children.length === 0 ? `; write the value as text: <${node.name}>...</${node.name}>` : "";
@@ -185,9 +204,9 @@ function attributeHint(name: string, node: XmlElement, position: Position, isRec
 }
 
 function decodeChildren(node: XmlElement, position: Position, into: Record<string, unknown>): void {
-  const { prefix, fieldErrors } = position;
+  const { prefix, fieldErrors, limits } = position;
   for (const child of node.children) {
-    if (hasTooManyFieldErrors(fieldErrors)) return;
+    if (hasTooManyFieldErrors(fieldErrors, limits)) return;
     if (isElement(child)) decodeChild(child, position, into);
     else if (/[^ \t\r\n]/.test(child)) {
       const hint = strayHint(position);
@@ -197,18 +216,18 @@ function decodeChildren(node: XmlElement, position: Position, into: Record<strin
 }
 
 /** Returns the element in which a text belongs that was sent in a group. */
-function strayHint({ resource, prefix, fieldErrors }: Position): string {
-  if (prefix === "" || fieldErrors.length >= maxHints) return "";
+function strayHint({ resource, prefix, fieldErrors, limits }: Position): string {
+  if (prefix === "" || fieldErrors.length >= limits.maxHints) return "";
   const meant = findMeantField(resource, prefix.slice(0, -1));
   return meant?.startsWith(prefix) ? `; write it in an element, such as <${meant.slice(prefix.length)}>` : "";
 }
 
 function decodeChild(child: XmlElement, position: Position, into: Record<string, unknown>): void {
-  const { fields, prefix, fieldErrors } = position;
+  const { fields, prefix, fieldErrors, limits } = position;
   const path = prefix + child.name.slice(0, 100);
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
   if (!field) {
-    const hint = fieldErrors.length < maxHints ? elementHint(child, position, into) : "";
+    const hint = fieldErrors.length < limits.maxHints ? elementHint(child, position, into) : "";
     return void fieldErrors.push({ field: path, detail: `no such element${hint}` });
   }
   const isGroup = field.kind === "group";
@@ -216,7 +235,7 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
   const inner = isPlain ? position : { ...position, path: [...position.path, child], prefix: `${path}.` };
   if (child.attributes.size > 0) checkAttributes(inner, [], isGroup ? "send its fields empty" : undefined);
   if (Object.hasOwn(into, child.name)) fieldErrors.push({ field: path, detail: "appears more than once" });
-  else if (!isGroup) into[child.name] = textOf(child, path, fieldErrors);
+  else if (!isGroup) into[child.name] = textOf(child, path, position);
   else {
     const nested: Record<string, unknown> = Object.create(null);
     decodeChildren(child, { ...inner, fields: field.fields }, nested);
@@ -250,10 +269,10 @@ function elementHint(child: XmlElement, { resource, fields, prefix }: Position, 
   return `; did you mean <${name}>${place}?${oddity === undefined ? "" : ` The name you sent ${oddity}`}`;
 }
 
-function textOf(node: XmlElement, path: string, fieldErrors: FieldError[]): string {
+function textOf(node: XmlElement, path: string, { fieldErrors, limits }: Position): string {
   let text = "";
   for (const child of node.children) {
-    if (hasTooManyFieldErrors(fieldErrors)) break;
+    if (hasTooManyFieldErrors(fieldErrors, limits)) break;
     if (!isElement(child)) text += child;
     else {
       const name = child.name.slice(0, 100);

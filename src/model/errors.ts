@@ -91,23 +91,78 @@ export class RetryableError extends ProblemError {
 /** Maximum field errors in a problem document. It is more than the fields of any record. */
 export const maxFieldErrors = 100;
 
-/** Whether there are more field errors than a problem document lists. The search for further errors can then stop. */
-export function hasTooManyFieldErrors(fieldErrors: readonly FieldError[]): boolean {
-  return fieldErrors.length > maxFieldErrors;
+/** How many errors of one record are reported. */
+export interface ErrorLimits {
+  readonly maxErrors: number;
+  /** Maximum errors with a hint, such as the name that was probably meant: finding one takes longer than checking a whole record. */
+  readonly maxHints: number;
 }
 
-/** Returns the error of a rejected record, with at most 100 field errors. The message contains the first of them. */
-export function invalidRecordError(fieldErrors: readonly FieldError[]): ProblemError {
+/** The limits for a single record. */
+export const fullLimits: ErrorLimits = { maxErrors: maxFieldErrors, maxHints: 20 };
+
+/** Only the first error, without a hint. */
+export const firstErrorOnly: ErrorLimits = { maxErrors: 1, maxHints: 0 };
+
+/** All errors of a record, without hints. */
+export const noMoreHints: ErrorLimits = { maxErrors: maxFieldErrors, maxHints: 0 };
+
+/** Errors of a request or file with many records after which less is reported about the others. */
+const maxFullErrors = 1000;
+
+/**
+ * Limits the errors of a request or file with many records, so that wrong records don't cost more than right ones. The records share `budget` errors with
+ * hints; `after` applies to those that come when these are used up.
+ */
+export class ErrorBudget {
+  readonly #after: ErrorLimits;
+  #left: number;
+
+  constructor(after: ErrorLimits, budget = maxFullErrors) {
+    this.#after = after;
+    this.#left = budget;
+  }
+
+  /** The limits for the next record. */
+  get limits(): ErrorLimits {
+    return this.#left > 0 ? fullLimits : this.#after;
+  }
+
+  /** Counts errors of a record. */
+  spend(errors: number): void {
+    this.#left -= errors;
+  }
+
+  /** Returns what `check` of a record returns, or throws its error and counts the field errors in it. */
+  run<T>(check: (limits: ErrorLimits) => T): T {
+    try {
+      return check(this.limits);
+    } catch (error) {
+      if (error instanceof ProblemError) this.spend(error.fieldErrors.length);
+      throw error;
+    }
+  }
+}
+
+/** Whether there are more field errors than are reported. The search for further errors can then stop. */
+export function hasTooManyFieldErrors(fieldErrors: readonly FieldError[], { maxErrors } = fullLimits): boolean {
+  return fieldErrors.length > maxErrors;
+}
+
+/** Returns the error of a rejected record. The message contains the first field error. */
+export function invalidRecordError(fieldErrors: readonly FieldError[], limits = fullLimits): ProblemError {
   const [first] = fieldErrors;
   const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";
-  return new ProblemError("invalid-record", detail + furtherErrors(fieldErrors), {
-    fieldErrors: fieldErrors.slice(0, maxFieldErrors),
+  return new ProblemError("invalid-record", detail + furtherErrors(fieldErrors, limits), {
+    fieldErrors: fieldErrors.slice(0, limits.maxErrors),
   });
 }
 
 /** Returns the end of a message that contains the first of several field errors: how many more there are. */
-export function furtherErrors(fieldErrors: readonly FieldError[]): string {
-  if (hasTooManyFieldErrors(fieldErrors)) return ` (and more; the first ${maxFieldErrors} are listed)`;
+export function furtherErrors(fieldErrors: readonly FieldError[], limits = fullLimits): string {
+  const { maxErrors } = limits;
+  if (hasTooManyFieldErrors(fieldErrors, limits))
+    return maxErrors === 1 ? " (and more)" : ` (and more; the first ${maxErrors} are listed)`;
   return fieldErrors.length > 1 ? ` (and ${fieldErrors.length - 1} more)` : "";
 }
 

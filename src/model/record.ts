@@ -8,7 +8,14 @@
 
 import { describeOddity } from "../lib/characters.ts";
 import { formatHint, normalizeName } from "../lib/text.ts";
-import { type FieldError, hasTooManyFieldErrors, invalidRecordError, ProblemError } from "./errors.ts";
+import {
+  type ErrorLimits,
+  type FieldError,
+  fullLimits,
+  hasTooManyFieldErrors,
+  invalidRecordError,
+  ProblemError,
+} from "./errors.ts";
 import {
   describeJsonType,
   describeNonObject,
@@ -43,40 +50,47 @@ interface ParsedRecord {
 /**
  * Validates the fields that are present in `input`.
  * @param known field errors from decoding, which are reported together with the new field errors
+ * @param limits of what is reported
  * @throws ProblemError `invalid-record` with all field errors
  */
 export function parseRecordChanges(
   resource: Resource,
   input: unknown,
   known: readonly FieldError[] = [],
+  limits = fullLimits,
 ): ParsedRecord {
   const fieldErrors = [...known];
   const fields = requireInput(resource, input);
   const id = parseId(fields.ID, fieldErrors);
   const values = parseFields(
-    { resource, fields: resource.fields, parentPath: "", requiresAllFields: false, fieldErrors },
+    { resource, fields: resource.fields, parentPath: "", requiresAllFields: false, fieldErrors, limits },
     fields,
   );
-  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors, limits);
   return { id, values };
 }
 
 /**
  * Validates a new record: it must have all required fields, and no ID. Missing fields are empty in the result.
- * @param known as for `parseRecordChanges`
+ * @param known and `limits`: as for `parseRecordChanges`
  * @throws ProblemError `invalid-record` with all field errors
  */
-export function parseNewRecord(resource: Resource, input: unknown, known: readonly FieldError[] = []): Values {
+export function parseNewRecord(
+  resource: Resource,
+  input: unknown,
+  known: readonly FieldError[] = [],
+  limits = fullLimits,
+): Values {
   const fieldErrors = [...known];
   const fields = requireInput(resource, input);
   if (Object.hasOwn(fields, "ID")) {
     fieldErrors.push({ field: "ID", detail: "must be absent: the server assigns the ID of a new record" });
   }
   const values = parseFields(
-    { resource, fields: resource.fields, parentPath: "", requiresAllFields: true, fieldErrors },
+    { resource, fields: resource.fields, parentPath: "", requiresAllFields: true, fieldErrors, limits },
     fields,
   );
-  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
+  if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors, limits);
   return values;
 }
 
@@ -173,18 +187,16 @@ interface ParsingContext {
   /** Whether missing fields become empty in the result. If not, they are missing there too. */
   readonly requiresAllFields: boolean;
   readonly fieldErrors: FieldError[];
+  readonly limits: ErrorLimits;
 }
-
-/** Maximum field errors after which unknown fields get no hint any more, because a batch request may have a million of them. */
-export const maxHints = 20;
 
 /** Validates a record or group, and adds field errors to the context. Returns the values in the order of the declaration. */
 function parseFields(context: ParsingContext, input: Input): Values {
-  const { fields, parentPath, requiresAllFields, fieldErrors } = context;
+  const { fields, parentPath, requiresAllFields, fieldErrors, limits } = context;
   for (const name in input) {
-    if (hasTooManyFieldErrors(fieldErrors)) break;
+    if (hasTooManyFieldErrors(fieldErrors, limits)) break;
     if (Object.hasOwn(fields, name) || (name === "ID" && parentPath === "")) continue;
-    const hint = fieldErrors.length < maxHints ? fieldHint(name, input, context) : "";
+    const hint = fieldErrors.length < limits.maxHints ? fieldHint(name, input, context) : "";
     fieldErrors.push({ field: parentPath + name.slice(0, 100), detail: `no such field${hint}` });
   }
   const values: Values = {};

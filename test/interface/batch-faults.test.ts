@@ -314,6 +314,63 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     );
   });
 
+  /** Ten unknown fields. */
+  const unknown = Array.from({ length: 10 }, (_, index) => `Nam${index}`);
+  const inJson = (Method: string, names: readonly string[], values: object) => ({
+    Method,
+    Resource: "brands",
+    Record: { ...Object.fromEntries(names.map((name) => [name, ""])), ...values },
+  });
+  const inXml = (Method: string, names: readonly string[], values: object) =>
+    `<Operation Method="${Method}" Resource="brands"><Brand>${names.map((name) => `<${name}/>`).join("")}${Object.entries(
+      values,
+    )
+      .map(([name, value]) => `<${name}>${value}</${name}>`)
+      .join("")}</Brand></Operation>`;
+
+  test.each([
+    ["json", "POST", ""],
+    ["xml", "POST", ""],
+    ["json", "PUT", "&match=AccountNumber"],
+    ["xml", "PUT", "&match=AccountNumber"],
+  ])("of records in %s, %s, are 1,000 with `atomic=0`, then the first of each record", async (format, Method, match) => {
+    const rows = Array.from({ length: 110 }, (_, index) => index);
+    const all: [readonly string[], object][] = [
+      ...rows.map((index): [readonly string[], object] => [
+        unknown,
+        { Name: "x", [account]: `${format}-${Method}-${index}` },
+      ]),
+      [["Nam0"], { Name: "x", [account]: `${format}-${Method}-one` }],
+      [[], { Name: `fine in ${format}`, [account]: `${format}-${Method}-fine` }],
+    ];
+    const body =
+      format === "json"
+        ? { Operations: all.map(([names, values]) => inJson(Method, names, values)) }
+        : `<Batch>${all.map(([names, values]) => inXml(Method, names, values)).join("")}</Batch>`;
+    const path = `/restapi/batch.${format}?atomic=0${match}`;
+    const headers = { "Idempotency-Key": `many ${kind.name} ${format} ${Method}` };
+    const [first, again] = [
+      await server.call("POST", path, { body, headers }),
+      await server.call("POST", path, { body, headers }),
+    ];
+    expect([first.status, again.headers.get("Idempotency-Replayed")]).toEqual([200, "true"]);
+    const texts = [first, again].map(({ text }) => text.replace(/("instance":|<instance>)"?[^"<]*/g, "$1"));
+    expect(texts[1]).toBe(texts[0] as string);
+    const results = (texts[0] as string).split(/(?=\{"Status":|<Result )/).slice(1);
+    const detailsOf = (result: string | undefined) =>
+      [...String(result).matchAll(/(?:"detail":"|<detail>)(.*?)(?:"[,}]|<\/detail>)/g)].map(([, detail]) => detail);
+    const no = format === "json" ? "no such field" : "no such element";
+    for (const full of [results[0], results[99]]) {
+      const [detail, ...details] = detailsOf(full);
+      expect(detail).toEndWith("(and 9 more)");
+      expect([details.length, details[9]]).toEqual([10, expect.stringMatching(new RegExp(`^${no}; did you mean `))]);
+    }
+    for (const brief of [results[100], results[109]])
+      expect(detailsOf(brief)).toEqual([`\`Nam0\`: ${no} (and more)`, no]);
+    expect(detailsOf(results[110])).toEqual([`\`Nam0\`: ${no}`, no]);
+    expect(results[111]).toMatch(/^(?:\{"Status":201|<Result Status="201")/);
+  });
+
   const malformed = [
     { Method: "POST", Resource: "brnds", Record: { Name: "x" } },
     { Method: "UPSERT", Resource: "brands", Record: { Name: "x" } },

@@ -4,7 +4,7 @@ import type { FoundRecords, RejectedOutcome } from "../../model/change.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import { severalMatchesError, validationProblem } from "../../store/writes/record-match.ts";
 import { hasWeakTag } from "../conditional-requests.ts";
-import { type CheckedWrite, type MatchedWrite, matchError } from "./check-operations.ts";
+import { type CheckedWrite, type Fields, type MatchedWrite, matchError } from "./check-operations.ts";
 
 /**
  * Returns the problem of an operation whose intent was rejected.
@@ -54,7 +54,7 @@ export function rejectionProblem({ rejectionReason, found }: RejectedOutcome, wr
 function matchProblem(
   reason: RejectedOutcome["rejectionReason"],
   { ids, count }: FoundRecords = { ids: [], count: 0 },
-  { resource, field, ifMatch, fields, fieldErrors, movedBy }: MatchedWrite,
+  { resource, field, ifMatch, record, limits, movedBy }: MatchedWrite,
 ): ProblemError {
   if (reason === "several-matches") return severalMatchesError(field.path, { ids, count });
   if (reason === "match-moved") {
@@ -66,7 +66,7 @@ function matchProblem(
       "precondition-failed",
       `no ${resource.singular} has this \`${field.path}\`, and \`IfMatch\` needs one`,
     );
-  return validationProblem(reason === "invalid-create" ? "create" : "update", resource, fields, fieldErrors);
+  return validationProblem(reason === "invalid-create" ? "create" : "update", resource, record.input as Fields, record.fieldErrors, limits);
 }
 
 const weakTagDetail =

@@ -1,13 +1,21 @@
-// Checks the operations of a batch request as far as this is possible without the records of the site: the records, IDs and conditions that were sent.
+// Checks the operations of a batch request as far as this is possible without the records of the site: their IDs, conditions and match values. Their
+// records were validated when they were decoded.
 // Each valid operation becomes a write to the record that it names, or to a record that is found by a value (`match`).
 
 import type { MalformedOperation, SentOperation } from "../../formats/batch-format.ts";
+import type { Decoded } from "../../formats/format.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { SentChanges } from "../../model/canonical-json.ts";
 import type { Operation } from "../../model/change.ts";
-import { type FieldError, invalidRecordError, maxFieldErrors, ProblemError } from "../../model/errors.ts";
+import {
+  type ErrorLimits,
+  type FieldError,
+  invalidRecordError,
+  maxFieldErrors,
+  ProblemError,
+} from "../../model/errors.ts";
 import { describeNonObject, isEmptyList, isJsonObject } from "../../model/field.ts";
-import { parseNewRecord, parseRecordChanges, textAt } from "../../model/record.ts";
+import { textAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { versionsInIfMatch } from "../conditional-requests.ts";
 import { MemberError, malformedProblem } from "./request-problem.ts";
@@ -50,16 +58,17 @@ export interface MatchedWrite extends Write {
   readonly kind: "matched";
   readonly field: TextFieldPath;
   readonly value: string;
-  /** The decoded record. It is validated when it is known whether it is new. */
-  readonly fields: Fields;
-  readonly fieldErrors: readonly FieldError[];
-  /** The changes of an update, if they are known to be valid. */
+  /** The decoded record, an object. It is validated again when it is known whether it is new, unless it's an update with `canonical`. */
+  readonly record: Decoded;
+  /** The changes of an update, if they are valid. */
   readonly canonical: SentChanges | undefined;
+  /** How many errors of the record are reported. */
+  readonly limits: ErrorLimits;
   /** Returns the number of an earlier operation that deletes the record `id`, or gives it another value; undefined if none does. */
   readonly movedBy: (id: number) => number | undefined;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Checks operations. Yields to the event loop in between.
@@ -113,30 +122,16 @@ function fieldsIn({ record }: SentOperation): Fields | undefined {
 /** @throws ProblemError for a fault of the operation */
 function checkNamed(sent: SentOperation): NamedWrite {
   const { method: operation, resource, ifMatch } = sent;
-  const { id, valuesJson } = operation === "create" ? checkNew(sent) : checkChanges(sent);
+  const { id, valuesJson } = operation === "create" ? recordOf(sent) : checkChanges(sent);
   if (operation === "create" && ifMatch !== undefined)
     throw new MemberError("bad-request", "IfMatch", "a create has no `IfMatch`");
   return { kind: "named", resource, operation, id, valuesJson, ifMatch, ifVersion: parseIfMatch(ifMatch) };
 }
 
-function checkNew(sent: SentOperation): SentChanges {
-  const { resource, id, record, canonical } = sent;
-  if (canonical && id === undefined) return canonical;
-  const fields = requireFields(sent);
-  const fieldErrors = [...(record?.fieldErrors ?? [])];
-  if (id !== undefined && !Object.hasOwn(fields, "ID")) fieldErrors.push(idOfNewRecord);
-  return { id: undefined, valuesJson: JSON.stringify(parseNewRecord(resource, fields, fieldErrors)) };
-}
-
-const idOfNewRecord: FieldError = {
-  field: "ID",
-  detail: "must be absent: the server assigns the ID of a new record",
-};
-
 function checkChanges(sent: SentOperation): SentChanges {
   const isDelete = sent.method === "delete";
-  const saysNothing = !sent.record || isEmptyValue(sent.record.input);
-  const changes = isDelete && saysNothing ? noChanges : parseChanges(sent);
+  const saysNothing = isDelete && (!sent.record || isEmptyValue(sent.record.input));
+  const changes = saysNothing ? noChanges : recordOf(sent);
   const id = sent.id ?? changes.id;
   if (id === undefined) {
     const hint = isDelete ? "" : ", or send `match`";
@@ -154,17 +149,10 @@ function isEmptyValue(input: unknown): boolean {
 
 const noChanges: SentChanges = { id: undefined, valuesJson: "{}" };
 
-function parseChanges(sent: SentOperation): SentChanges {
-  if (sent.canonical) return sent.canonical;
-  const { id, values } = parseRecordChanges(sent.resource, requireFields(sent), sent.record?.fieldErrors);
-  return { id, valuesJson: JSON.stringify(values) };
-}
-
-/** @throws ProblemError `invalid-record` if the operation has no record, or another value in its place */
-function requireFields(sent: SentOperation): Fields {
-  const fields = fieldsIn(sent);
-  if (fields) return fields;
-  const { record, resource } = sent;
+/** @throws ProblemError `invalid-record`, also if the operation has no record, or another value in its place */
+function recordOf({ canonical, problem, record, resource }: SentOperation): SentChanges {
+  if (canonical) return canonical;
+  if (problem) throw problem;
   const given = record ? `, not ${describeNonObject(record.input)}` : "";
   throw invalidRecordError([
     { field: "Record", detail: `the operation needs a record: one ${resource.singular}${given}` },
@@ -212,22 +200,21 @@ class MatchingCheck {
   }
 
   #checkMatched(sent: SentOperation, field: TextFieldPath, fields: Fields): MatchedWrite {
-    const { number, resource, ifMatch, record, canonical } = sent;
-    const fieldErrors = record?.fieldErrors ?? [];
+    const { number, resource, ifMatch, canonical, problem, limits } = sent;
+    const record = sent.record as Decoded;
     const value = textAt(fields, field.keys);
-    if (value === "") {
-      // If the value is not a text at all, that is the better error.
-      parseRecordChanges(resource, fields, fieldErrors);
-      throw matchError(field, "is empty, so no record can be matched by it");
-    }
+    // If the value is not a text at all, that is the better error.
+    if (value === "") throw problem ?? matchError(field, "is empty, so no record can be matched by it");
     const earlier = this.#values.get(nameOf(resource, value));
     if (earlier !== undefined) throw matchError(field, `operation ${earlier} has the same value`);
+    // A new record could have more errors, but only this one would be reported.
+    if (problem && limits.maxErrors === 1) throw problem;
     const movedBy = (found: number) => {
       const move = this.#moves.get(nameOf(resource, found));
       return move !== undefined && move < number ? move : undefined;
     };
     const ifVersion = parseIfMatch(ifMatch);
-    return { kind: "matched", resource, ifMatch, ifVersion, field, value, fields, fieldErrors, canonical, movedBy };
+    return { kind: "matched", resource, ifMatch, ifVersion, field, value, record, canonical, limits, movedBy };
   }
 
   #track(sent: SentOperation, { keys }: TextFieldPath, fields: Fields | undefined): void {

@@ -5,7 +5,7 @@
 
 import type { FoundRecords, Intent, Match, RejectedOutcome } from "../../model/change.ts";
 import { maxFoundIds } from "../../model/change.ts";
-import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { type FieldError, firstErrorOnly, fullLimits, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 
@@ -26,7 +26,7 @@ export function toUpsertValues(
 ): UpsertValues {
   const jsonAs = (kind: "create" | "update") => {
     try {
-      return JSON.stringify(validateAs(kind, resource, fields, fieldErrors));
+      return JSON.stringify(validateAs(kind, resource, fields, fieldErrors, firstErrorOnly));
     } catch (error) {
       if (error instanceof ProblemError) return "";
       throw error;
@@ -44,10 +44,11 @@ export function validateAs(
   resource: Resource,
   { ID: _, ...fields }: Readonly<Record<string, unknown>>,
   fieldErrors: readonly FieldError[],
+  limits = fullLimits,
 ) {
   return kind === "create"
-    ? parseNewRecord(resource, fields, fieldErrors)
-    : parseRecordChanges(resource, fields, fieldErrors).values;
+    ? parseNewRecord(resource, fields, fieldErrors, limits)
+    : parseRecordChanges(resource, fields, fieldErrors, limits).values;
 }
 
 /** Returns why fields aren't valid. They must not be. */

@@ -13,6 +13,7 @@ import { parseNewRecord, parseRecordChanges } from "../../../src/model/record.ts
 import { defineResource, publicResources } from "../../../src/model/resource.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { brand } from "../../../src/resources/brand.ts";
+import { retainedBytes } from "../../support/memory.ts";
 
 const resources = publicResources(allResources);
 const readOnly = resources.find(({ access }) => access === "read");
@@ -61,6 +62,8 @@ function told(decode: () => Decoded | undefined): string {
 function withoutPosition(message: string): string {
   return message.replace(/line \d+, column \d+/, "line, column");
 }
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 const space = fc.constantFrom("", "", " ", "\n", "\r\n\t");
 
@@ -166,6 +169,25 @@ describe("JSON", () => {
     expect(canonicalOf('{"Name":"a","Group":{"Inner":"b"}}')).toBe('{"Name":"a","Group":{"Inner":"b","Other":""}}');
     for (const record of ["{}", '{"Name":"a"}', '{"Name":"a","Group":{}}', '{"Name":"a","Group":{"Other":"c"}}'])
       expect([record, canonicalOf(record)]).toEqual([record, undefined]);
+  });
+
+  test.each<[string, maxBytes: number, Format, (n: number) => string]>([
+    ["unknown names", 20e6, json, (n) => `{${numbers(50).map((i) => `"u${n}x${i}":""`)}}`],
+    ["values of another type", 20e6, json, () => `{"Name":[${"{},".repeat(500)}{}]}`],
+    ["elements in a text", 10e6, xml, () => `<Brand><Name>${"x<a/>".repeat(100)}</Name></Brand>`],
+  ])("records with %s don't keep their values in memory", async (_, maxBytes, format, recordOf) => {
+    const texts = numbers(4000).map(recordOf);
+    const body =
+      format === json
+        ? `{"Operations":[${texts.map((text) => `{"Method":"POST","Resource":"brands","Record":${text}}`)}]}`
+        : `<Batch>${texts.map((text) => `<Operation Method="POST" Resource="brands">${text}</Operation>`).join("")}</Batch>`;
+    const bytes = Buffer.from(body);
+    const before = await retainedBytes();
+    const operations = readAll(format, bytes);
+    const kept = (await retainedBytes()) - before;
+    expect(operations).toHaveLength(4000);
+    // About the text of the body. The values would take 34 MB, 128 MB and 18 MB.
+    expect(kept).toBeLessThan(maxBytes);
   });
 
   test("the members of operations are read", () => {

@@ -121,9 +121,14 @@ function expectProblem(format: typeof json, body: string, detail: string): void 
 }
 
 test.each([
-  ["json", json, (count: number) => `{${Array.from({ length: count }, (_, i) => `"u${i}":1,`).join("")}"Name":"x"}`],
-  ["xml", xml, (count: number) => `<Brand>${"<u/>".repeat(count)}<Name>x</Name></Brand>`],
-] as const)("%s: 100 field errors are listed; if there are more, the message says so", (_, format, bodyOf) => {
+  [
+    "json",
+    json,
+    (count: number) =>
+      `{${Array.from({ length: count }, (_, i) => `"Nam${String.fromCharCode(0x4e00 + i)}":1,`).join("")}"Name":"x"}`,
+  ],
+  ["xml", xml, (count: number) => `<Brand>${"<Nam/>".repeat(count)}<Name>x</Name></Brand>`],
+] as const)("%s: 100 field errors are listed, 20 of them with a hint; if there are more, the message says so", (_, format, bodyOf) => {
   const problemOf = (count: number) => {
     const { input, fieldErrors } = format.decode(brand, Buffer.from(bodyOf(count)));
     try {
@@ -133,6 +138,8 @@ test.each([
     }
     throw new Error("was accepted");
   };
+  const hints = problemOf(30).fieldErrors.filter(({ detail }) => detail.includes("did you mean"));
+  expect(hints).toHaveLength(20);
   expect(problemOf(100).fieldErrors).toHaveLength(100);
   expect(problemOf(100).message).toEndWith(" (and 99 more)");
   expect(problemOf(101).fieldErrors).toHaveLength(100);
