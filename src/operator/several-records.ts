@@ -3,7 +3,14 @@
 import { chunksOf, yieldBetween } from "../lib/yielding.ts";
 import { type Intent, type Outcome, operatorActor, type RejectedOutcome } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
-import { ProblemError, RetryableError } from "../model/errors.ts";
+import {
+  ErrorBudget,
+  type ErrorLimits,
+  firstErrorOnly,
+  invalidRecordError,
+  ProblemError,
+  RetryableError,
+} from "../model/errors.ts";
 import { epochToKeep, type Head } from "../model/head.ts";
 import { parseRecordChanges } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
@@ -80,10 +87,11 @@ async function toIntents(resource: Resource, changes: readonly RecordChanges[], 
   const intents: Intent[] = [];
   const faults: RecordFault[] = [];
   let faultyCount = 0;
+  const errors = new ErrorBudget(firstErrorOnly, maxFaults);
   const common = { site, resource: resource.name, operation: "update", actor: operatorActor, at } as const;
   for await (const { id, ifVersion, values } of yieldBetween(changes)) {
     try {
-      const valuesJson = JSON.stringify(parseChanges(resource, values));
+      const valuesJson = JSON.stringify(errors.run((limits) => parseChanges(resource, values, limits)));
       const condition = { ifVersion: ifVersion === undefined ? undefined : [ifVersion], ifEpoch: epochToKeep(head) };
       intents.push({ ...common, ...condition, id, valuesJson });
     } catch (error) {
@@ -97,10 +105,10 @@ async function toIntents(resource: Resource, changes: readonly RecordChanges[], 
 }
 
 /** Validates fields to change. The record is named beside them. @throws ProblemError `invalid-record` */
-function parseChanges(resource: Resource, values: unknown) {
-  const parsed = parseRecordChanges(resource, values);
+function parseChanges(resource: Resource, values: unknown, limits: ErrorLimits) {
+  const parsed = parseRecordChanges(resource, values, [], limits);
   if (parsed.id === undefined) return parsed.values;
-  return parseRecordChanges(resource, values, [{ field: "ID", detail: "cannot be changed" }]).values;
+  throw invalidRecordError([{ field: "ID", detail: "cannot be changed" }]);
 }
 
 /**

@@ -458,6 +458,15 @@ describe.each(engines)("imports on $name", (kind) => {
     ["json", '[{"Name":"A"},{"Name":""}]', '{"# row":2,"# fault":"Name: must not be empty","Name":""}'],
     ["xml", "<Results><Brand><Name>A</Name></Brand><Brand/></Results>", "<!-- row 2: Name: is required -->\n<Brand/>"],
   ];
+  test("a rejected row is shown with the beginnings of its values", async () => {
+    await newSite();
+    const path = await upload(bytes(JSON.stringify([{ Name: "x".repeat(5000), Address: { Town: "y".repeat(5000) } }])));
+    await act(path, "check", { format: "json" });
+    const [row] = (await rowsOf(path, "rejected")).rows;
+    expect(row.after).toMatchObject({ Name: "x".repeat(1000), Address: { Town: "y".repeat(1000) } });
+    expect(row.faults[0]).toEqual({ field: "Name", detail: "must have at most 255 characters, not 5000" });
+  });
+
   test.each(faulty)("the rejected rows of a %s file can be downloaded in that format", async (format, content, row) => {
     await newSite();
     const path = await upload(bytes(content));

@@ -3,7 +3,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { AcceptedOutcome } from "../../../model/change.ts";
 import { type FieldError, ProblemError, withFileErrors } from "../../../model/errors.ts";
-import type { StorefrontRecord } from "../../../model/record.ts";
+import type { StorefrontRecord, Values } from "../../../model/record.ts";
 import { type Resource, valuesIn } from "../../../model/resource.ts";
 import type { NumberedRow } from "../file-rows.ts";
 
@@ -128,14 +128,25 @@ export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, h
   return { ...entry, before, after: JSON.parse(body) };
 }
 
-/** Returns the entry for a row that was rejected, with its values as texts. */
+/** Returns the entry for a row that was rejected, with the beginnings of its values. */
 export function toRejectedEntry(
   { fields }: Resource,
   { number: row, decoded: { input } }: NumberedRow,
   faults: readonly FieldError[],
 ): ReportEntry {
-  const after = { ID: 0, ...valuesIn(fields, input) };
+  const after = { ID: 0, ...shortened(valuesIn(fields, input) as Values) };
   return { row, kind: "rejected", id: null, before: null, after, faults };
+}
+
+/** Maximum characters of a rejected value that are shown. A row can have a million of them, and the page shows 200 rows at once. */
+const maxShown = 1000;
+
+function shortened(values: Values): Values {
+  const entries = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value.slice(0, maxShown) : shortened(value),
+  ]);
+  return Object.fromEntries(entries);
 }
 
 function withReportErrors<T>(write: () => Promise<T>): Promise<T> {
