@@ -160,8 +160,12 @@ function report(
   { missingNames, missing, ...summary }: ImportResult & { skipped: number },
   rejects?: string,
 ): void {
-  const { rows, created, updated, unchanged, rejected, skipped, interrupted, faults } = summary;
+  const { rows, created, updated, unchanged, rejected, skipped, interrupted, faults, moreFaults } = summary;
   for (const { row, field, detail } of faults) printMessage(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
+  if (moreFaults !== undefined)
+    printMessage(
+      `${formatCount(moreFaults, "more error")}; ${rejects ?? "--rejects <file>"} lists the errors of all rejected rows`,
+    );
   const would = options.dryRun ? "would be " : "";
   const line = `${formatCount(rows, "row")}: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
   const omitted = skipped > 0 ? `; ${skipped} more skipped by the mapping` : "";

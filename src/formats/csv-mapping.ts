@@ -2,7 +2,7 @@
 //   {"fields": {"Name": "Vendor", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}, "skip": {"Vendor": [""]}}
 
 import { findNearest, findNearestPath, formatHint } from "../lib/text.ts";
-import { type FieldError, hasTooManyFieldErrors, invalidRecordError } from "../model/errors.ts";
+import { type FieldError, fullLimits, hasTooManyFieldErrors, invalidRecordError } from "../model/errors.ts";
 import { describeJsonType, isJsonObject, validateText } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { findTextField, type Resource } from "../model/resource.ts";
@@ -53,8 +53,10 @@ export function planMapping(
   const fieldErrors: FieldError[] = [];
   const indexOf = (column: string, field: string): number => {
     const index = header.indexOf(column);
-    if (index === -1) fieldErrors.push({ field, detail: `the file has no column ${columnHint(column, header)}` });
-    else if (header.includes(column, index + 1))
+    if (index === -1) {
+      const hint = fieldErrors.length < fullLimits.maxHints ? columnHint(column, header) : "";
+      fieldErrors.push({ field, detail: `the file has no column \`${shorten(column)}\`${hint}` });
+    } else if (header.includes(column, index + 1))
       fieldErrors.push({ field, detail: `the file has the column \`${shorten(column)}\` more than once` });
     return index;
   };
@@ -70,10 +72,9 @@ const maxColumns = 20;
 
 function columnHint(column: string, header: readonly string[]): string {
   const meant = findNearest(column, header);
-  const name = `\`${shorten(column)}\``;
-  if (meant !== undefined) return `${name}; did you mean \`${meant}\`?`;
+  if (meant !== undefined) return `; did you mean \`${meant}\`?`;
   const some = header.slice(0, maxColumns).join(", ").slice(0, 500);
-  return `${name}; its columns are ${some}${header.length > maxColumns ? ", ..." : ""}`;
+  return `; its columns are ${some}${header.length > maxColumns ? ", ..." : ""}`;
 }
 
 /** Parses the source of one field: the name of a column, or an object with `column` or `constant`. */

@@ -1,7 +1,7 @@
 // Converts records to rows of CSV (RFC 4180) and back. A file has one column per text field, named by the dotted path of the field.
 
 import { describeOddity } from "../lib/characters.ts";
-import { type FieldError, ProblemError } from "../model/errors.ts";
+import { type FieldError, fullLimits, ProblemError } from "../model/errors.ts";
 import { findMeantField } from "../model/field-vocabulary.ts";
 import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
@@ -63,12 +63,13 @@ export function planColumns(
 ): { plan: CellPlan; fieldErrors: FieldError[] } {
   const columns = fieldNames(resource);
   const header = cells.slice(0, cells.findLastIndex((name) => name !== "") + 1);
+  let unknown = 0;
   const fieldErrors = header.flatMap((name, index) => {
     if (isAnnotation(name)) return [];
     if (name === "")
       return [{ field: "", detail: `column ${index + 1} has no name; name it, or choose columns with --map` }];
     if (!columns.includes(name)) {
-      const meant = findMeantField(resource, name);
+      const meant = unknown++ < fullLimits.maxHints ? findMeantField(resource, name) : undefined;
       const oddity = describeOddity(name);
       const hint = `; did you mean ${meant}?${oddity === undefined ? "" : ` The name in the file ${oddity}`}`;
       return [{ field: name.slice(0, 100), detail: `no such column${columns.includes(meant ?? "") ? hint : ""}` }];

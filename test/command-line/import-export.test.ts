@@ -127,6 +127,20 @@ describe("an invalid row", () => {
     expect(await names(site)).toEqual(["1 A", "2 B"]);
   });
 
+  test("are listed up to 10,000; the file of `--rejects` has all", async () => {
+    const site = newSite();
+    const text = `ID,Name\n${"x,A\n".repeat(10_002)}`;
+    const some = await load(site, text, "--dry-run");
+    expect(some.stderr).toContain(
+      'row 10001: ID: must be a whole number from 1, not "x"\n2 more errors; --rejects <file> lists the errors of all rejected rows\n',
+    );
+    expect(JSON.parse(some.stdout)).toMatchObject({ rejected: 10_002, moreFaults: 2 });
+    const file = workspace.file("many.csv");
+    const all = await load(site, text, "--dry-run", "--rejects", file);
+    expect(all.stderr).toContain(`\n2 more errors; ${file} lists the errors of all rejected rows\n`);
+    expect((await Bun.file(file).text()).split("must be a whole number")).toHaveLength(10_003);
+  });
+
   test("in a list may be any value that is not a record", async () => {
     const site = newSite();
     const { stdout } = await load(

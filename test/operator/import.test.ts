@@ -64,6 +64,41 @@ describe.each(engines)("an import on $name", (kind) => {
     expect((await engine.readHeads([site]))[0]?.revision).toBe(2);
   });
 
+  test.each([
+    "json",
+    "xml",
+  ] as const)("of many faulty records in %s reports all errors, and hints for the first 1,000", async (format) => {
+    const names = times(10, (n) => `Nam${n}`);
+    const record =
+      format === "json"
+        ? `{"Name":"x",${names.map((name) => `"${name}":""`)}}`
+        : `<Brand><Name>x</Name>${names.map((name) => `<${name}/>`).join("")}</Brand>`;
+    const all = times(110, () => record);
+    const text = format === "json" ? `[${all}]` : `<Results>${all.join("")}</Results>`;
+    const bytes = (async function* () {
+      yield Buffer.from(text);
+    })();
+    const { rejected, faults } = await importRecords(engine, ++sites, brand, readRows(brand, bytes, format), {
+      now: () => 1,
+    });
+    const hints = faults.filter(({ detail }) => detail.includes("did you mean `Name`")).length;
+    const inXml = faults.filter(({ detail }) => detail.includes("did you mean <Name>")).length;
+    expect([rejected, faults.length, hints + inXml]).toEqual([110, 1100, 1000]);
+  });
+
+  test("lists 10,000 errors, and counts the others", async () => {
+    const { rejected, faults, moreFaults } = await load(++sites, ["ID,Name", ...times(10_002, () => "x,A")]);
+    expect([rejected, faults.length, moreFaults]).toEqual([10_002, 10_000, 2]);
+  });
+
+  test("of a CSV file with more columns than a spreadsheet is refused", async () => {
+    const columns = times(16_385, (n) => `# ${n}`);
+    await expect(load(++sites, [["Name", ...columns.slice(2)].join(), "A"])).resolves.toMatchObject({ created: 1 });
+    await expect(load(sites, [columns.join(), "A"])).rejects.toThrow(
+      "the file has 16385 columns; at most 16384 can be imported",
+    );
+  });
+
   test("into a site that was removed stores nothing, and the error says why", async () => {
     const { ID } = await createSite(engine, "gone", {}, 1);
     await load(ID, ["Name", "A"]);

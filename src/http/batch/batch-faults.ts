@@ -66,7 +66,13 @@ function matchProblem(
       "precondition-failed",
       `no ${resource.singular} has this \`${field.path}\`, and \`IfMatch\` needs one`,
     );
-  return validationProblem(reason === "invalid-create" ? "create" : "update", resource, record.input as Fields, record.fieldErrors, limits);
+  return validationProblem(
+    reason === "invalid-create" ? "create" : "update",
+    resource,
+    record.input as Fields,
+    record.fieldErrors,
+    limits,
+  );
 }
 
 const weakTagDetail =

@@ -165,6 +165,9 @@ async function* readCsv(
   if (!plan) throw new ProblemError("bad-request", "the file is empty; the first line must name the columns");
 }
 
+/** Maximum columns of a CSV file: as many as a spreadsheet can have. */
+const maxColumns = 16_384;
+
 function parseHeader(
   resource: Resource,
   mapping: CsvMapping | undefined,
@@ -183,6 +186,11 @@ function parseHeader(
     throw new ProblemError(
       "bad-request",
       `the line ${JSON.stringify(only.slice(0, 40))} names no delimiter; write, for example, \`sep=;\``,
+    );
+  if (cells.length > maxColumns)
+    throw new ProblemError(
+      "bad-request",
+      `the file has ${cells.length} columns; at most ${maxColumns} can be imported`,
     );
   const { plan, fieldErrors } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
   if (fault) fieldErrors.push({ field: "", detail: fault });

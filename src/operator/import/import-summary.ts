@@ -25,11 +25,16 @@ export interface ImportSummary {
   readonly interrupted: boolean;
   /** The journal entries of this import; undefined if it changed nothing. */
   readonly revisions: RevisionRange | undefined;
-  /** The field errors of rejected rows. The name is part of the output of `--json`. */
+  /** The field errors of rejected rows, at most 10,000. The name is part of the output of `--json`. */
   readonly faults: readonly RowFieldError[];
+  /** The number of errors that aren't in `faults`; undefined for none. */
+  readonly moreFaults?: number | undefined;
   /** The records that the file lacks; undefined if they were not searched. */
   readonly missing?: MissingSummary | undefined;
 }
+
+/** Field errors that a summary lists. Nobody reads more, and a file can have millions. */
+const maxListed = 10_000;
 
 /** Counts the rows of one import. Only this class changes the summary. */
 export class RowCounter {
@@ -39,7 +44,7 @@ export class RowCounter {
   readonly #errorTexts = new InternedTexts();
 
   /** @param maxFieldErrors maximum field errors that the summary lists */
-  constructor(maxFieldErrors = Number.POSITIVE_INFINITY) {
+  constructor(maxFieldErrors = maxListed) {
     this.#maxFieldErrors = maxFieldErrors;
     const rowCounts = { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0 };
     this.#summary = { ...rowCounts, interrupted: false, revisions: undefined, faults: this.#faults };
@@ -70,11 +75,13 @@ export class RowCounter {
   /** Counts a rejected row, and lists its field errors within the maximum. */
   countRejected(row: number, fieldErrors: readonly FieldError[]): void {
     this.#summary.rejected++;
-    for (const { field, detail } of fieldErrors) {
-      if (this.#faults.length >= this.#maxFieldErrors) return;
+    const listed = fieldErrors.slice(0, this.#maxFieldErrors - this.#faults.length);
+    for (const { field, detail } of listed) {
       // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
       this.#faults.push({ row, field: this.#errorTexts.copy(field), detail: this.#errorTexts.copy(detail) });
     }
+    const more = fieldErrors.length - listed.length;
+    if (more > 0) this.#summary.moreFaults = (this.#summary.moreFaults ?? 0) + more;
   }
 
   /** Adds the journal entries of a transaction. */

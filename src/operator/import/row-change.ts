@@ -1,7 +1,7 @@
 // Converts rows to intents.
 
 import { type Intent, operatorActor } from "../../model/change.ts";
-import { invalidRecordError } from "../../model/errors.ts";
+import { ErrorBudget, invalidRecordError, noMoreHints } from "../../model/errors.ts";
 import { isJsonObject } from "../../model/field.ts";
 import type { Resource } from "../../model/resource.ts";
 import { toReading, toUpsertValues, validateAs } from "../../store/writes/record-match.ts";
@@ -35,6 +35,7 @@ interface RowChangesOptions {
 export class RowChanges {
   readonly #matcher: Matcher;
   readonly #options: RowChangesOptions;
+  readonly #errors = new ErrorBudget(noMoreHints);
 
   constructor(matcher: Matcher, options: RowChangesOptions) {
     this.#matcher = matcher;
@@ -52,14 +53,19 @@ export class RowChanges {
     const common = { site, resource: resource.name, actor: operatorActor, at: now(), ifSystemEpoch };
     const target = this.#matcher.match(input);
     if (target.operation !== "upsert") {
-      const valuesJson = JSON.stringify(validateAs(target.operation, resource, input, fieldErrors));
+      const { operation } = target;
+      const values = this.#errors.run((limits) => validateAs(operation, resource, input, fieldErrors, limits));
+      const valuesJson = JSON.stringify(values);
       return { intent: { ...common, ...target, valuesJson }, row: () => row, input };
     }
     const { valuesJson, newJson } = toUpsertValues(resource, input, fieldErrors);
     const match = { ...target.match, newJson };
     const intent: Intent = { ...common, operation: "upsert", valuesJson, match };
     const reading = toReading(intent, match, match.found);
-    if ("rejectionReason" in reading) throw invalidRecordError(rejectionFieldErrors(reading, intent, resource, row));
+    if ("rejectionReason" in reading)
+      this.#errors.run((limits) => {
+        throw invalidRecordError(rejectionFieldErrors(reading, intent, resource, row, limits), limits);
+      });
     return { intent, row: () => row, input };
   }
 }

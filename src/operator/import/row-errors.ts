@@ -1,7 +1,7 @@
 // The errors of rejected rows.
 
 import type { Intent, RejectedOutcome } from "../../model/change.ts";
-import { type FieldError, invalidRecordError, type ProblemError } from "../../model/errors.ts";
+import { type ErrorLimits, type FieldError, invalidRecordError, type ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { severalMatchesError, validationProblem } from "../../store/writes/record-match.ts";
 import type { NumberedRow } from "./file-rows.ts";
@@ -18,11 +18,13 @@ export function rejectionFieldErrors(
   { id, match }: Intent,
   resource: Resource,
   { decoded: { input, fieldErrors } }: NumberedRow,
+  limits?: ErrorLimits,
 ): readonly FieldError[] {
   if (found && match) return severalMatchesError(match.keys.join("."), found).fieldErrors;
   if (rejectionReason === "invalid-create" || rejectionReason === "invalid-update") {
     const kind = rejectionReason === "invalid-create" ? "create" : "update";
-    return validationProblem(kind, resource, input as Readonly<Record<string, unknown>>, fieldErrors).fieldErrors;
+    return validationProblem(kind, resource, input as Readonly<Record<string, unknown>>, fieldErrors, limits)
+      .fieldErrors;
   }
   if (rejectionReason === "other-epoch")
     return [{ field: "", detail: "the site was restored, renewed or removed during the import" }];

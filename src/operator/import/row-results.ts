@@ -16,7 +16,7 @@ export interface RowResultOptions {
   readonly onRejected?: ((row: NumberedRow, fieldErrors: readonly FieldError[]) => Promise<void>) | undefined;
   /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
   readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => void | Promise<void>) | undefined;
-  /** Maximum field errors that the summary lists; by default all. */
+  /** Maximum field errors that the summary lists; by default 10,000. */
   readonly maxFieldErrors?: number | undefined;
 }
 
