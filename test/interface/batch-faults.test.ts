@@ -315,7 +315,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
   });
 
   /** Ten unknown fields. */
-  const unknown = Array.from({ length: 10 }, (_, index) => `Nam${index}`);
+  const unknown = Array.from({ length: 10 }, (_, index) => `Tow${String.fromCharCode(97 + index)}`);
   const inJson = (Method: string, names: readonly string[], values: object) => ({
     Method,
     Resource: "brands",
@@ -340,7 +340,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
         unknown,
         { Name: "x", [account]: `${format}-${Method}-${index}` },
       ]),
-      [["Nam0"], { Name: "x", [account]: `${format}-${Method}-one` }],
+      [["Towa"], { Name: "x", [account]: `${format}-${Method}-one` }],
       [[], { Name: `fine in ${format}`, [account]: `${format}-${Method}-fine` }],
     ];
     const body =
@@ -366,8 +366,8 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       expect([details.length, details[9]]).toEqual([10, expect.stringMatching(new RegExp(`^${no}; did you mean `))]);
     }
     for (const brief of [results[100], results[109]])
-      expect(detailsOf(brief)).toEqual([`\`Nam0\`: ${no} (and more)`, no]);
-    expect(detailsOf(results[110])).toEqual([`\`Nam0\`: ${no}`, no]);
+      expect(detailsOf(brief)).toEqual([`\`Towa\`: ${no} (and more)`, no]);
+    expect(detailsOf(results[110])).toEqual([`\`Towa\`: ${no}`, no]);
     expect(results[111]).toMatch(/^(?:\{"Status":201|<Result Status="201")/);
   });
 

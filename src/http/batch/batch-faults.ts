@@ -4,7 +4,7 @@ import type { FoundRecords, RejectedOutcome } from "../../model/change.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import { severalMatchesError, validationProblem } from "../../store/writes/record-match.ts";
 import { hasWeakTag } from "../conditional-requests.ts";
-import { type CheckedWrite, type Fields, type MatchedWrite, matchError } from "./check-operations.ts";
+import { type CheckedWrite, type MatchedWrite, matchError, type SentFields } from "./check-operations.ts";
 
 /**
  * Returns the problem of an operation whose intent was rejected.
@@ -69,7 +69,7 @@ function matchProblem(
   return validationProblem(
     reason === "invalid-create" ? "create" : "update",
     resource,
-    record.input as Fields,
+    record.input as SentFields,
     record.fieldErrors,
     limits,
   );

@@ -12,7 +12,7 @@ import type { SiteView } from "../../store/reads/site-views.ts";
 import { toUpsertValues } from "../../store/writes/record-match.ts";
 import { type FoundByText, findByTexts, type WantedTexts } from "../../store/writes/snapshot-finder.ts";
 import type { AuthorizedIntent } from "../authorization/authorized-intent.ts";
-import type { CheckedOperation, CheckedWrite, Fields, MatchedWrite, NamedWrite } from "./check-operations.ts";
+import type { CheckedOperation, CheckedWrite, MatchedWrite, NamedWrite, SentFields } from "./check-operations.ts";
 
 /** The write of an operation. */
 export interface OperationWrite {
@@ -74,7 +74,7 @@ function toNamed({ resource, operation, id, valuesJson, ifVersion }: NamedWrite)
 
 function toUpsert(checked: MatchedWrite, { revision, epoch, find }: FoundByText) {
   const { resource, field, value, record, canonical, ifMatch, ifVersion } = checked;
-  const fields = record.input as Fields;
+  const fields = record.input as SentFields;
   const { valuesJson, newJson } = toUpsertValues(resource, fields, record.fieldErrors, canonical?.valuesJson);
   const match = {
     keys: field.keys,

@@ -68,7 +68,7 @@ export interface MatchedWrite extends Write {
   readonly movedBy: (id: number) => number | undefined;
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type SentFields = Readonly<Record<string, unknown>>;
 
 /**
  * Checks operations. Yields to the event loop in between.
@@ -114,7 +114,7 @@ function orFaulty({ number, resource }: SentOperation, check: () => CheckedOpera
 }
 
 /** Returns the decoded record if it is an object. */
-function fieldsIn({ record }: SentOperation): Fields | undefined {
+function fieldsIn({ record }: SentOperation): SentFields | undefined {
   const input = record?.input;
   return isJsonObject(input) ? input : undefined;
 }
@@ -199,7 +199,7 @@ class MatchingCheck {
     return this.#fields.get(resource);
   }
 
-  #checkMatched(sent: SentOperation, field: TextFieldPath, fields: Fields): MatchedWrite {
+  #checkMatched(sent: SentOperation, field: TextFieldPath, fields: SentFields): MatchedWrite {
     const { number, resource, ifMatch, canonical, problem, limits } = sent;
     const record = sent.record as Decoded;
     const value = textAt(fields, field.keys);
@@ -217,7 +217,7 @@ class MatchingCheck {
     return { kind: "matched", resource, ifMatch, ifVersion, field, value, record, canonical, limits, movedBy };
   }
 
-  #track(sent: SentOperation, { keys }: TextFieldPath, fields: Fields | undefined): void {
+  #track(sent: SentOperation, { keys }: TextFieldPath, fields: SentFields | undefined): void {
     const { number, method, resource, id = fields?.ID } = sent;
     const value = textAt(fields, keys);
     if (value !== "") setFirst(this.#values, nameOf(resource, value), number);
@@ -236,7 +236,7 @@ function setFirst(numbers: Map<string, number>, name: string, number: number): v
 
 function hasMember(fields: unknown, keys: readonly string[]): boolean {
   let value = fields;
-  for (const key of keys) value = (value as Fields | null | undefined)?.[key];
+  for (const key of keys) value = (value as SentFields | null | undefined)?.[key];
   return value !== undefined;
 }
 

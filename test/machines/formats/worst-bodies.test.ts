@@ -125,9 +125,9 @@ test.each([
     "json",
     json,
     (count: number) =>
-      `{${Array.from({ length: count }, (_, i) => `"Nam${String.fromCharCode(0x4e00 + i)}":1,`).join("")}"Name":"x"}`,
+      `{${Array.from({ length: count }, (_, i) => `"Tow${String.fromCharCode(0x4e00 + i)}":1,`).join("")}"Name":"x"}`,
   ],
-  ["xml", xml, (count: number) => `<Brand>${"<Nam/>".repeat(count)}<Name>x</Name></Brand>`],
+  ["xml", xml, (count: number) => `<Brand>${"<Tow/>".repeat(count)}<Name>x</Name></Brand>`],
 ] as const)("%s: 100 field errors are listed, 20 of them with a hint; if there are more, the message says so", (_, format, bodyOf) => {
   const problemOf = (count: number) => {
     const { input, fieldErrors } = format.decode(brand, Buffer.from(bodyOf(count)));
