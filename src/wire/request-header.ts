@@ -133,7 +133,8 @@ function invalidRequestLineError(line = ""): RequestError {
   }
   if (byte !== undefined) {
     const hex = byte.charCodeAt(0).toString(16).toUpperCase();
-    const advice = "percent-encode such characters as UTF-8, such as `%C3%A9` for `é`";
+    // The reason is logged too, and log lines are ASCII.
+    const advice = "percent-encode such characters as UTF-8: `%C3%A9` stands for U+00E9";
     return new RequestError("malformed", `the path has the byte 0x${hex}, which is not ASCII; ${advice}`);
   }
   if (version !== undefined && !version.startsWith("1.")) {
