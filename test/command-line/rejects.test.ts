@@ -120,7 +120,7 @@ test("if the disk is full at the end of an import, the error follows the summary
   const { code, stdout, stderr } = await load("Name,ID\nA,1\n,2\n", "--rejects", "/dev/full");
   expect([code, stdout]).toEqual([1, "2 rows: 1 created, 0 updated, 0 unchanged, 1 rejected\n"]);
   expect(stderr).toMatch(
-    /^row 3: Name: must not be empty\n.* storefront undo .*\nstorefront: cannot write \/dev\/full: .*no space.*\n$/,
+    /^row 3: Name: must not be empty\n.*storefront undo .*\nstorefront: cannot write \/dev\/full: .*no space.*\n$/,
   );
 });
 
