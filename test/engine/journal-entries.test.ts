@@ -67,7 +67,9 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
     const ifVersion = [versionAfter(made)];
     await engine.commit([createIntent({ site, operation: "delete", id: 1, values: {} })]);
     const restore = createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name: "Back" }, ifVersion });
-    expect(await engine.commit([restore])).toMatchObject([{ kind: "rejected", rejectionReason: "precondition-failed" }]);
+    expect(await engine.commit([restore])).toMatchObject([
+      { kind: "rejected", rejectionReason: "precondition-failed" },
+    ]);
   });
 
   test("is never earlier than the entry before it, within a batch and between processes", async () => {
