@@ -15,27 +15,30 @@ function sure<A extends { status: number; data: unknown }, S extends A["status"]
   return (response as Extract<A, { status: S }>).data;
 }
 
-const brand = sure(await api.createBrand({ Name: "Acme", Address: { Town: "Leeds" } }, { headers }), 201);
-sure(await api.updateBrand(brand.ID, { AccountNumber: "A1" }, { headers }), 200);
+const brand = sure(await api.createBrand({ Name: "Acme", Address: { Town: "Leeds" } }, undefined, { headers }), 201);
+sure(await api.updateBrand(brand.ID, { AccountNumber: "A1" }, undefined, { headers }), 200);
 sure(await api.updateBrandByBody({ ID: brand.ID, Telephone: { Mobile: "1" } }, undefined, { headers }), 200);
-sure(await api.patchBrand(brand.ID, { Address: { County: "Y" } }, { headers }), 200);
+sure(await api.patchBrand(brand.ID, { Address: { County: "Y" } }, undefined, { headers }), 200);
 sure(await api.patchBrandByBody({ ID: brand.ID, Name: "Acme Ltd" }, undefined, { headers }), 200);
 const read = sure(await api.getBrand(brand.ID, { headers }), 200);
 const list = sure(await api.listBrands({ sort: ["-Name"], limit: 5 }, { headers }), 200);
-const other = sure(await api.createBrand({ Name: "Other" }, { headers: { ...headers, "Idempotency-Key": "k" } }), 201);
+const other = sure(
+  await api.createBrand({ Name: "Other" }, undefined, { headers: { ...headers, "Idempotency-Key": "k" } }),
+  201,
+);
 sure(await api.deleteBrandByBody({ ID: other.ID }, undefined, { headers }), 200);
 const override = { ...headers, "X-HTTP-Method-Override": "DELETE" };
-sure(await api.overrideBrand(brand.ID, {}, { headers: override }), 200);
-const status = sure(await api.createOrderStatus({ Name: "Sent" }, { headers }), 201);
-sure(await api.updateOrderStatus(status.ID, { Name: "Dispatched" }, { headers }), 200);
+sure(await api.overrideBrand(brand.ID, {}, undefined, { headers: override }), 200);
+const status = sure(await api.createOrderStatus({ Name: "Sent" }, undefined, { headers }), 201);
+sure(await api.updateOrderStatus(status.ID, { Name: "Dispatched" }, undefined, { headers }), 200);
 const statuses = sure(await api.listOrderStatuses(undefined, { headers }), 200);
 const label = sure(await api.getOrderStatus(status.ID, { headers }), 200);
 sure(await api.updateOrderStatusByBody({ ID: status.ID, Name: "Gone" }, undefined, { headers }), 200);
-sure(await api.deleteOrderStatus(status.ID, { headers }), 200);
-const last = sure(await api.createOrderStatus({ Name: "Last" }, { headers }), 201);
+sure(await api.deleteOrderStatus(status.ID, undefined, { headers }), 200);
+const last = sure(await api.createOrderStatus({ Name: "Last" }, undefined, { headers }), 201);
 sure(await api.deleteOrderStatusByBody({ ID: last.ID }, undefined, { headers }), 200);
-const third = sure(await api.createBrand({ Name: "Third" }, { headers }), 201);
-sure(await api.deleteBrand(third.ID, { headers }), 200);
+const third = sure(await api.createBrand({ Name: "Third" }, undefined, { headers }), 201);
+sure(await api.deleteBrand(third.ID, undefined, { headers }), 200);
 const left = sure(await api.listOrderStatuses(undefined, { headers }), 200).length;
 const locations = sure(await api.listLocations(undefined, { headers }), 200);
 const location = sure(await api.getLocation(1, { headers }), 200);
