@@ -1,9 +1,9 @@
-// Runs Bun's test runner with these arguments. The test files share a folder and, if one of them needs it, a PostgreSQL server. Test files that took
-// long in earlier runs start first; `npm test -- --update-timings` saves how long each file takes now.
+// Runs Bun's test runner. Test files share a folder and, if one of them needs it, a PostgreSQL server.
 //
-// `npm test` omits the folders of `npm run test:package`, unless an argument names one of these folders.
+// Without a file to select, it leaves out the slow tests (`npm run test:slow`). It leaves out the tests of packages (`npm run test:package`) unless an
+// argument names their folder: their builds take long, and few changes concern them.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,22 +11,32 @@ import { runFolder } from "../test/support/console/shared-script.ts";
 import { sharedPort } from "../test/support/postgres/databases.ts";
 import { startPostgres } from "../test/support/postgres/server.ts";
 
-const timings = fileURLToPath(new URL("../test/timings.json", import.meta.url));
-const preload = fileURLToPath(new URL("../test/support/property-seed.ts", import.meta.url));
-/** Tests of packages, of the executable and of generated code. Their builds need much CPU time, and few changes concern them. */
-const packaging = ["test/packaging", "test/generated"];
+const root = fileURLToPath(new URL("..", import.meta.url));
+const preload = join(root, "test/support/property-seed.ts");
+const slow = "test/slow/";
+const packages = ["test/packaging/", "test/generated/"];
+/** Folders whose files take longest. They start first as long as nothing has been measured. */
+const startFirst = ["test/console/pages/", "test/command-line/", "test/docs/", "test/client/", "test/operator/"];
+
 const args = process.argv.slice(2);
-const omitted = packaging.some((each) => args.some((arg) => arg.includes(each))) ? [] : packaging;
+const selects = args.filter((arg) => !arg.startsWith("-"));
+const leftOut = [
+  ...packages.filter((folder) => !selects.some((arg) => arg.includes(folder.slice(0, -1)))),
+  ...(selects.length === 0 ? [slow] : []),
+];
+const files = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].filter((file) => !file.includes("node_modules/"));
+const isLeftOut = (file: string) => leftOut.some((folder) => file.startsWith(folder));
+const selected = files.filter(
+  (file) => !isLeftOut(file) && (selects.length === 0 || selects.some((arg) => `./${file}`.includes(arg))),
+);
+
 const folder = mkdtempSync(join(tmpdir(), "storefront-test-run-"));
-const server = needsPostgres(selectTestFiles())
-  ? await startPostgres({ settings: { max_connections: "500" } })
-  : undefined;
-const serverSettings = server && { [sharedPort]: String(server.port) };
+const server = needsPostgres(selected) ? await startPostgres({ settings: { max_connections: "500" } }) : undefined;
 try {
-  const ignored = omitted.flatMap((each) => ["--path-ignore-patterns", `${each}/**`]);
-  const command = [process.execPath, "test", "--timings", timings, "--preload", preload, ...ignored, ...args];
-  const tests = Bun.spawn(command, {
-    env: { ...process.env, ...serverSettings, [runFolder]: folder },
+  const ignored = leftOut.flatMap((each) => ["--path-ignore-patterns", `${each}**`]);
+  const timings = ["--timings", timingsFile(), "--update-timings"];
+  const tests = Bun.spawn([process.execPath, "test", ...timings, "--preload", preload, ...ignored, ...args], {
+    env: { ...process.env, ...(server && { [sharedPort]: String(server.port) }), [runFolder]: folder },
     stdio: ["ignore", "inherit", "inherit"],
   });
   process.exitCode = await tests.exited;
@@ -34,18 +44,29 @@ try {
   await server?.remove();
   rmSync(folder, { recursive: true, force: true });
 }
+if (leftOut.includes(slow)) {
+  const count = files.filter((file) => file.startsWith(slow)).length;
+  console.log(`${count} slow files not run: npm run test:slow`);
+}
 
-/** Returns the test files whose path contains one of the arguments; all test files if no argument is part of a path. */
-function selectTestFiles(): string[] {
-  const root = fileURLToPath(new URL("..", import.meta.url));
-  const files = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].filter((file) => !file.includes("node_modules/"));
-  const selected = files.filter((file) => args.some((arg) => !arg.startsWith("-") && `./${file}`.includes(arg)));
-  return (selected.length > 0 ? selected : files).map((file) => join(root, file));
+/** Returns the file with the time that each test file last took, by which Bun starts the longest first. */
+function timingsFile(): string {
+  const file = join(root, "node_modules/.cache/storefront/test-timings.json");
+  if (!existsSync(file)) {
+    const guess = (name: string) =>
+      startFirst.some((each) => name.replace("slow/", "").startsWith(each)) ? 5000 : 1000;
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(
+      file,
+      JSON.stringify({ version: 1, files: Object.fromEntries(files.map((name) => [name, guess(name)])) }),
+    );
+  }
+  return file;
 }
 
 /** Whether one of the test files imports the databases on the shared server, directly or through other files of the tests. */
-function needsPostgres(files: readonly string[]): boolean {
-  const found = new Set(files);
+function needsPostgres(tests: readonly string[]): boolean {
+  const found = new Set(tests.map((file) => join(root, file)));
   for (const file of found)
     for (const [, path = ""] of readFileSync(file, "utf8").matchAll(/\bfrom "(\.{1,2}\/[^"]+)"/g)) {
       const imported = join(dirname(file), path);
