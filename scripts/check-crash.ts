@@ -7,7 +7,7 @@
 // each scenario (`--faults all`: every n-th call). `--minutes` ends the run early, and says so. `--story` selects stories and scenarios by a part of
 // their name. `--planted` runs the check on copies of the program with a fault, and fails if a fault is not found. scripts/README.md describes the method.
 //
-// Needs Linux on x86-64 or ARM64 and a C compiler (cc). `npm test` has test/simulation/power-loss.test.ts instead.
+// Needs Linux on x86-64 or ARM64 and a C compiler (cc). `npm test` has test/slow/simulation/power-loss.test.ts instead.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

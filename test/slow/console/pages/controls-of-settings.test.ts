@@ -1,0 +1,333 @@
+// Uses every button and every choice of the pages of keys, requests, webhooks, shops and operators once. The last test names the buttons and choices that
+// were shown and not used.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { publicResources } from "../../../../src/model/resource.ts";
+import type { WebhookState } from "../../../../src/model/webhooks.ts";
+import { listSites } from "../../../../src/operator/sites/sites.ts";
+import { allResources } from "../../../../src/resources/all.ts";
+import { type ControlsPage, controlsOf, listUnusedInSettings, useControls } from "../../../support/console/controls.ts";
+import type { ConsolePage } from "../../../support/console/page.ts";
+import type { Pressed } from "../../../support/console/pressed.ts";
+import type { ConsoleClient } from "../../../support/console/server.ts";
+import { waitUntil } from "../../../support/time.ts";
+import { startReceiver, type TestReceiver } from "../../../support/webhooks/receiver.ts";
+import { createTestWebhook } from "../../../support/webhooks/test-webhook.ts";
+
+setDefaultTimeout(120_000);
+
+const resources = publicResources(allResources);
+
+let server: ControlsPage["server"];
+let view: ConsolePage;
+let page: Page;
+let ben: ConsoleClient;
+let pressed: Pressed;
+let dialog: ReturnType<typeof controlsOf>["dialog"];
+let chooseEach: ReturnType<typeof controlsOf>["chooseEach"];
+let click: ReturnType<typeof controlsOf>["click"];
+let choose: ReturnType<typeof controlsOf>["choose"];
+let closed: ReturnType<typeof controlsOf>["closed"];
+let said: ReturnType<typeof controlsOf>["said"];
+useControls((opened) => {
+  ({ server, view, page, ben, pressed } = opened);
+  ({ dialog, chooseEach, click, choose, closed, said } = controlsOf(opened));
+});
+let receiver: TestReceiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.stop());
+
+const get = async (path: string) => (await ben.call("GET", path)).json;
+
+test("a key is created, copied, changed, replaced and revoked", async () => {
+  await view.show("shop/keys");
+  await click("New key");
+  await view.field("Purpose").fill("everything");
+  await chooseEach("Access");
+  await dialog().getByLabel("Requests per second, at most").fill("7");
+  await dialog().getByLabel("Works until").fill("2099-12-31");
+  await choose("Create");
+  const key = await view.field("Key").inputValue();
+  const [created] = (await get("/sites/shop/keys")).keys.filter((one: { label: string }) => one.label === "everything");
+  expect(created).toMatchObject({ scope: "read", rate: 7 });
+  const expires = new Date(created.expires);
+  expect([expires.getFullYear(), expires.getMonth(), expires.getDate()]).toEqual([2099, 11, 31]);
+  for (const button of await dialog().getByRole("button", { name: /^Copy/ }).all()) await button.click();
+  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain(key);
+  await choose("Done");
+  await closed();
+  await view.act(/everything/, "Change");
+  expect(await dialog().getByLabel("Works until").inputValue()).toBe("2099-12-31");
+  await view.field("Purpose").fill("everything else");
+  await choose("Save");
+  await closed();
+  const { keys } = await get("/sites/shop/keys");
+  expect(keys).toContainEqual({ ...created, label: "everything else" });
+  const changed = page.getByRole("row").filter({ hasText: "everything else" });
+  await view.act(/everything else/, "Replace");
+  expect(await chooseEach("The old key works for")).toEqual([
+    "No time: it stops at once",
+    "1 hour",
+    "24 hours",
+    "168 hours",
+  ]);
+  await choose("Replace");
+  await choose("Done");
+  await closed();
+  // The old key and the new one name each other.
+  await changed.getByText(/^In place of sfk_/).waitFor();
+  await changed.getByText(/^Replaced by sfk_/).waitFor();
+  await view.act(/everything else/, "Stop for good");
+  await choose("Cancel");
+  await view.act(/everything else/, "Stop for good");
+  await dialog().getByText("It was never used.").waitFor();
+  await choose("Stop for good");
+  await changed.getByText("Stopped").first().waitFor();
+});
+
+test("a webhook is added, tested, retried, changed, paused, resumed, rewound and removed, shows its deliveries, and gets a new secret", async () => {
+  const ref = await createTestWebhook(server.engine, server.site.ID, receiver.url);
+  const local = ref.webhook;
+  const of = async (id: number) =>
+    (await get("/sites/shop/webhooks")).webhooks.find((one: { id: number }) => one.id === id);
+  await waitUntil(async () => (await of(local)).behind === 0, "the deliveries");
+  await view.show("shop/webhooks");
+  const card = page.getByRole("article", { name: receiver.url });
+  const press = (name: string) => card.getByRole("button", { name, exact: true }).click();
+  const more = (name: string) => view.act(receiver.url, name);
+  await press("Deliveries");
+  await card.getByRole("table", { name: "Deliveries" }).getByRole("button").first().click();
+  await dialog().getByText("webhook-signature: v1,").waitFor();
+  await dialog().getByRole("heading", { name: "Response" }).waitFor();
+  await choose("Close");
+  await closed();
+  await press("Deliveries");
+  await press("Send a test");
+  await said("The test has arrived: the program answered 200.");
+  await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
+  receiver.respond(500);
+  await ben.call("POST", "/sites/shop/records/brands", { Name: "Zeta 99" });
+  await card.getByText("The receiver responded with 500").waitFor();
+  const [state] = await server.engine.readWebhookStates([ref]);
+  const { cursor, rewinds, resumes } = state as WebhookState;
+  await server.engine.compareAndSetWebhook(ref, { cursor, rewinds, resumes }, { nextAt: Date.now() + 3_600_000 });
+  // The last attempt was a minute ago.
+  const attempt = { at: Date.now() - 60_000, status: 500, milliseconds: 1, fault: "the receiver responded with 500" };
+  await server.engine.addWebhookAttempt(ref, attempt);
+  receiver.respond(200);
+  await press("Try now");
+  await card.getByText("Active", { exact: true }).waitFor();
+  await more("Pause");
+  await card.getByText("Paused", { exact: true }).waitFor();
+  expect(await of(local)).toMatchObject({ status: "paused" });
+  await press("Resume");
+  await card.getByText("Active", { exact: true }).waitFor();
+  const before = receiver.events.length;
+  await more("Send again");
+  await dialog().getByLabel("From").fill("2020-01-01T00:00");
+  await choose("Send again");
+  await closed();
+  await waitUntil(() => receiver.events.length > before, "the repeated delivery");
+  await more("New secret");
+  await choose("New secret");
+  await dialog().getByRole("button", { name: /^Copy/ }).click();
+  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toStartWith("whsec_");
+  await choose("Done");
+  await more("Remove");
+  await choose("Cancel");
+  await more("Remove");
+  await choose("Remove");
+  await card.waitFor({ state: "hidden" });
+  await click("New webhook");
+  await dialog().getByLabel("URL").fill("https://203.0.113.9/hooks");
+  for (const box of await dialog().getByRole("checkbox").all()) await box.check();
+  await choose("Create");
+  await choose("Done");
+  await page.getByText(`Only ${resources.map(({ plural }) => plural).join(", ")}`).waitFor();
+  await view.act("https://203.0.113.9/hooks", "Change the URL");
+  await dialog().getByLabel("URL").fill("https://203.0.113.9/other");
+  await choose("Save");
+  await page.getByRole("article", { name: "https://203.0.113.9/other" }).waitFor();
+});
+
+test("requests are listed while the page is open, filtered, paused and opened, with a line that repeats one", async () => {
+  await view.show("shop/requests");
+  await page.getByText("No request yet").waitFor();
+  await page.getByRole("main").getByRole("button", { name: /^Copy/ }).click();
+  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain("/restapi/brands.json?limit=3'");
+  const key = await server.issueKey({ label: "till" });
+  await server.call("GET", "/restapi/brands/1.json", { key });
+  await server.call("GET", "/restapi/brands/9999.json", { key });
+  await server.call("POST", "/restapi/brands.json", { key, body: { Town: "Ulm" } });
+  const rows = page.getByRole("table", { name: "Requests" }).locator("tbody").getByRole("row");
+  await waitUntil(async () => (await rows.count()) === 3, "three requests");
+  expect(await chooseEach("Status")).toEqual([
+    "All",
+    "Done (2xx)",
+    "Unchanged (3xx)",
+    "Rejected (4xx)",
+    "Failed here (5xx)",
+  ]);
+  await chooseEach("Problem");
+  expect(await chooseEach("Key")).toEqual(["All", "till"]);
+  await view.show("shop/requests?status=5&key=sfk_none0000");
+  await page.getByRole("main").getByRole("button", { name: "Show all" }).last().click();
+  await view.show("shop/requests?status=4&problem=not-found");
+  await waitUntil(async () => (await rows.count()) === 1, "the request that was not found");
+  await click("Show all");
+  await click("Pause");
+  await click("Continue");
+  await rows.filter({ hasText: "POST" }).getByRole("button").click();
+  await dialog().getByText("is required").waitFor();
+  const explanation = page.context().waitForEvent("page");
+  await dialog().getByRole("link", { name: "About this problem: invalid-record" }).click();
+  const explained = await explanation;
+  await explained.waitForURL(`${server.url}/docs/problems/invalid-record`);
+  await explained.close();
+  await choose(/^Copy/);
+  const line = await page.evaluate<string>("navigator.clipboard.readText()");
+  expect(line).toContain("curl -i -X POST");
+  expect(line).not.toContain(key.slice(0, 12));
+  await choose("Close");
+  await closed();
+});
+
+test("a shop is added, changed, suspended, resumed and removed", async () => {
+  const of = async (name: string) => (await listSites(server.engine)).find(({ Name }) => Name === name);
+  await view.show("shop/sites");
+  await click("New shop");
+  await view.field(/^Name/).fill("toys");
+  await view.field(/^Web addresses/).fill("toys.example");
+  // Otherwise the browser would mark each hostname as a misspelled word.
+  expect(await view.field(/^Web addresses/).getAttribute("spellcheck")).toBe("false");
+  await dialog().getByLabel("Serve it also for addresses").check();
+  await dialog().getByLabel("Make a key that may read and change").check();
+  await choose("Create");
+  await choose(/^Copy/);
+  await choose("Done");
+  await closed();
+  await view.act("toys", "Change");
+  await view.field(/^Web addresses/).fill("toys.example\nplay.example");
+  await choose("Save");
+  await page.getByText("toys.example, play.example").waitFor();
+  const row = page.getByRole("row").filter({ hasText: "toys.example" });
+  await view.act("toys", "Pause");
+  await dialog().getByText("1 key stops working").waitFor();
+  await choose("Pause");
+  await row.getByText("Paused").waitFor();
+  expect((await of("toys"))?.Suspended).not.toBe("");
+  await view.act("toys", "Resume");
+  await choose("Resume");
+  await row.getByText("Paused").waitFor({ state: "hidden" });
+  await view.act("toys", "Make a sandbox");
+  await choose("Create");
+  await page.waitForURL(/#\/toys-sandbox\/keys$/);
+  await page.getByText("This is the sandbox of “toys”").waitFor();
+  // The page stays with a shop, or with its sandbox, when the shop gets another name.
+  const rename = async (from: string, to: string) => {
+    await view.act(from, "Change");
+    await view.field(/^Name/).fill(to);
+    await choose("Save");
+  };
+  await view.show("toys-sandbox/sites");
+  await rename("toys", "garden");
+  await page.waitForURL(/#\/garden-sandbox\/sites$/);
+  await view.show("garden/sites");
+  await rename("garden", "toys");
+  await page.waitForURL(/#\/toys\/sites$/);
+  await view.show("shop/sites");
+  const copying = Promise.withResolvers<void>();
+  await page.route("**/sites/toys/sandbox", async (route) => {
+    await copying.promise;
+    await route.continue();
+  });
+  await view.act("toys-sandbox", "Copy the shop again");
+  await dialog().getByText("0 records of the sandbox are replaced.").waitFor();
+  await choose("Copy the shop again");
+  await dialog().getByRole("progressbar", { name: "The records are being copied." }).waitFor();
+  await choose("Close");
+  await closed();
+  copying.resolve();
+  await said("The sandbox of “toys” is ready. Copied records: 0");
+  await page.locator("[data-notices]").getByRole("button", { name: "Close" }).first().click();
+  await page.getByRole("link", { name: "toys", exact: true }).click();
+  await page.waitForURL(/#\/toys$/);
+  await view.show("shop/sites");
+  await view.act("toys", "Remove");
+  await choose("Cancel");
+  await view.act("toys", "Remove");
+  await dialog().getByText("1 key: its program is turned away").waitFor();
+  await dialog().getByText("its sandbox toys-sandbox, with its records, keys and webhooks").waitFor();
+  await view.field("Type toys to confirm").fill("toys");
+  await choose("Remove");
+  await closed();
+  await row.waitFor({ state: "hidden" });
+  expect([await of("toys"), await of("toys-sandbox")]).toEqual([undefined, undefined]);
+});
+
+test("an operator is added, gets a link and other shops, is signed out, and removed", async () => {
+  await view.show("shop/sites");
+  await view.act("outlet", "Make a sandbox");
+  await choose("Create");
+  await page.waitForURL(/#\/outlet-sandbox\/keys$/);
+  await view.show("shop/operators");
+  await click("New person");
+  await view.field(/^Name/).fill("carla");
+  await dialog()
+    .getByRole("radio", { name: /^All shops/ })
+    .check();
+  await dialog().getByRole("radio", { name: "Only these shops" }).check();
+  await choose("Open");
+  await page.getByRole("option", { name: "shop" }).click();
+  await choose("Close");
+  // The button is visible while the pointer is over the field.
+  await dialog().getByRole("combobox", { name: "Shops" }).hover();
+  await choose("Clear");
+  await dialog().getByRole("combobox", { name: "Shops" }).fill("out");
+  // An operator of a shop may also manage its sandbox, so sandboxes cannot be chosen.
+  expect(await page.getByRole("option").allTextContents()).toEqual(["outlet"]);
+  await page.getByRole("option", { name: "outlet" }).click();
+  await choose("Close");
+  for (const role of ["Look only", "Everything Records", "Records, imports"])
+    await dialog().getByRole("radio", { name: role }).check();
+  await choose("Create");
+  await closed();
+  await click("Sign-in link for carla");
+  await dialog().getByRole("button", { name: /^Copy/ }).click();
+  expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain("#sign-in=");
+  await choose("Done");
+  const carla = await server.signIn("carla");
+  expect((await carla.call("GET", "/sites/outlet/keys")).status).toBe(403);
+  await view.act("carla", "Change");
+  await dialog()
+    .getByRole("radio", { name: /^All shops/ })
+    .check();
+  expect(
+    await dialog()
+      .getByRole("radio", { name: /^Records/ })
+      .isChecked(),
+  ).toBe(true);
+  await dialog()
+    .getByRole("radio", { name: /^Everything/ })
+    .check();
+  await choose("Save");
+  await closed();
+  expect((await carla.call("GET", "/operators")).status).toBe(200);
+  await view.act("carla", "Sign out everywhere");
+  await choose("Sign out everywhere");
+  await closed();
+  expect((await carla.call("GET", "/operators")).status).toBe(401);
+  await view.act("carla", "Remove");
+  await choose("Cancel");
+  await view.act("carla", "Remove");
+  await choose("Remove");
+  await closed();
+  await view.button("Actions for carla").waitFor({ state: "hidden" });
+});
+
+test("no other button or choice was shown", async () => {
+  expect(await listUnusedInSettings(pressed)).toEqual([]);
+});

@@ -1,0 +1,333 @@
+// Edits in the table of records: staged, shown, saved together and undone; one value for many records; and both on a phone.
+
+import { describe, expect, test } from "bun:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { type ConsolePage, openConsole, phone } from "../../../support/console/page.ts";
+import { brandsPath } from "../../../support/console/record-form.ts";
+import type { ConsoleClient } from "../../../support/console/server.ts";
+import { type ShopPage, useShopPage } from "../../../support/console/use-console.ts";
+import { waitUntil } from "../../../support/time.ts";
+
+let server: ShopPage["server"];
+let browser: Browser;
+let view: ConsolePage;
+let page: Page;
+let ben: ConsoleClient;
+// The server refuses values and changes that are not up to date, and one record is deleted.
+useShopPage((opened) => {
+  ({ server, browser, view, page, ben } = opened);
+}, /400|404|409|412|net::ERR_FAILED/);
+
+const press = (key: string) => page.keyboard.press(key);
+const type = (text: string) => page.keyboard.type(text);
+const cell = (id: number, column: string) => page.locator(`tr[data-key="${id}"] td[data-column="${column}"]`);
+const isFocused = (target: Locator) => target.and(page.locator(":focus")).waitFor();
+const pending = (count: number) =>
+  count === 0
+    ? page.getByText(/changes? pending/).waitFor({ state: "hidden" })
+    : page.getByText(`${count} change${count === 1 ? "" : "s"} pending`).waitFor();
+const button = (name: string) => page.getByRole("button", { name, exact: true });
+const dialog = () => page.getByRole("dialog").last();
+const said = (text: string | RegExp) => page.getByRole("alert").getByText(text).last().waitFor();
+const brandOf = async (id: number) => (await ben.call("GET", `${brandsPath}/${id}`)).json.record;
+const numbersOf = (...ids: number[]) => Promise.all(ids.map(async (id) => (await brandOf(id)).AccountNumber));
+
+/** Types into a cell, and stages the text. */
+async function edit(id: number, column: string, text: string): Promise<void> {
+  await cell(id, column).click();
+  await press("Control+a");
+  await type(text);
+  await press("Enter");
+}
+
+test("cells are edited with a click or by typing, and left with Enter, Tab, arrows or Escape", async () => {
+  await view.show("shop/brands");
+  await edit(1, "AccountNumber", "A-1");
+  await isFocused(cell(2, "AccountNumber"));
+  await type("A-2");
+  await press("Tab");
+  await isFocused(cell(2, "Address.Town"));
+  await press("Enter");
+  await type("Discarded");
+  await press("Escape");
+  await isFocused(cell(2, "Address.Town"));
+  await press("ArrowDown");
+  await type("Hull");
+  await press("ArrowLeft");
+  await isFocused(cell(3, "AccountNumber"));
+  // Letters that begin an edit are not shortcuts.
+  await type("n/?");
+  await press("Enter");
+  await pending(4);
+  expect(await cell(3, "Address.Town").getAttribute("class")).toContain("staged");
+  expect(await numbersOf(1, 2, 3)).toEqual(["", "", ""]);
+});
+
+test("staged edits stay while the list is searched, sorted and left for a record, and Ctrl+Z discards the last one", async () => {
+  await view.field("Search").fill("Fernhill");
+  await cell(1, "Name").waitFor({ state: "hidden" });
+  await view.field("Search").fill("");
+  await button("Sort by Name, descending").click();
+  await page.getByRole("link", { name: "Copperfield" }).click();
+  await page.getByRole("heading", { name: "Copperfield" }).waitFor();
+  await view.button("Close").click();
+  await page.getByRole("heading", { name: "Copperfield" }).waitFor({ state: "hidden" });
+  await pending(4);
+  expect(await cell(1, "AccountNumber").innerText()).toBe("A-1");
+  await cell(5, "ID").click();
+  await press("Control+z");
+  await pending(3);
+  expect(await cell(3, "AccountNumber").innerText()).toBe("");
+});
+
+test("a question protects staged edits when the page is left", async () => {
+  await page.getByRole("navigation").getByRole("link", { name: "Keys", exact: true }).click();
+  await dialog().getByText("3 changes are not saved").waitFor();
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+  await pending(3);
+});
+
+test("staged edits are shown with their old values, and saved as one change with one undo", async () => {
+  await edit(2, "Name", "Barn Owl & Co");
+  await button("Show").click();
+  const section = dialog().getByRole("region", { name: "Barn Owl Books" });
+  await section.getByText("A-2").waitFor();
+  expect(await section.locator("del").innerText()).toBe("Barn Owl Books");
+  await dialog().getByRole("button", { name: "Take back: Copperfield" }).click();
+  await dialog().getByRole("button", { name: "Save", exact: true }).click();
+  await said("Saved 2 records");
+  await pending(0);
+  await page.getByRole("link", { name: "Barn Owl & Co" }).waitFor();
+  expect(await numbersOf(1, 2, 3)).toEqual(["A-1", "A-2", ""]);
+  await page.getByRole("alert").getByRole("button", { name: "Undo" }).click();
+  await said("Undone");
+  expect(await numbersOf(1, 2)).toEqual(["", ""]);
+  await page.getByRole("link", { name: "Barn Owl Books" }).waitFor();
+});
+
+test("a refused value is marked at its cell with the reason, by the page or by the server, and nothing is stored", async () => {
+  await edit(4, "Address.Country", "Germany");
+  await cell(4, "Address.Country").getByText("must have at most 3 characters").waitFor();
+  await button("Save").click();
+  await dialog().getByText("must be corrected first").waitFor();
+  await press("Escape");
+  await edit(4, "Address.Country", "DE");
+  // A spreadsheet can contain characters that XML cannot carry.
+  await paste(cell(5, "AccountNumber"), "A\u0007");
+  await button("Save").click();
+  await dialog().getByText("must be corrected first").waitFor();
+  await press("Escape");
+  await cell(5, "AccountNumber")
+    .getByText(/XML cannot carry/)
+    .waitFor();
+  expect((await brandOf(4)).Address.Country).toBe("");
+  await edit(5, "AccountNumber", "A-5");
+  await button("Save").click();
+  await pending(0);
+  expect((await brandOf(4)).Address.Country).toBe("DE");
+});
+
+/** Pastes a text, as if it came from a spreadsheet. */
+async function paste(target: Locator, text: string): Promise<void> {
+  // Not a click, which would begin an edit.
+  await target.evaluate((element) => (element as unknown as { focus(): void }).focus());
+  await page.evaluate(`{
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", ${JSON.stringify(text)});
+    document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }`);
+}
+
+test("cells from a spreadsheet are pasted from a cell on, and are one step for Ctrl+Z", async () => {
+  await view.show("shop/brands?sort=ID&columns=Name,AccountNumber,Address.Town");
+  await cell(1, "Address.Town").waitFor();
+  await paste(cell(9, "AccountNumber"), "P-9\tYork\r\nP-10\tHull\r\nP-11\tLeeds\r\n");
+  await page.getByText("1 pasted rows have no place").waitFor();
+  await pending(4);
+  expect(await cell(10, "Address.Town").innerText()).toBe("Hull");
+  await press("Control+z");
+  await pending(0);
+});
+
+test("the form of a record has the edits of its cells, and saves or discards them for the table too", async () => {
+  await view.show("shop/brands?sort=ID");
+  const open = async (id: number) => {
+    await cell(id, "Name").getByRole("link").click();
+    await view.field("Account number").waitFor();
+  };
+  await edit(9, "AccountNumber", "F-9");
+  await open(9);
+  expect(await view.field("Account number").inputValue()).toBe("F-9");
+  await press("Escape");
+  await view.field("Account number").waitFor({ state: "hidden" });
+  await pending(1);
+  await open(9);
+  await view.field("Town").fill("Hull");
+  await view.button("Save").click();
+  await said("Saved");
+  await pending(0);
+  expect(await brandOf(9)).toMatchObject({ AccountNumber: "F-9", Address: { Town: "Hull" } });
+  await edit(9, "AccountNumber", "mine");
+  await open(9);
+  await ben.change(brandsPath, 9, { AccountNumber: "theirs" });
+  await view.button("Save").click();
+  await dialog().getByRole("button", { name: "Discard mine: Account number" }).click();
+  await waitUntil(async () => (await view.field("Account number").inputValue()) === "theirs", "the value of ben");
+  await press("Escape");
+  await pending(0);
+});
+
+describe("a record that someone else has changed meanwhile", () => {
+  test("is not overwritten before the operator has decided, and the dialog says who has changed it and when", async () => {
+    for (const id of [6, 7, 8]) await edit(id, "AccountNumber", `mine ${id}`);
+    for (const id of [6, 7])
+      await ben.change(brandsPath, id, { AccountNumber: `theirs ${id}`, Address: { Town: "Bensham" } });
+    await button("Save").click();
+    await dialog().getByText("someone else has changed some of these records").waitFor();
+    const section = dialog().getByRole("region", { name: "Fernhill" });
+    await section.getByText(/ben has changed it/).waitFor();
+    await section.getByText("Stored now: theirs 6").waitFor();
+    await section.getByText("Stored now: Bensham").waitFor();
+    expect(await numbersOf(6, 7, 8)).toEqual(["theirs 6", "theirs 7", ""]);
+    await section.getByRole("button", { name: "Keep mine: Fernhill" }).click();
+    await dialog().getByRole("button", { name: "Discard mine: Greywether" }).click();
+    await dialog().getByRole("button", { name: "Save", exact: true }).click();
+    await pending(0);
+    expect(await numbersOf(6, 7, 8)).toEqual(["mine 6", "theirs 7", "mine 8"]);
+  });
+
+  test("may be deleted by now", async () => {
+    await edit(10, "AccountNumber", "too late");
+    await ben.call("DELETE", brandsPath, { ids: [10] });
+    await button("Save").click();
+    await dialog()
+      .getByText(/ben has deleted it/)
+      .waitFor();
+    await dialog().getByRole("button", { name: "Discard mine: Juniper Row" }).click();
+    await pending(0);
+    await cell(10, "Name").waitFor({ state: "hidden" });
+  });
+});
+
+test("a field is set in all records that a search finds, after the dialog has said in how many", async () => {
+  await view.show("shop/brands");
+  await view.field("Search").fill("er");
+  await page
+    .getByText("1-4 of 4")
+    .or(page.getByText(/1-\d of \d/))
+    .first()
+    .waitFor();
+  const found = (await ben.call("GET", `${brandsPath}?search=er`)).json.total;
+  await page.getByLabel("Select all on this page").check();
+  await button("Set a field").click();
+  await dialog().getByLabel("Field", { exact: true }).selectOption("Address: country");
+  await dialog().getByLabel("New value").fill("Germany");
+  await dialog().getByText("must have at most 3 characters").waitFor();
+  await dialog().getByLabel("New value").fill("GB");
+  await dialog().getByText(`${found} brands would change`).waitFor();
+  await dialog()
+    .getByRole("button", { name: `Set in ${found} brands` })
+    .click();
+  await said(`Saved ${found} records`);
+  const countries = async () =>
+    (await ben.call("GET", `${brandsPath}?search=er`)).json.records.map(
+      ({ record }: { record: { Address: { Country: string } } }) => record.Address.Country,
+    );
+  expect(new Set(await countries())).toEqual(new Set(["GB"]));
+  await page.getByRole("alert").getByRole("button", { name: "Undo" }).click();
+  await waitUntil(async () => !(await countries()).includes("GB"), "the countries as before");
+});
+
+test("a misspelt search suggests the nearest name", async () => {
+  await view.show("shop/brands");
+  await view.field("Search").fill("Harbor Lain");
+  await button("Harbour Lane").click();
+  await page.getByRole("link", { name: "Harbour Lane" }).waitFor();
+  expect(await view.field("Search").inputValue()).toBe("Harbour Lane");
+});
+
+/** Lets the page ask at once whether its records have changed. */
+const readAgain = () => page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+
+test("a record that someone else creates appears in a list that is open, although the page has all its records", async () => {
+  await button("Clear value").click();
+  await ben.call("POST", brandsPath, { Name: "Zeta, new" });
+  await readAgain();
+  await page.getByRole("link", { name: "Zeta, new" }).waitFor();
+});
+
+test("Enter in the last row of a page leads to the next page, the last row of all is not overwritten, and Ctrl+S saves", async () => {
+  await ben.call("POST", brandsPath, { Name: "Zinnia" });
+  const ids = (await ben.call("GET", `${brandsPath}?limit=100&sort=ID`)).json.records.map(
+    ({ record }: { record: { ID: number } }) => record.ID,
+  );
+  expect(ids.length).toBe(11);
+  await view.show("shop/brands?sort=ID&rows=10");
+  await readAgain();
+  await page.getByText("1-10 of 11").waitFor();
+  const [ninth, tenth, eleventh] = ids.slice(8);
+  await cell(tenth, "AccountNumber").waitFor();
+  const widths = () =>
+    page.locator("thead th").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+  const before = await widths();
+  await edit(ninth, "AccountNumber", "L-9");
+  // Typed without waiting for the next page.
+  await type("L-10");
+  await press("Enter");
+  await type("L-11");
+  await isFocused(cell(eleventh, "AccountNumber").locator("input"));
+  await press("Enter");
+  await isFocused(cell(eleventh, "AccountNumber"));
+  expect(await widths()).toEqual(before);
+  await type("L-12");
+  await said("This is the last row");
+  await pending(3);
+  await press("ArrowUp");
+  await isFocused(cell(tenth, "AccountNumber"));
+  await press("Control+s");
+  await said("Saved 3 records");
+  await isFocused(cell(tenth, "AccountNumber"));
+  expect(await numbersOf(ninth, tenth, eleventh)).toEqual(["L-9", "L-10", "L-11"]);
+});
+
+test("edits whose response was lost are not a conflict when they are saved again with others", async () => {
+  await page.route("**/changes", async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await edit(4, "AccountNumber", "Once");
+  await press("Control+s");
+  await said("The server cannot be reached");
+  await page.unroute("**/changes");
+  await edit(5, "AccountNumber", "Twice");
+  await press("Control+s");
+  await pending(0);
+  expect(await numbersOf(4, 5)).toEqual(["Once", "Twice"]);
+});
+
+test("on a phone, records are ticked, get a value together, and are deleted", async () => {
+  const small = await openConsole(browser, server, phone);
+  await small.show("shop/brands?sort=ID");
+  await small.page.getByLabel("Select Alder & Co").check();
+  await small.page.getByLabel("Select Copperfield").check();
+  await small.page.getByText("2 selected").waitFor();
+  await small.button("Set a field").click();
+  await small.page.getByLabel("Field", { exact: true }).selectOption("Address: town");
+  await small.field("New value").fill("Bath");
+  await small.button("Set in 2 brands").click();
+  await small.page.getByText("Saved 2 records").waitFor();
+  await waitUntil(async () => (await brandOf(3)).Address.Town === "Bath", "the town of the third brand");
+  await small.page.getByLabel("Select all on this page").check();
+  await small.page.getByLabel("Select Copperfield").uncheck();
+  await small.button("Delete").click();
+  await small.page.getByRole("listitem").filter({ hasText: "Alder & Co · ID 1" }).last().waitFor();
+  await small.button("Cancel").click();
+  await small.button("Unselect").click();
+  await small.page.getByLabel("Select Copperfield").check();
+  await small.button("Delete").click();
+  await small.page.getByRole("dialog").getByText("Copperfield · ID 3").waitFor();
+  await small.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await small.page.getByText("1 record deleted").waitFor();
+  await small.page.getByRole("link", { name: "Copperfield" }).waitFor({ state: "hidden" });
+  await small.finish();
+});

@@ -1,0 +1,234 @@
+// The page for imports in a real browser, from the choice of the file to the undo, at desktop and phone width.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { drawn, openBrowser, openPage } from "../../../support/console/browser.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../../../support/console/server.ts";
+import { toWorkbook } from "../../../support/console/workbooks.ts";
+import { waitUntil } from "../../../support/time.ts";
+
+let server: TestConsole;
+let browser: Browser;
+let anna: ConsoleClient;
+beforeAll(async () => {
+  server = await startTestConsole();
+  anna = await server.signIn("anna");
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+const file = {
+  name: "supplier.csv",
+  mimeType: "text/csv",
+  buffer: Buffer.from(
+    "\ufeffVendor;Town;Ctry;Remark\r\nAcme;Oslo;;\r\n<script>alert(1)</script>;Bergen;NO;\r\nLeft out;Hamar;;\r\nFar away;Nowhere;Germany;late\r\n",
+  ),
+};
+
+/** An expression for the data of a drop of a file. */
+const transferOf = ({ name, mimeType, buffer }: typeof file) => `(() => {
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([${JSON.stringify(String(buffer))}], "${name}", { type: "${mimeType}" }));
+  return transfer;
+})()`;
+
+/** Drops a text on the area for files, which sends nothing, and then the file. The area has another border only during the drag. */
+async function dropTextAndFile(page: Page): Promise<void> {
+  const area = page.getByText("Drop a file here").locator("../../../console");
+  const border = () =>
+    area.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).borderColor);
+  const usual = await border();
+  const text = await page.evaluateHandle("new DataTransfer()");
+  await area.dispatchEvent("dragover", { dataTransfer: text });
+  await waitUntil(async () => (await border()) !== usual, "another border");
+  await area.dispatchEvent("drop", { dataTransfer: text });
+  await waitUntil(async () => (await border()) === usual, "the usual border");
+  await area.dispatchEvent("drop", { dataTransfer: await page.evaluateHandle(transferOf(file)) });
+}
+
+/** Returns the chosen field of each column of the file. */
+async function fieldsOf(page: Page): Promise<Record<string, string>> {
+  const choices = await page.getByLabel(/^Field for /).all();
+  const entries = choices.map(async (choice) => [
+    (await choice.getAttribute("aria-label"))?.slice("Field for ".length) ?? "",
+    await choice.inputValue(),
+  ]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Returns whether the page scrolls sideways. */
+const isTooWide = (page: Page) => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
+
+const names = async () =>
+  (await anna.call("GET", "/sites/shop/records/brands")).json.records.map(
+    ({ record }: { record: { Name: string } }) => record.Name,
+  );
+
+describe.each([
+  ["desktop", 1280, 800],
+  ["phone", 375, 700],
+] as const)("on a %s", (_, width, height) => {
+  test("a supplier's file is mapped, checked and imported without one row, and the import is undone", async () => {
+    const { call } = anna;
+    const acme = (await call("POST", "/sites/shop/records/brands", { Name: "Acme" })).json.record.ID;
+    const { page, errors, foreignRequests } = await openPage(browser, server.adminUrl, width, height);
+    await page.goto(await server.link("anna"));
+    // The console opens the first shop.
+    await page.waitForURL(/#\/shop$/);
+    await page.goto(`${server.adminUrl}/#/shop/import`);
+    await page.getByText("Drop a file here").waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    await page.locator("input[type=file]").setInputFiles(file);
+
+    await page.getByText("Check which column of the file becomes which field.").waitFor();
+    expect(await fieldsOf(page)).toEqual({ Vendor: "Name", Town: "Address.Town", Ctry: "Address.Country", Remark: "" });
+    expect(await page.getByText("guessed").count()).toBe(2);
+    await page.getByText("Acme · <script>alert(1)</script>").waitFor();
+    await page.getByText("Not imported, because it has no field: Remark").waitFor();
+    const match = page.getByLabel("Find the record to change by");
+    expect(await match.inputValue()).toBe("Name");
+    // A field has one column, and a check needs a field.
+    await page.getByLabel("Field for Remark").selectOption("Name");
+    expect((await fieldsOf(page)).Vendor).toBe("");
+    for (const name of ["Town", "Ctry", "Remark"]) await page.getByLabel(`Field for ${name}`).selectOption("");
+    await page.getByText("No column becomes Name.").waitFor();
+    const checkButton = page.getByRole("button", { name: "Check" });
+    expect(await checkButton.isDisabled()).toBe(true);
+    const reason = await checkButton.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${reason}"]`).innerText()).toBe("Choose a field for one column first.");
+    await page.getByLabel("Field for Vendor").selectOption("Name");
+    await page.getByLabel("Field for Town").selectOption("Address.Town");
+    await page.getByLabel("Field for Ctry").selectOption("Address.Country");
+    expect(await page.getByText("guessed").count()).toBe(0);
+    expect(await isTooWide(page)).toBe(false);
+    await page.getByRole("button", { name: "Check" }).click();
+
+    await page.getByRole("button", { name: "2 new" }).waitFor();
+    await page.getByText("<script>alert(1)</script>").first().waitFor();
+    await page.getByLabel("Select row 4 Left out").uncheck();
+    await page.getByRole("button", { name: "1 changed" }).click();
+    await page.locator("ins", { hasText: "Oslo" }).waitFor();
+    await page.getByRole("button", { name: "1 rejected" }).click();
+    await page.getByText("Germany: must have at most 3 characters, not 7").waitFor();
+    await page.getByText("Far away").waitFor();
+    expect(await names()).toEqual(["Acme"]);
+    expect(await isTooWide(page)).toBe(false);
+    await page.getByRole("button", { name: "Import 2 rows" }).click();
+
+    await page.getByText("1 created, 1 changed, 0 unchanged, 1 rejected").waitFor();
+    expect(await names()).toEqual(["Acme", "<script>alert(1)</script>"]);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Rejected rows as a file" }).click(),
+    ]);
+    expect(await Bun.file(await download.path()).text()).toContain(";Nowhere;Germany");
+    expect(await isTooWide(page)).toBe(false);
+    await page.getByRole("button", { name: "Undo this import" }).click();
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByRole("alert").getByText("The import was undone").waitFor();
+    expect(await names()).toEqual(["Acme"]);
+    await page.reload();
+    await page.getByRole("alert").getByText("2 records are as before").waitFor();
+    expect(await page.getByText("The import is done").or(page.getByText("Undo this import")).count()).toBe(0);
+
+    await page.getByRole("button", { name: "Another file" }).click();
+    await dropTextAndFile(page);
+    await page.getByText("The choices of your last import are used.").waitFor();
+    expect((await fieldsOf(page)).Vendor).toBe("Name");
+    const [loader] = await Promise.all([
+      page.waitForEvent("filechooser"),
+      page.getByRole("button", { name: "Load saved choices" }).click(),
+    ]);
+    const mapping = Buffer.from(JSON.stringify({ fields: { Name: "Vendor", "Address.Town": "Twon" } }));
+    await loader.setFiles({ name: "mapping.json", mimeType: "application/json", buffer: mapping });
+    await page.getByRole("button", { name: "Check" }).click();
+    const fault = page.getByRole("alert").filter({ hasText: "Address.Town" });
+    await fault.waitFor();
+    expect(await fault.innerText()).toBe("Address.Town: the file has no column `Twon`; did you mean `Town`?");
+    await call("DELETE", "/sites/shop/records/brands", { ids: [acme] });
+    expect([errors, foreignRequests]).toEqual([[], []]);
+    await page.context().close();
+  });
+});
+
+/** Cancels an upload, sends another file, and checks that the page still shows the other one when the first upload has ended. */
+async function cancelUpload(page: Page): Promise<void> {
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const waits = [first.promise, second.promise];
+  await page.route("**/parts/*", async (route) => {
+    await waits.shift();
+    await route.continue();
+  });
+  const choose = (name: string) => page.locator("input[type=file]").setInputFiles({ ...file, name });
+  await choose("first.csv");
+  await page.getByText("Sending first.csv").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  const sent = page.waitForRequest((request) => request.url().includes("/parts/"));
+  await choose("second.csv");
+  await sent;
+  const removed = page.waitForResponse((response) => response.request().method() === "DELETE");
+  first.resolve();
+  await removed;
+  await drawn(page);
+  expect(await page.getByText("Sending second.csv").count()).toBe(1);
+  second.resolve();
+  await page.getByRole("button", { name: "Another file" }).click();
+  await page.getByText("Drop a file here").waitFor();
+  await page.unroute("**/parts/*");
+}
+
+test("a sheet of an Excel workbook is imported, and records that it lacks are removed after their number was typed", async () => {
+  for (const Name of ["Acme", "Best", "Cube"]) await anna.call("POST", "/sites/shop/records/brands", { Name });
+  const { page, errors, foreignRequests } = await openPage(browser, server.adminUrl, 1280, 800);
+  const scripts: string[] = [];
+  page.on("request", (request) => scripts.push(new URL(request.url()).pathname));
+  await page.goto(await server.link("anna"));
+  await page.waitForURL(/#\/shop$/);
+  await page.goto(`${server.adminUrl}/#/shop/import`);
+  const chooseFile = (buffer: Buffer) =>
+    page.locator("input[type=file]").setInputFiles({ name: "brands.xlsx", mimeType: "application/zip", buffer });
+  await page.getByText("Drop a file here").waitFor();
+  expect(scripts).not.toContain("/console-xlsx.js");
+  await chooseFile(Buffer.from("PK\x03\x04 is the beginning of an archive, and this is not its end"));
+  await page.getByRole("alert").getByText("This Excel file is damaged").waitFor();
+  await cancelUpload(page);
+  const rows = [
+    ["Brand name", "Acct no"],
+    ["Acme", "0042"],
+    ["Cube", 1e15],
+  ];
+  await chooseFile(Buffer.from(toWorkbook({ Remarks: [["x"]], Brands: rows })));
+  await page.getByText("brands.xlsx has 2 sheets.").waitFor();
+  await page.getByLabel("Sheet").selectOption({ label: "Brands" });
+  await page.getByRole("button", { name: "Use this sheet" }).click();
+  await page.getByLabel("Field for Acct no").waitFor();
+  expect(scripts).toContain("/console-xlsx.js");
+  await page.getByLabel("Also remove the brands that this file lacks").check();
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("1000000000000000", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "1 missing" }).click();
+  await page.getByText("The file lacks 1 of 3 brands.").waitFor();
+  await page.locator("del", { hasText: "Best" }).waitFor();
+  const start = page.getByRole("button", { name: "Import 2 rows, remove 1" });
+  await start.click();
+  await page.getByLabel("Type 1 to confirm").press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  await start.and(page.locator(":focus")).waitFor();
+  await start.click();
+  const dialog = page.getByRole("dialog", { name: "Remove 1 of 3 brands?" });
+  const confirm = dialog.getByRole("button", { name: "Import and remove" });
+  expect(await confirm.isDisabled()).toBe(true);
+  await dialog.getByLabel("Type 1 to confirm").fill("1");
+  await confirm.click();
+  await page.getByText("1 record removed, because the file lacks it").waitFor();
+  expect(await names()).toEqual(["Acme", "Cube"]);
+  await page.getByRole("button", { name: "Undo this import" }).click();
+  await page.getByRole("button", { name: "Undo", exact: true }).click();
+  await page.getByRole("alert").getByText("The import was undone").waitFor();
+  expect(await names()).toEqual(["Acme", "Best", "Cube"]);
+  expect([errors, foreignRequests]).toEqual([[], []]);
+  await page.context().close();
+});

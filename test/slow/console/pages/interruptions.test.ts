@@ -1,0 +1,246 @@
+// Edits while the session ends, the server cannot be reached, a response is lost, or the network is slow.
+
+import { describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { signOutEverywhere } from "../../../../src/operator/sessions.ts";
+import type { ConsolePage } from "../../../support/console/page.ts";
+import { brandsPath, recordFormOf } from "../../../support/console/record-form.ts";
+import type { ConsoleClient } from "../../../support/console/server.ts";
+import { type ShopPage, useShopPage } from "../../../support/console/use-console.ts";
+
+let server: ShopPage["server"];
+let view: ConsolePage;
+let page: Page;
+let ben: ConsoleClient;
+let form: ReturnType<typeof recordFormOf>;
+// The tests cause these errors: ended sessions, an unreachable server, lost responses, and a change that is sent again after a lost response (412).
+useShopPage((opened) => {
+  ({ server, view, page, ben } = opened);
+  form = recordFormOf(opened);
+}, /412|401|ERR_|Failed to fetch/);
+
+async function numberOf(name: string): Promise<number> {
+  return (await ben.call("GET", `${brandsPath}?search=${encodeURIComponent(name)}`)).json.total;
+}
+
+const supplier = {
+  name: "supplier.csv",
+  mimeType: "text/csv",
+  buffer: Buffer.from("Vendor;Town\r\nImported;Oslo\r\n"),
+};
+
+/** An edit, the button that sends it, and a check of the result. */
+const edits: [name: string, edit: () => Promise<void>, send: string, done: () => Promise<void>][] = [
+  [
+    "a record",
+    async () => {
+      await view.show(`shop/brands/${await form.addBrand("Gamma")}`);
+      await page.getByRole("heading", { name: "Gamma" }).waitFor();
+      await view.field(/^Name/).fill("Gamma of anna");
+    },
+    "Save",
+    async () => {
+      await form.saved("Saved");
+      expect(await numberOf("Gamma of anna")).toBe(1);
+    },
+  ],
+  [
+    "a new record",
+    async () => {
+      await view.show("shop/brands/create");
+      await view.field(/^Name/).fill("Theta");
+    },
+    "Save",
+    async () => {
+      await form.saved("Created");
+      expect(await numberOf("Theta")).toBe(1);
+    },
+  ],
+  [
+    "a new key",
+    async () => {
+      await view.show("shop/keys");
+      await view.button("New key").click();
+      await view.field("Purpose").fill("after the session");
+    },
+    "Create",
+    async () => {
+      expect(await view.field("Key").inputValue()).toMatch(/^sfk_/);
+      await view.button("Done").click();
+      await page.getByRole("cell", { name: "after the session" }).first().waitFor();
+    },
+  ],
+  [
+    "the columns of an import",
+    async () => {
+      await view.show("shop/import");
+      await page.locator("input[type=file]").setInputFiles(supplier);
+      await page.getByLabel("Field for Vendor").selectOption("Name");
+    },
+    "Check",
+    async () => {
+      await view.button("1 new").waitFor();
+    },
+  ],
+];
+
+test.each(edits)("the edit of %s is sent after the operator signs in again", async (_, edit, send, done) => {
+  await edit();
+  await signOutEverywhere(server.engine, "anna");
+  await view.button(send).click();
+  await page.getByText("Your session has ended").waitFor();
+  await view.field("Link").fill(await server.link("anna"));
+  await view.button("Sign in").click();
+  await page.getByText("Your session has ended").waitFor({ state: "hidden" });
+  await done();
+});
+
+test("typed text is kept while the server cannot be reached", async () => {
+  const id = await form.addBrand("Delta");
+  await view.show(`shop/brands/${id}`);
+  await view.field(/^Name/).fill("Delta of anna");
+  const restart = await server.stopAdmin();
+  await view.button("Save").click();
+  await form.notice("cannot be reached").waitFor();
+  await restart();
+  expect(await view.field(/^Name/).inputValue()).toBe("Delta of anna");
+  await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
+  await form.save();
+  expect((await form.brandOf(id)).Name).toBe("Delta of anna");
+});
+
+test("a dialog says at once that the server cannot be reached, and a double click sends it again and asks nothing", async () => {
+  await view.show("shop/operators");
+  await view.button("New person").click();
+  await view.field("Name").fill("dora");
+  await page.getByRole("radio", { name: /^All shops/ }).check();
+  const dialog = page.getByRole("dialog");
+  const create = dialog.getByRole("button", { name: "Create" });
+  const restart = await server.stopAdmin();
+  await create.click();
+  await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
+  expect(await create.isEnabled()).toBe(true);
+  await restart();
+  await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
+  await create.dblclick();
+  await page.getByRole("row", { name: "dora" }).waitFor();
+  await dialog.waitFor({ state: "hidden" });
+});
+
+test("every page waits for a server that cannot be reached, and then shows its content", async () => {
+  const go = (path: string) => page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
+  await view.show("shop/sites");
+  const restart = await server.stopAdmin();
+  for (const path of Object.values(server.pages)) {
+    await go(path);
+    await page.getByText("The console tries again by itself").waitFor();
+  }
+  await go("shop/operators");
+  await restart();
+  await page.getByRole("cell", { name: "ben", exact: true }).waitFor();
+  for (const path of Object.values(server.pages)) {
+    await view.show(path);
+    await page.locator("main :is(table, article, form, h2, p)").first().waitFor();
+  }
+  expect(await page.getByText("The console tries again by itself").count()).toBe(0);
+});
+
+describe("a lost response", () => {
+  /** Lets requests with this method reach the server, and drops their responses. @returns a function that waits for the first lost response */
+  const lose = async (method: string) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route("**/operator/sites/**", async (route) => {
+      if (route.request().method() !== method) return route.fallback();
+      await route.fetch();
+      await route.abort();
+      resolve();
+    });
+    return () => promise;
+  };
+  const stopLosing = async () => {
+    await page.unroute("**/operator/sites/**");
+    await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
+  };
+
+  test("does not create a record twice when it is saved again", async () => {
+    await view.show("shop/brands/create");
+    await view.field(/^Name/).fill("Lost and found");
+    const lost = await lose("POST");
+    await view.button("Save").click();
+    // The notice alone may belong to an earlier test.
+    await lost();
+    await form.notice("cannot be reached").first().waitFor();
+    await stopLosing();
+    await view.button("Save").click();
+    await form.saved("Created");
+    expect(await numberOf("Lost and found")).toBe(1);
+  });
+
+  test("does not cause a conflict with the operator's own change, even if the server was restarted", async () => {
+    const id = await form.addBrand("Omega");
+    await view.show(`shop/brands/${id}`);
+    await view.field(/^Name/).fill("Omega of anna");
+    const lost = await lose("POST");
+    await view.button("Save").click();
+    await lost();
+    await form.notice("cannot be reached").first().waitFor();
+    const restart = await server.stopAdmin();
+    await restart();
+    await stopLosing();
+    await view.button("Save").click();
+    await view.field(/^Name/).waitFor({ state: "hidden" });
+    expect((await form.brandOf(id)).Name).toBe("Omega of anna");
+  });
+});
+
+test("the console shows that it is loading on a slow network, and a second click sends no second request", async () => {
+  const sent: string[] = [];
+  let unblocked = Promise.resolve();
+  await page.route("**/operator/sites/**", async (route) => {
+    if (route.request().method() !== "GET") sent.push(route.request().method());
+    await unblocked;
+    await route.continue();
+  });
+  /** Calls `act` while requests are blocked, and then unblocks them. */
+  const whileBlocked = async (act: () => Promise<void>) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    unblocked = promise;
+    await act();
+    resolve();
+  };
+  await whileBlocked(async () => {
+    await page.evaluate("location.assign('#/shop/history')");
+    await page.getByRole("progressbar").first().waitFor();
+  });
+  await view.show("shop/brands/create");
+  await view.field(/^Name/).fill("Twice clicked");
+  await whileBlocked(() => view.button("Save").dblclick());
+  await form.saved("Created");
+  await view.show("shop/keys");
+  await view.button("New key").click();
+  await view.field("Purpose").fill("twice");
+  await whileBlocked(() => view.button("Create").dblclick());
+  await view.button("Done").click();
+  await page.unroute("**/operator/sites/**");
+  expect(sent).toEqual(["POST", "POST"]);
+  expect(await numberOf("Twice clicked")).toBe(1);
+});
+
+test("an operator who signs out in one tab is asked to sign in in the other tab, which keeps the typed text", async () => {
+  await view.show("shop/brands/create");
+  await view.field(/^Name/).fill("In two tabs");
+  const other = await page.context().newPage();
+  await other.goto(`${server.adminUrl}/#/shop`);
+  await other.getByRole("button", { name: "anna", exact: true }).click();
+  await other.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+  await other.getByRole("heading", { name: "Sign in" }).waitFor();
+  await view.button("Save").click();
+  await page.getByText("Your session has ended").waitFor();
+  await other.goto(await server.link("anna"));
+  await other.locator("#main-content").waitFor();
+  await other.close();
+  await page.evaluate("dispatchEvent(new Event('focus'))");
+  await page.getByText("Your session has ended").waitFor({ state: "hidden" });
+  await form.saved("Created");
+  expect(await numberOf("In two tabs")).toBe(1);
+});

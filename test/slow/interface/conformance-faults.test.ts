@@ -1,0 +1,270 @@
+// The client that is written from the contract alone (scripts/conformance) finds the faults of a server: a proxy in between makes them.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Format } from "../../../scripts/conformance/records.ts";
+import { runCases } from "../../../scripts/conformance/run.ts";
+import { type DemoServer, startDemo } from "../../support/programs/demo-server.ts";
+import {
+  type Alteration,
+  type AlteringProxy,
+  type ProxiedRequest,
+  type ProxiedResponse,
+  startAlteringProxy,
+} from "../../support/wire/altering-proxy.ts";
+
+let demo: DemoServer;
+let proxy: AlteringProxy;
+beforeAll(async () => {
+  demo = await startDemo();
+  proxy = startAlteringProxy(demo.url);
+});
+afterAll(async () => {
+  await proxy.stop();
+  await demo.stop();
+});
+
+const onResponse = (response: Alteration["response"] & {}): Alteration => ({ response });
+const onRequest = (request: Alteration["request"] & {}): Alteration => ({ request });
+const isList = ({ method, path }: ProxiedRequest) => method === "GET" && /^\/restapi\/\w+\.(json|xml)$/.test(path);
+
+/** Each fault: a part of the title of the case that must fail, and how the proxy makes the fault. */
+const faults: readonly (readonly [fault: string, title: string, alteration: () => Alteration, format?: Format])[] = [
+  ["304 without ETag", "If-None-Match is 304", () => onResponse((r) => r.status === 304 && r.headers.delete("ETag"))],
+  ["304 for a list that has changed", "If-None-Match is 304", staleTag],
+  ["410 instead of 404", "200 with the record, 404", () => onResponse(swapStatus(404, 410))],
+  ["404 instead of 410", "a cursor ahead is 410", () => onResponse(swapStatus(410, 404))],
+  ["no Location", "the record as stored, and Location", () => onResponse(({ headers }) => headers.delete("Location"))],
+  ["rounded revisions", "an integer from 1", () => onResponse(replaceBody(/(?<="Revision":)(\d*)\d/g, "$10"))],
+  [
+    "members in another order",
+    "the declared fields",
+    () => onResponse(replaceBody(/("Name":"[^"]*"),("AccountNumber":"[^"]*")/g, "$2,$1")),
+  ],
+  [
+    "another charset",
+    "headers of interface 4.5",
+    () => onResponse(({ headers }) => headers.set("Content-Type", "application/json; charset=iso-8859-1")),
+  ],
+  ["a list from before the write", "have the write at once", staleList],
+  [
+    "If-Match that is ignored",
+    "412 if the record has changed",
+    () => onRequest(({ headers }) => headers.delete("If-Match")),
+  ],
+  [
+    "Idempotency-Key that is ignored",
+    "a repeated POST gets",
+    () => onRequest(({ headers }) => headers.delete("Idempotency-Key")),
+  ],
+  ["a replay for another body", "path, query, body", replays],
+  [
+    "trimmed texts",
+    "returned exactly",
+    () =>
+      onRequest((r) => {
+        r.body = r.body.replaceAll(/ +"/g, '"');
+      }),
+  ],
+  [
+    "a filter that is ignored",
+    "is exact",
+    () =>
+      onRequest((r) => {
+        r.path = r.path.replace(/filter(\[|%5B)Name(\]|%5D)=[^&]*/, "_=");
+      }),
+  ],
+  ["a dry run that stores", "gets the response of the write", () => onRequest(replaceInPath("dryRun=1", "dryRun=0"))],
+  ["an unknown parameter that is ignored", "is 400 on writes", () => onRequest(replaceInPath("dry_run=1", "_=1"))],
+  ["invalid UTF-8 that is replaced", "in names and in values", () => onRequest(replaceInPath("%E9", "%EF%BF%BD"))],
+  [
+    "a limit that is cut to its maximum",
+    "with limits of 1 to 1000",
+    () =>
+      onRequest((r) => {
+        r.path = r.path.replace("limit=1001", "limit=1000");
+      }),
+  ],
+  [
+    "a change that is missing in the feed",
+    "are one change each",
+    () =>
+      onResponse(replaceBody(/\{"Cursor":"[^"]*","Revision":\d+,"Time":"[^"]*","Operation":"update".*?\}\},?/g, "")),
+  ],
+  [
+    "More: false before the end",
+    "each change is there once",
+    () => onResponse(replaceBody(/"More":true/g, '"More":false')),
+  ],
+  [
+    "a wait that returns at once",
+    "waits for the next matching",
+    () =>
+      onRequest((r) => {
+        r.path = r.path.replace(/&wait=20/, "");
+      }),
+  ],
+  [
+    "401 that doesn't say what is wrong",
+    "a missing and a malformed key",
+    () => onResponse(replaceBody(/"detail":"[^"]*X-API-AUTH[^"]*"/, '"detail":"no key"')),
+  ],
+  [
+    "a weak ETag",
+    "the ETag is strong",
+    () => onResponse(({ headers }) => headers.set("ETag", `W/${headers.get("ETag")}`)),
+  ],
+  [
+    "errors that may be cached",
+    "is uncacheable",
+    () =>
+      onResponse((r) => {
+        if (r.status >= 400) r.headers.set("Cache-Control", "max-age=60");
+      }),
+  ],
+  [
+    "another request ID in the problem",
+    "with the request ID as instance",
+    () => onResponse(replaceBody(/"instance":"[^"]*"/, '"instance":"x"')),
+  ],
+  [
+    "only the first error of a record",
+    "all errors of a record",
+    () => onResponse(replaceBody(/("errors":\[\{[^}]*\}).*\]/, "$1]")),
+  ],
+  [
+    "a delete that returns nothing",
+    "200 with the deleted record",
+    () =>
+      onResponse((r) => {
+        if (r.request.method === "DELETE") r.body = "";
+      }),
+  ],
+  [
+    "a dry run of a batch request that stores",
+    "returns what would happen, and stores nothing",
+    () =>
+      onRequest((r) => {
+        r.path = r.path.replace("dryRun=1", "dryRun=0");
+      }),
+  ],
+  [
+    "faults of a batch request with other numbers",
+    "errors has each fault by its number",
+    () => onResponse(replaceBody(/"operation":2/g, '"operation":1')),
+  ],
+  [
+    "changes of a batch request without their Run",
+    "its changes have the same Run",
+    () =>
+      onResponse((r) => {
+        if (r.request.path.includes("changes")) replaceBody(/,"Run":"[^"]*"/g, "")(r);
+      }),
+  ],
+  [
+    "an undo that does not say what it has skipped",
+    "is skipped, and listed",
+    () => onResponse(replaceBody(/"Skipped":\[.*\]/, '"Skipped":[]')),
+  ],
+  [
+    "bearer tokens that are accepted everywhere",
+    "a bearer token is accepted here alone",
+    () =>
+      onRequest(({ headers }) => {
+        const [, token] = /^Bearer (.+)$/.exec(headers.get("Authorization") ?? "") ?? [];
+        if (token) headers.set("X-API-AUTH", token);
+      }),
+  ],
+  [
+    "a call of a tool that fails without saying so",
+    "is stored, or nothing if it has changed",
+    () => onResponse(replaceBody(/"isError":true/, '"isError":false')),
+  ],
+  [
+    "a content coding that is ignored",
+    "another coding is 415",
+    () => onRequest(({ headers }) => headers.delete("Content-Encoding")),
+  ],
+  [
+    "xsi:nil that is ignored",
+    "and the message says what to do",
+    () =>
+      onRequest((r) => {
+        r.body = r.body.replace(' xsi:nil="true"', "");
+      }),
+    "xml",
+  ],
+  ["CR that a parser loses", "so that a parser preserves it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
+];
+
+describe("a fault of the server", () => {
+  test.each(faults)("is found: %s", async (_, title, alteration, format = "json") => {
+    const run = () =>
+      runCases({
+        ...{ url: proxy.url, key: demo.key, extras: {}, formats: [format], only: title },
+        signal: new AbortController().signal,
+      });
+    proxy.alter({});
+    expect(await run()).toMatchObject([{ result: "passed" }]);
+    proxy.alter(alteration());
+    const outcomes = await run();
+    proxy.alter({});
+    expect(outcomes).toMatchObject([{ result: "failed", reason: expect.stringMatching(/^expected /) }]);
+    expect(outcomes[0]?.command).toContain(proxy.url.replace("http://", ""));
+  });
+});
+
+function swapStatus(from: number, to: number) {
+  return (response: ProxiedResponse): void => {
+    if (response.status === from) response.status = to;
+  };
+}
+
+function replaceInPath(from: string, to: string): Alteration["request"] & {} {
+  return (request) => {
+    request.path = request.path.replaceAll(from, to);
+  };
+}
+
+function replaceBody(pattern: RegExp, replacement: string) {
+  return (response: ProxiedResponse): void => {
+    response.body = response.body.replace(pattern, replacement);
+  };
+}
+
+/** Answers each list with the response that the list had one request before. */
+function staleList(): Alteration {
+  const before = new Map<string, string>();
+  return onResponse((response) => {
+    if (!isList(response.request)) return;
+    const { body } = response;
+    response.body = before.get(response.request.path) ?? body;
+    before.set(response.request.path, body);
+  });
+}
+
+/** Answers a list with 304 to every tag that a response has had. */
+function staleTag(): Alteration {
+  const seen = new Set<string>();
+  return onResponse((response) => {
+    const tag = response.request.headers.get("If-None-Match") ?? "";
+    if (isList(response.request) && seen.has(tag)) {
+      response.status = 304;
+      response.body = "";
+      response.headers.set("ETag", tag);
+      response.headers.delete("Content-Type");
+    }
+    seen.add(response.headers.get("ETag") ?? "");
+  });
+}
+
+/** Answers each request with an Idempotency-Key that was seen before with the first response. */
+function replays(): Alteration {
+  const first = new Map<string, ProxiedResponse>();
+  return onResponse((response) => {
+    const key = response.request.headers.get("Idempotency-Key");
+    if (!key) return;
+    const replayed = first.get(key);
+    if (!replayed) first.set(key, { ...response });
+    else Object.assign(response, { status: replayed.status, body: replayed.body });
+  });
+}
