@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
 if (existsSync(path("node_modules/typescript/bin/tsc"))) {
-  const built = spawnSync(process.execPath, [path("bin/bun.js"), path("scripts/build-client.ts")], {
+  const built = spawnSync(process.execPath, [path("bin/bun.js"), path("scripts/build/client.ts")], {
     stdio: "inherit",
   });
   process.exit(built.status ?? 1);

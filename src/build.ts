@@ -10,7 +10,7 @@ export interface Build {
   readonly commit: string;
 }
 
-/** The commit, inserted when the single executable is built (`scripts/build-binary.ts`). Otherwise this is not defined. */
+/** The commit, inserted when the single executable is built (`scripts/build/binary.ts`). Otherwise this is not defined. */
 declare const STOREFRONT_COMMIT: string;
 
 /** Whether this is the single executable, which contains all files of the program. */

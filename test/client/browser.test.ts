@@ -14,7 +14,7 @@ let browser: Browser;
 let app: Bun.Server<undefined>;
 beforeAll(async () => {
   server = await startTestServer();
-  const build = join(import.meta.dir, "../../scripts/build-client.ts");
+  const build = join(import.meta.dir, "../../scripts/build/client.ts");
   expect(await Bun.spawn([process.execPath, build, built]).exited).toBe(0);
   app = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: serveApp });
   browser = await openBrowser();

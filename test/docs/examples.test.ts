@@ -25,7 +25,7 @@ const runners = {
 
 beforeAll(() => {
   const target = join(project, "node_modules/@storefront-server/client");
-  const built = Bun.spawnSync(["node", "bin/bun.js", "scripts/build-client.ts", target], { cwd: root });
+  const built = Bun.spawnSync(["node", "bin/bun.js", "scripts/build/client.ts", target], { cwd: root });
   expect(built.exitCode).toBe(0);
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));

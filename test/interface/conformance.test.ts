@@ -1,8 +1,8 @@
-// The client that is written from the contract alone (scripts/conformance): a server keeps every promise that has a case.
+// The client that is written from the contract alone (scripts/checks/conformance): a server keeps every promise that has a case.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type Outcome, runCases } from "../../scripts/conformance/run.ts";
-import { isSandbox } from "../../scripts/conformance/sandbox.ts";
+import { type Outcome, runCases } from "../../scripts/checks/conformance/run.ts";
+import { isSandbox } from "../../scripts/checks/conformance/sandbox.ts";
 import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
 import { createSite, getSite, setSite } from "../../src/operator/sites/sites.ts";
 import { engines } from "../support/engine/engines.ts";

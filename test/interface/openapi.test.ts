@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020.js";
-import { committedDocuments } from "../../scripts/committed.ts";
+import { committedDocuments } from "../../scripts/build/committed.ts";
 import { publicResources, type Resource } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";

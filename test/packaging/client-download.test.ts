@@ -10,7 +10,7 @@ const root = join(import.meta.dir, "../..");
 const folder = mkdtempSync(join(tmpdir(), "storefront-client-download-"));
 let server: DemoServer;
 beforeAll(async () => {
-  expect(run(["node", "bin/bun.js", "scripts/build-client.ts"], root).exitCode).toBe(0);
+  expect(run(["node", "bin/bun.js", "scripts/build/client.ts"], root).exitCode).toBe(0);
   server = await startDemo();
 }, 60_000);
 afterAll(async () => {
@@ -80,7 +80,7 @@ console.log(name);
       null,
     ]);
     const bytes = Buffer.from(await response.arrayBuffer());
-    expect(run(["node", "bin/bun.js", "scripts/build-client.ts"], root).exitCode).toBe(0);
+    expect(run(["node", "bin/bun.js", "scripts/build/client.ts"], root).exitCode).toBe(0);
     expect(bytes.equals(readFileSync(join(root, "dist/client.tgz")))).toBe(true);
   }, 60_000);
 });

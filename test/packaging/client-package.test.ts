@@ -14,7 +14,7 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
-  await runOutside(["node", "bin/bun.js", "scripts/build-client.ts"], root);
+  await runOutside(["node", "bin/bun.js", "scripts/build/client.ts"], root);
   for (const [folder, name] of [
     ["dist/client", "client"],
     ["", "storefront"],

@@ -21,7 +21,7 @@ const once = { headers: { Connection: "close" } };
 let executable: string;
 
 beforeAll(async () => {
-  const command = [process.execPath, join(root, "scripts/build-binary.ts"), "--outdir", folder];
+  const command = [process.execPath, join(root, "scripts/build/binary.ts"), "--outdir", folder];
   const build = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
   const printed = await build.stdout.text();
   expect(await build.exited).toBe(0);

@@ -29,8 +29,8 @@ let workspace: Workspace;
 let packedBytes: number;
 beforeAll(async () => {
   // The steps of npm before it packs; its other steps need a repository.
-  await runOutside([process.execPath, join(root, "scripts/build-console.ts")], root);
-  await runOutside([process.execPath, join(root, "scripts/trim-bundled.ts")], root);
+  await runOutside([process.execPath, join(root, "scripts/build/console.ts")], root);
+  await runOutside([process.execPath, join(root, "scripts/build/trim-bundled.ts")], root);
   const file = await pack(root, project, "--ignore-scripts");
   packedBytes = statSync(file).size;
   await unpack(file, home);

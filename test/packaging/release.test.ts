@@ -6,15 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { version } from "../../package.json" with { type: "json" };
-import { closeChangelog, sectionOf } from "../../scripts/release/changelog.ts";
-import { publishLocally } from "../../scripts/release/checkout.ts";
-import { consoleComponents } from "../../scripts/release/console-components.ts";
-import { thirdPartyLicenses } from "../../scripts/release/licenses.ts";
-import { planRelease } from "../../scripts/release/readiness.ts";
-import { makeSbom } from "../../scripts/release/sbom.ts";
-import { compareVersions, isVersion } from "../../scripts/release/version.ts";
+import { closeChangelog, sectionOf } from "../../scripts/build/release/changelog.ts";
+import { publishLocally } from "../../scripts/build/release/checkout.ts";
+import { consoleComponents } from "../../scripts/build/release/console-components.ts";
+import { thirdPartyLicenses } from "../../scripts/build/release/licenses.ts";
+import { planRelease } from "../../scripts/build/release/readiness.ts";
+import { makeSbom } from "../../scripts/build/release/sbom.ts";
+import { compareVersions, isVersion } from "../../scripts/build/release/version.ts";
 
-const script = fileURLToPath(new URL("../../scripts/release.ts", import.meta.url));
+const script = fileURLToPath(new URL("../../scripts/build/release/main.ts", import.meta.url));
 const changelog =
   "# Changelog\n\n## Unreleased\n\n### Added\n\n- A feature.\n\n## 0.9.0 - 2026-01-31\n\n- The first one.\n";
 

@@ -1,8 +1,8 @@
-// The client that is written from the contract alone (scripts/conformance) finds the faults of a server: a proxy in between makes them.
+// The client that is written from the contract alone (scripts/checks/conformance) finds the faults of a server: a proxy in between makes them.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Format } from "../../../scripts/conformance/records.ts";
-import { runCases } from "../../../scripts/conformance/run.ts";
+import type { Format } from "../../../scripts/checks/conformance/records.ts";
+import { runCases } from "../../../scripts/checks/conformance/run.ts";
 import { type DemoServer, startDemo } from "../../support/programs/demo-server.ts";
 import {
   type Alteration,

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Disk } from "../../../scripts/crash/disk.ts";
-import { examineLog } from "../../../scripts/crash/examine.ts";
-import { Expected, replaceName } from "../../../scripts/crash/expected.ts";
-import { withEngine } from "../../../scripts/crash/lab.ts";
-import type { DiskEvent } from "../../../scripts/crash/log.ts";
-import { addBrands, readNames } from "../../../scripts/crash/story.ts";
+import { Disk } from "../../../scripts/checks/crash/disk.ts";
+import { examineLog } from "../../../scripts/checks/crash/examine.ts";
+import { Expected, replaceName } from "../../../scripts/checks/crash/expected.ts";
+import { withEngine } from "../../../scripts/checks/crash/lab.ts";
+import type { DiskEvent } from "../../../scripts/checks/crash/log.ts";
+import { addBrands, readNames } from "../../../scripts/checks/crash/story.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-power-loss-"));

@@ -1,0 +1,21 @@
+import { publicResources } from "../../src/model/resource.ts";
+import { renderFiles } from "../../src/reference/documents.ts";
+import { toOpenapi } from "../../src/reference/openapi/document.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { toHttpFile } from "./http-file.ts";
+import { toPostman } from "./postman.ts";
+import { toRecordTypes } from "./record-types.ts";
+import { exampleRequests } from "./requests.ts";
+
+/** Generates the committed files that derive from the declarations. Returns their contents by path. */
+export async function committedDocuments(): Promise<Map<string, string>> {
+  const served = publicResources(allResources);
+  const requests = exampleRequests(toOpenapi(served));
+  return new Map([
+    ["docs/openapi.json", String(renderFiles(allResources).get("/openapi.json")?.content)],
+    ["docs/postman.json", toPostman(requests)],
+    ["docs/storefront.http", toHttpFile(requests, "rest-client")],
+    ["docs/storefront-jetbrains.http", toHttpFile(requests, "jetbrains")],
+    ["src/client/record-types.ts", toRecordTypes(served)],
+  ]);
+}

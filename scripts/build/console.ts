@@ -1,0 +1,49 @@
+// Builds the scripts of the console and their licences in dist/console/. The package and the executable contain these files; a checkout builds them at
+// the first request. dist/console-packages.json lists the packages in the scripts, for the bill of materials of a release.
+
+import { mkdirSync, renameSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
+import { buildConsole, noticesPath } from "../../src/admin/console-build.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const { script, workbookScript, notices, packages } = await buildConsole();
+mkdirSync(join(root, "dist/console"), { recursive: true });
+const sizes = [
+  await writeCompressed("dist/console/console.js.br", script),
+  await writeCompressed("dist/console/console-xlsx.js.br", workbookScript),
+];
+await write(`dist/console${noticesPath}`, notices);
+const listed = packages.map(({ folder, name, version, license }) => ({
+  path: relative(root, folder),
+  name,
+  version,
+  license,
+}));
+await write("dist/console-packages.json", `${JSON.stringify(listed, null, 2)}\n`);
+console.error(`${sizes.join("\n")}\n${packages.length} packages`);
+
+/** Writes a script, compressed. Returns a line with its sizes. */
+async function writeCompressed(path: string, script: string): Promise<string> {
+  const compressed = (await compressedBefore(path, script)) ?? brotliCompressSync(script);
+  await write(path, compressed);
+  return `${path}: ${Buffer.byteLength(script)} bytes, compressed ${compressed.byteLength}`;
+}
+
+/** Returns the compressed script of the last build if the script has not changed, because compressing it takes longer than everything else. */
+async function compressedBefore(path: string, script: string): Promise<Uint8Array | undefined> {
+  try {
+    const before = await Bun.file(join(root, path)).bytes();
+    return brotliDecompressSync(before).equals(Buffer.from(script)) ? before : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes a file under another name, and then renames it, so that no other process finds an incomplete file. */
+async function write(path: string, content: string | Uint8Array): Promise<void> {
+  const unfinished = join(root, `${path}.${process.pid}`);
+  await Bun.write(unfinished, content);
+  renameSync(unfinished, join(root, path));
+}

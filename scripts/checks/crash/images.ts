@@ -1,0 +1,77 @@
+// Chooses the moments of power losses, and what each of them leaves of the cache.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Random } from "../../../test/simulation/random.ts";
+import type { Disk, Image, Left } from "./disk.ts";
+import type { DiskEvent } from "./log.ts";
+
+/**
+ * What a power loss leaves of the changes that are only in the cache:
+ * - `nothing`, `all`, the first ones (`prefix`), or any of them (`subset`)
+ * - `torn-512` and `torn-4096`: any sectors of this size, of any writes
+ */
+const cuts = ["nothing", "all", "prefix", "subset", "torn-512", "torn-4096"] as const;
+
+type Cut = (typeof cuts)[number];
+
+/** A power loss after `events` events of the log. */
+export interface PowerLoss {
+  readonly events: number;
+  readonly cut: Cut;
+}
+
+/**
+ * Plans power losses, in the order of the log. Three of four are directly before or after the end of a sync, the others between. The last plan is the
+ * end of the log with `nothing`: what was acknowledged must be durable.
+ * @param count maximum number of power losses
+ */
+export function planPowerLosses(events: readonly DiskEvent[], random: Random, count: number): PowerLoss[] {
+  const boundaries = events.flatMap(({ kind }, n) => (kind === "sync" || kind === "failed-sync" ? [n, n + 1] : []));
+  const every = [...new Set(boundaries)].flatMap((at) => cuts.map((cut) => ({ events: at, cut })));
+  const between = Array.from({ length: Math.ceil(count / 4) }, () => ({
+    events: random.whole(0, events.length),
+    cut: random.pick(cuts),
+  }));
+  const chosen = [...take(every, count - 1 - between.length, random), ...between].slice(0, Math.max(0, count - 1));
+  return [...chosen, { events: events.length, cut: "nothing" as const }].sort((a, b) => a.events - b.events);
+}
+
+function take<T>(values: readonly T[], count: number, random: Random): T[] {
+  const drawn = values.map((value) => ({ value, order: random.next() })).sort((a, b) => a.order - b.order);
+  return drawn.slice(0, Math.max(0, count)).map(({ value }) => value);
+}
+
+/** Returns the files that a power loss leaves on the disk as it is now. */
+export function cutImage(disk: Disk, cut: Cut, random: Random): Image {
+  const kept = random.whole(0, disk.pending);
+  const torn = (bytes: number): Left => ({ bytes, has: () => random.chance(0.5) });
+  return disk.image((index) => {
+    if (cut === "nothing" || cut === "all") return cut === "all";
+    if (cut === "prefix") return index < kept;
+    if (cut === "subset") return random.chance(0.5);
+    return random.chance(0.3) ? random.chance(0.5) : torn(cut === "torn-512" ? 512 : 4096);
+  });
+}
+
+/** Returns a digest that is equal for equal images. */
+export function digestOf(image: Image): string {
+  const hasher = new Bun.CryptoHasher("sha1");
+  for (const [path, content] of image) {
+    hasher.update(`${path}\0${content === "folder" ? "folder" : content.length}\0`);
+    if (content !== "folder") hasher.update(content);
+  }
+  return hasher.digest("hex");
+}
+
+/** Writes an image into an empty folder. */
+export function writeImage(image: Image, folder: string): void {
+  for (const [path, content] of image) {
+    const target = join(folder, path);
+    if (content === "folder") mkdirSync(target, { recursive: true });
+    else {
+      mkdirSync(dirname(target), { recursive: true });
+      writeFileSync(target, content, { mode: 0o600 });
+    }
+  }
+}
