@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
 import { runOutside } from "../support/programs/packing.ts";
+import { tool } from "./tools/tools.ts";
 
-const tools = join(import.meta.dir, "tools");
 const collection = JSON.parse(readFileSync(join(import.meta.dir, "../../docs/postman.json"), "utf8"));
 const folder = mkdtempSync(join(tmpdir(), "storefront-bruno-"));
 let server: DemoServer;
@@ -28,10 +28,10 @@ test.each(["bru", "yml"])("Postman collection: every request succeeds in Bruno, 
   const values: Record<string, string> = { url: server.url, key: server.key };
   const variable = collection.variable.map((one: { key: string }) => ({ ...one, value: values[one.key] ?? "" }));
   const imported = join(folder, format);
-  const importing = ["node", join(tools, "import-into-bruno.mjs"), imported, format];
+  const importing = ["node", join(import.meta.dir, "tools/import-into-bruno.mjs"), imported, format];
   await runOutside(importing, folder, JSON.stringify({ ...collection, variable }));
   const report = join(folder, `${format}.json`);
-  const bruno = join(tools, "node_modules/@usebruno/cli/bin/bru.js");
+  const bruno = tool("@usebruno/cli/bin/bru.js");
   await runOutside(["node", bruno, "run", "-r", "--noproxy", "--reporter-json", report], imported);
   const [{ results }] = JSON.parse(readFileSync(report, "utf8")) as [{ results: Result[] }];
   const sent = collection.item.flatMap(({ item }: { item: unknown[] }) => item);

@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { pack, runOutside, unpack } from "../support/programs/packing.ts";
+import { tool } from "./tools/tools.ts";
 
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-empty-"));
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 /** The compiler of the repository, and an older one for `node10`, which TypeScript 6 removed. */
 const compilers: Record<string, string> = {
-  "5.9.3": createRequire(join(root, "test/generated/package.json")).resolve("typescript/bin/tsc"),
+  "5.9.3": tool("typescript/bin/tsc"),
   "7.0.2": join(root, "node_modules/typescript/bin/tsc"),
 };
 

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { renderFiles } from "../../src/reference/documents.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { startDemo } from "../support/programs/demo-server.ts";
+import { tool } from "./tools/tools.ts";
 
 const home = import.meta.dir;
 const folder = mkdtempSync(join(tmpdir(), "storefront-generated-"));
@@ -23,7 +23,7 @@ const documents: Record<string, string> = {
 /** The commands, without the input. */
 const generators: Record<string, string[]> = {
   "hey-api": [
-    program("@hey-api/openapi-ts", "bin/run.js"),
+    tool("@hey-api/openapi-ts/bin/run.js"),
     "-o",
     "generated",
     "-c",
@@ -31,15 +31,15 @@ const generators: Record<string, string[]> = {
     "--no-log-file",
     "-i",
   ],
-  "openapi-fetch": [program("openapi-typescript", "bin/cli.js"), "-o", "generated/schema.ts"],
-  orval: [program("orval", "dist/bin/orval.js"), "--output", "generated/client.ts", "--client", "fetch", "--input"],
+  "openapi-fetch": [tool("openapi-typescript/bin/cli.js"), "-o", "generated/schema.ts"],
+  orval: [tool("orval/dist/bin/orval.js"), "--output", "generated/client.ts", "--client", "fetch", "--input"],
 };
 
 beforeAll(async () => {
   const files = renderFiles(allResources);
   writeFileSync(documents["3.0"] as string, String(files.get("/openapi.json?openapi=3.0")?.content));
   mkdirSync(join(folder, "node_modules"));
-  symlinkSync(packageFolder("openapi-fetch"), join(folder, "node_modules/openapi-fetch"));
+  symlinkSync(tool("openapi-fetch"), join(folder, "node_modules/openapi-fetch"));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -89,18 +89,6 @@ const tsconfig = {
   },
   files: ["driver.ts"],
 };
-
-/** The file that the command of a package runs. */
-function program(name: string, file: string): string {
-  return join(packageFolder(name), file);
-}
-
-function packageFolder(name: string): string {
-  const paths = createRequire(join(home, "package.json")).resolve.paths(name) ?? [];
-  const found = paths.map((path) => join(path, name)).find((path) => Bun.file(join(path, "package.json")).size > 0);
-  if (!found) throw new Error(`${name} is not installed: run \`npm ci\``);
-  return found;
-}
 
 async function run(command: string[], cwd: string): Promise<string> {
   const running = Bun.spawn(command, {

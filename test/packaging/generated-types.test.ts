@@ -3,14 +3,12 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
+import { requireTool } from "./tools/tools.ts";
 
-const { FetchingJSONSchemaStore, InputData, JSONSchemaInput, quicktype } = createRequire(
-  join(import.meta.dir, "package.json"),
-)("quicktype-core");
+const { FetchingJSONSchemaStore, InputData, JSONSchemaInput, quicktype } = requireTool("quicktype-core");
 const document = JSON.parse(readFileSync(join(import.meta.dir, "../../docs/openapi.json"), "utf8"));
 const folder = mkdtempSync(join(tmpdir(), "storefront-models-"));
 let server: DemoServer;
