@@ -51,7 +51,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
-    // Spectral and Redocly validate the schemas, in support/linters.ts. Here it would take as long as all else.
+    // Spectral and Redocly validate the schemas, in packaging/openapi-linters.test.ts. Here it would take as long as all else.
     meta: false,
     validateSchema: false,
     formats: { "uri-reference": isReference, "date-time": isTime },
