@@ -57,5 +57,5 @@ function plainText(text: string): string {
 
 /** Whether a block only names the blocks below it. */
 function isTitle(text: string): boolean {
-  return /^(- )?\*\*[^*]+\*\*$|^On every list:$/.test(text);
+  return /^### /.test(text);
 }

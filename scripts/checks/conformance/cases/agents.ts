@@ -9,7 +9,7 @@ const { once } = casesOf(14);
 const modern = "2026-07-28";
 
 export const agentCases = [
-  once("Agents. `POST /mcp` speaks", "a client of each revision lists the tools and calls one", async (shop) => {
+  once("`POST /mcp` speaks", "a client of each revision lists the tools and calls one", async (shop) => {
     const { id, record } = await shop.create();
     for (const version of ["2025-11-25", "2025-06-18"]) {
       const parameters = {
@@ -29,7 +29,7 @@ export const agentCases = [
     const { result: listed } = await rpc(shop, "tools/list", {});
     shop.same(answer, "the tools", (listed.tools ?? []).map(({ name }) => name).sort(), allTools);
   }),
-  once("Each message has the checks of section 1", "without a valid key, a message is a problem", async (shop) => {
+  once("Each message is checked", "without a valid key, a message is a problem", async (shop) => {
     shop.problem(await call(shop, message("ping"), { key: null }), 401, /unauthorized/);
     shop.problem(await call(shop, message("ping"), { key: shop.need("otherKey") }), 403, /forbidden/);
   }),
@@ -39,7 +39,7 @@ export const agentCases = [
     shop.status(await shop.call("GET", "orderstatuses?limit=1", bearer), 401);
     shop.status(await call(shop, message("ping"), { headers: { Authorization: `Bearer ${"x".repeat(46)}` } }), 401);
   }),
-  once("The server remembers nothing", "no session ID; GET and DELETE are 405", async (shop) => {
+  once("There are no sessions or streams", "no session ID; GET and DELETE are 405", async (shop) => {
     const { answer } = await rpc(shop, "initialize", { protocolVersion: "2025-11-25", capabilities: {} });
     shop.header(answer, "Mcp-Session-Id", null);
     shop.header(answer, "Content-Type", /^application\/json/);
@@ -58,14 +58,14 @@ export const agentCases = [
       shop.status(await call(shop, sent, { headers: nameless }), 400);
     },
   ),
-  once("A notification is 202", "what is no message is 400, and another media type 415", async (shop) => {
+  once("A notification is a 202", "what is no message is 400, and another media type 415", async (shop) => {
     const notified = await call(shop, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
     shop.status(notified, 202);
     shop.same(notified, "the length of the body", notified.length, 0);
     for (const body of ["{", `[${message("ping")}]`, "{}"]) shop.status(await call(shop, body), 400);
     shop.status(await call(shop, message("ping"), { headers: { "Content-Type": "text/plain" } }), 415);
   }),
-  once("With an `Origin` that is neither", "a foreign origin is 403", async (shop) => {
+  once("A request with an `Origin`", "a foreign origin is 403", async (shop) => {
     shop.status(await call(shop, message("ping"), { headers: { Origin: "https://elsewhere.example" } }), 403);
     shop.status(await call(shop, message("ping"), { headers: { Origin: new URL(shop.target.url).origin } }), 200);
   }),
@@ -88,7 +88,7 @@ export const agentCases = [
     shop.same(answer, "the number of deleted records", content.Deleted, 1);
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
-  once("An argument that is `null` counts as absent", "and a member of an operation", async (shop) => {
+  once("A `null` argument", "and a member of an operation", async (shop) => {
     const { record } = await shop.create();
     const filter = { Name: shop.mark };
     const given = { resource: "orderstatuses", filter, limit: null, offset: null, sort: null, fields: null };
@@ -100,7 +100,7 @@ export const agentCases = [
     const wrong = await rpc(shop, "tools/call", { name: "batch", arguments: { operations: [nameless] } });
     shop.same(wrong.answer, "isError", wrong.result.isError, true);
   }),
-  once("A result has the same JSON twice", "a problem is a result with isError", async (shop) => {
+  once("A result contains its JSON twice", "a problem is a result with isError", async (shop) => {
     const { answer, result } = await rpc(shop, "tools/call", { name: "get", arguments: getting(0x7fffffff) });
     shop.same(answer, "isError", result.isError, true);
     shop.same(answer, "the status", result.structuredContent?.status, 404);
@@ -115,7 +115,7 @@ export const agentCases = [
     shop.holds(answer, "a Confirm", typeof content.Confirm === "string");
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
-  once("With this value as `confirm`", "the same is stored, or nothing if it has changed", async (shop) => {
+  once("With that value as `confirm`", "the same is stored, or nothing if it has changed", async (shop) => {
     const { id } = await shop.create();
     const operations = [{ Method: "PUT", Resource: "orderstatuses", ID: id, Record: { Name: `${shop.mark}b` } }];
     const { content } = await tool(shop, "batch", { operations });

@@ -21,7 +21,7 @@ const change = (shop: Shop, ID: number, name: string): Operation => ({
 const statusesOf = (results: readonly { readonly status: number }[]) => results.map(({ status }) => status);
 
 export const batchCases = [
-  both("Batch requests. `POST", "creates, updates and deletes records of several resources", async (shop) => {
+  both("`POST /restapi/batch.json`", "creates, updates and deletes records of several resources", async (shop) => {
     const { id, record } = await shop.create();
     const { answer, run, results } = await sendBatch(shop, [
       create(shop, "a", { AccountNumber: "1" }, "brands"),
@@ -43,14 +43,14 @@ export const batchCases = [
       shop.problem(await callBatch(shop, [{ ...change(shop, id, "c"), ...fault }], "atomic=0"), 400);
     shop.same(answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}b`);
   }),
-  once("In XML, the record is the only child", "two records, or another element, are 400", async (shop) => {
+  once("In XML, the record", "two records, or another element, are 400", async (shop) => {
     const record = `<OrderStatus><Name>${shop.mark}</Name></OrderStatus>`;
     for (const content of [record + record, "<Brand><Name>x</Name></Brand>", `<Record>${record}</Record>`]) {
       const body = `<Batch><Operation Method="POST" Resource="orderstatuses">${content}</Operation></Batch>`;
       shop.problem(await shop.call("POST", "batch", { format: "xml", body }), 400);
     }
   }),
-  both("`ID` of the operation and", "IDs that differ are 400, and IfMatch that does not hold 412", async (shop) => {
+  both("`ID` in the operation and", "IDs that differ are 400, and IfMatch that does not hold 412", async (shop) => {
     const { id, etag } = await shop.create();
     const both = { ...change(shop, id, "b"), Record: { ID: id + 1, Name: `${shop.mark}b` } };
     shop.problem(await callBatch(shop, [both]), 400, /ambiguous-id/);
@@ -59,7 +59,7 @@ export const batchCases = [
     shop.problem(await callBatch(shop, [{ ...change(shop, id, "d"), IfMatch: "x" }]), 400);
     shop.same(answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}c`);
   }),
-  both("A batch request is one transaction.", "each operation sees those before it", async (shop) => {
+  both("A batch is one transaction.", "each operation sees those before it", async (shop) => {
     const { id, etag } = await shop.create();
     const { answer, results } = await sendBatch(shop, [
       { ...change(shop, id, "b"), IfMatch: etag },
@@ -75,14 +75,14 @@ export const batchCases = [
     const again = { ...change(shop, id, "c"), IfMatch: results[0]?.etag ?? "" };
     shop.problem(await callBatch(shop, [again]), 404);
   }),
-  both("An operation cannot name an ID that", "is 404", async (shop) => {
+  both("An operation can't refer", "is 404", async (shop) => {
     const { id } = await shop.create();
     const { answer, results } = await sendBatch(shop, [create(shop, "b")], "dryRun=1");
     const next = Math.max(id + 1, Number(results[0]?.record?.ID));
     shop.problem(await callBatch(shop, [create(shop, "b"), change(shop, next, "c")]), 404, /not-found/);
     shop.same(answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("It needs a key that may write.", "a key that may read is 403, and GET is 405", async (shop) => {
+  both("The key must be allowed to write.", "a key that may read is 403, and GET is 405", async (shop) => {
     shop.problem(await shop.call("GET", "batch"), 405, /method-not-allowed/);
     const options = await shop.call("OPTIONS", "batch", { key: null });
     shop.status(options, 204);
@@ -116,14 +116,14 @@ export const batchCases = [
     shop.same(answer, "the statuses", statusesOf(results), [201, 404]);
     shop.same(answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("A parameter that is unknown", "is 400, as are If-Match and If-None-Match", async (shop) => {
+  both("Unknown or repeated parameters", "is 400, as are If-Match and If-None-Match", async (shop) => {
     for (const query of ["dryrun=1", "dryRun=true", "dryRun=1&dryRun=1", "x=1"])
       shop.problem(await callBatch(shop, [create(shop)], query), 400);
     for (const name of ["If-Match", "If-None-Match"])
       shop.problem(await callBatch(shop, [create(shop)], "", { headers: { [name]: '"x"' } }), 400);
     shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
   }),
-  both("The response is 200", "has a result for each operation, in order", async (shop) => {
+  both("It's a 200, with one result", "has a result for each operation, in order", async (shop) => {
     const names = ["c", "a", "b"];
     const { answer, results } = await sendBatch(
       shop,
@@ -142,13 +142,13 @@ export const batchCases = [
     const deleted = await sendBatch(shop, [{ Method: "DELETE", Resource: "orderstatuses", ID: id }]);
     shop.same(deleted.answer, "the ETag of a delete", deleted.results[0]?.etag, undefined);
   }),
-  both("`Run` names all changes", "is absent if nothing was stored", async (shop) => {
+  both("`Run` names all", "is absent if nothing was stored", async (shop) => {
     const { id } = await shop.create();
     const { answer, run, results } = await sendBatch(shop, [{ ...change(shop, id, ""), Record: { Name: shop.mark } }]);
     shop.same(answer, "whether it changed", results[0]?.changed, false);
     shop.same(answer, "the run", run, null);
   }),
-  both("Without `atomic=0`, a fault", "nothing is stored, and errors has each fault by its number", async (shop) => {
+  both("By default, one operation", "nothing is stored, and errors has each fault by its number", async (shop) => {
     const operations = [create(shop), { ...create(shop), Record: { Name: "" } }, change(shop, 0x7fffffff, "b")];
     const answer = await callBatch(shop, operations);
     shop.problem(answer, 400, /invalid-record/);
@@ -158,12 +158,12 @@ export const batchCases = [
     shop.same(answer, "the numbers of operations", numbers, [2, 3]);
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
-  both("With `atomic=0`, a fault", "is a result with its problem", async (shop) => {
+  both("With `atomic=0`, it", "is a result with its problem", async (shop) => {
     const { answer, results } = await sendBatch(shop, [{ ...create(shop), Record: { Name: "" } }], "atomic=0");
     shop.same(answer, "the statuses", statusesOf(results), [400]);
     shop.same(answer, "whether it has a problem", results[0]?.hasProblem, true);
   }),
-  both("Faults of a `match` value are", "empty, or that of an earlier operation, is 400", async (shop) => {
+  both("A `match` value is a 400", "empty, or that of an earlier operation, is 400", async (shop) => {
     const matched = (AccountNumber: string): Operation => ({
       Method: "PUT",
       Resource: "brands",
@@ -174,7 +174,7 @@ export const batchCases = [
     shop.problem(await callBatch(shop, [matched(value), matched(value)], "match=AccountNumber"), 400);
     shop.same(await shop.call("GET", "brands?limit=1"), "the brands", await shop.own("brands"), []);
   }),
-  both("A malformed request is 400", "also with atomic=0", async (shop) => {
+  both("A malformed request is a 400", "also with atomic=0", async (shop) => {
     const good = writeBatch([create(shop)], shop.format);
     const bad =
       shop.format === "json"
@@ -186,39 +186,47 @@ export const batchCases = [
     }
     shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
   }),
-  both("If operations are malformed", "errors has all their mistakes, with number and field", async (shop) => {
-    const operations: Operation[] = [
-      { ...create(shop), Resource: "nothing" },
-      create(shop),
-      { ...create(shop), Method: "UPSERT", Resource: "locations" },
-      { ...create(shop), Record: { Name: "" } },
-    ];
-    for (const query of ["", "atomic=0"]) {
-      const answer = await callBatch(shop, operations, query);
-      shop.problem(answer, 400, /bad-request/);
-      const found = [
-        ...answer.text.matchAll(/"operation":(\d+),"field":"(\w*)|<operation>(\d+)<.operation><field>(\w*)</g),
+  both(
+    "`errors` lists all malformed operations",
+    "errors has all their mistakes, with number and field",
+    async (shop) => {
+      const operations: Operation[] = [
+        { ...create(shop), Resource: "nothing" },
+        create(shop),
+        { ...create(shop), Method: "UPSERT", Resource: "locations" },
+        { ...create(shop), Record: { Name: "" } },
       ];
-      const errors = found.map(([, inJson, field, inXml, element]) => `${inJson ?? inXml} ${field ?? element}`);
-      shop.same(answer, "the operations and fields", errors, ["1 Resource", "3 Method", "3 Resource", "4 Name"]);
-    }
-    shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
-  }),
-  both("A body that cannot be parsed has only", "one error, with its line", async (shop) => {
+      for (const query of ["", "atomic=0"]) {
+        const answer = await callBatch(shop, operations, query);
+        shop.problem(answer, 400, /bad-request/);
+        const found = [
+          ...answer.text.matchAll(/"operation":(\d+),"field":"(\w*)|<operation>(\d+)<.operation><field>(\w*)</g),
+        ];
+        const errors = found.map(([, inJson, field, inXml, element]) => `${inJson ?? inXml} ${field ?? element}`);
+        shop.same(answer, "the operations and fields", errors, ["1 Resource", "3 Method", "3 Resource", "4 Name"]);
+      }
+      shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
+    },
+  ),
+  both("If the body can't be parsed", "one error, with its line", async (shop) => {
     const good = writeBatch([{ ...create(shop), Method: "UPSERT" }, create(shop)], shop.format);
     const answer = await shop.call("POST", "batch", { body: good.slice(0, -3) });
     shop.problem(answer, 400, /bad-request/);
     shop.same(answer, "the lines", [...answer.text.matchAll(/"line":|<line>/g)].length, 1);
     shop.holds(answer, "no other error", !/UPSERT/.test(answer.text));
   }),
-  both("At most 10,000 operations", "more operations, or bytes, are 413; first comes the key", async (shop) => {
-    const deletes = Array.from({ length: 10_001 }, () => ({ Method: "DELETE", Resource: "orderstatuses", ID: 1 }));
-    shop.problem(await callBatch(shop, deletes), 413, /too-large/);
-    const body = " ".repeat((8 << 20) + 1);
-    shop.problem(await shop.call("POST", "batch", { body }), 413, /too-large/);
-    shop.problem(await shop.call("POST", "batch", { key: null, body: "x" }), 401);
-  }),
-  once("A batch request takes one token", "the operations become debt, and then the key is 429", async (shop) => {
+  both(
+    "A batch can have 10,000 operations",
+    "more operations, or bytes, are 413; first comes the key",
+    async (shop) => {
+      const deletes = Array.from({ length: 10_001 }, () => ({ Method: "DELETE", Resource: "orderstatuses", ID: 1 }));
+      shop.problem(await callBatch(shop, deletes), 413, /too-large/);
+      const body = " ".repeat((8 << 20) + 1);
+      shop.problem(await shop.call("POST", "batch", { body }), 413, /too-large/);
+      shop.problem(await shop.call("POST", "batch", { key: null, body: "x" }), 401);
+    },
+  ),
+  once("A batch needs one token", "the operations become debt, and then the key is 429", async (shop) => {
     const key = shop.need("limitedKey");
     const deletes = Array.from({ length: 600 }, () => ({
       Method: "DELETE",
@@ -235,7 +243,7 @@ export const batchCases = [
     }
     shop.fail(undefined, "429 for one of 1000 requests");
   }),
-  both("An `Idempotency-Key` belongs", "a repeated request gets the first response, byte for byte", async (shop) => {
+  both("An `Idempotency-Key` covers", "a repeated request gets the first response, byte for byte", async (shop) => {
     const options = { headers: { "Idempotency-Key": `${shop.mark}batch` } };
     const operations = [create(shop, "a"), change(shop, 0x7fffffff, "b")];
     const first = await sendBatch(shop, operations, "atomic=0", options);
@@ -246,7 +254,7 @@ export const batchCases = [
     shop.same(again, "the order statuses", (await shop.own()).length, 1);
     shop.problem(await callBatch(shop, operations, "", options), 422, /idempotency-key-reused/);
   }),
-  both("Undo. `POST", "undoes a batch request, and then the undo", async (shop) => {
+  both("`POST /restapi/undo.json`", "undoes a batch request, and then the undo", async (shop) => {
     const { id } = await shop.create();
     const { run } = await sendBatch(shop, [create(shop, "b"), change(shop, id, "c")]);
     const undone = await undo(shop, run);
@@ -266,7 +274,7 @@ export const batchCases = [
     const { answer } = await undo(shop, run);
     shop.same(answer, "the order statuses", await shop.own(), [record]);
   }),
-  both("A record that anybody changed", "is skipped, and listed", async (shop) => {
+  both("Records that anyone has changed", "is skipped, and listed", async (shop) => {
     const { id } = await shop.create();
     const { run } = await sendBatch(shop, [change(shop, id, "b")]);
     shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}c` } }), 200);
@@ -280,10 +288,10 @@ export const batchCases = [
     shop.same(look.answer, "the counts and the run", [look.counts, look.run], [[1, 0, 0], null]);
     shop.same(look.answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("A run that does not exist is 404", "a text of another form too", async (shop) => {
+  both("An unknown run is a 404", "a text of another form too", async (shop) => {
     for (const run of ["x", "k3J9aZ0q-999999999-3"]) shop.problem(await callUndo(shop, run), 404, /not-found/);
   }),
-  both("If a run is in the sandbox of the key's site", "the 404 says where it is", async (shop) => {
+  both("If the run is in the sandbox", "the 404 says where it is", async (shop) => {
     const key = shop.need("sandboxKey");
     const { run } = await sendBatch(shop, [create(shop)], "", { key });
     shop.problem(await callUndo(shop, run), 404, /sandbox/);

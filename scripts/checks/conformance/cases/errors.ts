@@ -3,7 +3,7 @@
 import { casesOf } from "../case.ts";
 
 const { both, once } = casesOf(8);
-const document = "The body of an error is a problem document";
+const document = "Errors are problem documents";
 
 export const errorCases = [
   both(document, "an error is a problem document, with the request ID as instance", async (shop) => {
@@ -34,21 +34,25 @@ export const errorCases = [
     shop.status(page, 200);
     shop.header(page, "Content-Type", /^text\/html/);
   }),
-  both("For a rejected record", "all errors of a record are reported at once, each with its field", async (shop) => {
-    const body = { name: "x", Address: { Country: "Britain", Postcode: "x".repeat(33) } };
-    const answer = await shop.call("POST", "brands", { body });
-    shop.status(answer, 400);
-    const fields = [...answer.text.matchAll(/"field":\s*"([^"]*)"|<field>([^<]*)<\/field>/g)].map(
-      ([, json, xml]) => json ?? xml,
-    );
-    shop.same(answer, "the fields of the errors", fields.sort(), [
-      "Address.Country",
-      "Address.Postcode",
-      "Name",
-      "name",
-    ]);
-  }),
-  both("If a body cannot be parsed", "the problem has line and column", async (shop) => {
+  both(
+    "A rejected record has `errors`",
+    "all errors of a record are reported at once, each with its field",
+    async (shop) => {
+      const body = { name: "x", Address: { Country: "Britain", Postcode: "x".repeat(33) } };
+      const answer = await shop.call("POST", "brands", { body });
+      shop.status(answer, 400);
+      const fields = [...answer.text.matchAll(/"field":\s*"([^"]*)"|<field>([^<]*)<\/field>/g)].map(
+        ([, json, xml]) => json ?? xml,
+      );
+      shop.same(answer, "the fields of the errors", fields.sort(), [
+        "Address.Country",
+        "Address.Postcode",
+        "Name",
+        "name",
+      ]);
+    },
+  ),
+  both("A body that can't be parsed", "the problem has line and column", async (shop) => {
     const body = shop.format === "json" ? '{\n  "Name": "x",}' : "<OrderStatus>\n  <Name>x</Nam></OrderStatus>";
     const answer = await shop.call("POST", "orderstatuses", { body });
     shop.problem(answer, 400, /"line":\s*2\b|<line>2</);
@@ -59,7 +63,7 @@ export const errorCases = [
     shop.problem(invalid, 400, /"line":\s*2\b|<line>2</);
     shop.problem(invalid, 400, shop.format === "json" ? /"column":\s*14\b/ : /<column>10</);
   }),
-  both("A problem that quotes a request", "shortens a key in it to the part that may be shown", async (shop) => {
+  both("Keys are shortened", "shortens a key in it to the part that may be shown", async (shop) => {
     const answer = await shop.call("GET", `orderstatuses?limit=${shop.target.key}`);
     const { detail } = shop.problem(answer, 400, /limit/);
     shop.holds(answer, "a problem without the key", !answer.text.includes(shop.target.key) && detail.includes("sfk_"));

@@ -8,10 +8,10 @@ import type { CallOptions, Shop } from "../shop.ts";
 import { readXml } from "../xml.ts";
 
 const { both } = casesOf(10);
-const since = "`since` | A cursor";
-const form = "A text that does not have the form of a cursor";
-const gone = "410 (`gone`) is the response";
-const ordered = "Changes are in order and complete";
+const since = "`since` | a cursor";
+const form = "Text that isn't a cursor";
+const gone = "A cursor that can't be continued";
+const ordered = "Changes are complete, in order";
 
 interface Change {
   readonly [name: string]: unknown;
@@ -33,11 +33,11 @@ interface Page {
 }
 
 export const feedCases = [
-  both("The path has no version segment.", "a path with one is 404", async (shop) => {
+  both("The path has no version.", "a path with one is 404", async (shop) => {
     shop.status(await shop.call("GET", `/restapi/v1/brands.${shop.format}`), 404);
   }),
   both(
-    "Every change to a record is one numbered entry",
+    "Every change to a record is one entry",
     "create, update and delete are one change each, and a no-op is none",
     async (shop) => {
       const { start, ids } = await threeChanges(shop);
@@ -51,7 +51,7 @@ export const feedCases = [
       );
     },
   ),
-  both("the revision, the time (never earlier", "is not earlier than in the change before", async (shop) => {
+  both("Every change to a record is one entry", "is not earlier than in the change before", async (shop) => {
     const { start } = await threeChanges(shop);
     const { answer, Changes } = await read(shop, `since=${start}`);
     const times = Changes.map(({ Time }) => Time);
@@ -59,28 +59,24 @@ export const feedCases = [
       shop.holds(answer, `a time in UTC, not ${time}`, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time));
     shop.same(answer, "the times", times, [...times].sort());
   }),
+  both("Every change to a record is one entry", "are those of the write; a delete has no record", async (shop) => {
+    const start = (await read(shop, "since=now")).Next;
+    const { id, record } = await shop.create("brands", { Address: { Town: "Leeds" } });
+    shop.status(await shop.call("DELETE", `brands/${id}`), 200);
+    const { answer, Changes } = await read(shop, `since=${start}&resource=brands`);
+    const own = Changes.filter(({ ID }) => ID === id).map(({ Operation, Resource, ID, Record }) => [
+      Operation,
+      Resource,
+      ID,
+      Record,
+    ]);
+    shop.same(answer, "the changes", own, [
+      ["create", "brands", id, record],
+      ["delete", "brands", id, null],
+    ]);
+  }),
   both(
-    "the operation, the resource, the ID and the record",
-    "are those of the write; a delete has no record",
-    async (shop) => {
-      const start = (await read(shop, "since=now")).Next;
-      const { id, record } = await shop.create("brands", { Address: { Town: "Leeds" } });
-      shop.status(await shop.call("DELETE", `brands/${id}`), 200);
-      const { answer, Changes } = await read(shop, `since=${start}&resource=brands`);
-      const own = Changes.filter(({ ID }) => ID === id).map(({ Operation, Resource, ID, Record }) => [
-        Operation,
-        Resource,
-        ID,
-        Record,
-      ]);
-      shop.same(answer, "the changes", own, [
-        ["create", "brands", id, record],
-        ["delete", "brands", id, null],
-      ]);
-    },
-  ),
-  both(
-    "The feed. `GET /restapi/changes.json`",
+    "`GET /restapi/changes.json`",
     "a page has the members of the contract, for every key that may read",
     async (shop) => {
       const { key } = { key: shop.target.extras.readKey ?? shop.target.key };
@@ -135,7 +131,7 @@ export const feedCases = [
     for (const wait of ["56", "-1", "x", ""])
       shop.problem(await shop.call("GET", `changes?since=now&wait=${wait}`), 400);
   }),
-  both("`resource` | The path of a resource", "one, several with commas, or repeated", async (shop) => {
+  both("`resource` | a resource's path", "one, several with commas, or repeated", async (shop) => {
     const start = (await read(shop, "since=now")).Next;
     await shop.create("orderstatuses");
     await shop.create("brands");
@@ -190,7 +186,7 @@ export const feedCases = [
     const own = [...copy].filter(([id]) => [...ids, kept.id].includes(id)).map(([, record]) => record);
     shop.same(list, "the list", shop.list(list), own);
   }),
-  both("`Revision` is the revision of the entry", "an integer from 1, higher for a later change", async (shop) => {
+  both("`Revision` is an integer", "an integer from 1, higher for a later change", async (shop) => {
     const { start } = await threeChanges(shop);
     const { answer, Changes } = await read(shop, `since=${start}`);
     const revisions = Changes.map(({ Revision }) => Revision);
@@ -206,24 +202,20 @@ export const feedCases = [
       [...new Set(revisions)].sort((a, b) => a - b),
     );
   }),
-  both(
-    "`ETag` is the `ETag` of the record",
-    "as a look-up has it, and valid for If-Match; a delete has none",
-    async (shop) => {
-      const start = (await read(shop, "since=now")).Next;
-      const { id, etag } = await shop.create();
-      const created = (await read(shop, `since=${start}`)).Changes.find(({ ID }) => ID === id);
-      const lookUp = await shop.call("GET", `orderstatuses/${id}`);
-      shop.same(lookUp, "the ETag of the change", created?.ETag, etag);
-      shop.header(lookUp, "ETag", etag);
-      const headers = { "If-Match": created?.ETag ?? "" };
-      shop.status(await shop.call("DELETE", `orderstatuses/${id}`, { headers }), 200);
-      const page = await read(shop, `since=${start}`);
-      const deleted = page.Changes.find(({ ID, Operation }) => ID === id && Operation === "delete");
-      shop.same(page.answer, "the ETag of the delete", deleted?.ETag, null);
-    },
-  ),
-  both("`collapse` leaves out earlier changes", "so Revision and ETag are those of the last change", async (shop) => {
+  both("`ETag` is what a look-up", "as a look-up has it, and valid for If-Match; a delete has none", async (shop) => {
+    const start = (await read(shop, "since=now")).Next;
+    const { id, etag } = await shop.create();
+    const created = (await read(shop, `since=${start}`)).Changes.find(({ ID }) => ID === id);
+    const lookUp = await shop.call("GET", `orderstatuses/${id}`);
+    shop.same(lookUp, "the ETag of the change", created?.ETag, etag);
+    shop.header(lookUp, "ETag", etag);
+    const headers = { "If-Match": created?.ETag ?? "" };
+    shop.status(await shop.call("DELETE", `orderstatuses/${id}`, { headers }), 200);
+    const page = await read(shop, `since=${start}`);
+    const deleted = page.Changes.find(({ ID, Operation }) => ID === id && Operation === "delete");
+    shop.same(page.answer, "the ETag of the delete", deleted?.ETag, null);
+  }),
+  both("`collapse` drops earlier changes", "so Revision and ETag are those of the last change", async (shop) => {
     const { start, ids } = await threeChanges(shop, false);
     const [all, collapsed] = [await read(shop, `since=${start}`), await read(shop, `since=${start}&collapse=1`)];
     const own = (page: Page) =>
@@ -237,7 +229,7 @@ export const feedCases = [
       expected,
     );
   }),
-  both("A page with `More: false`", "has every change that was confirmed before the request", async (shop) => {
+  both("`More: false` means", "has every change that was confirmed before the request", async (shop) => {
     let cursor = (await read(shop, "since=now")).Next;
     for (let i = 0; i < 5; i++) {
       const { id } = await shop.create();
@@ -251,14 +243,14 @@ export const feedCases = [
       cursor = Next;
     }
   }),
-  both("Every page has a `Next`", "which moves past entries that do not match", async (shop) => {
+  both("`Next` is always there", "which moves past entries that do not match", async (shop) => {
     const { Next: start } = await read(shop, "since=now");
     await shop.create("orderstatuses");
     const { answer, Changes, Next } = await read(shop, `since=${start}&resource=locations`);
     shop.same(answer, "changes of locations", Changes, []);
     shop.holds(answer, "another Next than `since`", Next !== start && Next !== "");
   }),
-  both("A cursor is `<digest>.<revision>`.", "the same in both formats", async (shop) => {
+  both("A cursor is `<digest>.<revision>`", "the same in both formats", async (shop) => {
     const { Next: start } = await read(shop, "since=now");
     await shop.create();
     const { answer, Changes } = await read(shop, `since=${start}`);
@@ -277,7 +269,7 @@ export const feedCases = [
       Changes.map(({ Cursor }) => Cursor),
     );
   }),
-  both("A cursor is `<digest>.<revision>`.", "0.0 is the position before the first change", async (shop) => {
+  both("A cursor is `<digest>.<revision>`", "0.0 is the position before the first change", async (shop) => {
     const [absent, zero] = [
       await shop.call("GET", "changes?limit=2"),
       await shop.call("GET", "changes?limit=2&since=0.0"),
@@ -289,12 +281,12 @@ export const feedCases = [
   both(gone, "the problem says how to start again", async (shop) => {
     shop.problem(await shop.call("GET", "changes?since=000000000000.1"), 410, /since=now/);
   }),
-  both("was pruned, or lies ahead", "a cursor ahead is 410", async (shop) => {
+  both("A cursor that can't be continued", "a cursor ahead is 410", async (shop) => {
     const { Next } = await read(shop, "since=now");
     const ahead = `${Next.split(".")[0]}.${2 ** 50}`;
     shop.problem(await shop.call("GET", `changes?since=${ahead}`), 410, /gone/);
   }),
-  both("belongs to another server or another epoch", "a digest of another entry is 410", async (shop) => {
+  both("A cursor that can't be continued", "a digest of another entry is 410", async (shop) => {
     await shop.create();
     const { Next } = await read(shop, "since=now");
     shop.problem(await shop.call("GET", `changes?since=000000000000.${Next.split(".")[1]}`), 410, /gone/);
@@ -303,7 +295,7 @@ export const feedCases = [
     for (const cursor of ["", "null", "2026-11-21T20:15:00Z", "1", ".1", "a.", "a.b", "a b.1", "a.1.2"])
       shop.problem(await shop.call("GET", `changes?since=${encodeURIComponent(cursor)}`), 400);
   }),
-  both("`Run` is there if a batch request", "its changes have the same Run, and others have none", async (shop) => {
+  both("`Run` marks the changes", "its changes have the same Run, and others have none", async (shop) => {
     const { Next: start } = await read(shop, "since=now");
     const create = { Method: "POST", Resource: "orderstatuses", Record: { Name: shop.mark } };
     const { run } = await sendBatch(shop, [create, create]);
@@ -318,7 +310,7 @@ export const feedCases = [
     );
   }),
   both(
-    "The feed does not say who made a change.",
+    "The feed doesn't say who made a change.",
     "no ETag; parameters of lists are 400; other methods 405",
     async (shop) => {
       shop.header((await read(shop, "since=now")).answer, "ETag", null);

@@ -7,7 +7,7 @@ import { NotTested, type Shop } from "../shop.ts";
 const { both, once } = casesOf(1);
 
 export const keyCases = [
-  once("The `Host` of a request", "port, case and a trailing dot of the host do not count", async (shop) => {
+  once("The request's `Host`", "port, case and a trailing dot of the host do not count", async (shop) => {
     const { hostname } = new URL(shop.target.url);
     const isName = /[a-z]/i.test(hostname) && !hostname.startsWith("[");
     const hosts = ["$HOST", `${hostname}:9`, ...(isName ? [hostname.toUpperCase(), `${hostname}.`] : [])];
@@ -16,12 +16,12 @@ export const keyCases = [
       shop.status(answer, 200);
     }
   }),
-  once("One site may be", "a host of no site is 421, unless a default site serves it", async (shop) => {
+  once("One site can be", "a host of no site is 421, unless a default site serves it", async (shop) => {
     const answer = await shop.firstOfBytes(request("GET /restapi/orderstatuses.json?limit=1", "host.invalid"));
     shop.status(answer, 200, 403, 421);
     if (answer.status === 421) shop.problem(answer, 421, /wrong-site/);
   }),
-  once("No header of a proxy", "X-Forwarded-Host and X-Forwarded-For of a client change nothing", async (shop) => {
+  once("Headers set by proxies", "X-Forwarded-Host and X-Forwarded-For of a client change nothing", async (shop) => {
     const headers = { "X-Forwarded-Host": "host.invalid", "X-Forwarded-For": "192.0.2.1" };
     shop.status(await shop.call("GET", "orderstatuses?limit=1", { headers }), 200);
   }),
@@ -35,14 +35,14 @@ export const keyCases = [
     ])
       shop.problem(await shop.firstOfBytes(request(line, host)), 403, /site-suspended/);
   }),
-  once("It is called like its site", "its name is that of its site with -sandbox added", async (shop) => {
+  once("A site can have one *sandbox*", "its name is that of its site with -sandbox added", async (shop) => {
     const names = await Promise.all([shop.target.key, sandboxKey(shop)].map((key) => siteName(shop, key)));
     const last = await shop.call("GET", "orderstatuses?limit=1", { key: sandboxKey(shop) });
     shop.header(last, "X-Sandbox", /^[a-z0-9-]+-sandbox$/);
     shop.same(last, "the name of the sandbox", names[1], last.headers.get("X-Sandbox"));
     if (!names[0]?.endsWith("-sandbox")) shop.same(last, "the name of the sandbox", names[1], `${names[0]}-sandbox`);
   }),
-  both("IDs count from 1", "every ID is used at most once, even after a delete", async (shop) => {
+  both("IDs count up from 1", "every ID is used at most once, even after a delete", async (shop) => {
     const first = await shop.create();
     shop.status(await shop.call("DELETE", `orderstatuses/${first.id}`), 200);
     const second = await shop.create();
@@ -50,14 +50,14 @@ export const keyCases = [
     shop.holds(second.answer, "an ID of at least 1", Number.isSafeInteger(second.id) && second.id >= 1);
     shop.problem(await shop.call("GET", `orderstatuses/${first.id}`), 404);
   }),
-  both("A site has its own", "nothing is visible to another site", async (shop) => {
+  both("A website of the interface", "nothing is visible to another site", async (shop) => {
     const key = shop.need("sandboxKey");
     const { record } = await shop.create("brands", { Name: `${shop.mark} live` });
     const answer = await shop.call("GET", `brands?filter[Name]=${record.Name}`, { key });
     shop.same(answer, "the brands of the sandbox", shop.list(answer, "brands"), []);
   }),
   both(
-    "The problem says which mistake",
+    "The message names the mistake",
     "a missing and a malformed key are 401 with different problems",
     async (shop) => {
       const { key } = shop.target;
@@ -74,7 +74,7 @@ export const keyCases = [
       );
     },
   ),
-  both("A key that is missing", "a revoked or expired key is 401", async (shop) => {
+  both("A missing, malformed", "a revoked or expired key is 401", async (shop) => {
     unauthorized(shop, await shop.call("GET", "orderstatuses", { key: shop.need("revokedKey") }));
   }),
   both("A sandbox key opens", "opens the sandbox, and does not change the live site", async (shop) => {
@@ -85,7 +85,7 @@ export const keyCases = [
     const inSandbox = await shop.call("GET", `orderstatuses/${record.ID}`, { key });
     shop.same(inSandbox, "the record", shop.record(inSandbox), record);
   }),
-  once("A key of a live site never", "a response to it has no X-Sandbox", async (shop) => {
+  once("A live key never", "a response to it has no X-Sandbox", async (shop) => {
     if (shop.target.key.startsWith("sfk_test_")) throw new NotTested("needs the key of a live site");
     shop.header(await shop.call("GET", "orderstatuses?limit=1"), "X-Sandbox", null);
   }),
@@ -103,7 +103,7 @@ export const keyCases = [
       shop.header(answer, "X-Sandbox", name ?? /-sandbox$/);
     }
   }),
-  both("Without it", "X-Sandbox is not in 401, a preflight, and paths without a key", async (shop) => {
+  both("The header is missing", "X-Sandbox is not in 401, a preflight, and paths without a key", async (shop) => {
     const headers = { Origin: "https://shop.example", "Access-Control-Request-Method": "GET" };
     const answers = [
       await shop.call("GET", "orderstatuses", { key: null }),
@@ -113,7 +113,7 @@ export const keyCases = [
     for (const answer of answers) shop.header(answer, "X-Sandbox", null);
   }),
   both(
-    "Cursors and `ETag`s",
+    "The live site, the sandbox, and",
     "cursors and ETags of live site and sandbox are not valid for each other",
     async (shop) => {
       const key = shop.need("sandboxKey");
@@ -126,12 +126,12 @@ export const keyCases = [
       shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 412);
     },
   ),
-  both("A key of another site", "is 403", async (shop) => {
+  both("Another site's key", "is 403", async (shop) => {
     const answer = await shop.call("GET", "orderstatuses", { key: shop.need("otherKey") });
     shop.problem(answer, 403, /forbidden/);
     shop.header(answer, "X-Sandbox", null);
   }),
-  both("A read-only key used for a write", "is 403, names the scope, and changes nothing", async (shop) => {
+  both("Writing with a read-only key", "is 403, names the scope, and changes nothing", async (shop) => {
     const key = shop.need("readKey");
     const { id, record } = await shop.create();
     const answer = await shop.call("PUT", `orderstatuses/${id}`, { key, body: { Name: `${shop.mark} x` } });
@@ -139,7 +139,7 @@ export const keyCases = [
     const read = await shop.call("GET", `orderstatuses/${id}`, { key });
     shop.same(read, "the record", shop.record(read), record);
   }),
-  both("Method known (501)", "method 501, route 404 and 405, key 401, then the body", async (shop) => {
+  both("The method comes first", "method 501, route 404 and 405, key 401, then the body", async (shop) => {
     const without = { key: null };
     const unknown = `/restapi/nothing.${shop.format}`;
     const [line = ""] = request(`GREET ${unknown}`, "$HOST");
@@ -150,21 +150,17 @@ export const keyCases = [
     shop.status(await shop.call("POST", "orderstatuses", { body: "not a record" }), 400);
     shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
   }),
-  both("Method known (501)", "scope 403, then the body", async (shop) => {
+  both("The method comes first", "scope 403, then the body", async (shop) => {
     const answer = await shop.call("POST", "orderstatuses", { key: shop.need("readKey"), body: "not a record" });
     shop.problem(answer, 403);
   }),
-  once(
-    "A key of a sandbox begins",
-    "a key of a sandbox begins with sfk_test_, every other key with sfk_",
-    async (shop) => {
-      for (const key of [shop.target.key, shop.target.extras.sandboxKey].filter((one) => one !== undefined)) {
-        const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
-        const form = answer.headers.has("X-Sandbox") ? /^sfk_test_\w{42}$/ : /^sfk_(?!test_)\w{42}$/;
-        shop.holds(answer, `a key of the form ${form}`, form.test(key));
-      }
-    },
-  ),
+  once("Sandbox keys start", "a key of a sandbox begins with sfk_test_, every other key with sfk_", async (shop) => {
+    for (const key of [shop.target.key, shop.target.extras.sandboxKey].filter((one) => one !== undefined)) {
+      const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
+      const form = answer.headers.has("X-Sandbox") ? /^sfk_test_\w{42}$/ : /^sfk_(?!test_)\w{42}$/;
+      shop.holds(answer, `a key of the form ${form}`, form.test(key));
+    }
+  }),
 ];
 
 /** The header section of a request in JSON, with the key and another host. */

@@ -5,9 +5,9 @@ import type { ShopRecord } from "../records.ts";
 import type { Shop } from "../shop.ts";
 
 const { both } = casesOf(6);
-const most = "A request has at most 16 filters.";
-const mistakes = "A bad value or an unknown field is 400.";
-const others = "Any other parameter is 400";
+const filters = "Up to 16 filters";
+const links = "With `limit`, a list";
+const others = "Unknown parameters are a 400";
 
 export const listCases = [
   both("`?limit=`, `?offset=`", "return a part of the list, with limits of 1 to 1000", async (shop) => {
@@ -118,7 +118,7 @@ export const listCases = [
     shop.same(onlyId, "the record", shop.list(onlyId, "brands"), [{ ID: id }]);
     shop.problem(await shop.call("GET", "brands?fields=Name,Other"), 400, /Other/);
   }),
-  both(most, "17 filters are 400", async (shop) => {
+  both(filters, "17 filters are 400", async (shop) => {
     const fields = "Name AccountNumber Telephone.Daytime Telephone.Evening Telephone.Mobile Address.Town".split(" ");
     const all = [...fields, "Address.County", "Address.Postcode", "Address.Country"].flatMap((field) => [
       `filter[${field}]=${shop.mark}`,
@@ -127,12 +127,12 @@ export const listCases = [
     shop.status(await shop.call("GET", `brands?${all.slice(0, 16).join("&")}`), 200);
     shop.problem(await shop.call("GET", `brands?${all.slice(0, 17).join("&")}`), 400);
   }),
-  both(most, "a filter that appears twice is 400", async (shop) => {
+  both(filters, "a filter that appears twice is 400", async (shop) => {
     for (const filter of ["filter[Name]", "filter[Name][contains]", "filter[ID]", "filter[ID][in]"])
       shop.problem(await shop.call("GET", `orderstatuses?${filter}=1&${filter}=2`), 400, /more than once/);
     shop.status(await shop.call("GET", "orderstatuses?filter[Name]=1&filter[Name][contains]=1"), 200);
   }),
-  both(most, "a list with limit has Link: first, prev, next, last", async (shop) => {
+  both(links, "a list with limit has Link: first, prev, next, last", async (shop) => {
     await createNamed(shop, ["a", "b", "c", "d", "e"]);
     const seen: unknown[] = [];
     let path = `orderstatuses?filter[Name][contains]=${shop.mark}&limit=2`;
@@ -159,7 +159,7 @@ export const listCases = [
     ]);
     shop.header(answer, "Link", null);
   }),
-  both(most, "Link is left out if it would be longer than 4 KiB", async (shop) => {
+  both(links, "Link is left out if it would be longer than 4 KiB", async (shop) => {
     await createNamed(shop, ["a", "b"]);
     const link = async (length: number) => {
       const answer = await get(shop, `&limit=1&_=${"x".repeat(length)}`);
@@ -172,7 +172,7 @@ export const listCases = [
     shop.header((await link(longest)).answer, "Link", /rel="next"/);
     shop.header((await link(longest + 1)).answer, "Link", null);
   }),
-  both(mistakes, "a bad value or an unknown field is 400", async (shop) => {
+  both("A bad value or unknown field", "a bad value or an unknown field is 400", async (shop) => {
     for (const query of [
       "filter[Other]=x",
       "filter[name]=x",
@@ -183,7 +183,7 @@ export const listCases = [
     ])
       shop.problem(await shop.call("GET", `brands?${query}`), 400);
   }),
-  both(mistakes, "without parameters, the body is the whole list", async (shop) => {
+  both("Without parameters", "without parameters, the body is the whole list", async (shop) => {
     await shop.create();
     const list = await shop.call("GET", "orderstatuses");
     shop.header(list, "X-Total-Count", String(shop.list(list).length));
@@ -213,7 +213,7 @@ export const listCases = [
     const answer = await get(shop, "");
     shop.same(answer, "the records", shop.list(answer), [record]);
   }),
-  both("A look-up has no parameters", "a create and the feed have their own", async (shop) => {
+  both("Look-ups have no parameters", "a create and the feed have their own", async (shop) => {
     const { id } = await shop.create();
     for (const query of ["limit=1", "fields=Name", "sort=Name", "filter[Name]=x", `ID=${id}`])
       shop.problem(await shop.call("GET", `orderstatuses/${id}?${query}`), 400);
@@ -221,7 +221,7 @@ export const listCases = [
       shop.problem(await shop.call("POST", `orderstatuses?${query}`, { body: { Name: shop.mark } }), 400);
     for (const query of ["dryRun=1", "ID=1", "offset=1"]) shop.problem(await shop.call("GET", `changes?${query}`), 400);
   }),
-  both("Ignored are `_`", "on reads and writes", async (shop) => {
+  both("These are ignored: `_`", "on reads and writes", async (shop) => {
     const { id, record } = await shop.create();
     const ignored = "_=123&v=1&t=1&ts=1&cb=1&nocache&cachebuster=1&rand=0.5&utm_source=x&utm_term=y";
     const answer = await shop.call("GET", `orderstatuses/${id}?${ignored}`);
@@ -232,7 +232,7 @@ export const listCases = [
     shop.problem(await shop.call("DELETE", `orderstatuses/${id}?${ignored}&dryrun=1`), 400);
     shop.status(await shop.call("DELETE", `orderstatuses/${id}?${ignored}`), 200);
   }),
-  both("A query that isn't percent-encoded UTF-8", "is 400, in names and in values", async (shop) => {
+  both("The query has to be UTF-8", "is 400, in names and in values", async (shop) => {
     for (const bad of ["Caf%E9", "%u00E9", "100%", "%ED%A0%BD%ED%B8%80", "%C0%AF", "%zz"]) {
       for (const query of [`filter[Name]=${bad}`, `filter[${bad}]=x`, `${bad}=1`, `_=${bad}`])
         shop.problem(await shop.call("GET", `orderstatuses?${query}`), 400, /UTF-8/);

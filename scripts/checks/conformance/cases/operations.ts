@@ -64,7 +64,7 @@ export const operationCases = [
       shop.problem(await shop.call("GET", `${path}/${id}`), 404);
     }
   }),
-  both("HEAD |", "as GET, without a body", async (shop) => {
+  both("HEAD is GET", "as GET, without a body", async (shop) => {
     const { id } = await shop.create();
     for (const path of [
       `orderstatuses/${id}`,
@@ -79,7 +79,7 @@ export const operationCases = [
       if (get.status === 200) shop.header(head, "Content-Length", get.headers.get("Content-Length"));
     }
   }),
-  both("OPTIONS |", "204, Allow and the headers of a preflight, without a key", async (shop) => {
+  both("OPTIONS is a", "204, Allow and the headers of a preflight, without a key", async (shop) => {
     const asked = [
       "X-API-AUTH",
       "If-Match",
@@ -101,7 +101,7 @@ export const operationCases = [
     for (const method of ["PUT", "PATCH", "DELETE"])
       shop.header(answer, "Access-Control-Allow-Methods", new RegExp(`\\b${method}\\b`));
   }),
-  both("PATCH |", "PUT and PATCH both change the fields that are present", async (shop) => {
+  both("PATCH does the same", "PUT and PATCH both change the fields that are present", async (shop) => {
     const { id, record } = await shop.create("brands", { AccountNumber: "1", Address: { Town: "Leeds" } });
     const expected = { ...record, AccountNumber: "2" };
     for (const [i, method] of ["PATCH", "PUT"].entries()) {
@@ -124,7 +124,7 @@ export const operationCases = [
     shop.status(await shop.call("POST", `orderstatuses/${id}`, override("DELETE")), 200);
     shop.status(await shop.call("GET", `orderstatuses/${id}`), 404);
   }),
-  both("any method with the header `X-HTTP-Method`", "is 400, which names the right header", async (shop) => {
+  both("`X-HTTP-Method`, `X-Method-Override`", "is 400, which names the right header", async (shop) => {
     const { id, record } = await shop.create();
     const says = /X-HTTP-Method-Override/;
     for (const name of ["X-HTTP-Method", "X-Method-Override"]) {
@@ -138,38 +138,34 @@ export const operationCases = [
     const answer = await shop.call("GET", `orderstatuses/${id}`);
     shop.same(answer, "the record", shop.record(answer), record);
   }),
-  both(
-    "A create, update or delete with `?dryRun=1`",
-    "gets the response of the write, and stores nothing",
-    async (shop) => {
-      const { id, record, etag } = await shop.create();
-      const path = `orderstatuses/${id}`;
-      const writes: [string, string, CallOptions, number][] = [
-        ["PUT", path, { body: { Name: `${shop.mark}b` } }, 200],
-        ["DELETE", path, {}, 200],
-        ["DELETE", `orderstatuses?ID=${id}`, { headers: { "If-Match": '"x"' } }, 412],
-        ["PUT", path, { body: { Name: "" } }, 400],
-        ["DELETE", `orderstatuses/${2 ** 52}`, {}, 404],
-      ];
-      for (const [method, at, options, status] of writes) {
-        const dry = await shop.call(method, `${at}${at.includes("?") ? "&" : "?"}dryRun=1`, options);
-        shop.status(dry, status);
-        shop.header(dry, "X-Dry-Run", "1");
-        const read = await shop.call("GET", path);
-        shop.same(read, "the record", shop.record(read), record);
-        shop.header(read, "ETag", etag);
-      }
-      const body = { Name: `${shop.mark}c` };
-      const dry = await shop.call("PUT", `${path}?dryRun=1`, { body });
-      const real = await shop.call("PUT", `${path}?dryRun=0`, { body });
-      shop.same(real, "status and body", [real.status, real.text], [dry.status, dry.text]);
-      shop.header(real, "X-Dry-Run", null);
-      for (const value of ["true", "", "2", "yes"])
-        shop.problem(await shop.call("DELETE", `orderstatuses/${id}?dryRun=${value}`), 400);
-      shop.problem(await shop.call("GET", `orderstatuses/${id}?dryRun=1`), 400);
-    },
-  ),
-  both("An `Idempotency-Key` is neither stored nor looked up", "by a dry run", async (shop) => {
+  both("`?dryRun=1` on a create", "gets the response of the write, and stores nothing", async (shop) => {
+    const { id, record, etag } = await shop.create();
+    const path = `orderstatuses/${id}`;
+    const writes: [string, string, CallOptions, number][] = [
+      ["PUT", path, { body: { Name: `${shop.mark}b` } }, 200],
+      ["DELETE", path, {}, 200],
+      ["DELETE", `orderstatuses?ID=${id}`, { headers: { "If-Match": '"x"' } }, 412],
+      ["PUT", path, { body: { Name: "" } }, 400],
+      ["DELETE", `orderstatuses/${2 ** 52}`, {}, 404],
+    ];
+    for (const [method, at, options, status] of writes) {
+      const dry = await shop.call(method, `${at}${at.includes("?") ? "&" : "?"}dryRun=1`, options);
+      shop.status(dry, status);
+      shop.header(dry, "X-Dry-Run", "1");
+      const read = await shop.call("GET", path);
+      shop.same(read, "the record", shop.record(read), record);
+      shop.header(read, "ETag", etag);
+    }
+    const body = { Name: `${shop.mark}c` };
+    const dry = await shop.call("PUT", `${path}?dryRun=1`, { body });
+    const real = await shop.call("PUT", `${path}?dryRun=0`, { body });
+    shop.same(real, "status and body", [real.status, real.text], [dry.status, dry.text]);
+    shop.header(real, "X-Dry-Run", null);
+    for (const value of ["true", "", "2", "yes"])
+      shop.problem(await shop.call("DELETE", `orderstatuses/${id}?dryRun=${value}`), 400);
+    shop.problem(await shop.call("GET", `orderstatuses/${id}?dryRun=1`), 400);
+  }),
+  both("Dry runs ignore", "by a dry run", async (shop) => {
     const options = { body: { Name: shop.mark }, headers: { "Idempotency-Key": shop.mark } };
     shop.status(await shop.call("POST", "orderstatuses?dryRun=1", options), 201);
     const real = await shop.call("POST", "orderstatuses", options);
@@ -180,24 +176,24 @@ export const operationCases = [
     shop.header(later, "Idempotency-Replayed", null);
     shop.same(later, "the number of records", (await shop.own()).length, 1);
   }),
-  both("Section 14 has the dry runs", "and their responses have X-Dry-Run", async (shop) => {
+  both("Batch requests and undo have dry runs", "and their responses have X-Dry-Run", async (shop) => {
     const operation = { Method: "POST", Resource: "orderstatuses", Record: { Name: shop.mark } };
     const { answer } = await sendBatch(shop, [operation], "dryRun=1");
     shop.header(answer, "X-Dry-Run", "1");
   }),
-  both("a method that the path does not have", "405 with Allow", async (shop) => {
+  both("A method the path doesn't have", "405 with Allow", async (shop) => {
     const { id } = await shop.create();
     const answer = await shop.call("POST", `orderstatuses/${id}`, { body: { Name: `${shop.mark} x` } });
     shop.problem(answer, 405, /method-not-allowed/);
     allows(shop, answer, ["GET", "HEAD", "PUT", "PATCH", "DELETE"]);
     allows(shop, await shop.call("DELETE", "locations/1"), ["GET", "HEAD"]);
   }),
-  both("a method that is not in the IANA registry", "501", async (shop) => {
+  both("CONNECT, or a method", "501", async (shop) => {
     const line = `GREET /restapi/brands.${shop.format} HTTP/1.1`;
     const answer = await shop.firstOfBytes([line, "Host: $HOST", "X-API-AUTH: $KEY", "Content-Length: 0"]);
     shop.problem(answer, 501, /not-implemented/);
   }),
-  both("a method that is not in the IANA registry", "CONNECT is 501, and its connection closes", async (shop) => {
+  both("CONNECT, or a method", "CONNECT is 501, and its connection closes", async (shop) => {
     const lines = ["CONNECT shop.example:443 HTTP/1.1", "Host: $HOST"].join("\r\n");
     const next = ["GET /restapi/nothing.json HTTP/1.1", "Host: $HOST"];
     const answers = await shop.bytes([lines, "", ...next], "", { count: 2 });
@@ -216,14 +212,14 @@ export const operationCases = [
     for (const version of ["1.0", "1.1", "1.2", "1.9"]) shop.status(await send(version), 200);
     for (const version of ["0.9", "2.0", "1.10", "1"]) shop.problem(await send(version), 400, /bad-request/);
   }),
-  once("An HTTP/1.1 request needs a `Host`", "none and an empty one are 400", async (shop) => {
+  once("An HTTP/1.1 request without a `Host`", "none and an empty one are 400", async (shop) => {
     const line = "GET /restapi/brands.json?limit=1 HTTP/1.1";
     for (const host of [[], ["Host:"], ["Host: \t"]])
       shop.problem(await shop.firstOfBytes([line, ...host, "X-API-AUTH: $KEY"]), 400, /bad-request/);
     const absolute = "GET http://$HOST/restapi/brands.json?limit=1 HTTP/1.1";
     shop.status(await shop.firstOfBytes([absolute, "Host: other.example", "X-API-AUTH: $KEY"]), 200);
   }),
-  both("A fragment, bytes outside ASCII in the path", "are 400, but raw UTF-8 in the query is not", async (shop) => {
+  both("A fragment, non-ASCII bytes", "are 400, but raw UTF-8 in the query is not", async (shop) => {
     const list = `/restapi/brands.${shop.format}`;
     const send = (target: string, method = "GET") =>
       shop.firstOfBytes([`${method} ${target} HTTP/1.1`, "Host: $HOST", "X-API-AUTH: $KEY"]);
@@ -231,14 +227,14 @@ export const operationCases = [
       shop.problem(await send(target), 400, /bad-request/);
     shop.status(await send(`${list}?filter[Name]=é`), 200);
   }),
-  both("a path that does not exist", "404, which suggests the nearest path; no redirects", async (shop) => {
+  both("An unknown path", "404, which suggests the nearest path; no redirects", async (shop) => {
     shop.problem(await shop.call("GET", "brand"), 404, new RegExp(`/restapi/brands\\.${shop.format}`));
     for (const path of [`/restapi//brands.${shop.format}`, `/restapi/brands.${shop.format}/`, "/restapi/brands"])
       shop.status(await shop.call("GET", path), 404);
     const line = `GET /restapi/x/../brands.${shop.format} HTTP/1.1`;
     shop.status(await shop.firstOfBytes([line, "Host: $HOST", "X-API-AUTH: $KEY"]), 404);
   }),
-  both("Brands and order statuses have all five operations", "a write of a location is 405", async (shop) => {
+  both("Brands and order statuses have all five", "a write of a location is 405", async (shop) => {
     for (const [method, path] of [
       ["POST", "locations"],
       ["PUT", "locations/1"],
@@ -247,7 +243,7 @@ export const operationCases = [
     ])
       shop.problem(await shop.call(method as string, path as string, { body: { Name: "x" } }), 405);
   }),
-  both("Brands and order statuses have all five operations", "locations have list and look-up", async (shop) => {
+  both("Brands and order statuses have all five", "locations have list and look-up", async (shop) => {
     const list = await shop.call("GET", "locations?limit=1");
     const [location] = shop.list(list, "locations");
     if (!location) throw new NotTested("the site has no location");
@@ -256,7 +252,7 @@ export const operationCases = [
     shop.same(answer, "the location", shop.record(answer, "locations"), location);
     shop.same(answer, "its fields", location, completeRecord("locations", location));
   }),
-  both("A successful read has the headers", "of interface 4.5, and an ETag", async (shop) => {
+  both("Successful reads have the headers", "of interface 4.5, and an ETag", async (shop) => {
     const { id } = await shop.create();
     for (const path of [...paths, `orderstatuses/${id}`]) {
       const answer = await shop.call("GET", path);
@@ -279,12 +275,12 @@ export const operationCases = [
     ];
     for (const answer of answers) uncacheable(shop, answer);
   }),
-  both("If the request has an `Origin`", "scripts may read the header fields", async (shop) => {
+  both("To a request with an `Origin`", "scripts may read the header fields", async (shop) => {
     const answer = await shop.call("GET", "orderstatuses?limit=1", { headers: { Origin: "https://shop.example" } });
     for (const name of ["ETag", "Link", "Location", "X-Request-Id", "X-Sandbox", "X-Total-Count", "Retry-After"])
       shop.header(answer, "Access-Control-Expose-Headers", new RegExp(`(^|[ ,])${name}($|[ ,])`, "i"));
   }),
-  both("A request with a well-formed `X-Request-Id`", "keeps that ID, unless it contains an API key", async (shop) => {
+  both("Your own `X-Request-Id`", "keeps that ID, unless it contains an API key", async (shop) => {
     const send = (id: string) => shop.call("GET", "orderstatuses?limit=1", { headers: { "X-Request-Id": id } });
     for (const id of ["a", "Az09_.~+=@-", "x".repeat(128)]) shop.header(await send(id), "X-Request-Id", id);
     for (const id of ["x".repeat(129), "a b", "a/b", `x-${shop.target.key}`]) {
@@ -294,7 +290,7 @@ export const operationCases = [
       shop.holds(answer, `another X-Request-Id than ${id.slice(0, 4)}…`, answer.headers.get("X-Request-Id") !== id);
     }
   }),
-  both("Long lists, feed pages", "come in the coding that Accept-Encoding prefers", async (shop) => {
+  both("Lists, feed pages", "come in the coding that Accept-Encoding prefers", async (shop) => {
     for (let i = 0; i < 8; i++) await shop.create("brands", { Name: `${shop.mark} ${"x".repeat(200)}` });
     for (const [accepted, coding] of [
       ["gzip;q=0.5, zstd;q=0.1", "gzip"],
@@ -309,7 +305,7 @@ export const operationCases = [
       shop.header(answer, "Vary", /Accept-Encoding/);
     }
   }),
-  both("Only the ending of the path", "sets the format: Accept and Content-Type never change it", async (shop) => {
+  both("The ending of the path alone", "sets the format: Accept and Content-Type never change it", async (shop) => {
     const other = shop.format === "json" ? "application/xml" : "application/json";
     const answer = await shop.call("POST", "orderstatuses", {
       body: { Name: shop.mark },
@@ -319,7 +315,7 @@ export const operationCases = [
     shop.header(answer, "Content-Type", `application/${shop.format}; charset=utf-8`);
     shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
   }),
-  both("A `Content-Type` with a charset", "other than UTF-8 is 415", async (shop) => {
+  both("A charset other than", "other than UTF-8 is 415", async (shop) => {
     const send = (charset: string) =>
       shop.call("POST", "orderstatuses", {
         body: { Name: shop.mark },
@@ -328,7 +324,7 @@ export const operationCases = [
     shop.problem(await send("iso-8859-1"), 415, /unsupported-media-type/);
     shop.status(await send("UTF-8"), 201);
   }),
-  both("A request body can be compressed", "with gzip, and the limits hold for its content", async (shop) => {
+  both("Request bodies can be compressed", "with gzip, and the limits hold for its content", async (shop) => {
     const send = (body: string | Uint8Array<ArrayBuffer>, coding = "gzip") =>
       shop.call("POST", "orderstatuses", { body, headers: { "Content-Encoding": coding } });
     const valid =
@@ -343,7 +339,7 @@ export const operationCases = [
       shop.problem(await send(invalid), 400);
     shop.problem(await send(Uint8Array.from(gzipSync(" ".repeat(1024 * 1024 + 1)))), 413, /too-large/);
   }),
-  both("A request body can be compressed", "another coding is 415", async (shop) => {
+  both("Request bodies can be compressed", "another coding is 415", async (shop) => {
     const send = (coding: string) =>
       shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers: { "Content-Encoding": coding } });
     for (const coding of ["br", "deflate", "gzip, gzip"]) {
@@ -353,7 +349,7 @@ export const operationCases = [
     }
     for (const coding of ["identity", "utf-8"]) shop.status(await send(coding), 201);
   }),
-  both("A UTF-8 byte order mark is skipped", "and invalid UTF-8 is 400", async (shop) => {
+  both("A byte order mark is skipped", "and invalid UTF-8 is 400", async (shop) => {
     const valid =
       shop.format === "json" ? `{"Name":"${shop.mark}"}` : `<OrderStatus><Name>${shop.mark}</Name></OrderStatus>`;
     const answer = await shop.call("POST", "orderstatuses", { body: `\uFEFF${valid}` });
@@ -362,7 +358,7 @@ export const operationCases = [
     const invalid = Uint8Array.from(Buffer.from(valid.replace(shop.mark, `${shop.mark}\xFF`), "latin1"));
     shop.problem(await shop.call("POST", "orderstatuses", { body: invalid }), 400);
   }),
-  once("Documentation and its assets", "may be cached", async (shop) => {
+  once("Documentation can be cached", "may be cached", async (shop) => {
     const answer = await shop.call("GET", "/docs", { key: null });
     shop.status(answer, 200);
     shop.holds(answer, "no Cache-Control: no-store", !/no-store/.test(answer.headers.get("Cache-Control") ?? ""));

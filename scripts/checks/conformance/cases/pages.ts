@@ -82,7 +82,7 @@ export const pageCases = [
     const [path] = /\/docs\/examples\/[\w./-]+/.exec(reference.text) ?? [];
     if (path) await page(shop, path);
   }),
-  once("The documentation is the same on every server.", "no page loads anything from another host", async (shop) => {
+  once("These are the same on every server", "no page loads anything from another host", async (shop) => {
     for (const path of ["/", "/docs", "/docs/guide"]) {
       const { text, ...answer } = await page(shop, path, /^text\/html/);
       const loaded = text.match(
@@ -92,7 +92,7 @@ export const pageCases = [
     }
   }),
   once(
-    "The documentation is the same on every server.",
+    "These are the same on every server",
     "/docs/site.json names the site and the scope of the key",
     async (shop) => {
       const answer = await shop.call("GET", "/docs/site.json");
@@ -101,7 +101,7 @@ export const pageCases = [
       shop.status(await shop.call("GET", "/docs/site.json", { key: null }), 401);
     },
   ),
-  casesOf(13).once("The admin listener has a second address", "the public port serves nothing of it", async (shop) => {
+  casesOf(13).once("A second address", "the public port serves nothing of it", async (shop) => {
     for (const path of [
       "/metrics",
       "/console.js",

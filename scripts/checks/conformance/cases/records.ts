@@ -4,11 +4,9 @@ import { casesOf } from "../case.ts";
 import { completeRecord, type Format, type ShopRecord } from "../records.ts";
 
 const { both, once } = casesOf(4);
-const strings = "Every field except ID is a string.";
-const deletes = "The body of a delete may be empty";
-const lengths = "Maximum lengths, in Unicode code points";
-const size = "A request body has at most 1 MiB";
-const characters = "A character that XML 1.0 cannot represent";
+const deletes = "A delete's body";
+const size = "A body can have up to 1 MiB";
+const characters = "Characters that XML 1.0";
 
 /** Texts that a server might change. None has a character that XML 1.0 cannot represent. */
 const texts = [
@@ -22,18 +20,14 @@ const texts = [
 ];
 
 export const recordCases = [
-  both(
-    "Field names are exact and case-sensitive.",
-    "an unknown field is 400, which names the probable field",
-    async (shop) => {
-      const create = (fields: ShopRecord) => shop.call("POST", "brands", { body: { Name: shop.mark, ...fields } });
-      shop.problem(await create({ Town: "Leeds" }), 400, meant("Town", "Address"));
-      shop.problem(await create({ Adress: { Town: "Leeds" } }), 400, /\bAdress\b.*Address/s);
-      shop.problem(await create({ Address: { town: "Leeds" } }), 400, meant("Town"));
-      shop.problem(await shop.call("POST", "brands", { body: { name: shop.mark } }), 400, /\bname\b.*\bName\b/s);
-    },
-  ),
-  both("Field names are exact and case-sensitive.", "ID in the body of a create is 400", async (shop) => {
+  both("Field names are case-sensitive.", "an unknown field is 400, which names the probable field", async (shop) => {
+    const create = (fields: ShopRecord) => shop.call("POST", "brands", { body: { Name: shop.mark, ...fields } });
+    shop.problem(await create({ Town: "Leeds" }), 400, meant("Town", "Address"));
+    shop.problem(await create({ Adress: { Town: "Leeds" } }), 400, /\bAdress\b.*Address/s);
+    shop.problem(await create({ Address: { town: "Leeds" } }), 400, meant("Town"));
+    shop.problem(await shop.call("POST", "brands", { body: { name: shop.mark } }), 400, /\bname\b.*\bName\b/s);
+  }),
+  both("`ID` in the body of a create", "ID in the body of a create is 400", async (shop) => {
     for (const ID of [1, 2 ** 52])
       shop.problem(await shop.call("POST", "orderstatuses", { body: { ID, Name: shop.mark } }), 400, /\bID\b/);
   }),
@@ -51,7 +45,7 @@ export const recordCases = [
       shop.problem(await shop.call("PUT", `brands/${id}`, { body }), 400, new RegExp(empty));
     shop.status(await shop.call("PUT", `brands/${id}`, { body: '{"Telephone":{}}' }), 200);
   }),
-  once(strings, "any other type is 400, and the message names the field", async (shop) => {
+  once("All fields but ID are strings.", "any other type is 400, and the message names the field", async (shop) => {
     for (const value of [1, true, null, [], {}])
       shop.problem(
         await shop.call("POST", "brands", { body: { Name: shop.mark, AccountNumber: value } }),
@@ -67,17 +61,21 @@ export const recordCases = [
     const body = { Name: shop.mark, Address: { Town: 1 } };
     shop.problem(await shop.call("POST", "brands", { body }), 400, /Address\.Town/);
   }),
-  both(strings, "strings are stored and returned exactly, and read the same in the other format", async (shop) => {
-    const other: Format = shop.format === "json" ? "xml" : "json";
-    for (const text of texts) {
-      const Name = `${shop.mark}${text}`;
-      const { answer, id, record } = await shop.create("brands", { Name, Address: { AddressLine1: text } });
-      const expected = completeRecord("brands", { ID: id, Name, Address: { AddressLine1: text } });
-      shop.same(answer, "the record", record, expected);
-      const read = await shop.call("GET", `brands/${id}`, { format: other });
-      shop.same(read, "the record", shop.record(read, "brands", other), expected);
-    }
-  }),
+  both(
+    "Strings are stored and returned exactly",
+    "strings are stored and returned exactly, and read the same in the other format",
+    async (shop) => {
+      const other: Format = shop.format === "json" ? "xml" : "json";
+      for (const text of texts) {
+        const Name = `${shop.mark}${text}`;
+        const { answer, id, record } = await shop.create("brands", { Name, Address: { AddressLine1: text } });
+        const expected = completeRecord("brands", { ID: id, Name, Address: { AddressLine1: text } });
+        shop.same(answer, "the record", record, expected);
+        const read = await shop.call("GET", `brands/${id}`, { format: other });
+        shop.same(read, "the record", shop.record(read, "brands", other), expected);
+      }
+    },
+  ),
   once(characters, "is 400, in JSON", async (shop) => {
     for (const sequence of ["\\u0000", "\\u0001", "\\u000b", "\\u001f", "\\ufffe", "\\uffff", "\\ud800", "\\udc00x"])
       shop.problem(await shop.call("POST", "orderstatuses", { body: `{"Name":"${shop.mark}${sequence}"}` }), 400);
@@ -89,12 +87,12 @@ export const recordCases = [
       shop.problem(await shop.call("POST", "orderstatuses", { body, format: "xml" }), 400);
     }
   }),
-  both("Create: `Name` is required", "Name is required and not empty", async (shop) => {
+  both("A create needs a `Name`", "Name is required and not empty", async (shop) => {
     shop.problem(await shop.call("POST", "brands", { body: { AccountNumber: "1" } }), 400, /\bName\b/);
     for (const path of ["brands", "orderstatuses"])
       shop.problem(await shop.call("POST", path, { body: { Name: "" } }), 400, /\bName\b/);
   }),
-  both("Create: `Name` is required", "responses have exactly the declared fields, in their order", async (shop) => {
+  both("Responses have exactly", "responses have exactly the declared fields, in their order", async (shop) => {
     const body = { Address: { Town: "Leeds", Title: "Dr" }, Telephone: { Mobile: "1" }, Name: shop.mark };
     const answer = await shop.call("POST", "brands", { body });
     shop.status(answer, 201);
@@ -104,32 +102,28 @@ export const recordCases = [
     const listed = own.find(({ ID }) => ID === record.ID);
     shop.holds(answer, "the same record in the list", JSON.stringify(listed) === JSON.stringify(record));
   }),
+  both("An update keeps the fields", "keeps its value, and an empty text empties it, field by field", async (shop) => {
+    const all = {
+      AccountNumber: "1",
+      Telephone: { Daytime: "2", Mobile: "3" },
+      Address: { Town: "Leeds", County: "W" },
+    };
+    const { id, record } = await shop.create("brands", all);
+    const update = { AccountNumber: "", Telephone: { Daytime: "4" }, Address: { County: "" } };
+    const answer = await shop.call("PUT", `brands/${id}`, { body: update });
+    shop.status(answer, 200);
+    const merged = {
+      ...all,
+      ...update,
+      Telephone: { Daytime: "4", Mobile: "3" },
+      Address: { Town: "Leeds", County: "" },
+    };
+    const expected = completeRecord("brands", { ...merged, ID: id, Name: record.Name });
+    shop.same(answer, "the record", shop.record(answer, "brands"), expected);
+    shop.problem(await shop.call("PUT", `brands/${id}`, { body: { Name: "" } }), 400, /\bName\b/);
+  }),
   both(
-    "Update: a field that is absent",
-    "keeps its value, and an empty text empties it, field by field",
-    async (shop) => {
-      const all = {
-        AccountNumber: "1",
-        Telephone: { Daytime: "2", Mobile: "3" },
-        Address: { Town: "Leeds", County: "W" },
-      };
-      const { id, record } = await shop.create("brands", all);
-      const update = { AccountNumber: "", Telephone: { Daytime: "4" }, Address: { County: "" } };
-      const answer = await shop.call("PUT", `brands/${id}`, { body: update });
-      shop.status(answer, 200);
-      const merged = {
-        ...all,
-        ...update,
-        Telephone: { Daytime: "4", Mobile: "3" },
-        Address: { Town: "Leeds", County: "" },
-      };
-      const expected = completeRecord("brands", { ...merged, ID: id, Name: record.Name });
-      shop.same(answer, "the record", shop.record(answer, "brands"), expected);
-      shop.problem(await shop.call("PUT", `brands/${id}`, { body: { Name: "" } }), 400, /\bName\b/);
-    },
-  ),
-  both(
-    "Update: a field that is absent",
+    "An update keeps the fields",
     "an update that changes nothing is 200 and adds no journal entry",
     async (shop) => {
       const { id, record, etag } = await shop.create();
@@ -138,23 +132,27 @@ export const recordCases = [
       shop.header(answer, "ETag", etag);
     },
   ),
-  both("Names need not be unique.", "two records have the same name", async (shop) => {
+  both("Names needn't be unique.", "two records have the same name", async (shop) => {
     const [one, other] = [await shop.create(), await shop.create()];
     shop.holds(other.answer, "two IDs for two records of the same name", one.id !== other.id);
   }),
-  both(lengths, "a text of the maximum is accepted, and one code point more is 400", async (shop) => {
-    const accepted: Record<string, string | ShopRecord> = {};
-    for (const [field, most] of limits) {
-      const fill = field === "Name" ? shop.mark : "";
-      const text = (length: number) => fill + "\u{1F600}".repeat(length - fill.length);
-      const body = { Name: shop.mark, ...nested(field, text(most + 1)) };
-      shop.problem(await shop.call("POST", "brands", { body }), 400, new RegExp(field.replace(".", "\\.")));
-      merge(accepted, nested(field, text(most)));
-    }
-    const { record, answer } = await shop.create("brands", accepted);
-    shop.same(answer, "the record", record, completeRecord("brands", { ...accepted, ID: record.ID }));
-  }),
-  both(lengths, "Country is empty or 2 or 3 ASCII letters, kept as sent", async (shop) => {
+  both(
+    "Fields have a maximum length",
+    "a text of the maximum is accepted, and one code point more is 400",
+    async (shop) => {
+      const accepted: Record<string, string | ShopRecord> = {};
+      for (const [field, most] of limits) {
+        const fill = field === "Name" ? shop.mark : "";
+        const text = (length: number) => fill + "\u{1F600}".repeat(length - fill.length);
+        const body = { Name: shop.mark, ...nested(field, text(most + 1)) };
+        shop.problem(await shop.call("POST", "brands", { body }), 400, new RegExp(field.replace(".", "\\.")));
+        merge(accepted, nested(field, text(most)));
+      }
+      const { record, answer } = await shop.create("brands", accepted);
+      shop.same(answer, "the record", record, completeRecord("brands", { ...accepted, ID: record.ID }));
+    },
+  ),
+  both("`Country` is empty", "Country is empty or 2 or 3 ASCII letters, kept as sent", async (shop) => {
     const create = (Country: string) =>
       shop.call("POST", "brands", { body: { Name: shop.mark, Address: { Country } } });
     for (const country of ["", "GB", "gB", "GBR"]) {

@@ -5,10 +5,10 @@ import type { Format } from "../records.ts";
 import type { CallOptions, Shop } from "../shop.ts";
 
 const { both } = casesOf(7);
-const tags = "Every record and list has a strong `ETag`.";
-const durable = "A 2xx response to a write is sent only after";
-const sameRequest = "The same key with the same request";
-const reads = "A read that starts after the response to a write";
+const tags = "Records and lists have a strong `ETag`.";
+const durable = "A write is confirmed (2xx) only";
+const sameRequest = "Repeating a request with its key";
+const reads = "Once the response to a write";
 
 export const safeWriteCases = [
   both(tags, "the ETag is strong, and the same after create, look-up and update", async (shop) => {
@@ -54,7 +54,7 @@ export const safeWriteCases = [
       shop.status(await shop.call(method, `orderstatuses/${id}`, guarded(updated.headers.get("ETag") ?? "", "d")), 200);
     }
   }),
-  both("A read with `If-Match` is 412 too", "and If-Match is checked before If-None-Match", async (shop) => {
+  both("A read with `If-Match`", "and If-Match is checked before If-None-Match", async (shop) => {
     const { id } = await shop.create();
     for (const path of [`orderstatuses/${id}`, "orderstatuses", "orderstatuses?limit=1"]) {
       const etag = (await shop.call("GET", path)).headers.get("ETag") ?? "";
@@ -69,7 +69,7 @@ export const safeWriteCases = [
     shop.status(await shop.call("GET", "changes?limit=1", { headers: { "If-Match": "*" } }), 200);
     shop.problem(await shop.call("GET", "changes?limit=1", { headers: { "If-Match": '"x"' } }), 412);
   }),
-  both("Two `Idempotency-Key` lines", "are 400", async (shop) => {
+  both("Two `Idempotency-Key` headers", "are 400", async (shop) => {
     for (const other of [shop.mark, `${shop.mark}2`]) {
       const answer = await shop.firstOfBytes([
         `DELETE /restapi/orderstatuses/${2 ** 52}.${shop.format} HTTP/1.1`,
@@ -85,18 +85,14 @@ export const safeWriteCases = [
     const read = await shop.call("GET", `orderstatuses/${id}`);
     shop.same(read, "the name", shop.record(read).Name, `${shop.mark}c`);
   }),
-  both(
-    "`If-Match` compares the epoch and the revision",
-    "a tag of one format is valid for a write in the other",
-    async (shop) => {
-      const { id, etag } = await shop.create();
-      const format = otherFormat(shop);
-      const write = { format, headers: { "If-Match": etag }, body: { Name: `${shop.mark}b` } };
-      shop.status(await shop.call("PUT", `orderstatuses/${id}`, write), 200);
-      shop.status(await shop.call("PUT", `orderstatuses/${id}`, write), 412);
-    },
-  ),
-  both("An `If-Match` that is not a list of entity tags", "is 400", async (shop) => {
+  both("An `If-Match` works across formats", "a tag of one format is valid for a write in the other", async (shop) => {
+    const { id, etag } = await shop.create();
+    const format = otherFormat(shop);
+    const write = { format, headers: { "If-Match": etag }, body: { Name: `${shop.mark}b` } };
+    shop.status(await shop.call("PUT", `orderstatuses/${id}`, write), 200);
+    shop.status(await shop.call("PUT", `orderstatuses/${id}`, write), 412);
+  }),
+  both("A malformed `If-Match`", "is 400", async (shop) => {
     const { id, etag } = await shop.create();
     for (const tag of [etag.replaceAll('"', ""), `${etag},x`, "", "'x'"]) {
       const options = { headers: { "If-Match": tag }, body: { Name: `${shop.mark}b` } };
@@ -110,7 +106,7 @@ export const safeWriteCases = [
     const options = { headers: { "If-Match": `W/${etag}` }, body: { Name: `${shop.mark}b` } };
     shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 412, /weak/i);
   }),
-  both("`Idempotency-Key` on POST, PUT, PATCH and DELETE", "has 1 to 255 printable ASCII characters", async (shop) => {
+  both("An `Idempotency-Key` has", "has 1 to 255 printable ASCII characters", async (shop) => {
     for (const key of ["", "x".repeat(256), "x\u00e9", "x\ty"]) {
       const answer = await shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers: idempotency(key) });
       shop.problem(answer, 400, /Idempotency-Key/);
@@ -153,33 +149,29 @@ export const safeWriteCases = [
       else shop.same(read, "the record", shop.record(read), record);
     }
   }),
-  both("Errors are not stored", "after an error, the key may be used again", async (shop) => {
+  both("Errors aren't remembered", "after an error, the key may be used again", async (shop) => {
     const headers = idempotency(shop.mark);
     shop.problem(await shop.call("POST", "orderstatuses", { body: { Name: "" }, headers }), 400);
     const answer = await shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers });
     shop.status(answer, 201);
     shop.header(answer, "Idempotency-Replayed", null);
   }),
-  both(
-    "The same key with another request is 422",
-    "path, query, body, method and preconditions count",
-    async (shop) => {
-      const { id, etag, record } = await shop.create();
-      const key = idempotency(shop.mark);
-      const body = { Name: record.Name as string };
-      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body, headers: key }), 200);
-      const others: [string, string, CallOptions][] = [
-        ["PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}b` }, headers: key }],
-        ["PATCH", `orderstatuses/${id}`, { body, headers: key }],
-        ["PUT", `orderstatuses/${id}?_=1`, { body, headers: key }],
-        ["PUT", `orderstatuses/${id}`, { body, headers: { ...key, "If-Match": etag } }],
-        ["POST", "orderstatuses", { body, headers: key }],
-      ];
-      for (const [method, path, options] of others)
-        shop.problem(await shop.call(method, path, options), 422, /idempotency-key-reused/);
-    },
-  ),
-  both("The same key with another request is 422", "of requests at the same time, one writes", async (shop) => {
+  both("A different request with the same key", "path, query, body, method and preconditions count", async (shop) => {
+    const { id, etag, record } = await shop.create();
+    const key = idempotency(shop.mark);
+    const body = { Name: record.Name as string };
+    shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body, headers: key }), 200);
+    const others: [string, string, CallOptions][] = [
+      ["PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}b` }, headers: key }],
+      ["PATCH", `orderstatuses/${id}`, { body, headers: key }],
+      ["PUT", `orderstatuses/${id}?_=1`, { body, headers: key }],
+      ["PUT", `orderstatuses/${id}`, { body, headers: { ...key, "If-Match": etag } }],
+      ["POST", "orderstatuses", { body, headers: key }],
+    ];
+    for (const [method, path, options] of others)
+      shop.problem(await shop.call(method, path, options), 422, /idempotency-key-reused/);
+  }),
+  both("A different request with the same key", "of requests at the same time, one writes", async (shop) => {
     const options = { body: { Name: shop.mark }, headers: idempotency(shop.mark), isFresh: true };
     const answers = await Promise.all(Array.from({ length: 5 }, () => shop.call("POST", "orderstatuses", options)));
     for (const answer of answers) {
