@@ -1,4 +1,4 @@
-// The access of clients without a key, with a key that may only read, with a sandbox key, and with a key of another site. SECURITY.md names these tests.
+// The access of clients without a key, with a key that may only read, with a sandbox key, and with a key of another site. The threat model is in SECURITY.md.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicResources } from "../../src/model/resource.ts";

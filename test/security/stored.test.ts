@@ -1,4 +1,4 @@
-// Secrets that the database, a backup, the log, the metrics or a receiver of webhooks could give away. SECURITY.md names these tests.
+// Secrets that the database, a backup, the log, the metrics or a receiver of webhooks could give away. The threat model is in SECURITY.md.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, statSync } from "node:fs";
