@@ -100,7 +100,7 @@ export const agentCases = [
     const wrong = await rpc(shop, "tools/call", { name: "batch", arguments: { operations: [nameless] } });
     shop.same(wrong.answer, "isError", wrong.result.isError, true);
   }),
-  once("A result contains its JSON twice", "a problem is a result with isError", async (shop) => {
+  once("A result contains the same JSON twice", "a problem is a result with isError", async (shop) => {
     const { answer, result } = await rpc(shop, "tools/call", { name: "get", arguments: getting(0x7fffffff) });
     shop.same(answer, "isError", result.isError, true);
     shop.same(answer, "the status", result.structuredContent?.status, 404);

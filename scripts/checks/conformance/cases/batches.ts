@@ -148,7 +148,7 @@ export const batchCases = [
     shop.same(answer, "whether it changed", results[0]?.changed, false);
     shop.same(answer, "the run", run, null);
   }),
-  both("By default, one operation", "nothing is stored, and errors has each fault by its number", async (shop) => {
+  both("By default, if one operation", "nothing is stored, and errors has each fault by its number", async (shop) => {
     const operations = [create(shop), { ...create(shop), Record: { Name: "" } }, change(shop, 0x7fffffff, "b")];
     const answer = await callBatch(shop, operations);
     shop.problem(answer, 400, /invalid-record/);
@@ -288,7 +288,7 @@ export const batchCases = [
     shop.same(look.answer, "the counts and the run", [look.counts, look.run], [[1, 0, 0], null]);
     shop.same(look.answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("An unknown run is a 404", "a text of another form too", async (shop) => {
+  both("An unknown run gets a 404", "a text of another form too", async (shop) => {
     for (const run of ["x", "k3J9aZ0q-999999999-3"]) shop.problem(await callUndo(shop, run), 404, /not-found/);
   }),
   both("If the run is in the sandbox", "the 404 says where it is", async (shop) => {

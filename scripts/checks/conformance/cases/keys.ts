@@ -139,7 +139,7 @@ export const keyCases = [
     const read = await shop.call("GET", `orderstatuses/${id}`, { key });
     shop.same(read, "the record", shop.record(read), record);
   }),
-  both("The method comes first", "method 501, route 404 and 405, key 401, then the body", async (shop) => {
+  both("The server checks the method first", "method 501, route 404 and 405, key 401, then the body", async (shop) => {
     const without = { key: null };
     const unknown = `/restapi/nothing.${shop.format}`;
     const [line = ""] = request(`GREET ${unknown}`, "$HOST");
@@ -150,7 +150,7 @@ export const keyCases = [
     shop.status(await shop.call("POST", "orderstatuses", { body: "not a record" }), 400);
     shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
   }),
-  both("The method comes first", "scope 403, then the body", async (shop) => {
+  both("The server checks the method first", "scope 403, then the body", async (shop) => {
     const answer = await shop.call("POST", "orderstatuses", { key: shop.need("readKey"), body: "not a record" });
     shop.problem(answer, 403);
   }),

@@ -79,7 +79,7 @@ export const operationCases = [
       if (get.status === 200) shop.header(head, "Content-Length", get.headers.get("Content-Length"));
     }
   }),
-  both("OPTIONS is a", "204, Allow and the headers of a preflight, without a key", async (shop) => {
+  both("OPTIONS returns a 204", "204, Allow and the headers of a preflight, without a key", async (shop) => {
     const asked = [
       "X-API-AUTH",
       "If-Match",
@@ -275,7 +275,7 @@ export const operationCases = [
     ];
     for (const answer of answers) uncacheable(shop, answer);
   }),
-  both("To a request with an `Origin`", "scripts may read the header fields", async (shop) => {
+  both("If the request has an `Origin`", "scripts may read the header fields", async (shop) => {
     const answer = await shop.call("GET", "orderstatuses?limit=1", { headers: { Origin: "https://shop.example" } });
     for (const name of ["ETag", "Link", "Location", "X-Request-Id", "X-Sandbox", "X-Total-Count", "Retry-After"])
       shop.header(answer, "Access-Control-Expose-Headers", new RegExp(`(^|[ ,])${name}($|[ ,])`, "i"));
@@ -290,7 +290,7 @@ export const operationCases = [
       shop.holds(answer, `another X-Request-Id than ${id.slice(0, 4)}…`, answer.headers.get("X-Request-Id") !== id);
     }
   }),
-  both("Lists, feed pages", "come in the coding that Accept-Encoding prefers", async (shop) => {
+  both("Long lists, feed pages", "come in the coding that Accept-Encoding prefers", async (shop) => {
     for (let i = 0; i < 8; i++) await shop.create("brands", { Name: `${shop.mark} ${"x".repeat(200)}` });
     for (const [accepted, coding] of [
       ["gzip;q=0.5, zstd;q=0.1", "gzip"],
