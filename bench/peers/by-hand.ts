@@ -15,7 +15,7 @@ export const fastify: Peer = {
   name: `Fastify ${versions.fastify} + better-sqlite3 by hand`,
   packages: { fastify: versions.fastify, ...sqlite },
   builds: Object.keys(sqlite),
-  note: "`bench/servers/fastify-sqlite.mjs`: schemas for request and response bodies; looks up the digest of the key for each request; one commit per write; no journal.",
+  note: "`bench/servers/fastify-sqlite.mjs` has schemas for request and response bodies. It looks up the key's digest for each request, commits each write by itself and keeps no journal.",
   start: (setup) => startOnNode(fastify, "fastify-sqlite.mjs", setup),
 };
 
@@ -23,14 +23,14 @@ export const express: Peer = {
   name: `Express ${versions.express} + better-sqlite3 by hand`,
   packages: { express: versions.express, ...sqlite },
   builds: Object.keys(sqlite),
-  note: "`bench/servers/express-sqlite.mjs`: as with Fastify, without schemas.",
+  note: "`bench/servers/express-sqlite.mjs` does the same as the one with Fastify, without schemas.",
   start: (setup) => startOnNode(express, "express-sqlite.mjs", setup),
 };
 
 export const hono: Peer = {
   name: "Hono + bun:sqlite by hand",
   packages: {},
-  note: "`bench/servers/hono-sqlite.ts`: as with Express, on Bun.",
+  note: "`bench/servers/hono-sqlite.ts` does the same as the one with Express, on Bun.",
   async start(setup) {
     const cmd = [process.execPath, join(servers, "hono-sqlite.ts")];
     return { server: await startServer(hono.name, cmd, settings(setup)), api: apiFor(key) };

@@ -11,7 +11,7 @@ export const directus: Peer = {
   name: `Directus ${version}`,
   packages: { directus: version, sqlite3: "6.0.1" },
   builds: ["sqlite3", "isolated-vm", "argon2"],
-  note: "A collection with the fields of a brand; `Telephone` and `Address` are JSON. Static token. SQLite as Directus opens it (rollback journal, synchronous=full). Each write also stores an activity and a revision. Logs warnings only.",
+  note: "A collection with the fields of a brand; `Telephone` and `Address` are JSON. Static token. Directus opens SQLite with a rollback journal and synchronous=full. Each write also stores an activity and a revision. Logs warnings only.",
   async start({ folder, env, brands }) {
     const port = freePort();
     const url = `http://127.0.0.1:${port}`;

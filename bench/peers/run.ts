@@ -112,9 +112,9 @@ async function report(
 ): Promise<void> {
   await writeReport(join(import.meta.dir, "../peers.md"), {
     title: "Comparison with alternatives",
-    introduction: `Every server holds the same ${brands.length} brands and runs on this machine; peers that need Node run on the Node of its npm package. CPU is the CPU time
-of the server's whole process tree per request, which varies least between runs; \`x\` is the CPU time of this server divided by that of the other.
-The benchmark checks the responses of every server before each scenario, and after it that every confirmed write is stored.`,
+    introduction: `Every server has the same ${brands.length} brands and runs on this machine. Those that need Node use the one from npm's \`node\` package. CPU is the
+CPU time that all of a server's processes spend on one request, which varies least between runs; \`x\` is our CPU time divided by theirs. The
+benchmark checks the responses of every server before each scenario. Afterwards, it checks that every confirmed write is stored.`,
     figures,
     notes: [
       "How each server stores brands:",

@@ -12,7 +12,7 @@ export const vendure: Peer = {
   builds: ["better-sqlite3", "bcrypt"],
   // The newest release of this package requires a package that some registries do not have.
   overrides: { "@graphql-tools/delegate": "12.2.1" },
-  note: "Brands are values of a facet `brand`, as the manual suggests, with the other fields as custom fields. GraphQL admin API with a bearer token. SQLite as Vendure opens it (rollback journal, synchronous=full). A create reads the whole facet first. Logs errors only.",
+  note: "Brands are values of a facet `brand`, as the manual suggests, with the other fields as custom fields. GraphQL admin API with a bearer token. Vendure opens SQLite with a rollback journal and synchronous=full. A create reads the whole facet first. Logs errors only.",
   async start({ folder, env, brands }) {
     cpSync(join(import.meta.dir, "../servers/vendure.cjs"), join(folder, "vendure.cjs"));
     const port = freePort();

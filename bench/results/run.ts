@@ -21,9 +21,9 @@ export interface Choice {
 }
 
 const servers = join(import.meta.dir, "../servers");
-const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs: the median, with the lowest and the highest of several rounds in parentheses. \`x\` is the CPU time of this server divided by that of the other.
-A server is kept on one core with all its threads, the load on another; "on all cores" it may use each. The bare servers send constant bytes with the same headers; they check nothing and store nothing.
-Rows of a batch are about one connection that sends batch requests: requests and their CPU are those of a record, and p99 is the slowest batch.`;
+const introduction = `CPU is the CPU time that all of a server's processes spend on one request, which varies least between runs. It's the median of several rounds, with the lowest and the highest in parentheses. \`x\` is our CPU time divided by the other server's.
+Each server runs on one core with all its threads, and the load on another, except in rows with "on all cores". The bare servers send constant bytes with the same headers, and neither check nor store anything.
+In rows about batches, one connection sends batch requests. Requests and CPU are counted per record, and p99 is the slowest batch.`;
 
 /** Runs the benchmark. @returns the number of failed requests */
 export async function benchBare({ smoke, only }: Choice, setting: Setting): Promise<number> {
