@@ -132,7 +132,7 @@ export const recordCases = [
       shop.header(answer, "ETag", etag);
     },
   ),
-  both("Names needn't be unique.", "two records have the same name", async (shop) => {
+  both("Names don't have to be unique.", "two records have the same name", async (shop) => {
     const [one, other] = [await shop.create(), await shop.create()];
     shop.holds(other.answer, "two IDs for two records of the same name", one.id !== other.id);
   }),
