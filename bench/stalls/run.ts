@@ -147,11 +147,11 @@ function report(brands: number, rows: readonly string[]): string {
 
 ${describeRun()}
 
-The table shows how many milliseconds another client waits for a look-up in a small site while one client or operator works on a site of ${brands}
-brands, or a hundred clients work on sites with as many in total. A prober looks up a record every 2 ms, and its wait counts from the moment the
-look-up was due. In rows with "other writers", it changes a record of the large site instead. To measure the noise of the machine and the database, a
-second prober asks a server that does nothing, except for one statement on PostgreSQL. The longest turn is how long the server's event loop worked
-without a break, in CPU time of its thread, which noise doesn't affect.
+The table shows how many milliseconds a look-up in a small site takes while others are busy: either one client or operator works on a site of
+${brands} brands, or a hundred clients work on sites with as many in total. A prober looks up a record every 2 ms, and its wait counts from the moment
+the look-up was due. In rows with "other writers", it changes a record of the large site instead. To measure the noise of the machine and the
+database, a second prober asks a server that does nothing, except for one statement on PostgreSQL. The longest turn is how long the server's event
+loop worked without a break, in CPU time of its thread, which noise doesn't affect.
 
 No wait should be more than ${usualGoal} ms longer than the noise (${largeGoal} for a body of 1 MiB or more and for ${10 * brands} brands,
 ${writersGoal} for other writers). Whatever took longer was measured ${maxMeasurements} times, and the table has the best result. Commands are
