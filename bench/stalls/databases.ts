@@ -2,8 +2,8 @@
 
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createOperator } from "../../src/operator/operators.ts";
-import { createSignInLink, signIn } from "../../src/operator/sessions.ts";
+import { createOperator } from "../../src/operator/operators/operators.ts";
+import { createSignInLink, signIn } from "../../src/operator/operators/sessions.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { TestPostgres } from "../../test/support/postgres/server.ts";

@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createDemo } from "../../src/operator/demo.ts";
+import { createDemo } from "../../src/operator/sites/demo.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { password, user } from "../../test/support/postgres/data.ts";

@@ -10,7 +10,7 @@ import { randomText } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Right } from "../model/operator-role.ts";
-import { canManage, hasRight, managedSites } from "../operator/operators.ts";
+import { canManage, hasRight, managedSites } from "../operator/operators/operators.ts";
 import { getSite, listSites, UnknownSiteError } from "../operator/sites/sites.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withActor } from "../system/with-actor.ts";

@@ -12,7 +12,7 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { hostnameOf } from "../model/hostname.ts";
-import { WriteRefusedError } from "../operator/conflicts.ts";
+import { WriteRefusedError } from "../operator/records/conflicts.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";

@@ -4,7 +4,7 @@
 import type { Engine, EngineCommits } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import type { Right } from "../model/operator-role.ts";
-import { canManage, findOperator, hasRight, type ListedOperator } from "../operator/operators.ts";
+import { canManage, findOperator, hasRight, type ListedOperator } from "../operator/operators/operators.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
 import { readSitesAndOperators, requireSession } from "./session.ts";

@@ -6,7 +6,7 @@ import type { Engine } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
 import { rightsOf } from "../model/operator-role.ts";
 import { systemSite } from "../model/system-site.ts";
-import type { ListedOperator } from "../operator/operators.ts";
+import type { ListedOperator } from "../operator/operators/operators.ts";
 import {
   findSession,
   getOperatorOfLink,
@@ -14,7 +14,7 @@ import {
   signIn,
   signOutEverywhere,
   signOutSession,
-} from "../operator/sessions.ts";
+} from "../operator/operators/sessions.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import { sitesAndOperatorsIn } from "../system/read-system-records.ts";

@@ -3,7 +3,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { backUp } from "../operator/backup/backup.ts";
 import { backupPath, deleteOldBackups, isFolder } from "../operator/backup/backup-folder.ts";
-import { isStandardOutput } from "../operator/standard-streams.ts";
+import { isStandardOutput } from "../operator/files/standard-streams.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";

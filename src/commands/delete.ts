@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { deleteRecords } from "../operator/records.ts";
+import { deleteRecords } from "../operator/records/records.ts";
 import { getSite } from "../operator/sites/sites.ts";
 import { withEngine } from "./shared/database.ts";
 import { parseId, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";

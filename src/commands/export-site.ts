@@ -1,8 +1,8 @@
 // The command `export-site`.
 
 import { Command } from "commander";
+import { isStandardOutput } from "../operator/files/standard-streams.ts";
 import { exportSite } from "../operator/site-files/export-site.ts";
-import { isStandardOutput } from "../operator/standard-streams.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, fileArgument, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult } from "./shared/output.ts";

@@ -2,11 +2,11 @@
 
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
-import { writeFile } from "../operator/atomic-file.ts";
-import { exportRecords } from "../operator/export-records.ts";
+import { writeFile } from "../operator/files/atomic-file.ts";
+import { isStandardOutput } from "../operator/files/standard-streams.ts";
 import { type FileFormat, formatOf, isTsv } from "../operator/import/file-rows.ts";
+import { exportRecords } from "../operator/records/export-records.ts";
 import { getSite } from "../operator/sites/sites.ts";
-import { isStandardOutput } from "../operator/standard-streams.ts";
 import { formatOption, requireCsv, withDelimiterOption } from "./shared/csv-options.ts";
 import { withEngine } from "./shared/database.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";

@@ -11,8 +11,8 @@ import {
   removeOperator,
   setOperator,
   toOperatorInfo,
-} from "../operator/operators.ts";
-import { createSignInLink, signOutEverywhere } from "../operator/sessions.ts";
+} from "../operator/operators/operators.ts";
+import { createSignInLink, signOutEverywhere } from "../operator/operators/sessions.ts";
 import { consoleUrl, isListening, signInLink } from "./shared/console-address.ts";
 import { withEngine, withNewEngine } from "./shared/database.ts";
 import { type CommonOptions, collectValue, withCommonOptions } from "./shared/options.ts";

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { type Restored, restore, verifyBackup } from "../operator/backup/backup.ts";
 import type { Restriction } from "../operator/backup/restrictions.ts";
-import { isStandardInput } from "../operator/standard-streams.ts";
+import { isStandardInput } from "../operator/files/standard-streams.ts";
 import { withNewEngine } from "./shared/database.ts";
 import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult } from "./shared/output.ts";

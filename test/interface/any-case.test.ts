@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { foldCase } from "../../src/lib/text.ts";
-import { readRecordPage } from "../../src/operator/read-records.ts";
+import { readRecordPage } from "../../src/operator/records/read-records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { dataOf } from "../support/programs/command-data.ts";

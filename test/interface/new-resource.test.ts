@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { group, matching, text } from "../../src/model/field.ts";
 import { defineResource } from "../../src/model/resource.ts";
-import { exportRecords } from "../../src/operator/export-records.ts";
+import { exportRecords } from "../../src/operator/records/export-records.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeFile } from "../../src/operator/atomic-file.ts";
+import { writeFile } from "../../src/operator/files/atomic-file.ts";
 
 let folder: string;
 let file: string;

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createRecord, deleteRecords } from "../../src/operator/records.ts";
+import { createRecord, deleteRecords } from "../../src/operator/records/records.ts";
 import { findInSites } from "../../src/operator/sites/find-in-sites.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";

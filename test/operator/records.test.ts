@@ -1,9 +1,9 @@
-// Records that an operator creates, updates or deletes (operator/records.ts, operator/several-records.ts).
+// Records that an operator creates, updates or deletes (operator/records/records.ts, operator/records/several-records.ts).
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createRecord, deleteRecords } from "../../src/operator/records.ts";
-import { changeRecords } from "../../src/operator/several-records.ts";
+import { createRecord, deleteRecords } from "../../src/operator/records/records.ts";
+import { changeRecords } from "../../src/operator/records/several-records.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";

@@ -8,7 +8,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup/backup.ts";
 import { copyDatabase } from "../../src/operator/backup/copy.ts";
 import { pruneJournals } from "../../src/operator/journal/prune-journals.ts";
-import { createOperator, listOperators, removeOperator, setOperator } from "../../src/operator/operators.ts";
+import { createOperator, listOperators, removeOperator, setOperator } from "../../src/operator/operators/operators.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";

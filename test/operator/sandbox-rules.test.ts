@@ -4,7 +4,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
-import { canManage, createOperator, listOperators, managedSites, setOperator } from "../../src/operator/operators.ts";
+import {
+  canManage,
+  createOperator,
+  listOperators,
+  managedSites,
+  setOperator,
+} from "../../src/operator/operators/operators.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/sites/keys.ts";
 import {

@@ -1,4 +1,4 @@
-// One field of many records that an operator sets (operator/set-field.ts).
+// One field of many records that an operator sets (operator/records/set-field.ts).
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -6,7 +6,7 @@ import { ProblemError } from "../../src/model/errors.ts";
 import type { Head } from "../../src/model/head.ts";
 import { findTextField, type TextFieldPath } from "../../src/model/resource.ts";
 import { undo } from "../../src/operator/journal/undo.ts";
-import { planField, storeField } from "../../src/operator/set-field.ts";
+import { planField, storeField } from "../../src/operator/records/set-field.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -17,7 +17,7 @@ import { withActor } from "../../src/system/with-actor.ts";
 import { engines } from "../support/engine/engines.ts";
 import { failureOf } from "../support/failure.ts";
 
-/** More than one transaction takes: see src/operator/set-field.ts. */
+/** More than one transaction takes: see src/operator/records/set-field.ts. */
 const count = 5001;
 
 describe.each(engines)("one field of many records on $name", (kind) => {

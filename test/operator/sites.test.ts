@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { ProblemError } from "../../src/model/errors.ts";
-import { createDemo, createDemoLink } from "../../src/operator/demo.ts";
-import { listOperators } from "../../src/operator/operators.ts";
+import { listOperators } from "../../src/operator/operators/operators.ts";
+import { createDemo, createDemoLink } from "../../src/operator/sites/demo.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { completeRemovals, removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, listSites, setSite, summarizeSite } from "../../src/operator/sites/sites.ts";

@@ -1,7 +1,7 @@
 // The console is safe from people who have a used link, an ended session, the stored digests, or a page that an operator opens.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { createSignInLink } from "../../src/operator/sessions.ts";
+import { createSignInLink } from "../../src/operator/operators/sessions.ts";
 import { startTestConsole, type TestConsole } from "../support/console/server.ts";
 import { openWorkspace } from "../support/programs/command.ts";
 

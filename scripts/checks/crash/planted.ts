@@ -33,13 +33,13 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   },
   "rename-without-sync": {
     story: "backup",
-    file: "src/operator/atomic-file.ts",
+    file: "src/operator/files/atomic-file.ts",
     from: "    await flushToDisk(dirname(target));\n",
     to: "",
   },
   "backup-complete-before-its-sync": {
     story: "backup",
-    file: "src/operator/atomic-file.ts",
+    file: "src/operator/files/atomic-file.ts",
     from: "    await flushToDisk(part);\n",
     to: "",
   },

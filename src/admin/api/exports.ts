@@ -1,8 +1,8 @@
 // Exports the records of a resource of a site.
 
 import { ProblemError } from "../../model/errors.ts";
-import { exportRecords } from "../../operator/export-records.ts";
 import { fileFormats } from "../../operator/import/file-rows.ts";
+import { exportRecords } from "../../operator/records/export-records.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import { collectFile, mediaTypes, toFile } from "./downloads.ts";
 import { resourceOf } from "./parameters.ts";

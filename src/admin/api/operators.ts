@@ -9,8 +9,8 @@ import {
   removeOperator,
   setOperator,
   toOperatorInfo,
-} from "../../operator/operators.ts";
-import { createSignInLink, signOutEverywhere } from "../../operator/sessions.ts";
+} from "../../operator/operators/operators.ts";
+import { createSignInLink, signOutEverywhere } from "../../operator/operators/sessions.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseBoolean, parseChoice, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
 import type { OpenImports } from "../open-imports.ts";

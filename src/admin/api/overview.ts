@@ -2,7 +2,7 @@
 
 import { parseSingle } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { hasRight } from "../../operator/operators.ts";
+import { hasRight } from "../../operator/operators/operators.ts";
 import { listKeys, toKeyInfo } from "../../operator/sites/keys.ts";
 import { summarizeSite } from "../../operator/sites/sites.ts";
 import { listWebhooks } from "../../operator/webhooks/webhook-list.ts";

@@ -4,8 +4,8 @@ import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { findTextField } from "../../model/resource.ts";
-import { findVersioned, readRecordPage } from "../../operator/read-records.ts";
-import { createRecord, deleteRecords } from "../../operator/records.ts";
+import { findVersioned, readRecordPage } from "../../operator/records/read-records.ts";
+import { createRecord, deleteRecords } from "../../operator/records/records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { checkedSearch, idOf, resourceOf } from "./parameters.ts";
 import type {

@@ -6,8 +6,14 @@ import { isJsonObject } from "../../model/field.ts";
 import type { Head } from "../../model/head.ts";
 import { isId } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
-import { type FieldPlan, type FieldSetting, maxSetRecords, planField, storeField } from "../../operator/set-field.ts";
-import { changeRecords, type RecordChanges } from "../../operator/several-records.ts";
+import {
+  type FieldPlan,
+  type FieldSetting,
+  maxSetRecords,
+  planField,
+  storeField,
+} from "../../operator/records/set-field.ts";
+import { changeRecords, type RecordChanges } from "../../operator/records/several-records.ts";
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseBoolean, parseOptionalText, parseText, type ReceivedBody } from "../json-body.ts";
 import { LongWork } from "../long-work.ts";

@@ -5,7 +5,7 @@ import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { publicResources } from "../../model/resource.ts";
 import { type KeptAttempt, maxWebhookExchanges } from "../../model/webhooks.ts";
-import { hasRight } from "../../operator/operators.ts";
+import { hasRight } from "../../operator/operators/operators.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
 import { withoutSecrets, withoutSecretsOf } from "../../operator/webhooks/url-secrets.ts";
 import { createWebhook } from "../../operator/webhooks/webhook-creation.ts";

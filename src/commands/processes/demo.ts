@@ -3,7 +3,7 @@
 import type { Config } from "../../config.ts";
 import { toConnectableUrl } from "../../lib/networks.ts";
 import { basePath } from "../../model/resource.ts";
-import { createDemo, createDemoLink } from "../../operator/demo.ts";
+import { createDemo, createDemoLink } from "../../operator/sites/demo.ts";
 import { listSites } from "../../operator/sites/sites.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
 import { consoleUrl, signInLink } from "../shared/console-address.ts";

@@ -8,8 +8,8 @@ import { toFileError } from "../../formats/syntax-errors.ts";
 import { decodeText, encodingHint } from "../../formats/text-encoding.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
+import { isStandardInput, isStandardOutput } from "../../operator/files/standard-streams.ts";
 import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../../operator/import/file-rows.ts";
-import { isStandardInput, isStandardOutput } from "../../operator/standard-streams.ts";
 import { openInput } from "./input-file.ts";
 import { UsageError } from "./usage-error.ts";
 

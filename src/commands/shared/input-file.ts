@@ -3,7 +3,7 @@
 import { createReadStream, existsSync, fstatSync, type Stats, statSync } from "node:fs";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { isStandardInput, readStandardInput } from "../../operator/standard-streams.ts";
+import { isStandardInput, readStandardInput } from "../../operator/files/standard-streams.ts";
 
 /**
  * Yields the bytes of a file, or of standard input (`-`).

@@ -3,7 +3,7 @@
 import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
 import { escapeControls } from "../../lib/text.ts";
 import { ProblemError } from "../../model/errors.ts";
-import { writeAll } from "../../operator/standard-streams.ts";
+import { writeAll } from "../../operator/files/standard-streams.ts";
 import type { CommonOptions } from "./options.ts";
 
 /** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. Returns false if the reader of stdout has closed it. */

@@ -8,8 +8,8 @@ import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
 import type { DumpedRow } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { columnsOf, isRequired, isText, type TableName, tables } from "../../store/database/tables.ts";
-import { requireFolder, writeFile } from "../atomic-file.ts";
-import { isStandardInput, isStandardOutput, readStandardInput } from "../standard-streams.ts";
+import { requireFolder, writeFile } from "../files/atomic-file.ts";
+import { isStandardInput, isStandardOutput, readStandardInput } from "../files/standard-streams.ts";
 
 /** The kinds of file. The header contains the name of the kind and its version, so that a file of one kind is not read as the other. */
 const kinds = {

@@ -10,8 +10,8 @@ import { systemSite } from "../../model/system-site.ts";
 import { findStreamedInconsistencies } from "../../store/database/consistency-check.ts";
 import { copiedKind, knownSince, renewedKind } from "../../store/database/restrictions.ts";
 import { removedEpoch } from "../../store/database/site-state.ts";
-import { requireFolder } from "../atomic-file.ts";
-import { isStandardInput } from "../standard-streams.ts";
+import { requireFolder } from "../files/atomic-file.ts";
+import { isStandardInput } from "../files/standard-streams.ts";
 import { type BackupHeader, readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
 import { createRestoreAmend, type Restriction } from "./restrictions.ts";
 

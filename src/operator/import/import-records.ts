@@ -32,7 +32,7 @@ import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import { revisionsOf } from "../journal/journal-entries.ts";
-import { PendingBatch } from "../pending-batch.ts";
+import { PendingBatch } from "../records/pending-batch.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
 import { type ImportSummary, withImported } from "./import-summary.ts";
 import { ImportTarget } from "./import-target.ts";

@@ -3,7 +3,7 @@
 import type { Engine, EngineCommits } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
-import { requireSameMachine } from "../same-machine.ts";
+import { requireSameMachine } from "../journal/same-machine.ts";
 
 interface ImportTargetOptions {
   readonly dryRun?: boolean | undefined;

@@ -6,7 +6,7 @@ import { PassThrough } from "node:stream";
 import { byteOrderMark, toCsvRow } from "../../formats/csv.ts";
 import { escapeXmlComment } from "../../formats/xml-elements.ts";
 import type { FieldError } from "../../model/errors.ts";
-import { requireFolder, writeFile } from "../atomic-file.ts";
+import { requireFolder, writeFile } from "../files/atomic-file.ts";
 import {
   annotationNames,
   type CsvSource,

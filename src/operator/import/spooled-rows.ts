@@ -1,7 +1,7 @@
 // Spools rows until all rows of an import are known to be valid.
 
 import type { Intent } from "../../model/change.ts";
-import { type FileRange, SpoolFile } from "../spool-file.ts";
+import { type FileRange, SpoolFile } from "../files/spool-file.ts";
 import type { NumberedRow } from "./file-rows.ts";
 
 /** A row, and the intent that was made of it. */

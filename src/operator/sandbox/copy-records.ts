@@ -10,8 +10,8 @@ import { createYielder } from "../../lib/yielding.ts";
 import { type Intent, operatorActor } from "../../model/change.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { isUsableEpoch } from "../../store/database/site-state.ts";
-import { PendingBatch } from "../pending-batch.ts";
-import { type FileRange, SpoolFile } from "../spool-file.ts";
+import { type FileRange, SpoolFile } from "../files/spool-file.ts";
+import { PendingBatch } from "../records/pending-batch.ts";
 
 /** Approximate maximum characters of a batch, because compressing it blocks the event loop. */
 const maxLength = 1 << 20;

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { pruneJournals } from "../../../src/operator/journal/prune-journals.ts";
-import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
-import { signOutEverywhere } from "../../../src/operator/sessions.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
+import { signOutEverywhere } from "../../../src/operator/operators/sessions.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { withActor } from "../../../src/system/with-actor.ts";
 import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";

@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exportRecords } from "../../../src/operator/export-records.ts";
-import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
-import { signOutEverywhere } from "../../../src/operator/sessions.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
+import { signOutEverywhere } from "../../../src/operator/operators/sessions.ts";
+import { exportRecords } from "../../../src/operator/records/export-records.ts";
 import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
 import { brand } from "../../../src/resources/brand.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";

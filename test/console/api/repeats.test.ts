@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { IdempotentResponses } from "../../../src/admin/idempotent-responses.ts";
 import { AbandonedWorkError } from "../../../src/lib/work-limiter.ts";
-import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 

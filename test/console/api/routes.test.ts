@@ -6,7 +6,7 @@ import { OpenImports } from "../../../src/admin/open-imports.ts";
 import { TrafficHistory } from "../../../src/admin/traffic.ts";
 import { type Right, rightsOf, roles } from "../../../src/model/operator-role.ts";
 import { systemSite } from "../../../src/model/system-site.ts";
-import { listOperators, setOperator } from "../../../src/operator/operators.ts";
+import { listOperators, setOperator } from "../../../src/operator/operators/operators.ts";
 import { createSite, listSites, setSite } from "../../../src/operator/sites/sites.ts";
 import { operator as operatorResource } from "../../../src/resources/operator.ts";
 import { commitSystemChanges, toUpdateIntent } from "../../../src/system/system-changes.ts";

@@ -1,7 +1,7 @@
 // Sandboxes in the API of the console: operators of a site make, renew and use its sandbox, and only operators of all sites remove it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { setOperator } from "../../../src/operator/operators.ts";
+import { setOperator } from "../../../src/operator/operators/operators.ts";
 import { createSite, listSites } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { engines } from "../../support/engine/engines.ts";

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Credential } from "../../../src/model/credentials.ts";
 import { ProblemError } from "../../../src/model/errors.ts";
-import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
-import { signIn, signOutEverywhere } from "../../../src/operator/sessions.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
+import { signIn, signOutEverywhere } from "../../../src/operator/operators/sessions.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { openClient } from "../../support/wire/client.ts";

@@ -13,7 +13,7 @@ import type {
   WriteProblem,
 } from "../../../src/admin/api/record-types.ts";
 import type { Engine } from "../../../src/model/engine.ts";
-import { removeOperator, setOperator } from "../../../src/operator/operators.ts";
+import { removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
 import { removeSite } from "../../../src/operator/sites/site-removal.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import type { ConsoleClient, TestConsole } from "../../support/console/server.ts";

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { listOperators, setOperator } from "../../../src/operator/operators.ts";
+import { listOperators, setOperator } from "../../../src/operator/operators/operators.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { openBrowser } from "../../support/console/browser.ts";
 import { desktop, openConsole, phone } from "../../support/console/page.ts";

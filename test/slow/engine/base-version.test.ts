@@ -13,7 +13,7 @@ import { backUp, checkBackup, restore } from "../../../src/operator/backup/backu
 import { readEntries } from "../../../src/operator/journal/journal-entries.ts";
 import { restoreRecord } from "../../../src/operator/journal/restore-record.ts";
 import { undo } from "../../../src/operator/journal/undo.ts";
-import { findSession } from "../../../src/operator/sessions.ts";
+import { findSession } from "../../../src/operator/operators/sessions.ts";
 import { exportSite } from "../../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../../src/operator/site-files/import-site.ts";
 import { removeSite } from "../../../src/operator/sites/site-removal.ts";

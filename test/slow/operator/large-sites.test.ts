@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
-import { exportRecords } from "../../../src/operator/export-records.ts";
+import { exportRecords } from "../../../src/operator/records/export-records.ts";
 import { readRows } from "../../../src/operator/import/file-rows.ts";
 import { importRecords } from "../../../src/operator/import/import-records.ts";
 import { undo } from "../../../src/operator/journal/undo.ts";

@@ -1,8 +1,8 @@
 // A server with its admin listener, and operators who are signed in.
 
 import { readConfig } from "../../../src/config.ts";
-import { createOperator } from "../../../src/operator/operators.ts";
-import { createSignInLink } from "../../../src/operator/sessions.ts";
+import { createOperator } from "../../../src/operator/operators/operators.ts";
+import { createSignInLink } from "../../../src/operator/operators/sessions.ts";
 import { startAdmin } from "../../../src/start.ts";
 import { startTestServer, type TestServer, type TestServerOptions } from "../http/server.ts";
 import { sharedScript } from "./shared-script.ts";

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../../src/config.ts";
 import type { Engine } from "../../../src/model/engine.ts";
-import { createDemo } from "../../../src/operator/demo.ts";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createDemo } from "../../../src/operator/sites/demo.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
 import { start } from "../../../src/start.ts";
 

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, jest, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { removeOperator } from "../../../../src/operator/operators.ts";
+import { removeOperator } from "../../../../src/operator/operators/operators.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../../support/console/server.ts";
 import { useConsole } from "../../../support/console/use-console.ts";
 import { waitUntil } from "../../../support/time.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { signOutEverywhere } from "../../../../src/operator/sessions.ts";
+import { signOutEverywhere } from "../../../../src/operator/operators/sessions.ts";
 import type { ConsolePage } from "../../../support/console/page.ts";
 import { brandsPath, recordFormOf } from "../../../support/console/record-form.ts";
 import type { ConsoleClient } from "../../../support/console/server.ts";

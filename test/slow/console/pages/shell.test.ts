@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { signOutEverywhere } from "../../../../src/operator/sessions.ts";
+import { signOutEverywhere } from "../../../../src/operator/operators/sessions.ts";
 import { removeSite } from "../../../../src/operator/sites/site-removal.ts";
 import { createSite, listSites } from "../../../../src/operator/sites/sites.ts";
 import { openBrowser, openPage } from "../../../support/console/browser.ts";

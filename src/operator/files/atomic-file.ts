@@ -14,10 +14,10 @@ import {
 import { dirname, join } from "node:path";
 import { Readable, type Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { errorMessage } from "../lib/errors-for-log.ts";
-import { flushToDisk } from "../lib/flush.ts";
-import { isProcessRunning } from "../lib/operating-system.ts";
-import { ProblemError } from "../model/errors.ts";
+import { errorMessage } from "../../lib/errors-for-log.ts";
+import { flushToDisk } from "../../lib/flush.ts";
+import { isProcessRunning } from "../../lib/operating-system.ts";
+import { ProblemError } from "../../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
 interface OutputOptions {

@@ -4,16 +4,16 @@
 // Up to 5,000 changes are one transaction. More are transactions of 500, so that other writers never wait long. If such a write is interrupted, the same
 // write again does the rest, because records that have the value already are not written.
 
-import { chunksOf, yieldBetween } from "../lib/yielding.ts";
-import { type Intent, operatorActor } from "../model/change.ts";
-import type { Engine } from "../model/engine.ts";
-import { type FieldError, invalidRecordError, ProblemError } from "../model/errors.ts";
-import { epochToKeep, type Head } from "../model/head.ts";
-import { parseRecordChanges, type Values, valueAt } from "../model/record.ts";
-import type { Resource, TextFieldPath } from "../model/resource.ts";
-import { toTextSource } from "../store/memory/order.ts";
-import type { SiteViews } from "../store/reads/site-views.ts";
-import { epochChangedError } from "./journal/journal-entries.ts";
+import { chunksOf, yieldBetween } from "../../lib/yielding.ts";
+import { type Intent, operatorActor } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
+import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { epochToKeep, type Head } from "../../model/head.ts";
+import { parseRecordChanges, type Values, valueAt } from "../../model/record.ts";
+import type { Resource, TextFieldPath } from "../../model/resource.ts";
+import { toTextSource } from "../../store/memory/order.ts";
+import type { SiteViews } from "../../store/reads/site-views.ts";
+import { epochChangedError } from "../journal/journal-entries.ts";
 import { nameFieldOf, selectRecords } from "./read-records.ts";
 import { type ChangedRecords, commitTogether } from "./several-records.ts";
 

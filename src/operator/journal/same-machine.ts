@@ -1,9 +1,9 @@
 // Requires that the same machine has the database as before, for imports and undos, which decide by earlier reads.
 
-import type { Engine } from "../model/engine.ts";
-import { ProblemError } from "../model/errors.ts";
-import type { Head } from "../model/head.ts";
-import { systemSite } from "../model/system-site.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
+import { systemSite } from "../../model/system-site.ts";
 
 /**
  * Requires that no other machine has taken over the database since `head` was read. That machine may lack the last changes, and have other changes with

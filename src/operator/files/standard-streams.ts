@@ -3,7 +3,7 @@
 import { fstatSync, read, writeSync } from "node:fs";
 import { Writable } from "node:stream";
 import { promisify } from "node:util";
-import { systemErrorCode } from "../lib/errors-for-log.ts";
+import { systemErrorCode } from "../../lib/errors-for-log.ts";
 
 /** Milliseconds between attempts to write to a full pipe. A write fails then only in non-blocking mode, which another program can have set. */
 const retryDelayMs = 5;

@@ -1,13 +1,13 @@
 // Exports the records of a resource in the formats that an import reads.
 
-import { byteOrderMark, csvHeader, csvLines } from "../formats/csv.ts";
-import { json } from "../formats/json.ts";
-import { xml } from "../formats/xml.ts";
-import { createYielder } from "../lib/yielding.ts";
-import type { Engine } from "../model/engine.ts";
-import { toDeclaredJson } from "../model/record.ts";
-import type { Resource } from "../model/resource.ts";
-import type { FileFormat } from "./import/file-rows.ts";
+import { byteOrderMark, csvHeader, csvLines } from "../../formats/csv.ts";
+import { json } from "../../formats/json.ts";
+import { xml } from "../../formats/xml.ts";
+import { createYielder } from "../../lib/yielding.ts";
+import type { Engine } from "../../model/engine.ts";
+import { toDeclaredJson } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { FileFormat } from "../import/file-rows.ts";
 
 /** Records per chunk. */
 const chunkSize = 500;

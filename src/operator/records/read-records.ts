@@ -1,16 +1,16 @@
 // Reads records for an operator: pages with a search and an order, and single records with their versions.
 
-import { yieldBetween } from "../lib/yielding.ts";
-import { versionOf } from "../model/change.ts";
-import { type StorefrontRecord, valueAt } from "../model/record.ts";
-import { findTextField, type Resource, type TextFieldPath } from "../model/resource.ts";
-import type { Collection } from "../store/memory/collection.ts";
-import type { CollectionVersion } from "../store/memory/collection-version.ts";
-import { findNearestNames } from "../store/memory/nearest-names.ts";
-import { anyField } from "../store/memory/order.ts";
-import type { Selections } from "../store/memory/selections.ts";
-import { Snapshot } from "../store/memory/snapshot.ts";
-import type { SiteViews } from "../store/reads/site-views.ts";
+import { yieldBetween } from "../../lib/yielding.ts";
+import { versionOf } from "../../model/change.ts";
+import { type StorefrontRecord, valueAt } from "../../model/record.ts";
+import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
+import type { Collection } from "../../store/memory/collection.ts";
+import type { CollectionVersion } from "../../store/memory/collection-version.ts";
+import { findNearestNames } from "../../store/memory/nearest-names.ts";
+import { anyField } from "../../store/memory/order.ts";
+import type { Selections } from "../../store/memory/selections.ts";
+import { Snapshot } from "../../store/memory/snapshot.ts";
+import type { SiteViews } from "../../store/reads/site-views.ts";
 
 interface RecordQuery {
   /** Text that the ID or one of the fields must contain, ignoring case. With several words, each of them must be contained. */

@@ -4,8 +4,8 @@
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { randomText } from "../lib/text.ts";
-import { withFileErrors } from "../model/errors.ts";
+import { randomText } from "../../lib/text.ts";
+import { withFileErrors } from "../../model/errors.ts";
 
 /** A range of bytes in the file. */
 export interface FileRange {

@@ -1,14 +1,14 @@
 // Why a write of records was refused: the faults of its values, and the records that someone else has changed meanwhile, with who did it and when.
 
-import { once } from "../lib/concurrency.ts";
-import { chunksOf, yieldBetween } from "../lib/yielding.ts";
-import { versionOf } from "../model/change.ts";
-import type { Engine, RecordRow } from "../model/engine.ts";
-import { type ErrorCode, type FieldError, ProblemError } from "../model/errors.ts";
-import { isJsonObject } from "../model/field.ts";
-import { type StorefrontRecord, toDeclaredJson } from "../model/record.ts";
-import type { Resource } from "../model/resource.ts";
-import { listKeyLabels } from "./sites/keys.ts";
+import { once } from "../../lib/concurrency.ts";
+import { chunksOf, yieldBetween } from "../../lib/yielding.ts";
+import { versionOf } from "../../model/change.ts";
+import type { Engine, RecordRow } from "../../model/engine.ts";
+import { type ErrorCode, type FieldError, ProblemError } from "../../model/errors.ts";
+import { isJsonObject } from "../../model/field.ts";
+import { type StorefrontRecord, toDeclaredJson } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import { listKeyLabels } from "../sites/keys.ts";
 
 /** A record to write, and the version that the operator has seen; undefined to overwrite any version. */
 export interface ExpectedRecord {

@@ -1,8 +1,8 @@
 // Changes several records for an operator, all of them or none, as one run: so one undo takes all changes back.
 
-import { chunksOf, yieldBetween } from "../lib/yielding.ts";
-import { type Intent, type Outcome, operatorActor, type RejectedOutcome } from "../model/change.ts";
-import type { Engine } from "../model/engine.ts";
+import { chunksOf, yieldBetween } from "../../lib/yielding.ts";
+import { type Intent, type Outcome, operatorActor, type RejectedOutcome } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
 import {
   ErrorBudget,
   type ErrorLimits,
@@ -10,10 +10,12 @@ import {
   invalidRecordError,
   ProblemError,
   RetryableError,
-} from "../model/errors.ts";
-import { epochToKeep, type Head } from "../model/head.ts";
-import { parseRecordChanges } from "../model/record.ts";
-import type { Resource } from "../model/resource.ts";
+} from "../../model/errors.ts";
+import { epochToKeep, type Head } from "../../model/head.ts";
+import { parseRecordChanges } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import { epochChangedError, type RevisionRange, revisionsOf } from "../journal/journal-entries.ts";
+import { requireSameMachine } from "../journal/same-machine.ts";
 import {
   type ExpectedRecord,
   findConflicts,
@@ -21,8 +23,6 @@ import {
   type RefusalMembers,
   WriteRefusedError,
 } from "./conflicts.ts";
-import { epochChangedError, type RevisionRange, revisionsOf } from "./journal/journal-entries.ts";
-import { requireSameMachine } from "./same-machine.ts";
 
 /** The change of a record that is not validated yet. */
 export interface RecordChanges extends ExpectedRecord {

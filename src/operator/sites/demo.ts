@@ -1,18 +1,18 @@
 // The sample site and the sample operator of `serve --demo`.
 
-import { operatorActor } from "../model/change.ts";
-import type { Engine } from "../model/engine.ts";
-import { ProblemError } from "../model/errors.ts";
-import { parseNewRecord, type Values } from "../model/record.ts";
-import type { Resource } from "../model/resource.ts";
-import { brand } from "../resources/brand.ts";
-import { location } from "../resources/location.ts";
-import { orderStatus } from "../resources/order-status.ts";
-import type { SiteRecord } from "../system/system-records.ts";
-import { createOperator, listOperators } from "./operators.ts";
-import { createSignInLink } from "./sessions.ts";
-import { createKey } from "./sites/keys.ts";
-import { createSite, listSites } from "./sites/sites.ts";
+import { operatorActor } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { parseNewRecord, type Values } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import { brand } from "../../resources/brand.ts";
+import { location } from "../../resources/location.ts";
+import { orderStatus } from "../../resources/order-status.ts";
+import type { SiteRecord } from "../../system/system-records.ts";
+import { createOperator, listOperators } from "../operators/operators.ts";
+import { createSignInLink } from "../operators/sessions.ts";
+import { createKey } from "./keys.ts";
+import { createSite, listSites } from "./sites.ts";
 
 const demoOperator = "demo";
 

@@ -1,21 +1,26 @@
 // The operators of the console, with their roles and the sites that each may manage (contract section 13).
 
-import type { Engine } from "../model/engine.ts";
-import { ProblemError } from "../model/errors.ts";
-import { fromRole, type GivenRole, type Right, type Role, rightsOf, toRole } from "../model/operator-role.ts";
-import { toDeclaredJson } from "../model/record.ts";
-import { operator as operatorResource } from "../resources/operator.ts";
-import { readSystemRecords } from "../system/read-system-records.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { fromRole, type GivenRole, type Right, type Role, rightsOf, toRole } from "../../model/operator-role.ts";
+import { toDeclaredJson } from "../../model/record.ts";
+import { operator as operatorResource } from "../../resources/operator.ts";
+import { readSystemRecords } from "../../system/read-system-records.ts";
 import {
   commitSystemChanges,
   toCreateIntent,
   toDeleteIntent,
   toInstant,
   toUpdateIntent,
-} from "../system/system-changes.ts";
-import { managedSiteIds, type OperatorRecord, type SiteRecord, type SystemRecords } from "../system/system-records.ts";
-import { liveIdOf, nameOfLiveSite } from "./sites/sandboxes.ts";
-import { requireSite } from "./sites/sites.ts";
+} from "../../system/system-changes.ts";
+import {
+  managedSiteIds,
+  type OperatorRecord,
+  type SiteRecord,
+  type SystemRecords,
+} from "../../system/system-records.ts";
+import { liveIdOf, nameOfLiveSite } from "../sites/sandboxes.ts";
+import { requireSite } from "../sites/sites.ts";
 
 /** Maximum operators of a database. */
 const maxOperators = 1000;

@@ -1,12 +1,12 @@
 // How operators sign in to the console: links that work once, and the sessions that they start (contract section 13). The database has only the digests
 // of their secrets.
 
-import { randomText } from "../lib/text.ts";
-import type { Credential } from "../model/credentials.ts";
-import type { Engine } from "../model/engine.ts";
-import { ProblemError } from "../model/errors.ts";
-import { readSystemRecords } from "../system/read-system-records.ts";
-import type { SystemRecords } from "../system/system-records.ts";
+import { randomText } from "../../lib/text.ts";
+import type { Credential } from "../../model/credentials.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { readSystemRecords } from "../../system/read-system-records.ts";
+import type { SystemRecords } from "../../system/system-records.ts";
 import { findOperator, type ListedOperator, requireOperator } from "./operators.ts";
 
 /** Milliseconds in which a link can be used. */

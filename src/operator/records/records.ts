@@ -1,12 +1,12 @@
 // Creates and deletes records for an operator.
 
-import { type Intent, operatorActor, versionOf } from "../model/change.ts";
-import type { Engine } from "../model/engine.ts";
-import { ProblemError } from "../model/errors.ts";
-import { epochToKeep, type Head } from "../model/head.ts";
-import { parseNewRecord, toDeclaredJson } from "../model/record.ts";
-import type { Resource } from "../model/resource.ts";
-import { epochChangedError, type RevisionRange, revisionsOf } from "./journal/journal-entries.ts";
+import { type Intent, operatorActor, versionOf } from "../../model/change.ts";
+import type { Engine } from "../../model/engine.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { epochToKeep, type Head } from "../../model/head.ts";
+import { parseNewRecord, toDeclaredJson } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import { epochChangedError, type RevisionRange, revisionsOf } from "../journal/journal-entries.ts";
 import type { VersionedRecord } from "./read-records.ts";
 
 interface WrittenRecord extends VersionedRecord {
