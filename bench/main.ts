@@ -12,11 +12,14 @@
 //     PostgreSQL, `--only ": documentation"` one stall on both engines.
 // Results, peers and stalls are also written to a report in this folder, unless `--smoke`, `--only` or names limit the run.
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { benchFeed } from "./feed/run.ts";
-import { inFolder } from "./folder.ts";
 import { benchMemory } from "./memory/run.ts";
 import { benchPeers } from "./peers/run.ts";
+import { endAll } from "./process.ts";
 import { benchBare } from "./results/run.ts";
 import { benchStalls } from "./stalls/run.ts";
 
@@ -51,4 +54,22 @@ const errors = await inFolder(run);
 if (errors > 0) {
   console.error(`${errors} requests failed`);
   process.exit(1);
+}
+
+/** Runs `work` with a temporary folder. Afterwards, and on SIGINT, SIGTERM and SIGHUP, ends all started processes and removes the folder. */
+async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-bench-"));
+  const cleanUp = async () => {
+    await endAll();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  const signals = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 };
+  for (const [name, number] of Object.entries(signals)) {
+    process.once(name, () => void cleanUp().finally(() => process.exit(128 + number)));
+  }
+  try {
+    return await work(folder);
+  } finally {
+    await cleanUp();
+  }
 }

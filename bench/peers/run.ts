@@ -5,16 +5,15 @@ import { measure, type Setting } from "../measure.ts";
 import { type Figures, printFigures, writeReport } from "../report.ts";
 import type { Choice } from "../results/run.ts";
 import { sampleBrands } from "../scenarios.ts";
-import { express, fastify, hono } from "./by-hand.ts";
+import { fastify, hono } from "./by-hand.ts";
 import { directus } from "./directus.ts";
 import { installNode, installPeer } from "./install.ts";
-import { jsonServer } from "./json-server.ts";
 import type { Peer, Running } from "./peer.ts";
 import { type PeerScenario, scenariosFor } from "./scenarios.ts";
 import { storefront } from "./storefront.ts";
 import { vendure } from "./vendure.ts";
 
-const peers: readonly Peer[] = [hono, fastify, express, jsonServer, vendure, directus];
+const peers: readonly Peer[] = [hono, fastify, vendure, directus];
 const brands = sampleBrands(1000);
 
 interface Started {

@@ -3,16 +3,14 @@
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { Request } from "../load.ts";
+import { load, type Request } from "../load.ts";
 import { type Contender, measure, type Setting } from "../measure.ts";
 import { type Measured, startServer } from "../process.ts";
 import { type Figures, printFigures, writeReport } from "../report.ts";
 import { checkSame, recordResponses } from "../responses.ts";
 import { type Scenario, sampleBrands, scenariosFor } from "../scenarios.ts";
 import { makeSite, startStorefront } from "../site.ts";
-import { measureAfterWrite } from "./after-write.ts";
 import { measureBatches } from "./batches.ts";
-import { measureUnderWrites } from "./under-writes.ts";
 
 export interface Choice {
   readonly smoke: boolean;
@@ -121,31 +119,53 @@ function startByHand(folder: string, count: number, key: string): Promise<Measur
   return startServer("Hono + bun:sqlite by hand", [process.execPath, join(servers, "hono-sqlite.ts")], env);
 }
 
-/** Measures look-ups under write load, on every server for comparison. */
+/** Measures look-ups while other clients write as fast as they can, on every server for comparison. */
 async function describeUnderWrites(
   servers: readonly Measured[],
   scenarios: readonly Scenario[],
-  setting: Setting,
+  { folder, seconds }: Setting,
 ): Promise<string[]> {
   const requestOf = (start: string) => scenarios.find(({ name }) => name.startsWith(start))?.request as Request;
+  const [lookUp, create] = [requestOf("look-up, JSON"), requestOf("create")];
   const notes: string[] = [];
-  for (const server of servers) {
-    const { quiet, busy, writes } = await measureUnderWrites(
-      server,
-      requestOf("look-up, JSON"),
-      requestOf("create"),
-      setting,
-    );
+  for (const { name, url } of servers) {
+    await load(url, lookUp, 32, 1, folder);
+    const quiet = await load(url, lookUp, 32, seconds, folder);
+    // Both loads share a core.
+    const writing = load(url, create, 64, seconds + 2, folder);
+    await Bun.sleep(1000);
+    const busy = await load(url, lookUp, 32, seconds, folder);
+    const writes = await writing;
     const kept = Math.round((busy.perSecond / quiet.perSecond) * 100);
-    const note = `Look-ups under full write load, ${server.name}: ${kept} % of ${Math.round(quiet.perSecond)}/s, p99 ${busy.p99.toFixed(2)} ms (${quiet.p99.toFixed(2)} ms without writes); ${Math.round(writes.perSecond)} creates/s at the same time.`;
+    const note = `Look-ups under full write load, ${name}: ${kept} % of ${Math.round(quiet.perSecond)}/s, p99 ${busy.p99.toFixed(2)} ms (${quiet.p99.toFixed(2)} ms without writes); ${Math.round(writes.perSecond)} creates/s at the same time.`;
     console.log(note);
     notes.push(note);
   }
   return notes;
 }
 
+/** Measures the CPU time of a list right after a write, and of a list without a write before it, on one connection. */
 async function describeAfterWrite(count: number, server: Measured, key: string): Promise<string> {
-  const { kept, afterWrite } = await measureAfterWrite(server, key, 300);
+  const rounds = 300;
+  const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
+  const list = async () => void (await (await fetch(`${server.url}/restapi/brands.json`, { headers })).arrayBuffer());
+  const write = async (i: number) => {
+    const body = JSON.stringify({ ID: 1 + (i % 1000), Name: `Changed ${i}` });
+    await (await fetch(`${server.url}/restapi/brands.json`, { method: "PUT", headers, body })).arrayBuffer();
+  };
+  const cpuOf = async (work: (i: number) => Promise<void>) => {
+    const before = server.cpu();
+    for (let i = 0; i < rounds; i++) await work(i);
+    return (server.cpu() - before) / rounds;
+  };
+  await list();
+  const kept = await cpuOf(list);
+  const writes = await cpuOf(write);
+  const both = await cpuOf(async (i) => {
+    await write(rounds + i);
+    await list();
+  });
+  const afterWrite = both - writes;
   const ratio = (afterWrite / kept).toFixed(2);
   const note = `The list of ${count} right after a write: ${Math.round(afterWrite)} µs of CPU, ${ratio} times the list without a write (${Math.round(kept)} µs).`;
   console.log(note);

@@ -1,7 +1,68 @@
-// A small server written by hand, with Fastify and better-sqlite3. It looks up the digest of the key, and has schemas for bodies.
+// A small server written by hand, with Fastify and better-sqlite3: one commit per write. It looks up the digest of the key, and has schemas for bodies.
+// FILE is the database, KEY the valid key, SEED a file with the brands to store first.
 
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import Database from "better-sqlite3";
 import Fastify from "fastify";
-import { createBrand, findBrand, listBrands, readHeaders, siteOf, updateBrand } from "./sqlite-brands.mjs";
+
+const database = new Database(process.env.FILE);
+database.pragma("journal_mode = wal");
+database.pragma("synchronous = full");
+database.exec("create table if not exists keys (digest text primary key, site integer)");
+database.exec("create table if not exists brands (id integer primary key, site integer, body text)");
+const digest = (key) => createHash("sha256").update(key).digest("hex");
+database.prepare("insert or replace into keys values (?, 1)").run(digest(process.env.KEY));
+
+const keyOf = database.prepare("select site from keys where digest = ?");
+const one = database.prepare("select id, body from brands where site = ? and id = ?");
+const all = database.prepare("select id, body from brands where site = ? order by id");
+const insert = database.prepare("insert into brands (site, body) values (?, ?)");
+const change = database.prepare("update brands set body = ? where site = ? and id = ?");
+
+database.transaction((brands) => {
+  for (const { ID: _, ...body } of brands) insert.run(1, JSON.stringify(body));
+})(JSON.parse(readFileSync(process.env.SEED, "utf8")));
+
+/** Returns the site of the key; undefined for an unknown key. */
+function siteOf(key = "") {
+  return keyOf.get(digest(key))?.site;
+}
+
+function listBrands(site) {
+  return all.all(site).map(toBrand);
+}
+
+/** Returns undefined if the brand does not exist. */
+function findBrand(site, id) {
+  const row = one.get(site, id);
+  return row && toBrand(row);
+}
+
+function createBrand(site, brand) {
+  const { lastInsertRowid } = insert.run(site, JSON.stringify(brand));
+  return { ID: Number(lastInsertRowid), ...brand };
+}
+
+/** Returns undefined if the brand does not exist. */
+function updateBrand(site, id, changes) {
+  const brand = findBrand(site, id);
+  if (!brand) return undefined;
+  const { ID, ...body } = { ...brand, ...changes };
+  change.run(JSON.stringify(body), site, id);
+  return { ID, ...body };
+}
+
+function toBrand({ id, body }) {
+  return { ID: id, ...JSON.parse(body) };
+}
+
+const readHeaders = {
+  "Cache-Control": "no-cache, no-store, must-revalidate",
+  Pragma: "no-cache",
+  Expires: "-1",
+  "Access-Control-Allow-Origin": "*",
+};
 
 const text = { type: "string" };
 const texts = (...names) => object(Object.fromEntries(names.map((name) => [name, text])));

@@ -4,8 +4,7 @@ import { Command } from "commander";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { deleteRecords } from "../operator/records/records.ts";
-import { getSite } from "../operator/sites/sites.ts";
-import { withEngine } from "./shared/database.ts";
+import { withSite } from "./shared/database.ts";
 import { parseId, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { formatCount, printMessage } from "./shared/output.ts";
 import { printUndo, printUndoable, undoOf } from "./shared/undo-line.ts";
@@ -20,10 +19,10 @@ export function deleteCommand(): Command {
     ])
     .addHelpText("after", "\nThe deleted records are printed.")
     .action(async (resource: Resource, ids: number[], options: SiteOptions) => {
-      const { records, revisions, run } = await withEngine(options, async (engine, run) => {
-        const site = await getSite(engine, options.site);
-        return { run, ...(await deleteRecords(engine, site.ID, resource, ids, Date.now())) };
-      });
+      const { records, revisions, run } = await withSite(options, async (engine, site, run) => ({
+        run,
+        ...(await deleteRecords(engine, site.ID, resource, ids, Date.now())),
+      }));
       const shown = records.map((record) => toDeclaredJson(resource, record));
       const back = undoOf(options, revisions, run);
       printUndoable(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);

@@ -6,9 +6,8 @@ import { writeFile } from "../operator/files/atomic-file.ts";
 import { isStandardOutput } from "../operator/files/standard-streams.ts";
 import { type FileFormat, formatOf, isTsv } from "../operator/import/file-rows.ts";
 import { exportRecords } from "../operator/records/export-records.ts";
-import { getSite } from "../operator/sites/sites.ts";
 import { formatOption, requireCsv, withDelimiterOption } from "./shared/csv-options.ts";
-import { withEngine } from "./shared/database.ts";
+import { withSite } from "./shared/database.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { printAll } from "./shared/output.ts";
 
@@ -29,8 +28,7 @@ export function exportCommand(): Command {
       const { delimiter = isTsv(file ?? "") ? "\t" : undefined } = options;
       requireCsv(format, { delimiter: options.delimiter });
       const isFile = file !== undefined && !isStandardOutput(file);
-      await withEngine(options, async (engine) => {
-        const site = await getSite(engine, options.site);
+      await withSite(options, async (engine, site) => {
         const text = exportRecords(engine, site.ID, resource, format, { delimiter, isFile });
         if (isFile) await writeFile(file, text);
         else await printAll(text);

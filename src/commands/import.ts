@@ -8,11 +8,11 @@ import { type FileFormat, formatOf, type NumberedRow, readRowsOfCompleteFile } f
 import { type ImportOptions, importRecords } from "../operator/import/import-records.ts";
 import type { ImportSummary } from "../operator/import/import-summary.ts";
 import { getMatchField } from "../operator/import/matcher.ts";
-import { type MissingSummary, toMissingNumbers } from "../operator/import/missing-records.ts";
+import { type MissingSummary, toMissingNumbers } from "../operator/import/missing-from-file.ts";
 import { openRejectedRowsFile } from "../operator/import/rejected-rows.ts";
-import { getSite } from "../operator/sites/sites.ts";
+import type { SiteRecord } from "../system/system-records.ts";
 import { type CsvFlags, formatOption, readCsvFlags, withCsvOptions } from "./shared/csv-options.ts";
-import { withEngine } from "./shared/database.ts";
+import { withSite } from "./shared/database.ts";
 import { openInput } from "./shared/input-file.ts";
 import { runInterruptible, waitUntilAborted } from "./shared/interrupt.ts";
 import { fileArgument, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
@@ -122,8 +122,7 @@ async function importRows(
   const onMissing = (id: number, body: string) => {
     if (missingNames.length < maxNamed) missingNames.push(`${id} ${JSON.stringify(JSON.parse(body).Name)}`);
   };
-  const work = async (engine: Engine, run: string, signal: AbortSignal, progress: Progress) => {
-    const site = await getSite(engine, options.site);
+  const work = async (engine: Engine, site: SiteRecord, run: string, signal: AbortSignal, progress: Progress) => {
     const onBeforeCommit = (revision: number) => {
       undo = undoLine(options, revision, run);
     };
@@ -141,7 +140,7 @@ async function importRows(
   try {
     return await withProgress((progress) =>
       runInterruptible(
-        (signal) => withEngine(options, (engine, run) => work(engine, run, signal, progress)),
+        (signal) => withSite(options, (engine, site, run) => work(engine, site, run, signal, progress)),
         printPossibleUndo,
       ),
     );

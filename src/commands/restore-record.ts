@@ -5,8 +5,7 @@ import { ProblemError } from "../model/errors.ts";
 import { toDeclaredJson } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { restoreRecord } from "../operator/journal/restore-record.ts";
-import { getSite } from "../operator/sites/sites.ts";
-import { withEngine } from "./shared/database.ts";
+import { withSite } from "./shared/database.ts";
 import { parseId, parseRevision, resourceArgument, type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { printMessage, printResult } from "./shared/output.ts";
 
@@ -22,10 +21,9 @@ export function restoreRecordCommand(): Command {
     .option("--revision <number>", "revision of the journal to restore it from (default: before its last change)")
     .action(async (resource: Resource, id: number, options: RestoreFlags) => {
       const revision = options.revision === undefined ? undefined : parseRevision("--revision", options.revision);
-      const outcome = await withEngine(options, async (engine) => {
-        const site = await getSite(engine, options.site);
-        return restoreRecord(engine, site.ID, resource, id, revision, Date.now());
-      });
+      const outcome = await withSite(options, (engine, site) =>
+        restoreRecord(engine, site.ID, resource, id, revision, Date.now()),
+      );
       if (outcome.kind === "rejected") throw new ProblemError("not-found", `there is no ${resource.singular} ${id}`);
       const restored = toDeclaredJson(resource, outcome.body);
       printResult(options, JSON.parse(restored), [restored]);

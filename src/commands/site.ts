@@ -3,6 +3,7 @@
 import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
 import { publicResources } from "../model/resource.ts";
+import { type MadeSandbox, makeSandbox } from "../operator/sandbox/make-sandbox.ts";
 import { findSandboxRecord, nameOfLiveSite, suspensionOf, withSandboxesBelow } from "../operator/sites/sandboxes.ts";
 import { type CreatedSite, createSites, type RequestedSite, readSiteList } from "../operator/sites/site-creation.ts";
 import { removeSite } from "../operator/sites/site-removal.ts";
@@ -11,11 +12,12 @@ import { allResources } from "../resources/all.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import { withEngine, withNewEngine } from "./shared/database.ts";
 import { openInput } from "./shared/input-file.ts";
+import { runInterruptible } from "./shared/interrupt.ts";
 import { type CommonOptions, collectValue, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
+import { withProgress } from "./shared/progress.ts";
 import { commandLine } from "./shared/shell-words.ts";
 import { UsageError } from "./shared/usage-error.ts";
-import { sandboxCommand } from "./site-sandbox.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;
@@ -149,6 +151,41 @@ function toSettings({ name, hostname, addHostname, removeHostname, default: isDe
     isDefault,
     isSuspended: suspend ?? (resume ? false : undefined),
   };
+}
+
+function sandboxCommand(): Command {
+  return withCommonOptions(new Command("sandbox"))
+    .description("make or renew the sandbox of a site: a copy of its records for tests; servers may keep running")
+    .argument("<name>", "name of the site, see `site list`")
+    .addHelpText(
+      "after",
+      "\nA key of `key create --sandbox` opens the sandbox at the hostnames of the site.\nTo renew a sandbox is to replace its records and history by a new copy. Its keys and webhooks stay.\nIf the copy fails or is stopped, the sandbox is as before.",
+    )
+    .action(async (name: string, options: CommonOptions) => {
+      const made = await withEngine(options, (engine) =>
+        withProgress(({ show }) =>
+          runInterruptible(
+            (signal) =>
+              makeSandbox(engine, name, { signal, now: Date.now, onRecords: (count) => show("copying", count) }),
+            () => printMessage("a command that runs in a minute or later removes what is left of the copy"),
+          ),
+        ),
+      );
+      const { site, live, leftover, ...counts } = made;
+      printMessage(describeSandbox(made, options));
+      if (leftover !== undefined) printMessage(leftover);
+      printResult(options, { ...toSiteInfo(site, [live]), ...counts }, [site.Name]);
+    });
+}
+
+function describeSandbox({ site, live, isNew, records, keys, webhooks }: MadeSandbox, options: CommonOptions): string {
+  const copy = `the sandbox ${site.Name} with ${formatCount(records, "record")}`;
+  if (!isNew) {
+    const kept = `its ${formatCount(keys, "key")} and ${formatCount(webhooks, "webhook")} stay`;
+    return `renewed ${copy}: ${kept}; its former records and history are gone, and earlier cursors and ETags are not valid`;
+  }
+  const create = commandLine(["key", "create", "--site", live.Name, "--sandbox"], options.database);
+  return `made ${copy}; to create a key: ${create}`;
 }
 
 function removeCommand(): Command {

@@ -2,12 +2,11 @@
 
 import { Command } from "commander";
 import { parseRun } from "../model/run.ts";
-import type { JournalPoint } from "../operator/journal/journal-points.ts";
+import type { JournalPoint } from "../operator/journal/journal-entries.ts";
 import type { UndoRange } from "../operator/journal/records-to-undo.ts";
 import { type UndoSummary, undo } from "../operator/journal/undo.ts";
-import { getSite } from "../operator/sites/sites.ts";
 import { allResources } from "../resources/all.ts";
-import { withEngine } from "./shared/database.ts";
+import { withSite } from "./shared/database.ts";
 import { runInterruptible } from "./shared/interrupt.ts";
 import { type SiteOptions, withSiteOption } from "./shared/options.ts";
 import { formatCount, printMessage } from "./shared/output.ts";
@@ -66,8 +65,7 @@ async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, opt
     if (lineToUndo) printMessage(`to undo what may have been stored: ${lineToUndo}`);
   };
   const work = (signal: AbortSignal) =>
-    withEngine(options, async (engine, run) => {
-      const site = await getSite(engine, options.site);
+    withSite(options, async (engine, site, run) => {
       const since = await revisionSince(engine, site.ID, from);
       const until = to && (await revisionUntil(engine, site.ID, to));
       if (until !== undefined && until <= since) throw new UsageError("--until must be after --since");

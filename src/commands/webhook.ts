@@ -25,7 +25,7 @@ import {
   testWebhook,
 } from "../operator/webhooks/webhooks.ts";
 import { type AddressPolicy, toDeliveryPolicy } from "../webhooks/address-policy.ts";
-import { toConfig, withEngine } from "./shared/database.ts";
+import { toConfig, withEngine, withSite } from "./shared/database.ts";
 import {
   type CommonOptions,
   getResource,
@@ -68,8 +68,8 @@ function addCommand(): Command {
       const since = options.since === undefined ? "now" : parseDeliveryStart("--since", options.since);
       const settings = { url, resources: options.resource ?? [], since };
       const policy = policyOf(options);
-      const { webhook, secret, isResolved } = await withEngine(options, async (engine) =>
-        createWebhook(engine, await getSite(engine, options.site), settings, policy, Date.now()),
+      const { webhook, secret, isResolved } = await withSite(options, (engine, site) =>
+        createWebhook(engine, site, settings, policy, Date.now()),
       );
       if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
       printMessage(`added webhook ${webhook.ID}; save its secret now: it cannot be shown again`);

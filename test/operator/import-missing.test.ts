@@ -5,7 +5,7 @@ import type { Intent } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { type NumberedRow, readRows } from "../../src/operator/import/file-rows.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
-import type { MissingOptions } from "../../src/operator/import/missing-records.ts";
+import type { RemovalOptions } from "../../src/operator/import/missing-from-file.ts";
 import { undo } from "../../src/operator/journal/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
@@ -13,7 +13,7 @@ import { withActor } from "../../src/system/with-actor.ts";
 import { engines, maxCreatedSite, useTwoEngines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
-interface Load extends MissingOptions {
+interface Load extends RemovalOptions {
   readonly match?: string | undefined;
   readonly atomic?: boolean;
   readonly dryRun?: boolean;

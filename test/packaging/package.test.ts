@@ -30,7 +30,7 @@ let packedBytes: number;
 beforeAll(async () => {
   // The steps of npm before it packs; its other steps need a repository.
   await runOutside([process.execPath, join(root, "scripts/build/console.ts")], root);
-  await runOutside([process.execPath, join(root, "scripts/build/trim-bundled.ts")], root);
+  await runOutside([process.execPath, join(root, "scripts/build/prepack.ts")], root);
   const file = await pack(root, project, "--ignore-scripts");
   packedBytes = statSync(file).size;
   await unpack(file, home);

@@ -7,8 +7,13 @@ import { ProblemError } from "../../model/errors.ts";
 import { publicResources } from "../../model/resource.ts";
 import { type HistoryEntry, readHistory } from "../../operator/journal/history.ts";
 import { historyCsvHeader, toHistoryRows } from "../../operator/journal/history-csv.ts";
-import { type EntryFilter, readEntries, revisionsOf, selectEntries } from "../../operator/journal/journal-entries.ts";
-import { resolveRevision } from "../../operator/journal/journal-points.ts";
+import {
+  type EntryFilter,
+  readEntries,
+  resolveRevision,
+  revisionsOf,
+  selectEntries,
+} from "../../operator/journal/journal-entries.ts";
 import { restoreRecord } from "../../operator/journal/restore-record.ts";
 import { undo } from "../../operator/journal/undo.ts";
 import { listKeyLabels } from "../../operator/sites/keys.ts";

@@ -11,7 +11,7 @@ import { previewUpload } from "../../operator/import/job/file-preview.ts";
 import type { JobOptions } from "../../operator/import/job/import-job.ts";
 import { type EntryKind, entryKinds, rowKinds } from "../../operator/import/job/import-report.ts";
 import { getMatchField } from "../../operator/import/matcher.ts";
-import { toMissingNumbers } from "../../operator/import/missing-records.ts";
+import { toMissingNumbers } from "../../operator/import/missing-from-file.ts";
 import type { Action, ActionContext, FileContent } from "../action-routes.ts";
 import {
   parseBoolean,

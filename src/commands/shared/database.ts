@@ -5,10 +5,12 @@ import { randomText } from "../../lib/text.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { completeRemovals } from "../../operator/sites/site-removal.ts";
+import { getSite } from "../../operator/sites/sites.ts";
 import { allResources } from "../../resources/all.ts";
 import { databaseExists, type OpenOptions, openEngine } from "../../store/open.ts";
+import type { SiteRecord } from "../../system/system-records.ts";
 import { withActor } from "../../system/with-actor.ts";
-import type { CommonOptions } from "./options.ts";
+import type { CommonOptions, SiteOptions } from "./options.ts";
 import { printMessage } from "./output.ts";
 import { asUsageError, toUsageError } from "./usage-error.ts";
 
@@ -25,6 +27,14 @@ export async function withEngine<T>(options: CommonOptions, work: Work<T>): Prom
     throw new ProblemError("not-found", `there is no database ${database}; create it with \`site add\` or \`serve\``);
   }
   return withOpened(options, { orReadOnly: true }, work);
+}
+
+/** Runs `work` on an existing database, with the site of `--site`. @throws ProblemError `not-found` if there is no such database or site */
+export function withSite<T>(
+  options: SiteOptions,
+  work: (engine: Engine, site: SiteRecord, run: string) => Promise<T>,
+): Promise<T> {
+  return withEngine(options, async (engine, run) => work(engine, await getSite(engine, options.site), run));
 }
 
 /** Runs `work` on the database, and creates the database first if it does not exist. */

@@ -2,7 +2,7 @@
 
 import { parseTime } from "../../lib/text.ts";
 import type { Engine } from "../../model/engine.ts";
-import { type JournalPoint, resolveRevision } from "../../operator/journal/journal-points.ts";
+import { type JournalPoint, resolveRevision } from "../../operator/journal/journal-entries.ts";
 import type { PrunePoint } from "../../operator/journal/prune-journals.ts";
 import type { DeliveryStart } from "../../operator/webhooks/delivery-start.ts";
 import { isCursorLike } from "../../store/database/cursor.ts";

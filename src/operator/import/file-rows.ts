@@ -32,7 +32,7 @@ export interface NumberedRow {
   readonly decoded: Decoded;
   /** The text of the row in the file. */
   readonly source: RowSource;
-  /** Whether the row is not imported. It names its record all the same, so that the record is not removed (missing-records.ts). */
+  /** Whether the row is not imported. It names its record all the same, so that the record is not removed (missing-from-file.ts). */
   readonly isExcluded?: boolean | undefined;
 }
 

@@ -9,7 +9,7 @@
 // Before the batch with both rows is committed, a client renames brand 1 to "Former". Both rows are upserts (store/writes/record-match.ts), and validated
 // as changes and as new brands. So the transaction creates both.
 //
-// With `removeMissing`, the records that the file lacks are deleted after its rows (missing-records.ts), as part of the same run.
+// With `removeMissing`, the records that the file lacks are deleted after its rows (missing-from-file.ts), as part of the same run.
 //
 // Without `atomic`, batches are committed while the file is read. With it, the rows are spooled to a temporary file until all are known to be valid, and
 // then committed together. A dry run does the same, and stores nothing (`DryRunEngine`).
@@ -24,34 +24,61 @@
 //   are in temporary files. The caller supplies the rows. For JSON and XML, the command line first reads the whole file (`readRowsOfCompleteFile` in file-rows.ts).
 
 import { createYielder, yieldBetween } from "../../lib/yielding.ts";
-import type { Intent, Outcome } from "../../model/change.ts";
-import type { Engine } from "../../model/engine.ts";
-import { RetryableError } from "../../model/errors.ts";
+import {
+  type AcceptedOutcome,
+  type Intent,
+  type Outcome,
+  operatorActor,
+  type RejectedOutcome,
+} from "../../model/change.ts";
+import type { Engine, EngineCommits } from "../../model/engine.ts";
+import {
+  ErrorBudget,
+  type ErrorLimits,
+  type FieldError,
+  invalidRecordError,
+  noMoreHints,
+  ProblemError,
+  RetryableError,
+} from "../../model/errors.ts";
+import { isJsonObject } from "../../model/field.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
+import { DryRunEngine } from "../../store/writes/dry-run-engine.ts";
+import {
+  severalMatchesError,
+  toReading,
+  toUpsertValues,
+  validateAs,
+  validationProblem,
+} from "../../store/writes/record-match.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
-import { revisionsOf } from "../journal/journal-entries.ts";
+import { type FileRange, SpoolFile } from "../files/spool-file.ts";
+import { requireSameMachine, revisionsOf } from "../journal/journal-entries.ts";
 import { PendingBatch } from "../records/pending-batch.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
-import { type ImportSummary, withImported } from "./import-summary.ts";
-import { ImportTarget } from "./import-target.ts";
-import { type Matcher, type RowInput, readMatcher } from "./matcher.ts";
-import { type MissingOptions, MissingRecords, obstacleError } from "./missing-records.ts";
-import { type PendingRow, parseInput, RowChanges } from "./row-change.ts";
-import { repeatedValueError } from "./row-errors.ts";
-import { type RowResultOptions, RowResults } from "./row-results.ts";
-import { type SpooledRow, SpooledRows } from "./spooled-rows.ts";
+import { type ImportSummary, RowCounter, withImported } from "./import-summary.ts";
+import { idGivenError, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
+import { MissingFromFile, type RemovalOptions } from "./missing-from-file.ts";
 
-export interface ImportOptions extends RowResultOptions {
+export interface ImportOptions {
   /** The field by which rows are matched with records; by default, rows are matched by ID. */
   readonly match?: string | undefined;
   /** Store all rows or none. */
   readonly atomic?: boolean | undefined;
+  /** Report the outcomes, and store nothing. */
+  readonly dryRun?: boolean | undefined;
   /** Remove the records that the file lacks. */
-  readonly removeMissing?: MissingOptions | undefined;
+  readonly removeMissing?: RemovalOptions | undefined;
   /** Stops the import after the rows that are being stored. `rows` must throw the reason of this signal, too. */
   readonly signal?: AbortSignal | undefined;
+  /** Called for each row that is rejected; the import waits for it. */
+  readonly onRejected?: ((row: NumberedRow, fieldErrors: readonly FieldError[]) => Promise<void>) | undefined;
+  /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
+  readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => void | Promise<void>) | undefined;
+  /** Maximum field errors that the summary lists; by default 10,000. */
+  readonly maxFieldErrors?: number | undefined;
   /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
   readonly onBeforeCommit?: ((revision: number) => void) | undefined;
   readonly now: () => number;
@@ -69,11 +96,20 @@ export async function importRecords(
   rows: AsyncIterable<NumberedRow>,
   options: ImportOptions,
 ): Promise<ImportSummary> {
-  const { atomic, dryRun, signal } = options;
-  const results = new RowResults(resource, options);
-  const { counter } = results;
+  const { atomic, dryRun, signal, removeMissing, now } = options;
+  const counter = new RowCounter(options.maxFieldErrors);
   try {
-    await importRows(engine, site, resource, rows, options, results);
+    using opened = new DisposableStack();
+    const use = <T extends { close(): void }>(one: T): T => opened.adopt(one, () => one.close());
+    const [systemHead] = (await engine.readHeads([systemSite])) as [Head];
+    const { head, total, textField, matcher } = await readMatcher(engine, site, resource, options.match);
+    use(matcher);
+    const common = { engine, site, resource, systemHead };
+    const missing =
+      removeMissing && use(new MissingFromFile({ ...common, textField, head, total, options: removeMissing, now }));
+    const target = dryRun ? use(new DryRunEngine(engine, site)) : engine;
+    const parts = { ...common, target, startRevision: head.revision, matcher, missing, counter, options };
+    await use(new Import(parts)).importAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) counter.markInterrupted();
     else throw dryRun || atomic ? error : withImported(error, counter.summary);
@@ -81,39 +117,34 @@ export async function importRecords(
   return atomic ? counter.summaryOfAllOrNone() : counter.summary;
 }
 
-async function importRows(
-  engine: Engine,
-  site: number,
-  resource: Resource,
-  rows: AsyncIterable<NumberedRow>,
-  options: ImportOptions,
-  results: RowResults,
-): Promise<void> {
-  using opened = new DisposableStack();
-  const use = <T extends { close(): void }>(one: T): T => opened.adopt(one, () => one.close());
-  const [systemHead] = (await engine.readHeads([systemSite])) as [Head];
-  const { head, total, textField, matcher } = await readMatcher(engine, site, resource, options.match);
-  use(matcher);
-  const target = use(new ImportTarget(engine, site, { ...options, systemHead, startRevision: head.revision }));
-  const { now, removeMissing } = options;
-  const changes = new RowChanges(matcher, { site, resource, systemEpoch: systemHead.epoch, now });
-  const common = { engine, site, resource, textField, head, total, systemEpoch: systemHead.epoch, now };
-  const missing = removeMissing && use(new MissingRecords({ ...common, options: removeMissing }));
-  await use(new RowImporter({ matcher, changes, target, results, options, missing })).importAll(rows);
+interface ImportParts {
+  readonly engine: Engine;
+  /** What rows are committed to: the engine, or in a dry run one that stores nothing. */
+  readonly target: EngineCommits;
+  readonly site: number;
+  readonly resource: Resource;
+  /** The head of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
+  readonly systemHead: Head;
+  /** The revision of the site before the import. */
+  readonly startRevision: number;
+  readonly matcher: Matcher;
+  /** Finds and removes the records that the file lacks; undefined if they are kept. */
+  readonly missing: MissingFromFile | undefined;
+  readonly counter: RowCounter;
+  readonly options: ImportOptions;
 }
 
-interface ImporterParts {
-  readonly matcher: Matcher;
-  readonly changes: RowChanges;
-  readonly target: ImportTarget;
-  readonly results: RowResults;
-  readonly options: ImportOptions;
-  /** Finds and removes the records that the file lacks; undefined if they are kept. */
-  readonly missing: MissingRecords | undefined;
+/** A row, and the intent that was made of it. */
+interface ReadRow {
+  readonly intent: Intent;
+  /** Returns the row. It is needed again only if it is rejected or reported. */
+  row(): NumberedRow;
+  /** The values of the row; undefined if no later row can match its record. */
+  readonly input?: RowInput | undefined;
 }
 
 /** A write of the one transaction: a row, or the removal of a record that the file lacks. */
-type AtomicWrite = SpooledRow | { readonly intent: Intent };
+type AtomicWrite = ReadRow | { readonly intent: Intent };
 
 /** Maximum attempts to store rows, if others change more records in between than a transaction can follow. */
 const maxAttempts = 5;
@@ -122,21 +153,24 @@ const maxAttempts = 5;
 const maxLength = 4 << 20;
 
 /** Imports the rows of one file, batch by batch. */
-class RowImporter {
-  readonly #parts: ImporterParts;
-  readonly #spooled = new SpooledRows();
+class Import {
+  readonly #parts: ImportParts;
   /** The rows that are neither committed nor spooled yet. */
-  readonly #pending = new PendingBatch<PendingRow>(maxLength);
+  readonly #pending = new PendingBatch<ReadRow>(maxLength);
   /** The match values of the pending rows, by the numbers of the rows; undefined if rows are matched by ID. */
   readonly #pendingValues: ValueIndex | undefined;
+  /** The rows of an atomic import, until all of them are known to be valid: about 130 bytes per row. */
+  readonly #spool = new SpoolFile();
+  readonly #spooled: { readonly rows: FileRange; readonly intents: FileRange }[] = [];
+  readonly #errors = new ErrorBudget(noMoreHints);
 
-  constructor(parts: ImporterParts) {
+  constructor(parts: ImportParts) {
     this.#parts = parts;
     this.#pendingValues = parts.options.match === undefined ? undefined : new ValueIndex();
   }
 
   async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
-    const { options, results, missing } = this.#parts;
+    const { options, counter, missing } = this.#parts;
     const yieldIfDue = createYielder();
     for await (const row of rows) {
       options.signal?.throwIfAborted();
@@ -144,14 +178,19 @@ class RowImporter {
       await yieldIfDue();
       missing?.addRow(row);
       if (row.isExcluded) continue;
-      results.counter.countRead();
-      await results.runOrReject(row, () => this.#addRow(row));
+      counter.countRead();
+      try {
+        await this.#addRow(row);
+      } catch (error) {
+        if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
+        await this.#reject(row, error.fieldErrors);
+      }
       if (this.#pending.isFull) await (options.atomic ? this.#spoolPending() : this.#commitPending());
     }
     if (!options.atomic) {
       await this.#commitPending();
       await this.#removeMissing();
-    } else if (results.counter.summary.rejected === 0) {
+    } else if (counter.summary.rejected === 0) {
       this.#spoolPending();
       await this.#findMissing();
       await this.#commitSpooled();
@@ -160,32 +199,63 @@ class RowImporter {
 
   close(): void {
     this.#pendingValues?.close();
-    this.#spooled.close();
+    this.#spool.close();
   }
 
   /** @throws ProblemError `invalid-record` */
   async #addRow(row: NumberedRow): Promise<void> {
-    const { matcher, changes, results, options } = this.#parts;
+    const { matcher, counter, options } = this.#parts;
     const input = parseInput(row.decoded);
     const value = matcher.matchValueOf(input);
     if (value !== undefined && this.#pendingValues?.find(value, 1).length) {
-      if (options.atomic) throw repeatedValueError(options.match);
+      // The row would match the record of an earlier row that is not stored yet.
+      if (options.atomic)
+        throw invalidRecordError([
+          { field: options.match ?? "", detail: "an earlier row has the same value (--atomic)" },
+        ]);
       await this.#commitPending();
     }
-    const pending = changes.toPendingRow(row, input);
-    this.#pending.add(pending, lengthOf(row.source));
-    if (value !== undefined) this.#pendingValues?.set(results.counter.summary.rows, value);
-    matcher.trackRow(input, pending.intent.id);
+    const intent = this.#toIntent(row, input);
+    this.#pending.add({ intent, row: () => row, input }, lengthOf(row.source));
+    if (value !== undefined) this.#pendingValues?.set(counter.summary.rows, value);
+    matcher.trackRow(input, intent.id);
+  }
+
+  /**
+   * Finds the record of a row, and validates its values.
+   * @throws ProblemError `invalid-record`, also if the row would be rejected with the records that are known now
+   */
+  #toIntent(row: NumberedRow, input: RowInput): Intent {
+    const { site, resource, systemHead, matcher, options } = this.#parts;
+    const { fieldErrors } = row.decoded;
+    const ifSystemEpoch = systemHead.epoch;
+    const common = { site, resource: resource.name, actor: operatorActor, at: options.now(), ifSystemEpoch };
+    const target = matcher.match(input);
+    if (target.operation !== "upsert") {
+      const { operation } = target;
+      const values = this.#errors.run((limits) => validateAs(operation, resource, input, fieldErrors, limits));
+      return { ...common, ...target, valuesJson: JSON.stringify(values) };
+    }
+    const { valuesJson, newJson } = toUpsertValues(resource, input, fieldErrors);
+    const match = { ...target.match, newJson };
+    const intent: Intent = { ...common, operation: "upsert", valuesJson, match };
+    const reading = toReading(intent, match, match.found);
+    if ("rejectionReason" in reading)
+      this.#errors.run((limits) => {
+        throw invalidRecordError(rejectionFieldErrors(reading, intent, resource, row, limits), limits);
+      });
+    return intent;
   }
 
   async #commitPending(): Promise<void> {
     const { matcher, target, options } = this.#parts;
     let rows = this.#pending.take();
     this.#pendingValues?.clear();
-    target.notifyBeforeCommit();
+    this.#notifyBeforeCommit();
     for (let attempt = 1; rows.length > 0; attempt++) {
+      await this.#requireSameMachine();
       const outcomes = await target.commit(rows.map(({ intent }) => intent));
-      const outdated: PendingRow[] = [];
+      const outdated: ReadRow[] = [];
       for (const [index, row] of rows.entries()) {
         const outcome = outcomes[index] as Outcome;
         if (isOutdated(outcome)) outdated.push(row);
@@ -204,15 +274,18 @@ class RowImporter {
 
   /** Spools the pending rows until all rows are known to be valid. Their match values stay in `#pendingValues`. */
   #spoolPending(): void {
-    this.#spooled.add(this.#pending.take());
+    const batch = this.#pending.take();
+    if (batch.length === 0) return;
+    const rows = this.#spool.add(batch.map(({ row }) => row()));
+    this.#spooled.push({ rows, intents: this.#spool.add(batch.map(({ intent }) => intent)) });
   }
 
   async #commitSpooled(): Promise<void> {
-    const { matcher, results, options, missing } = this.#parts;
+    const { matcher, counter, options, missing } = this.#parts;
     // Much time may have passed since the rows were read.
     if (!options.dryRun) await matcher.catchUp();
     for (let attempt = 1; await this.#tryCommitSpooled(); attempt++) {
-      results.counter.resetStored();
+      counter.resetStored();
       missing?.resetOutcomes();
       await this.#catchUp(attempt);
     }
@@ -229,6 +302,7 @@ class RowImporter {
       }
     };
     let areOutdated = false;
+    await this.#requireSameMachine();
     await this.#parts.target.commitAtomically(intents(), async (outcomes) => {
       const batch = undecided.shift() ?? [];
       for (const [index, outcome] of outcomes.entries()) {
@@ -242,9 +316,12 @@ class RowImporter {
 
   *#spooledWrites(): Generator<readonly AtomicWrite[]> {
     const { matcher, options, missing } = this.#parts;
-    for (const batch of this.#spooled.batches()) {
+    for (const { rows, intents } of this.#spooled) {
       options.signal?.throwIfAborted();
-      yield batch.map(({ intent, row }) => ({ intent: matcher.matchAgain(intent), row }));
+      yield this.#spool.read<Intent[]>(intents).map((intent, index) => ({
+        intent: matcher.matchAgain(intent),
+        row: () => this.#spool.read<NumberedRow[]>(rows)[index] as NumberedRow,
+      }));
     }
     if (options.dryRun || !missing?.mayRemove) return;
     for (const batch of missing.batches()) yield batch.map((intent) => ({ intent }));
@@ -252,13 +329,14 @@ class RowImporter {
 
   /** Finds the records that the file lacks. A dry run reports them. @throws ProblemError `conflict` if they cannot be removed in the same transaction */
   async #findMissing(): Promise<void> {
-    const { missing, results, options } = this.#parts;
+    const { missing, counter, options } = this.#parts;
     if (!missing) return;
     await missing.find();
     const { summary } = missing;
-    results.counter.setMissing(summary);
+    counter.setMissing(summary);
     if (options.dryRun) await missing.reportAll();
-    else if (options.atomic && summary.obstacle !== undefined) throw obstacleError(summary.obstacle);
+    else if (options.atomic && summary.obstacle !== undefined)
+      throw new ProblemError("conflict", `nothing was stored: ${summary.obstacle}`);
   }
 
   /** Removes the records that the file lacks, unless there is an obstacle. */
@@ -268,30 +346,53 @@ class RowImporter {
     if (!missing?.mayRemove || options.dryRun) return;
     for await (const batch of yieldBetween(missing.batches())) {
       options.signal?.throwIfAborted();
+      await this.#requireSameMachine();
       for (const outcome of await target.commit(batch)) await this.#onRemoval(outcome);
     }
   }
 
   async #onRemoval(outcome: Outcome): Promise<void> {
-    const { missing, results } = this.#parts;
+    const { missing, counter } = this.#parts;
     await missing?.addOutcome(outcome);
-    results.counter.addRevisions([outcome]);
-    if (missing) results.counter.setMissing(missing.summary);
+    counter.addRevisions([outcome]);
+    if (missing) counter.setMissing(missing.summary);
   }
 
-  /** @param row its `input` is undefined if no later row can match it */
-  async #onResult(row: SpooledRow & { readonly input?: RowInput | undefined }, outcome: Outcome): Promise<void> {
-    const { matcher, target, results, options, missing } = this.#parts;
-    await results.add(row, outcome);
-    if ("id" in outcome && !options.dryRun) missing?.addStored(outcome.id);
-    if (row.input && outcome.kind === "done") matcher.trackRow(row.input, outcome.id);
+  async #onResult({ intent, row, input }: ReadRow, outcome: Outcome): Promise<void> {
+    const { matcher, resource, counter, options, missing } = this.#parts;
+    if (outcome.kind === "rejected") return this.#reject(row(), rejectionFieldErrors(outcome, intent, resource, row()));
+    counter.countOutcome(outcome);
+    if (!options.dryRun) counter.addRevisions([outcome]);
+    await options.onAccepted?.(row(), outcome);
+    if (!options.dryRun) missing?.addStored(outcome.id);
+    if (input && outcome.kind === "done") matcher.trackRow(input, outcome.id);
     // All rows are valid now. Before this point, an error leaves nothing stored.
-    if (options.atomic && results.counter.areAllStored) target.notifyBeforeCommit();
+    if (options.atomic && counter.areAllStored) this.#notifyBeforeCommit();
+  }
+
+  async #reject(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
+    this.#parts.counter.countRejected(row.number, fieldErrors);
+    await this.#parts.options.onRejected?.(row, fieldErrors);
+  }
+
+  /** Tells the caller of the import that rows may be stored from now on. A dry run stores nothing. */
+  #notifyBeforeCommit(): void {
+    const { options, startRevision } = this.#parts;
+    if (!options.dryRun) options.onBeforeCommit?.(startRevision);
+  }
+
+  /** @throws ProblemError `conflict` if another machine has taken over the database since the rows were matched */
+  async #requireSameMachine(): Promise<void> {
+    const { engine, systemHead, options } = this.#parts;
+    if (!options.dryRun) await requireSameMachine(engine, systemHead);
   }
 }
 
-function isOutdated(outcome: Outcome): boolean {
-  return outcome.kind === "rejected" && outcome.rejectionReason === "match-outdated";
+/** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
+function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
+  if (fieldErrors.some(({ field }) => field === "")) throw invalidRecordError(fieldErrors);
+  if (isJsonObject(input)) return input;
+  throw invalidRecordError([{ field: "", detail: `must be a record, not ${JSON.stringify(input)?.slice(0, 40)}` }]);
 }
 
 /** Returns the characters of a row. A CSV row counts with its header, because the header is spooled with each row. */
@@ -299,4 +400,31 @@ function lengthOf(source: RowSource): number {
   if (source.format !== "csv") return source.text.length;
   const cells = [source.table.header, source.cells].flat();
   return cells.reduce((sum, cell) => sum + cell.length + 1, 0);
+}
+
+function isOutdated(outcome: Outcome): boolean {
+  return outcome.kind === "rejected" && outcome.rejectionReason === "match-outdated";
+}
+
+/** Returns the errors of a row whose intent was rejected. */
+function rejectionFieldErrors(
+  { rejectionReason, found }: RejectedOutcome,
+  { id, match }: Intent,
+  resource: Resource,
+  { decoded: { input, fieldErrors } }: NumberedRow,
+  limits?: ErrorLimits,
+): readonly FieldError[] {
+  if (found && match) return severalMatchesError(match.keys.join("."), found).fieldErrors;
+  if (rejectionReason === "invalid-create" || rejectionReason === "invalid-update") {
+    const kind = rejectionReason === "invalid-create" ? "create" : "update";
+    return validationProblem(kind, resource, input as RowInput, fieldErrors, limits).fieldErrors;
+  }
+  if (rejectionReason === "id-exists") return [idGivenError(id)];
+  const detail =
+    rejectionReason === "other-epoch"
+      ? "the site was restored, renewed or removed during the import"
+      : rejectionReason === "id-used"
+        ? `the record ${id} was deleted; restore it with restore-record`
+        : `the record ${id} was deleted during the import`;
+  return [{ field: "", detail }];
 }

@@ -4,7 +4,7 @@ import { InternedTexts } from "../../lib/bytes.ts";
 import type { AcceptedOutcome, Outcome } from "../../model/change.ts";
 import { type FieldError, ProblemError } from "../../model/errors.ts";
 import { type RevisionRange, revisionsOf } from "../journal/journal-entries.ts";
-import type { MissingSummary } from "./missing-records.ts";
+import type { MissingSummary } from "./missing-from-file.ts";
 
 /** A field error, and the number of its row. */
 interface RowFieldError {

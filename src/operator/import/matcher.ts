@@ -8,7 +8,6 @@ import type { Head } from "../../model/head.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
-import { idGivenError } from "./row-errors.ts";
 import { readBodies, SiteValues } from "./site-values.ts";
 
 /** A row as an object with fields that are not validated yet. */
@@ -124,6 +123,12 @@ function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Match
     catchUp: () => values.catchUp(),
     close: () => values.close(),
   };
+}
+
+/** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
+export function idGivenError(id: number | undefined): FieldError {
+  const causeAndAdvice = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
+  return { field: "", detail: `the ID ${id} was given to a new record during the import, ${causeAndAdvice}` };
 }
 
 function invalidIdError(detail: string): ProblemError {

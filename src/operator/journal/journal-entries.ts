@@ -1,9 +1,12 @@
-// Reads, follows and selects the entries of a site's journal, and names the entries that a run wrote.
+// Reads, follows and selects the entries of a site's journal, names the entries that a run wrote, and notices when decisions by earlier reads no longer hold.
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
+import type { Head } from "../../model/head.ts";
+import { systemSite } from "../../model/system-site.ts";
+import { readRevisionBefore } from "../../store/changes/revision-before.ts";
 
 /** Entries per read of the journal. A read takes SQLite some milliseconds. */
 const pageSize = 500;
@@ -76,6 +79,14 @@ export async function* followEntries(
   }
 }
 
+/** An entry, named by its revision, or the first entry at or after a time in milliseconds since 1970. */
+export type JournalPoint = { readonly revision: number } | { readonly at: number };
+
+/** Returns the revision of the last entry before `point`. */
+export async function resolveRevision(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? readRevisionBefore(engine, site, point.at) : Math.max(0, point.revision - 1);
+}
+
 /** Selects entries of a journal. An undefined member selects all entries. */
 export interface EntryFilter {
   /** The name of a resource. */
@@ -116,6 +127,21 @@ function isMadeBy({ actor }: JournalEntry, name: string): boolean {
 /** Creates the error for a site that was restored, renewed or removed while a command worked on it. @param done what the command had done before */
 export function epochChangedError(done = "nothing was changed"): ProblemError {
   return new ProblemError("conflict", `the site was restored, renewed or removed at the same time; ${done}`);
+}
+
+/**
+ * Requires that no other machine has taken over the database since `head` was read. That machine may lack the last changes, and have other changes with
+ * the same revisions, so that conditions of a write would hold by chance. Costs a query, unless no other machine can take over.
+ * @throws ProblemError `conflict`
+ */
+export async function requireSameMachine(engine: Pick<Engine, "readHeads">, { timeline }: Head): Promise<void> {
+  if (timeline === undefined) return;
+  const [present] = await engine.readHeads([systemSite]);
+  if (present?.timeline === timeline) return;
+  throw new ProblemError(
+    "conflict",
+    "another machine has taken over the database, and may lack its last changes: start again",
+  );
 }
 
 /** Creates the error for entries that were pruned. @param floor the revision before the first entry in the journal */

@@ -2,7 +2,7 @@
 
 import type { Engine } from "../../model/engine.ts";
 import { findWebhooksWithPrunedCursor, pruneChunk, readTimeAtAge } from "../../store/changes/journal-pruning.ts";
-import { type JournalPoint, resolveRevision } from "./journal-points.ts";
+import { type JournalPoint, resolveRevision } from "./journal-entries.ts";
 
 /** A `JournalPoint`, or an age in milliseconds: older entries are deleted. The age counts from `now`, or from the newest entry if that is earlier. */
 export type PrunePoint = JournalPoint | { readonly age: number; readonly now: number };

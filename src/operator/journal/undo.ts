@@ -7,9 +7,14 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { toKeyText } from "../../model/record-key.ts";
 import { toUndoIntent } from "../../store/writes/undo-plan.ts";
-import { epochChangedError, type RevisionRange, readEntries, revisionsOf } from "./journal-entries.ts";
+import {
+  epochChangedError,
+  type RevisionRange,
+  readEntries,
+  requireSameMachine,
+  revisionsOf,
+} from "./journal-entries.ts";
 import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
-import { requireSameMachine } from "./same-machine.ts";
 
 export interface UndoOptions {
   /** Undo also the changes to records that were changed later outside the range, by anyone. The later changes are then lost. */

@@ -14,8 +14,7 @@ import {
 import { epochToKeep, type Head } from "../../model/head.ts";
 import { parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import { epochChangedError, type RevisionRange, revisionsOf } from "../journal/journal-entries.ts";
-import { requireSameMachine } from "../journal/same-machine.ts";
+import { epochChangedError, type RevisionRange, requireSameMachine, revisionsOf } from "../journal/journal-entries.ts";
 import {
   type ExpectedRecord,
   findConflicts,

@@ -7,11 +7,18 @@ import { ProblemError } from "../../../model/errors.ts";
 import type { Head } from "../../../model/head.ts";
 import type { Resource } from "../../../model/resource.ts";
 import type { RevisionRange } from "../../journal/journal-entries.ts";
-import type { FileFormat } from "../file-rows.ts";
-import type { MissingSummary } from "../missing-records.ts";
-import { executeImport } from "./import-execution.ts";
-import { type EntryKind, ImportReport, type RowKind } from "./import-report.ts";
-import { type RowsOptions, readSelectedRows } from "./selected-rows.ts";
+import { type CsvOptions, type FileFormat, type NumberedRow, readRows } from "../file-rows.ts";
+import { importRecords } from "../import-records.ts";
+import type { MissingSummary } from "../missing-from-file.ts";
+import { openRejectedRowsFile } from "../rejected-rows.ts";
+import {
+  type EntryKind,
+  ImportReport,
+  type RowKind,
+  toMissingEntry,
+  toRejectedEntry,
+  toReportRow,
+} from "./import-report.ts";
 import { Upload } from "./upload.ts";
 
 /** The choices of the operator after the dry run. */
@@ -25,11 +32,15 @@ interface RunChoice {
 }
 
 /** How the rows of the file are read, and the field by which they are matched. */
-export interface JobOptions extends RowsOptions {
+export interface JobOptions extends Omit<CsvOptions, "onSkipped"> {
+  readonly format: FileFormat;
   readonly match?: string | undefined;
   /** Also find the records that the file lacks. */
   readonly findMissing?: boolean | undefined;
 }
+
+/** Maximum rows of a file. */
+const maxRows = 300_000;
 
 /** The state of a job. `failed`: the dry run or the import ended with an error; rows may have been stored before. */
 type JobState = "new" | "checking" | "checked" | "running" | "done" | "failed";
@@ -53,10 +64,6 @@ export class ImportJob {
   #isInterrupted = false;
   /** The records that the file lacks, as of the last dry run or import that has looked for them. */
   #missing: MissingSummary | undefined;
-  readonly #onRead = (bytes: number) => {
-    this.#read += bytes;
-  };
-  readonly #onSkipped = () => void this.#skipped++;
 
   /** @param folder a path that does not exist; the folder is removed with the job @param onError called with an error that is not a ProblemError */
   constructor(folder: string, resource: Resource, onError: (error: unknown) => void) {
@@ -174,31 +181,72 @@ export class ImportJob {
   }
 
   async #import(engine: Engine, site: number, execution: JobExecution): Promise<void> {
+    const { resource } = this;
     const { options, now, signal, excludedRows, removeMissing } = execution;
     const dryRun = excludedRows === undefined;
-    const { interrupted, missing } = await executeImport({
-      engine,
-      site,
-      resource: this.resource,
-      rows: readSelectedRows(this.upload.read(this.#onRead), this.resource, {
-        ...options,
-        excludedRows,
-        onSkipped: this.#onSkipped,
-      }),
-      match: options.match,
-      removeMissing,
-      dryRun,
-      signal,
-      now,
-      report: await this.#newReport(),
-      rejectsPath: this.#pathOf("rejected"),
-      onRevisions: (range) => {
-        this.#revisions = range;
-      },
-    });
-    this.#isInterrupted = interrupted;
-    this.#missing = missing;
+    const report = await this.#newReport();
+    const rejects = openRejectedRowsFile(this.#pathOf("rejected"));
+    let start: number | undefined;
+    let isStored = false;
+    try {
+      const { revisions, interrupted, missing } = await importRecords(
+        engine,
+        site,
+        resource,
+        this.#readRows(options, excludedRows),
+        {
+          match: options.match,
+          dryRun,
+          signal,
+          now,
+          // The report has all of them.
+          maxFieldErrors: 0,
+          removeMissing: removeMissing && {
+            ...removeMissing,
+            onMissing: (id, body) => report.add(toMissingEntry(id, dryRun ? body : undefined)),
+          },
+          onAccepted: (row, outcome) => report.add(toReportRow(row, outcome, dryRun)),
+          async onRejected(row, fieldErrors) {
+            await report.add(toRejectedEntry(resource, row, fieldErrors));
+            await rejects.add(row, fieldErrors);
+          },
+          onBeforeCommit(revision) {
+            start = revision;
+          },
+        },
+      );
+      isStored = true;
+      this.#revisions = revisions;
+      await report.flush();
+      await rejects.close();
+      this.#isInterrupted = interrupted;
+      this.#missing = missing;
+    } catch (error) {
+      // Entries of others can be among these.
+      if (start !== undefined && !isStored) this.#revisions = await revisionsSince(engine, site, start);
+      await rejects.closeAfterFailure();
+      await report.flush().catch(() => {});
+      throw error;
+    }
     if (!dryRun) this.upload.remove();
+  }
+
+  /** Reads the rows of the file, and marks those that the operator has excluded. */
+  async *#readRows(
+    { format, ...options }: JobOptions,
+    excludedRows: ReadonlySet<number> | undefined,
+  ): AsyncGenerator<NumberedRow> {
+    const onSkipped = () => void this.#skipped++;
+    const bytes = this.upload.read((count) => {
+      this.#read += count;
+    });
+    let rows = 0;
+    for await (const row of readRows(this.resource, bytes, format, { ...options, onSkipped })) {
+      if (++rows > maxRows) throw new ProblemError("too-large", `the file has more than ${maxRows} rows`);
+      const isExcluded = excludedRows?.has(row.number);
+      if (isExcluded) onSkipped();
+      yield isExcluded ? { ...row, isExcluded } : row;
+    }
   }
 
   async #newReport(): Promise<ImportReport> {
@@ -223,6 +271,12 @@ interface JobExecution {
   /** The numbers of excluded rows; undefined for a dry run. */
   readonly excludedRows: ReadonlySet<number> | undefined;
   readonly removeMissing: { readonly maxRemovals: number; readonly asOf?: Head } | undefined;
+}
+
+/** Returns the range of the entries after `start`; undefined if the journal has none. */
+async function revisionsSince(engine: Engine, site: number, start: number): Promise<RevisionRange | undefined> {
+  const [head] = await engine.readHeads([site]);
+  return head && head.revision > start ? { first: start + 1, last: head.revision } : undefined;
 }
 
 function wrongStateError(state: JobState): ProblemError {

@@ -138,6 +138,11 @@ export function toRejectedEntry(
   return { row, kind: "rejected", id: null, before: null, after, faults };
 }
 
+/** Returns the entry for a record that is missing from the file. @param body the record as JSON text, to include it */
+export function toMissingEntry(id: number, body: string | undefined): ReportEntry {
+  return { row: 0, kind: "missing", id, before: body === undefined ? null : JSON.parse(body), after: null, faults: [] };
+}
+
 /** Maximum characters of a rejected value that are shown. A row can have a million of them, and the page shows 200 rows at once. */
 const maxShown = 1000;
 

@@ -1,4 +1,4 @@
-// Full synchronization (`--remove-missing`): after the rows of a file are stored, deletes the records of the site that the file lacks.
+// Full synchronization (`--remove-missing`): after the rows of a file are stored, deletes the records of the site that are missing from the file.
 //
 // An example: a site has the brands 1 "Acme", 2 "Best" and 3 "Cube". The file brands.csv has the rows "Acme" and "Dune". An operator runs
 // `import brands brands.csv --match Name --remove-missing`. The import stores the rows: "Dune" becomes brand 4. Meanwhile, a client changes brand 3. Then
@@ -14,7 +14,6 @@
 import { chunksOf } from "../../lib/yielding.ts";
 import { type Intent, type Outcome, operatorActor, versionOf } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
-import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import type { Resource, TextFieldPath } from "../../model/resource.ts";
@@ -24,7 +23,7 @@ import type { NumberedRow } from "./file-rows.ts";
 import { readBodies } from "./site-values.ts";
 
 /** How many records may be removed, and as of when. */
-export interface MissingOptions {
+export interface RemovalOptions {
   /** Maximum records to remove; by default half of the records of the site. */
   readonly maxRemovals?: number | undefined;
   /** Records that changed after this head are kept; by default the head at the beginning of the import. */
@@ -55,7 +54,7 @@ export function toMissingNumbers({ asOf: _, ...numbers }: MissingSummary): Omit<
 /** Records per read and per transaction. */
 const batchSize = 500;
 
-interface MissingRecordsParts {
+interface MissingFromFileParts {
   readonly engine: Engine;
   readonly site: number;
   readonly resource: Resource;
@@ -65,15 +64,15 @@ interface MissingRecordsParts {
   readonly head: Head;
   /** The number of records at the beginning of the import. */
   readonly total: number;
-  /** The epoch of the system site when the rows were matched. */
-  readonly systemEpoch: string;
-  readonly options: MissingOptions;
+  /** The head of the system site when the rows were matched. */
+  readonly systemHead: Head;
+  readonly options: RemovalOptions;
   readonly now: () => number;
 }
 
 /** Tracks the records that a file names, and then finds and removes the others. */
-export class MissingRecords {
-  readonly #parts: MissingRecordsParts;
+export class MissingFromFile {
+  readonly #parts: MissingFromFileParts;
   readonly #asOf: Head;
   readonly #named: NamedRecords;
   /** The IDs and revisions of the records to remove. */
@@ -82,7 +81,7 @@ export class MissingRecords {
   #obstacle: string | undefined;
 
   /** @throws ProblemError `unavailable` if space is missing for the temporary file */
-  constructor(parts: MissingRecordsParts) {
+  constructor(parts: MissingFromFileParts) {
     this.#parts = parts;
     this.#asOf = parts.options.asOf ?? parts.head;
     this.#named = new NamedRecords(parts.textField);
@@ -140,13 +139,21 @@ export class MissingRecords {
 
   /** Returns the intents that remove the records, in batches. */
   *batches(): Generator<Intent[]> {
-    const { site, resource, systemEpoch: ifSystemEpoch, now } = this.#parts;
+    const { site, resource, systemHead, now } = this.#parts;
     const { ids, revisions } = this.#missing;
-    const common = { site, resource: resource.name, operation: "delete", valuesJson: "{}" } as const;
+    const ifSystemEpoch = systemHead.epoch;
+    const common = {
+      site,
+      resource: resource.name,
+      ifSystemEpoch,
+      operation: "delete",
+      valuesJson: "{}",
+      actor: operatorActor,
+    } as const;
     for (let from = 0; from < ids.length; from += batchSize) {
       yield ids.slice(from, from + batchSize).map((id, index) => {
         const ifVersion = [versionOf(this.#asOf.epoch, revisions[from + index] as number)];
-        return { ...common, id, ifVersion, ifSystemEpoch, isOptional: true, actor: operatorActor, at: now() };
+        return { ...common, id, ifVersion, isOptional: true, at: now() };
       });
     }
   }
@@ -238,9 +245,4 @@ class NamedRecords {
     if (value === "") this.#unknown ??= number;
     else this.#values?.set(number, value);
   }
-}
-
-/** Creates the error of an import of all rows or none, if there is an obstacle. */
-export function obstacleError(obstacle: string): ProblemError {
-  return new ProblemError("conflict", `nothing was stored: ${obstacle}`);
 }
