@@ -23,6 +23,7 @@
 // - An import by ID keeps the IDs of its rows in memory. Otherwise, the memory does not grow with the number of rows, because spooled rows and match values
 //   are in temporary files. The caller supplies the rows. For JSON and XML, the command line first reads the whole file (`readRowsOfCompleteFile` in file-rows.ts).
 
+import { InternedTexts } from "../../lib/bytes.ts";
 import { createYielder, yieldBetween } from "../../lib/yielding.ts";
 import {
   type AcceptedOutcome,
@@ -55,12 +56,11 @@ import {
 } from "../../store/writes/record-match.ts";
 import { ValueIndex } from "../../store/writes/value-index.ts";
 import { type FileRange, SpoolFile } from "../files/spool-file.ts";
-import { requireSameMachine, revisionsOf } from "../journal/journal-entries.ts";
+import { type RevisionRange, requireSameMachine, revisionsOf } from "../journal/journal-entries.ts";
 import { PendingBatch } from "../records/pending-batch.ts";
 import type { NumberedRow, RowSource } from "./file-rows.ts";
-import { type ImportSummary, RowCounter, withImported } from "./import-summary.ts";
 import { idGivenError, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
-import { MissingFromFile, type RemovalOptions } from "./missing-from-file.ts";
+import { MissingFromFile, type MissingSummary, type RemovalOptions } from "./missing-from-file.ts";
 
 export interface ImportOptions {
   /** The field by which rows are matched with records; by default, rows are matched by ID. */
@@ -84,6 +84,36 @@ export interface ImportOptions {
   readonly now: () => number;
 }
 
+/** A field error, and the number of its row. */
+interface RowFieldError {
+  readonly row: number;
+  readonly field: string;
+  readonly detail: string;
+}
+
+/** The result of an import or a dry run, as numbers of rows. */
+export interface ImportSummary {
+  readonly rows: number;
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  /** Rows that were rejected. */
+  readonly rejected: number;
+  /** Whether the import was stopped before the last row. */
+  readonly interrupted: boolean;
+  /** The journal entries of this import; undefined if it changed nothing. */
+  readonly revisions: RevisionRange | undefined;
+  /** The field errors of rejected rows, at most 10,000. The name is part of the output of `--json`. */
+  readonly faults: readonly RowFieldError[];
+  /** The number of errors that aren't in `faults`; undefined for none. */
+  readonly moreFaults?: number | undefined;
+  /** The records that the file lacks; undefined if they were not searched. */
+  readonly missing?: MissingSummary | undefined;
+}
+
+/** Field errors that a summary lists. Nobody reads more, and a file can have millions. */
+const maxListed = 10_000;
+
 /**
  * Creates a record from each row, or updates the record that the row matches. A field error in a row does not stop the others, except with `atomic`:
  * then nothing is stored.
@@ -97,7 +127,8 @@ export async function importRecords(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const { atomic, dryRun, signal, removeMissing, now } = options;
-  const counter = new RowCounter(options.maxFieldErrors);
+  const counts = { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0 };
+  const summary: WritableSummary = { ...counts, interrupted: false, revisions: undefined, faults: [] };
   try {
     using opened = new DisposableStack();
     const use = <T extends { close(): void }>(one: T): T => opened.adopt(one, () => one.close());
@@ -108,13 +139,24 @@ export async function importRecords(
     const missing =
       removeMissing && use(new MissingFromFile({ ...common, textField, head, total, options: removeMissing, now }));
     const target = dryRun ? use(new DryRunEngine(engine, site)) : engine;
-    const parts = { ...common, target, startRevision: head.revision, matcher, missing, counter, options };
+    const parts = { ...common, target, startRevision: head.revision, matcher, missing, summary, options };
     await use(new Import(parts)).importAll(rows);
   } catch (error) {
-    if (signal?.aborted && error === signal.reason) counter.markInterrupted();
-    else throw dryRun || atomic ? error : withImported(error, counter.summary);
+    if (signal?.aborted && error === signal.reason) summary.interrupted = true;
+    else throw dryRun || atomic ? error : withImported(error, summary);
   }
-  return atomic ? counter.summaryOfAllOrNone() : counter.summary;
+  if (atomic && (summary.rejected > 0 || summary.interrupted)) resetStored(summary);
+  return summary;
+}
+
+/** A summary whose numbers change as rows are counted. */
+type WritableSummary = { -readonly [Member in keyof ImportSummary]: ImportSummary[Member] } & {
+  readonly faults: RowFieldError[];
+};
+
+/** Sets the counts of stored rows to zero, because the transaction has stored nothing. */
+function resetStored(summary: WritableSummary): void {
+  Object.assign(summary, { created: 0, updated: 0, unchanged: 0, revisions: undefined });
 }
 
 interface ImportParts {
@@ -130,7 +172,7 @@ interface ImportParts {
   readonly matcher: Matcher;
   /** Finds and removes the records that the file lacks; undefined if they are kept. */
   readonly missing: MissingFromFile | undefined;
-  readonly counter: RowCounter;
+  readonly summary: WritableSummary;
   readonly options: ImportOptions;
 }
 
@@ -163,6 +205,7 @@ class Import {
   readonly #spool = new SpoolFile();
   readonly #spooled: { readonly rows: FileRange; readonly intents: FileRange }[] = [];
   readonly #errors = new ErrorBudget(noMoreHints);
+  readonly #errorTexts = new InternedTexts();
 
   constructor(parts: ImportParts) {
     this.#parts = parts;
@@ -170,7 +213,7 @@ class Import {
   }
 
   async importAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
-    const { options, counter, missing } = this.#parts;
+    const { options, summary, missing } = this.#parts;
     const yieldIfDue = createYielder();
     for await (const row of rows) {
       options.signal?.throwIfAborted();
@@ -178,7 +221,7 @@ class Import {
       await yieldIfDue();
       missing?.addRow(row);
       if (row.isExcluded) continue;
-      counter.countRead();
+      summary.rows++;
       try {
         await this.#addRow(row);
       } catch (error) {
@@ -190,7 +233,7 @@ class Import {
     if (!options.atomic) {
       await this.#commitPending();
       await this.#removeMissing();
-    } else if (counter.summary.rejected === 0) {
+    } else if (summary.rejected === 0) {
       this.#spoolPending();
       await this.#findMissing();
       await this.#commitSpooled();
@@ -204,7 +247,7 @@ class Import {
 
   /** @throws ProblemError `invalid-record` */
   async #addRow(row: NumberedRow): Promise<void> {
-    const { matcher, counter, options } = this.#parts;
+    const { matcher, summary, options } = this.#parts;
     const input = parseInput(row.decoded);
     const value = matcher.matchValueOf(input);
     if (value !== undefined && this.#pendingValues?.find(value, 1).length) {
@@ -217,7 +260,7 @@ class Import {
     }
     const intent = this.#toIntent(row, input);
     this.#pending.add({ intent, row: () => row, input }, lengthOf(row.source));
-    if (value !== undefined) this.#pendingValues?.set(counter.summary.rows, value);
+    if (value !== undefined) this.#pendingValues?.set(summary.rows, value);
     matcher.trackRow(input, intent.id);
   }
 
@@ -281,11 +324,11 @@ class Import {
   }
 
   async #commitSpooled(): Promise<void> {
-    const { matcher, counter, options, missing } = this.#parts;
+    const { matcher, summary, options, missing } = this.#parts;
     // Much time may have passed since the rows were read.
     if (!options.dryRun) await matcher.catchUp();
     for (let attempt = 1; await this.#tryCommitSpooled(); attempt++) {
-      counter.resetStored();
+      resetStored(summary);
       missing?.resetOutcomes();
       await this.#catchUp(attempt);
     }
@@ -329,14 +372,14 @@ class Import {
 
   /** Finds the records that the file lacks. A dry run reports them. @throws ProblemError `conflict` if they cannot be removed in the same transaction */
   async #findMissing(): Promise<void> {
-    const { missing, counter, options } = this.#parts;
+    const { missing, summary, options } = this.#parts;
     if (!missing) return;
     await missing.find();
-    const { summary } = missing;
-    counter.setMissing(summary);
+    summary.missing = missing.summary;
+    const { obstacle } = missing.summary;
     if (options.dryRun) await missing.reportAll();
-    else if (options.atomic && summary.obstacle !== undefined)
-      throw new ProblemError("conflict", `nothing was stored: ${summary.obstacle}`);
+    else if (options.atomic && obstacle !== undefined)
+      throw new ProblemError("conflict", `nothing was stored: ${obstacle}`);
   }
 
   /** Removes the records that the file lacks, unless there is an obstacle. */
@@ -352,27 +395,39 @@ class Import {
   }
 
   async #onRemoval(outcome: Outcome): Promise<void> {
-    const { missing, counter } = this.#parts;
+    const { missing, summary } = this.#parts;
     await missing?.addOutcome(outcome);
-    counter.addRevisions([outcome]);
-    if (missing) counter.setMissing(missing.summary);
+    summary.revisions = revisionsOf([outcome], summary.revisions);
+    summary.missing = missing?.summary;
   }
 
   async #onResult({ intent, row, input }: ReadRow, outcome: Outcome): Promise<void> {
-    const { matcher, resource, counter, options, missing } = this.#parts;
+    const { matcher, resource, summary, options, missing } = this.#parts;
     if (outcome.kind === "rejected") return this.#reject(row(), rejectionFieldErrors(outcome, intent, resource, row()));
-    counter.countOutcome(outcome);
-    if (!options.dryRun) counter.addRevisions([outcome]);
+    if (outcome.kind === "unchanged") summary.unchanged++;
+    else if (outcome.operation === "create") summary.created++;
+    else summary.updated++;
+    if (!options.dryRun) summary.revisions = revisionsOf([outcome], summary.revisions);
     await options.onAccepted?.(row(), outcome);
     if (!options.dryRun) missing?.addStored(outcome.id);
     if (input && outcome.kind === "done") matcher.trackRow(input, outcome.id);
+    const { rows, created, updated, unchanged } = summary;
     // All rows are valid now. Before this point, an error leaves nothing stored.
-    if (options.atomic && counter.areAllStored) this.#notifyBeforeCommit();
+    if (options.atomic && created + updated + unchanged === rows) this.#notifyBeforeCommit();
   }
 
   async #reject(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void> {
-    this.#parts.counter.countRejected(row.number, fieldErrors);
-    await this.#parts.options.onRejected?.(row, fieldErrors);
+    const { summary, options } = this.#parts;
+    summary.rejected++;
+    const listed = fieldErrors.slice(0, (options.maxFieldErrors ?? maxListed) - summary.faults.length);
+    for (const { field, detail } of listed) {
+      // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
+      const [ownField, ownDetail] = [this.#errorTexts.copy(field), this.#errorTexts.copy(detail)];
+      summary.faults.push({ row: row.number, field: ownField, detail: ownDetail });
+    }
+    const more = fieldErrors.length - listed.length;
+    if (more > 0) summary.moreFaults = (summary.moreFaults ?? 0) + more;
+    await options.onRejected?.(row, fieldErrors);
   }
 
   /** Tells the caller of the import that rows may be stored from now on. A dry run stores nothing. */
@@ -427,4 +482,12 @@ function rejectionFieldErrors(
         ? `the record ${id} was deleted; restore it with restore-record`
         : `the record ${id} was deleted during the import`;
   return [{ field: "", detail }];
+}
+
+/** Adds to the error of a failed import how many records were stored before. */
+export function withImported(error: unknown, { created, updated, missing }: ImportSummary): unknown {
+  const removed = missing?.removed ?? 0;
+  if (!(error instanceof ProblemError) || created + updated + removed === 0) return error;
+  const stored = `${created} records were created and ${updated} updated before${removed > 0 ? `, and ${removed} removed` : ""}`;
+  return new ProblemError(error.code, `${error.message}; ${stored}`, { fieldErrors: error.fieldErrors, cause: error });
 }

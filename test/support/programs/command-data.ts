@@ -3,8 +3,7 @@
 import type { Engine } from "../../../src/model/engine.ts";
 import { publicResources, type Resource } from "../../../src/model/resource.ts";
 import { type CsvOptions, type FileFormat, readRowsOfCompleteFile } from "../../../src/operator/import/file-rows.ts";
-import { type ImportOptions, importRecords } from "../../../src/operator/import/import-records.ts";
-import type { ImportSummary } from "../../../src/operator/import/import-summary.ts";
+import { type ImportOptions, type ImportSummary, importRecords } from "../../../src/operator/import/import-records.ts";
 import { exportRecords } from "../../../src/operator/records/export-records.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
 import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
