@@ -53,6 +53,42 @@ export async function endAll(): Promise<void> {
   }
 }
 
+/** A client in a process of its own, to which lines are said, and which says lines of JSON. */
+export interface LineClient {
+  say(line: string): void;
+  // biome-ignore lint/suspicious/noExplicitAny: each client says something else
+  ask(line: string): Promise<any>;
+  /** Ends the client's input, and waits until it exits. */
+  stop(): Promise<void>;
+}
+
+/** Starts a client, and waits until it says that it is ready. @throws Error if it ends */
+export async function startLineClient(cmd: readonly string[]): Promise<LineClient> {
+  const child = tracked(Bun.spawn([...cmd], { stdio: ["pipe", "pipe", "inherit"] }));
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const read = async () => {
+    const { value, done } = await lines.read();
+    if (done) throw new Error(`${cmd.join(" ")} ended`);
+    return value;
+  };
+  const say = (line: string) => {
+    child.stdin.write(`${line}\n`);
+    child.stdin.flush();
+  };
+  await read();
+  return {
+    say,
+    async ask(line) {
+      say(line);
+      return JSON.parse(await read());
+    },
+    async stop() {
+      child.stdin.end();
+      await child.exited;
+    },
+  };
+}
+
 /** Starts a server that prints its address (`http://...`) in its first line of output. */
 export async function startServer(
   name: string,

@@ -5,8 +5,7 @@ import type { Measured } from "../process.ts";
 import { toRow } from "../report.ts";
 import { startStorefront } from "../site.ts";
 import { toSpread } from "../statistics.ts";
-import { create, lookUp } from "./requests.ts";
-import type { FollowedSites } from "./sites.ts";
+import { create, type FollowedSites, lookUp } from "./sites.ts";
 import { startWaiters, type Waiters } from "./waiters.ts";
 import { measureWakes } from "./wakes.ts";
 

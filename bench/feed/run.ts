@@ -6,7 +6,7 @@ import { startPostgres } from "../../test/support/postgres/server.ts";
 import { describeRun, toRow, toTable } from "../report.ts";
 import { type CostRows, connections, type Level, measureLevel } from "./costs.ts";
 import { fillSites } from "./sites.ts";
-import { burst, measureSteadyWrites, toCells, usual, writers } from "./steady-writes.ts";
+import { measureSteadyWrites, toCells, usual, writers } from "./steady-writes.ts";
 
 interface FeedBenchOptions {
   /** Number of measurements of each figure. The report shows their median, and the lowest and the highest of them. */
@@ -19,7 +19,6 @@ interface FeedBenchOptions {
 
 interface Rows extends CostRows {
   readonly usual: string[];
-  readonly burst: string[];
   readonly writers: string[];
 }
 
@@ -41,7 +40,7 @@ interface Run extends FeedBenchOptions {
 /** Runs the benchmark. @returns the number of failed requests, and of changes that did not arrive */
 export async function benchFeed(options: FeedBenchOptions, folder: string): Promise<number> {
   const { only, smoke } = options;
-  const rows: Rows = { costs: [], idle: [], wakes: [], usual: [], burst: [], writers: [] };
+  const rows: Rows = { costs: [], idle: [], wakes: [], usual: [], writers: [] };
   const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const run = { ...options, folder, rows, receiver: `http://127.0.0.1:${receiver.port}/` };
   let failures = 0;
@@ -71,13 +70,12 @@ async function measureEngine(engine: string, newDatabase: () => Promise<string>,
   rows.idle.push(toRow([engine, waiting, found.idle]));
   rows.wakes.push(toRow([engine, waiting, ...(found.wakes?.cells ?? [])]));
   rows.usual.push(toRow([engine, ...cells.usual]));
-  rows.burst.push(toRow([engine, ...cells.burst]));
   rows.writers.push(toRow([engine, ...cells.writers]));
-  for (const table of [rows.idle, rows.wakes, rows.usual, rows.burst, rows.writers]) console.log(table.at(-1));
+  for (const table of [rows.idle, rows.wakes, rows.usual, rows.writers]) console.log(table.at(-1));
   return failures + found.failures;
 }
 
-function report({ costs, idle, wakes, usual: usualRows, burst: burstRows, writers: writerRows }: Rows): string {
+function report({ costs, idle, wakes, usual: usualRows, writers: writerRows }: Rows): string {
   const table = (header: readonly string[], rows: readonly string[]) => toTable(header, rows).join("\n");
   const waking = ["response to the create", "first client", "last client"].map((name) => `${name}, ms`);
   return `# Following changes
@@ -113,13 +111,6 @@ ${table(["engine", "follow", "load", "to the site", "requests/s", "99 %, ms", "C
 For ${usual.seconds} s. Behind: how old the last change of a page was when the page arrived. The goal is at most 1 s behind, with a third of a core.
 
 ${table(["engine", "behind, median", "behind, most", "cores"], usualRows)}
-
-## 1,000 clients and ${burst.toLocaleString("en-US")} creates without a pause
-
-The pages that the clients received after the last create, and the time until all had the last change. The last column is the time that a server that
-does nothing else takes to send as many pages of the same size to as many clients.
-
-${table(["engine", "pages", "bytes", "at the end after", "a bare server"], burstRows)}
 
 ## 1,000 clients and writers without a pause
 

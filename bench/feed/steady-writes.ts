@@ -1,14 +1,12 @@
-// Measures a site that is written to while many clients follow it with long polls. At a usual rate, it measures how far the clients are behind; after a
-// burst of writes, when they are at the end; and without a pause between writes, the share of their speed that the writers keep.
+// Measures a site that is written to while many clients follow it with long polls. At a usual rate, it measures how far the clients are behind; without
+// a pause between writes, the share of their speed that the writers keep.
 
-import { join } from "node:path";
 import { load, type Request } from "../load.ts";
-import { type Measured, startServer } from "../process.ts";
+import type { Measured } from "../process.ts";
 import { startStorefront } from "../site.ts";
 import { median, total } from "../statistics.ts";
 import { measureIdle } from "./costs.ts";
-import { create, sendCreate } from "./requests.ts";
-import { type FollowedSites, fillSites } from "./sites.ts";
+import { create, type FollowedSites, fillSites, sendCreate } from "./sites.ts";
 import { startWaiters, type Waiters } from "./waiters.ts";
 import { measureWakes } from "./wakes.ts";
 
@@ -25,8 +23,6 @@ interface SteadySetting {
 export const writers = 16;
 /** The usual rate: writes per second, and for how many seconds. */
 export const usual = { perSecond: 100, seconds: 4 };
-/** Number of creates without a pause, after which it is measured how soon the clients are at the end. */
-export const burst = 2000;
 
 interface Follower {
   readonly server: Measured;
@@ -48,11 +44,10 @@ export async function measureSteadyWrites(setting: SteadySetting) {
     // A program that has just started compiles its functions first.
     await measureUsualRate(followed);
     const behind = await measureUsualRate(followed);
-    const catchUp = await measureBurst(followed);
     for (let round = 0; round < setting.rounds; round++)
       for (const one of [alone, followed]) await loadOnce(one, setting);
     return {
-      ...{ idle, wakes, behind, catchUp },
+      ...{ idle, wakes, behind },
       alone: alone.rates,
       kept: followed.rates.map((rate, round) => rate / (alone.rates[round] as number)),
       failures: alone.failures + followed.failures + (wakes?.failures ?? 0),
@@ -102,58 +97,11 @@ async function measureUsualRate(one: Follower) {
   return { behindMs, oldestMs: oldest, cores };
 }
 
-/** Sends creates without a pause. Measures the pages that the clients receive after the last one, and the seconds until they have them. */
-async function measureBurst(one: Follower) {
-  const { server, waiters, request } = one;
-  let remaining = burst;
-  const write = async () => {
-    while (remaining > 0) {
-      const failed = await sendCreate(server, request, `burst ${remaining--}`);
-      one.failures += failed;
-    }
-  };
-  await Promise.all(Array.from({ length: writers }, write));
-  const started = performance.timeOrigin + performance.now();
-  const { pages, bytes, last } = await receiveRest(waiters);
-  const seconds = Math.max(0, last - started) / 1000;
-  return { pages, bytes, seconds, bareSeconds: pages > 0 ? await sendBare(pages, bytes / pages, waiters.count) : 0 };
-}
-
-/** Waits, at most a minute, until no client has received a change for a second. */
-async function receiveRest(waiters: Waiters): Promise<{ pages: number; bytes: number; last: number }> {
-  const deadline = performance.now() + 60_000;
-  const rest = { pages: 0, bytes: 0, last: 0 };
-  for (;;) {
-    const { pages, bytes, last } = await waiters.during(() => Bun.sleep(1000), 0);
-    if (pages === 0 || performance.now() > deadline) return rest;
-    rest.pages += pages;
-    rest.bytes += bytes;
-    rest.last = last;
-  }
-}
-
-/** Measures the seconds in which a server that does nothing else sends as many pages of this size to as many clients; NaN if none arrived. */
-async function sendBare(pages: number, pageBytes: number, clients: number): Promise<number> {
-  const script = join(import.meta.dir, "../servers/bare-pages.ts");
-  const server = await startServer("bare pages", [process.execPath, script], { BYTES: String(Math.round(pageBytes)) });
-  const waiters = await startWaiters(server.url, "bare.test", clients, ["none"]);
-  try {
-    const received = await waiters.during(() => Bun.sleep(2000), 0);
-    return (pages * (received.last - received.first)) / received.pages / 1000;
-  } finally {
-    await waiters.stop();
-    await server.stop();
-  }
-}
-
-/** Returns the cells of the table of usual rates, of the table of bursts and of the table of writers. */
-export function toCells({ behind, catchUp, alone, kept }: SteadyWrites) {
-  const { pages, bytes, seconds, bareSeconds } = catchUp;
-  const bare = Number.isNaN(bareSeconds) ? "not measured" : `${bareSeconds.toFixed(1)} s`;
+/** Returns the cells of the table of usual rates and of the table of writers. */
+export function toCells({ behind, alone, kept }: SteadyWrites) {
   const percent = (share: number) => `${Math.round(share * 100)} %`;
   return {
     usual: [`${Math.round(behind.behindMs)} ms`, `${Math.round(behind.oldestMs)} ms`, behind.cores.toFixed(2)],
-    burst: [pages, `${Math.round(bytes / 1e6)} MB`, `${seconds.toFixed(1)} s`, bare],
     writers: [Math.round(median(alone)), percent(median(kept)), percent(Math.min(...kept))],
   };
 }

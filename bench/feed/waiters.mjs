@@ -15,7 +15,7 @@ const now = () => performance.timeOrigin + performance.now();
 
 let opened = 0;
 let waiting = 0;
-const nothing = { pages: 0, bytes: 0, failures: 0, first: 0, last: 0, oldest: 0 };
+const nothing = { pages: 0, failures: 0, first: 0, last: 0, oldest: 0 };
 let seen = { ...nothing };
 let ages = [];
 
@@ -52,7 +52,6 @@ function note(response) {
   if (!response.startsWith("HTTP/1.1 200")) seen.failures++;
   else if (!response.includes('"Changes":[]')) {
     seen.last = now();
-    seen.bytes += response.length;
     if (seen.pages++ === 0) seen.first = seen.last;
     const time = response.lastIndexOf('"Time":"') + 8;
     const age = seen.last - Date.parse(response.slice(time, response.indexOf('"', time)));

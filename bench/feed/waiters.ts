@@ -1,11 +1,10 @@
 import { join } from "node:path";
-import { pinned, tracked } from "../process.ts";
+import { pinned, startLineClient } from "../process.ts";
 
 /** Responses that the waiting clients received in a measurement. Times are in milliseconds. */
 interface Received {
-  /** Number of pages with changes, and the bytes of their responses. */
+  /** Number of pages with changes. */
   readonly pages: number;
-  readonly bytes: number;
   readonly failures: number;
   /** When the first and the last of these pages arrived, since 1970. */
   readonly first: number;
@@ -35,36 +34,21 @@ export async function startWaiters(
 ): Promise<Waiters> {
   if (count === 0) return { count, during: (work) => work().then(() => nothing), stop: async () => {} };
   const command = ["node", join(import.meta.dir, "waiters.mjs"), new URL(url).port, host, String(count), ...keys];
-  const child = tracked(Bun.spawn(pinned(1, command), { stdio: ["pipe", "pipe", "inherit"] }));
-  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const read = async () => {
-    const { value, done } = await lines.read();
-    if (done) throw new Error("the waiting clients ended");
-    return value;
-  };
-  const say = (line: string) => {
-    child.stdin.write(`${line}\n`);
-    child.stdin.flush();
-  };
-  await read();
+  const client = await startLineClient(pinned(1, command));
   return {
     count,
     async during(work, after, pages) {
-      say("mark");
+      client.say("mark");
       await work();
       const deadline = performance.now() + after;
       for (;;) {
         await Bun.sleep(pages === undefined ? after : pollMs);
-        say("report");
-        const received: Received = JSON.parse(await read());
+        const received: Received = await client.ask("report");
         if (performance.now() >= deadline || received.pages >= (pages ?? 0)) return received;
       }
     },
-    async stop() {
-      child.stdin.end();
-      await child.exited;
-    },
+    stop: client.stop,
   };
 }
 
-const nothing: Received = { pages: 0, bytes: 0, failures: 0, first: 0, last: 0, usual: 0, oldest: 0 };
+const nothing: Received = { pages: 0, failures: 0, first: 0, last: 0, usual: 0, oldest: 0 };

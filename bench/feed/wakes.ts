@@ -3,7 +3,7 @@
 import type { Request } from "../load.ts";
 import type { Measured } from "../process.ts";
 import { toSpread } from "../statistics.ts";
-import { sendCreate } from "./requests.ts";
+import { sendCreate } from "./sites.ts";
 import type { Waiters } from "./waiters.ts";
 
 /** Number of changes, and the milliseconds in which all clients must have received one. */

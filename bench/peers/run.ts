@@ -5,12 +5,11 @@ import { measure, type Setting } from "../measure.ts";
 import { type Figures, printFigures, writeReport } from "../report.ts";
 import type { Choice } from "../results/run.ts";
 import { sampleBrands } from "../scenarios.ts";
-import { fastify, hono } from "./by-hand.ts";
 import { directus } from "./directus.ts";
 import { installNode, installPeer } from "./install.ts";
 import type { Peer, Running } from "./peer.ts";
+import { fastify, hono, storefront } from "./same-interface.ts";
 import { type PeerScenario, scenariosFor } from "./scenarios.ts";
-import { storefront } from "./storefront.ts";
 import { vendure } from "./vendure.ts";
 
 const peers: readonly Peer[] = [hono, fastify, vendure, directus];

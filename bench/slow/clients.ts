@@ -1,7 +1,7 @@
 // Starts clients that are slow in one way, in a process of their own (clients.mjs).
 
 import { join } from "node:path";
-import { tracked } from "../process.ts";
+import { startLineClient } from "../process.ts";
 
 /** In which way the clients are slow; clients.mjs says what each does. */
 export type SlowKind = "unread" | "stopped" | "slow" | "half" | "whole";
@@ -38,25 +38,6 @@ export interface SlowOptions {
 export async function startSlowClients({ url, host, key, kind, count, path }: SlowOptions): Promise<SlowClients> {
   const script = join(import.meta.dir, "clients.mjs");
   const command = ["node", script, new URL(url).port, host, key, kind, String(count), path];
-  const child = tracked(Bun.spawn(command, { stdio: ["pipe", "pipe", "inherit"] }));
-  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const read = async () => {
-    const { value, done } = await lines.read();
-    if (done) throw new Error("the slow clients ended");
-    return value;
-  };
-  const ask = async (line: string) => {
-    child.stdin.write(`${line}\n`);
-    child.stdin.flush();
-    return JSON.parse(await read()) as Received;
-  };
-  await read();
-  return {
-    counts: () => ask("counts"),
-    readAll: () => ask("read"),
-    async stop() {
-      child.stdin.end();
-      await child.exited;
-    },
-  };
+  const client = await startLineClient(command);
+  return { counts: () => client.ask("counts"), readAll: () => client.ask("read"), stop: client.stop };
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { tracked } from "../process.ts";
+import { startLineClient } from "../process.ts";
 
 /** The waits of the requests in a measurement, in milliseconds. */
 export interface Waits {
@@ -32,29 +32,15 @@ export async function startProber(
   probe: "look-ups" | "writes" = "look-ups",
 ): Promise<Prober> {
   const script = join(import.meta.dir, "prober.mjs");
-  const child = tracked(
-    Bun.spawn(["node", script, new URL(url).port, host, path, key, probe], { stdio: ["pipe", "pipe", "inherit"] }),
-  );
-  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const say = (line: string) => {
-    child.stdin.write(`${line}\n`);
-    child.stdin.flush();
-  };
-  const read = async () => {
-    const { value, done } = await lines.read();
-    if (done) throw new Error("the prober ended");
-    return value;
-  };
-  await read();
+  const client = await startLineClient(["node", script, new URL(url).port, host, path, key, probe]);
   return {
     async during(work) {
-      say("mark");
+      client.say("mark");
       await work();
       // Include the effects of the work after its end, for example a garbage collection.
       await Bun.sleep(300);
-      say("report");
-      return JSON.parse(await read());
+      return client.ask("report");
     },
-    stop: () => void child.stdin.end(),
+    stop: () => void client.stop(),
   };
 }

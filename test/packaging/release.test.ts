@@ -8,11 +8,9 @@ import { fileURLToPath } from "node:url";
 import { version } from "../../package.json" with { type: "json" };
 import { closeChangelog, sectionOf } from "../../scripts/build/release/changelog.ts";
 import { publishLocally } from "../../scripts/build/release/checkout.ts";
-import { consoleComponents } from "../../scripts/build/release/console-components.ts";
 import { thirdPartyLicenses } from "../../scripts/build/release/licenses.ts";
-import { planRelease } from "../../scripts/build/release/readiness.ts";
-import { makeSbom } from "../../scripts/build/release/sbom.ts";
-import { compareVersions, isVersion } from "../../scripts/build/release/version.ts";
+import { compareVersions, isVersion, planRelease } from "../../scripts/build/release/readiness.ts";
+import { consoleComponents, makeSbom } from "../../scripts/build/release/sbom.ts";
 
 const script = fileURLToPath(new URL("../../scripts/build/release/main.ts", import.meta.url));
 const changelog =

@@ -17,11 +17,10 @@ import { basename, join } from "node:path";
 import { name } from "../../../package.json" with { type: "json" };
 import { noticesPath } from "../../../src/admin/console-build.ts";
 import { sectionOf } from "./changelog.ts";
-import { consoleComponents } from "./console-components.ts";
 import { thirdPartyLicenses } from "./licenses.ts";
 import { changelogOf, type ReleasePlan } from "./readiness.ts";
 import { runIn } from "./run.ts";
-import { makeSbom } from "./sbom.ts";
+import { consoleComponents, makeSbom } from "./sbom.ts";
 
 /** Creates all files from the checkout `folder`, and returns the folder with them. @param log called before each step */
 export async function makeArtifacts(

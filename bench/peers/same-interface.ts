@@ -1,14 +1,26 @@
-// Peers: small servers written by hand, on two frameworks.
+// The servers that speak the storefront interface: this one, and small ones written by hand on two frameworks.
 
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startServer } from "../process.ts";
-import { apiFor } from "./interface.ts";
-import type { Peer, Setup } from "./peer.ts";
+import { sampleBrand } from "../scenarios.ts";
+import { makeSite, startStorefront } from "../site.ts";
+import { type Api, type Peer, type Setup, toBrand, toRequest } from "./peer.ts";
 
 const servers = join(import.meta.dir, "../servers");
 const key = "a-key-of-forty-characters-or-thereabouts";
 const version = "5.12.8";
+
+/** This server, with which each peer is compared. */
+export const storefront: Peer = {
+  name: "storefront",
+  packages: {},
+  note: "SQLite in WAL mode, synchronous=full, a journal entry per write.",
+  async start({ folder, brands }) {
+    const site = await makeSite(folder, brands.length);
+    return { server: await startStorefront(site), api: apiFor(site.key) };
+  },
+};
 
 export const fastify: Peer = {
   name: `Fastify ${version} + better-sqlite3 by hand`,
@@ -37,4 +49,15 @@ function settings({ folder, env, brands }: Setup): Record<string, string> {
   const seed = join(folder, "seed.json");
   writeFileSync(seed, JSON.stringify(brands));
   return { ...env, FILE: join(folder, "brands.db"), KEY: key, SEED: seed };
+}
+
+function apiFor(key: string): Api {
+  const headers = { "X-API-AUTH": key };
+  const list = "/restapi/brands.json";
+  return {
+    lookUp: (id) => ({ request: toRequest("GET", `/restapi/brands/${id}.json`, headers), read: toBrand }),
+    list: { request: toRequest("GET", list, headers), read: (brands) => brands.map(toBrand) },
+    create: { request: toRequest("POST", list, headers, sampleBrand(0)), read: ({ ID }) => ID },
+    update: { request: toRequest("PUT", list, headers, { ID: 7, Name: "Changed [<id>]" }), read: toBrand },
+  };
 }
