@@ -2,10 +2,10 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
-import { exportRecords } from "../../../src/operator/records/export-records.ts";
 import { readRows } from "../../../src/operator/import/file-rows.ts";
 import { importRecords } from "../../../src/operator/import/import-records.ts";
 import { undo } from "../../../src/operator/journal/undo.ts";
+import { exportRecords } from "../../../src/operator/records/export-records.ts";
 import { brand } from "../../../src/resources/brand.ts";
 import { findRowInconsistencies } from "../../../src/store/database/consistency-check.ts";
 import { engines, useEngine } from "../../support/engine/engines.ts";
