@@ -485,7 +485,7 @@ function rejectionFieldErrors(
 }
 
 /** Adds to the error of a failed import how many records were stored before. */
-export function withImported(error: unknown, { created, updated, missing }: ImportSummary): unknown {
+function withImported(error: unknown, { created, updated, missing }: ImportSummary): unknown {
   const removed = missing?.removed ?? 0;
   if (!(error instanceof ProblemError) || created + updated + removed === 0) return error;
   const stored = `${created} records were created and ${updated} updated before${removed > 0 ? `, and ${removed} removed` : ""}`;
