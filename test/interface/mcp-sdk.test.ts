@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
-import { engines } from "../support/engine/engines.ts";
 import { failureOf } from "../support/failure.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
@@ -15,12 +14,11 @@ const modes: [name: string, revision: string, options: ClientOptions][] = [
   ["the latest revision only", "2026-07-28", { versionNegotiation: { mode: { pin: "2026-07-28" } } }],
 ];
 
-describe.each(engines)("the official client on $name", (kind) => {
+describe("the official client", () => {
   let server: TestServer;
   const clients: Client[] = [];
   beforeAll(async () => {
-    await kind.open();
-    server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    server = await startTestServer();
     for (const Name of ["Acme", "Bolt"]) await server.call("POST", "/restapi/brands.json", { body: { Name } });
   });
   afterEach(async () => {
@@ -28,7 +26,6 @@ describe.each(engines)("the official client on $name", (kind) => {
   });
   afterAll(async () => {
     await server.stop();
-    await kind.close();
   });
 
   const connect = async (options: ClientOptions, key = server.key) => {

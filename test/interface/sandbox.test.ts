@@ -65,6 +65,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([await names(), await names(live())]).toEqual([["new"], ["still live"]]);
     expect(await server.engine.findInconsistencies()).toEqual([]);
   });
+  if (kind.name === "PostgreSQL") return;
 
   test("every response to the key has X-Sandbox, errors included, and other responses do not", async () => {
     const reader = (await createKey(other, await sandboxOf(server), { scope: "read" }, now)).key;

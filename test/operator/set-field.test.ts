@@ -61,6 +61,7 @@ describe.each(engines)("one field of many records on $name", (kind) => {
     expect(await set(engine)).toMatchObject({ changed: 0, unchanged: count });
     expect(await undo(engine, site, { since: count, run: "run1" }, { at: 3 })).toMatchObject({ restored: count });
   });
+  if (kind.name === "PostgreSQL") return;
 
   test("is set in the rest of the records after a failure, and not when the site is removed meanwhile; both say how many were changed", async () => {
     const broken = batchesOf([], async () => {

