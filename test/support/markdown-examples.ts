@@ -27,13 +27,6 @@ export function examplesIn(markdown: string, language: Example["language"] = "sh
   });
 }
 
-/** Returns the languages from which readers of a page can choose; only curl if the page offers no choice. */
-export function languagesIn(markdown: string): Example["language"][] {
-  const groups = groupsIn(markdown).filter(({ codes }) => codes.length > 1);
-  const chosen = new Set(groups.flatMap(({ codes }) => codes.map((block) => block.language as Example["language"])));
-  return chosen.size > 0 ? [...chosen] : ["sh"];
-}
-
 interface Group {
   readonly codes: Block[];
   expected?: Block;

@@ -1,10 +1,10 @@
-// Every page of the console is accessible for people who use a keyboard or a screen reader: axe finds nothing, in both sizes and colour schemes.
+// Every page of the console is accessible for people who use a keyboard or a screen reader: axe finds nothing, in light and in dark colours.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { findingsInBothSchemes } from "../../support/console/axe.ts";
 import { openBrowser } from "../../support/console/browser.ts";
-import { desktop, openConsole, phone } from "../../support/console/page.ts";
+import { desktop, openConsole } from "../../support/console/page.ts";
 import { startShop } from "../../support/console/shop.ts";
 
 // Most of the time is spent in axe, which is slow on a busy machine.
@@ -22,11 +22,8 @@ afterAll(async () => {
   await server.stop();
 });
 
-test.each([
-  ["at a desk", desktop],
-  ["on a phone", phone],
-] as const)("axe finds nothing on any page %s, in light and in dark colours", async (_, size) => {
-  const { page, show, finish } = await openConsole(browser, server, size);
+test("axe finds nothing on any page, in light and in dark colours", async () => {
+  const { page, show, finish } = await openConsole(browser, server, desktop);
   const found: Record<string, string[]> = {};
   for (const [name, path] of Object.entries({ ...server.pages, shops: "shop-sandbox/sites" })) {
     await show(path);

@@ -20,14 +20,11 @@ useShopPage((opened) => {
   ({ server, browser, view, page } = opened);
 }, /401|412/);
 
-/** The open dialog or menu; accessibility.test.ts checks the pages below. */
-const above = ":is(.MuiModal-root, .MuiPopper-root):not([aria-hidden=true])";
-
-/** Returns the findings of axe in the open dialog or menu. */
+/** Returns the findings of axe while a dialog or a menu is open. */
 async function findingsAbove({ page: shown, settled }: Pick<Watched, "page" | "settled">): Promise<string[]> {
   await settled();
   // Menus are not part of the page's regions.
-  return (await findingsInBothSchemes(shown, above)).filter((finding) => !finding.startsWith("region:"));
+  return (await findingsInBothSchemes(shown)).filter((finding) => !finding.startsWith("region:"));
 }
 
 const click = (name: string | RegExp) => () => view.button(name).first().click();
