@@ -178,11 +178,6 @@ describe("journal", () => {
       expect((await run("journal", "prune", ...wrong)).code).toBe(2);
     expect(await data.check()).toEqual([]);
   });
-
-  test("escapes control characters in names, so that they cannot control the terminal", async () => {
-    await create("\u009b31m red");
-    expect(await workspace.mustRun(["journal", "--site", "main"])).toContain("\\u009b31m red");
-  });
 });
 
 describe("restore-record", () => {

@@ -1,7 +1,7 @@
 // Imports of files of other programs: the recipes in docs/importing.md, and the option `--map`.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 
@@ -151,19 +151,6 @@ const expected: Record<string, Expected> = {
     ],
   },
 };
-
-test("every mapping has a recipe, a sample and a test", () => {
-  const inFolder = (folder: string) =>
-    readdirSync(`${root}${folder}`)
-      .map((name) => name.replace(/\.\w+$/, ""))
-      .sort();
-  const names = Object.keys(expected).sort();
-  expect([inFolder("docs/mappings"), inFolder("test/mappings"), [...recipes.keys()].sort()]).toEqual([
-    names,
-    names,
-    names,
-  ]);
-});
 
 describe("a recipe", () => {
   let workspace: Workspace;

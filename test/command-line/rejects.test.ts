@@ -41,25 +41,6 @@ test("rejected rows are in the file with their number and error; after a correct
   expect(read("second.csv")).toBe("\ufeff# row;# fault;Name;Address.Country\r\n4;Name: must not be empty;;GB\r\n");
 });
 
-test("rows with invalid quotes are written unchanged, and the row with an unclosed quote comes last", async () => {
-  await load("ID,Name\n5,Deleted\n");
-  const key = await workspace.data.addKey(site);
-  await workspace.mustRun(["site", "set", site, "--default"]);
-  const server = await workspace.serve();
-  await fetch(`${server.url}/restapi/brands/5.json`, { method: "DELETE", headers: { "X-API-AUTH": key } });
-  server.kill();
-  const csv = 'ID,Name\n1,"a"b\n5,Again\n2,B\n3,"c\n4,D\n';
-  await load(csv, "--rejects", workspace.file("quotes.csv"));
-  expect(read("quotes.csv")).toBe(
-    `\ufeff# row,# fault,ID,Name\r\n2,"text follows a closing quote; write a quote inside as """"",1,"a"b\n` +
-      "3,the record 5 was deleted; restore it with restore-record,5,Again\r\n" +
-      '5,a quoted cell of this row is never closed; the rest of the file was read as part of it,3,"c\n4,D\n',
-  );
-  const again = await load(read("quotes.csv"), "--rejects", workspace.file("again.csv"));
-  expect(again.stdout).toBe("3 rows: 0 created, 0 updated, 0 unchanged, 3 rejected\n");
-  expect(read("again.csv")).toBe(read("quotes.csv"));
-});
-
 test("the file is empty if no row was rejected; an import that fails before its first row does not change it", async () => {
   writeFileSync(workspace.file("old.csv"), "before");
   expect((await load("Nmae\nA\n", "--rejects", workspace.file("old.csv"))).code).toBe(1);
@@ -75,29 +56,6 @@ test("the file is empty if no row was rejected; an import that fails before its 
   expect(broken.stderr).toMatch(/not valid UTF-8.* records were created/);
   expect(read("old.csv")).toBe("\ufeff# row,# fault,Name,ID\r\n2,Name: must not be empty,,1\r\n");
   expect(readdirSync(workspace.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
-});
-
-test.each([
-  [
-    "json",
-    '[{"Name":"Good"},{"Name":"","ID":7},{"Name":"B","Nam":"x"}]',
-    '{"# row":2,"# fault":"Name: must not be empty","Name":"","ID":7}',
-  ],
-  [
-    "xml",
-    "<Results><Brand><Name>Good</Name></Brand><Brand ID='7'/></Results>",
-    "<!-- row 2: Name: is required -->\n<Brand ID='7'/>",
-  ],
-])("rejected rows of a %s file are written in that format, so that they can be corrected and imported again", async (format, content, written) => {
-  const file = workspace.file(`rejected.${format}`);
-  const { stdout } = await load(content, "--format", format, "--rejects", file);
-  expect(stdout).toContain("1 created");
-  expect(read(`rejected.${format}`)).toContain(written);
-  const corrected = read(`rejected.${format}`)
-    .replace('"Name":""', '"Name":"Seven"')
-    .replace("<Brand ID='7'/>", "<Brand ID='7'><Name>Seven</Name></Brand>");
-  expect((await load(corrected, "--format", format)).stdout).toContain("1 created");
-  expect(await names()).toEqual(["Good", "Seven"]);
 });
 
 test("a dry run writes the file of rejected rows too", async () => {

@@ -39,28 +39,6 @@ describe.each(engines)("a site on $name", (kind) => {
     return { ...started, endInput: () => writer.kill() };
   }
 
-  test("whose import was killed can be removed, and then imported again", async () => {
-    await addGarden(4000);
-    const file = await writeGarden();
-    await workspace.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
-    const killed = await startImport(file);
-    killed.kill("SIGKILL");
-    await killed.exited;
-    killed.endInput();
-    expect((await workspace.run(["import-site", file])).stderr).toMatch(
-      /the site `garden` is being imported, and reserved until .*Z; if the/,
-    );
-    expect((await workspace.run(["export", "--site", "garden", "brands"])).code).toBe(1);
-    expect((await workspace.run(["key", "create", "--site", "garden"])).code).toBe(1);
-    expect((await workspace.run(["check"])).stdout).toMatch(
-      /site 2: an `import-site` is in progress or was interrupted/,
-    );
-    expect(await workspace.mustRun(["site", "list"])).toMatch(/garden +being imported/);
-    await workspace.mustRun(["site", "remove", "garden", "--yes"]);
-    expect(await workspace.data.check()).toEqual([]);
-    expect(await workspace.mustRun(["import-site", file])).toBe("3\n");
-    expect(await workspace.data.check()).toEqual([]);
-  });
   if (kind.name === "PostgreSQL") return;
 
   // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.

@@ -3,9 +3,6 @@
 import { describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
 import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
-import { waitUntil } from "../support/time.ts";
-
-const records = 20_000;
 
 describe.each(engines)("site remove on $name", (kind) => {
   let workspace: Workspace;
@@ -25,20 +22,6 @@ describe.each(engines)("site remove on $name", (kind) => {
   };
   const counts = () => Promise.all(["records", "journal"].map(count));
 
-  test("a removal that is killed halfway is finished by the next command", async () => {
-    await addSites(records);
-    const removing = workspace.start(["site", "remove", "large", "--yes"]);
-    await waitUntil(async () => (await count("records")) < records, "the first records to go");
-    removing.kill("SIGKILL");
-    await removing.exited;
-    expect(await count("journal")).toBeGreaterThan(0);
-    const listed = await run(["site", "list"]);
-    expect(listed).toMatchObject({ code: 0, stderr: "finished the interrupted removal of site 2\n" });
-    expect(listed.stdout).not.toContain("large");
-    expect(await counts()).toEqual([0, 0]);
-    expect(await workspace.data.check()).toEqual([]);
-    expect(await mustRun(["site", "add", "large"])).toBe("3\n");
-  });
   if (kind.name === "PostgreSQL") return;
 
   test("a removal does not block the writes of other sites", async () => {

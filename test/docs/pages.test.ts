@@ -1,15 +1,13 @@
 // The documentation pages that a server has: links, content, and what describes the interface.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { statusOf } from "../../src/formats/format.ts";
-import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
 import { text } from "../../src/model/field.ts";
 import { defineResource } from "../../src/model/resource.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
-import { guide, problems } from "../../src/reference/pages/guide.ts";
+import { guide } from "../../src/reference/pages/guide.ts";
 import { referencePage } from "../../src/reference/pages/reference.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { pagePaths } from "../support/http/page-paths.ts";
@@ -45,24 +43,6 @@ describe("a page", () => {
         expect([link, (await fetch(server.url + link, { method: "HEAD" })).status]).toEqual([link, 200]);
     });
   }
-
-  test("has no picture: servers have none", async () => {
-    for (const path of pagePaths) expect((await server.call("GET", path)).text).not.toMatch(/<img|\.jpg|\.png/);
-    expect((await server.call("GET", "/docs/console")).text).not.toContain("Pictures");
-  });
-
-  test("about a problem has its title and its status", () => {
-    for (const code of Object.keys(problemTitles) as ErrorCode[]) {
-      const start = `# ${problemTitles[code]}\n\nStatus **${statusOf(code)}**, type \`/docs/problems/${code}\`.\n`;
-      expect(problems[code].slice(0, start.length)).toBe(start);
-    }
-  });
-
-  test("about errors lists every problem with its status", () => {
-    for (const code of Object.keys(problemTitles) as ErrorCode[]) {
-      expect(guide.errors).toContain(`| ${statusOf(code)} | [${code}](problems/${code}.md) |`);
-    }
-  });
 
   test("cannot be written", async () => {
     const response = await server.call("POST", "/docs/guide");
@@ -227,22 +207,6 @@ describe("a page that does not exist", () => {
     expect(named.text).toContain("<code>a&amp;b.example</code>");
     await other.stop();
   });
-});
-
-test("no page has an empty table header", async () => {
-  for (const path of pagePaths) expect((await server.call("GET", path)).text).not.toContain("<th></th>");
-});
-
-test("a choice of languages offers curl, JavaScript and Python, and shows them one after another without a script", async () => {
-  const { text } = await server.call("GET", "/docs/getting-started");
-  const choices = text.split('<div class="tabs">').slice(1);
-  expect(choices.length).toBeGreaterThan(2);
-  for (const choice of choices) {
-    expect([...choice.matchAll(/data-set="lang=(\w+)"/g)].map(([, name]) => name)).toEqual(["sh", "js", "python"]);
-    const blocks = [...choice.matchAll(/<div class="code in-(\w+)"><div class="bar"><span>(\w+)/g)];
-    expect(blocks.map(([, name]) => name)).toEqual(["sh", "js", "python"]);
-    expect(blocks.map(([, , label]) => label)).toEqual(["curl", "JavaScript", "Python"]);
-  }
 });
 
 test("the style and the scripts of all pages have less than 24 kB", async () => {

@@ -4,12 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import monitoringPage from "../../docs/operating/monitoring.md" with { type: "text" };
 import { version } from "../../package.json" with { type: "json" };
 import { processFamilies } from "../../src/commands/processes/worker-metrics.ts";
 import { readConfig } from "../../src/config.ts";
 import { Histogram, histogram, toMetricsText } from "../../src/lib/metrics.ts";
-import type { Engine } from "../../src/model/engine.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
@@ -312,13 +310,6 @@ test("the certificate in use says when it expires, also after it was replaced", 
   await running.replaceCertificate(makeCertificate(now + 30 * day));
   expect(await shown()).toBe((now + 31 * day) / 1000);
   await running.stop();
-});
-
-test("the page about metrics names every measured call to the database", () => {
-  const row = monitoringPage.match(/^\| `storefront_database_call_duration_seconds` \|.*: (.*) \|$/m)?.[1] ?? "";
-  const named = [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name);
-  const { calls } = measureEngine({} as Engine);
-  expect(named).toEqual([...calls.keys()]);
 });
 
 test("a call to the database that fails is counted", async () => {

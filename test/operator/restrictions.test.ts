@@ -17,13 +17,7 @@ import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, getSite, setSite } from "../../src/operator/sites/sites.ts";
 import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
 import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
-import {
-  changeWebhookUrl,
-  pauseWebhook,
-  removeWebhook,
-  resumeWebhook,
-  rotateWebhook,
-} from "../../src/operator/webhooks/webhooks.ts";
+import { changeWebhookUrl, pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { operator as operatorResource } from "../../src/resources/operator.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -428,104 +422,6 @@ describe.each(engines)("on $name", (kind) => {
     };
     const restoreFrom = (from: string, options = {}, one = engine) =>
       restore(one, from, `${file}.kept-${now}`, next(), options);
-    const changesOf = ({ stays }: Awaited<ReturnType<typeof restore>>) => stays.map(({ change }) => change).sort();
-    const secretsOf = async (id: number, one = engine) => {
-      const [found] = (await listWebhooks(one)).filter(({ ID }) => ID === id);
-      const secrets = await one.readWebhookSecrets({ site: Number(found?.Site), webhook: id });
-      return secrets.map(({ secret }) => secret);
-    };
-
-    test("the same backup twice: everything stays restricted", async () => {
-      const key = await addKey("till");
-      await createOperator(engine, "anna", [], next());
-      const [gone, paused, moved, rotated] = [
-        await hook("gone"),
-        await hook("paused"),
-        await hook("m"),
-        await hook("r"),
-      ];
-      const backup = await backUpTo();
-      await revokeKey(engine, key, next());
-      await removeOperator(engine, "anna", next(), { mayBeLast: true });
-      await removeWebhook(engine, gone, next());
-      await pauseWebhook(engine, paused, next());
-      await changeWebhookUrl(engine, moved, "http://localhost/moved", toDeliveryPolicy([]), next());
-      const { secret } = await rotateWebhook(engine, rotated, next());
-      const first = await restoreFrom(backup);
-      const second = await restoreFrom(backup);
-      expect(second.stays).toEqual(first.stays);
-      expect(changesOf(second)).toEqual(["changed", "paused", "removed", "removed", "revoked", "rotated"]);
-      expect(await keys()).toMatchObject([{ state: "revoked" }]);
-      expect(await operators()).toEqual([]);
-      expect(await webhooks()).toEqual([
-        ["http://localhost/paused", "paused"],
-        ["http://localhost/moved", "active"],
-        ["http://localhost/r", "active"],
-      ]);
-      expect((await secretsOf(rotated))[0]).toBe(secret);
-    });
-
-    test("an older backup, then the right one: nothing comes back, and the key from a rotation is valid", async () => {
-      const older = await backUpTo();
-      const [revoked, old] = [await addKey("revoked"), await addKey("old")];
-      await createOperator(engine, "anna", [], next());
-      const [gone, rotated] = [await hook("gone"), await hook("rotated")];
-      const [leaked] = await secretsOf(rotated);
-      const right = await backUpTo();
-      await revokeKey(engine, revoked, next());
-      const { record: successor } = await rotateKey(engine, old, 0, next());
-      await removeOperator(engine, "anna", next(), { mayBeLast: true });
-      await removeWebhook(engine, gone, next());
-      const { secret } = await rotateWebhook(engine, rotated, next());
-      await setSite(engine, "toys", { name: "games" }, next());
-      await setSite(engine, "games", { isSuspended: true }, next());
-      expect(changesOf(await restoreFrom(older))).toEqual(["suspended"]);
-      const found = await restoreFrom(right);
-      expect(changesOf(found)).toEqual(["removed", "removed", "revoked", "rotated", "suspended", "unsigned"]);
-      expect((await listKeys(engine)).map(({ Prefix, Revoked }) => [Prefix, Revoked === ""])).toEqual([
-        [revoked.slice(0, 12), false],
-        [old.slice(0, 12), false],
-        [successor.Prefix, true],
-      ]);
-      expect(await operators()).toEqual([]);
-      // The new secret was in the data that the first restore replaced. So the webhook is paused, with a secret that nobody has.
-      expect(await webhooks()).toEqual([["http://localhost/rotated", "paused"]]);
-      const secrets = await secretsOf(rotated);
-      expect([secrets.length, secrets.includes(leaked as string), secrets.includes(secret)]).toEqual([1, false, false]);
-      expect(changesOf(await restoreFrom(right))).toContain("paused");
-      expect([await secretsOf(rotated), await webhooks()]).toEqual([secrets, [["http://localhost/rotated", "paused"]]]);
-      expect((await getSite(engine, "toys")).Suspended).not.toBe("");
-      expect(await engine.findInconsistencies()).toEqual([]);
-    });
-
-    test("lifted on purpose: an older backup restricts again, a later one does not, and neither does one from before", async () => {
-      await createOperator(engine, "anna", [], next());
-      const id = await hook("paused");
-      const key = await addKey("slow", { rate: 50 });
-      const before = await backUpTo();
-      await removeOperator(engine, "anna", next(), { mayBeLast: true });
-      await pauseWebhook(engine, id, next());
-      await setKey(engine, key, { rate: 5 }, next());
-      const restricted = await backUpTo();
-      await createOperator(engine, "anna", ["garden"], next());
-      await resumeWebhook(engine, id, policy, next());
-      await setKey(engine, key, { rate: 20 }, next());
-      const lifted = await backUpTo();
-      const state = async () => [await operators(), (await webhooks())[0]?.[1], (await keys())[0]?.Rate];
-      const expected = {
-        [before]: [[["anna", ["garden"]]], "active", "20"],
-        [restricted]: [[], "paused", "5"],
-        [lifted]: [[["anna", ["garden"]]], "active", "20"],
-      };
-      for (const backup of [before, restricted, lifted, before]) {
-        await restoreFrom(backup);
-        expect(await state()).toEqual(expected[backup] as never);
-      }
-      // This database is now as in `restricted`, and knows nothing later about it.
-      await restoreFrom(restricted);
-      await restoreFrom(before);
-      expect(await state()).toEqual(expected[restricted] as never);
-    });
 
     test("sites of an operator are not those that later get their IDs", async () => {
       await createOperator(engine, "anna", [], next());
@@ -542,23 +438,6 @@ describe.each(engines)("on $name", (kind) => {
       expect((await operators())[0]).toEqual(["anna", ["toys"]]);
       await restoreFrom(right);
       expect((await operators())[0]).toEqual(["anna", ["toys", "later"]]);
-    });
-
-    test("--as-of-backup lifts what it brings back, also for later restores", async () => {
-      const key = await addKey("till");
-      await createOperator(engine, "anna", ["toys"], next());
-      const backup = await backUpTo();
-      const later = await addKey("later");
-      const withLater = await backUpTo();
-      await revokeKey(engine, key, next());
-      await revokeKey(engine, later, next());
-      await setOperator(engine, "anna", { role: "read" }, next());
-      await removeOperator(engine, "anna", next(), { mayBeLast: true });
-      await restoreFrom(backup, { isAsOfBackup: true });
-      expect((await restoreFrom(backup)).stays).toEqual([]);
-      expect([await operators(), await rolesOf()]).toEqual([[["anna", ["toys"]]], [["anna", "all"]]]);
-      await restoreFrom(withLater);
-      expect(await keys()).toMatchObject([{ state: "valid" }, { Label: "later", state: "revoked" }]);
     });
 
     test("a copy and a new database know what was restricted before the backup, and say what they cannot know", async () => {
@@ -619,47 +498,6 @@ describe.each(engines)("on $name", (kind) => {
       await setSite(engine, "toys", { isSuspended: true }, next());
       expect(await engine.readRestrictions()).toHaveLength(90_000);
       expect((await restoreFrom(backup)).knownSince).toBe(new Date(first + 10_002).toISOString());
-    });
-
-    test("import-site: an older file brings nothing back", async () => {
-      const hooks = async (path: string) => {
-        const site = await getSite(engine, "garden");
-        const settings = { url: `https://hooks.example/${path}`, resources: [], since: { at: next() } };
-        return (await createWebhook(engine, site, settings, policy, now)).webhook.ID;
-      };
-      const [gone, moved, rotated] = [await hooks("gone"), await hooks("moved"), await hooks("rotated")];
-      const [leaked] = await secretsOf(rotated);
-      await exportSite(engine, "garden", `${file}.site`, next());
-      await removeWebhook(engine, gone, next());
-      await changeWebhookUrl(engine, moved, "https://hooks.example/new", policy, next());
-      await rotateWebhook(engine, rotated, next());
-      await exportSite(engine, "garden", `${file}.newer`, next());
-      await setSite(engine, "garden", { isSuspended: true }, next());
-      await removeSite(engine, "garden", next());
-      for (let n = 0; n < 2; n++) {
-        const imported = await importSite(engine, `${file}.site`, { now: next });
-        expect(imported).toMatchObject({
-          staysSuspended: true,
-          omittedWebhooks: [{ url: "https://hooks.example/gone" }],
-          restrictedWebhooks: [
-            { url: "https://hooks.example/new", change: "changed" },
-            { url: "https://hooks.example/rotated", change: "unsigned" },
-          ],
-        });
-        const [, after] = await listWebhooks(engine);
-        expect(await secretsOf(after?.ID ?? 0)).not.toContain(leaked as string);
-        await removeSite(engine, "garden", next());
-      }
-      const elsewhere = await open(await kind.newDatabase());
-      const importThere = async (from: string) => {
-        const imported = await importSite(elsewhere, from, { now: next });
-        await removeSite(elsewhere, "garden", next());
-        return imported;
-      };
-      expect(await importThere(`${file}.site`)).toMatchObject({ webhooks: 3, restrictedWebhooks: [] });
-      // A newer file has the earlier secret too, so that it is known to be rotated.
-      await importThere(`${file}.newer`);
-      expect((await importThere(`${file}.site`)).restrictedWebhooks).toMatchObject([{ change: "unsigned" }]);
     });
 
     test("a site that is imported beside itself has webhooks of its own", async () => {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { setOperator } from "../../../src/operator/operators/operators.ts";
-import { createSite, listSites } from "../../../src/operator/sites/sites.ts";
+import { createSite } from "../../../src/operator/sites/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
 import { engines } from "../../support/engine/engines.ts";
 import { waitUntil } from "../../support/time.ts";
@@ -103,17 +103,6 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
     }
   });
 
-  test("is not made if another site has its name; the message says which", async () => {
-    await createSite(server.engine, "games", {}, Date.now());
-    await createSite(server.engine, "games-sandbox", {}, Date.now());
-    const { status, json } = await make(anna, "games");
-    expect([status, json.detail]).toEqual([
-      409,
-      expect.stringMatching(/^the site `games-sandbox` exists already, and is not the sandbox of `games`: rename it/),
-    ]);
-    for (const name of ["games", "games-sandbox"]) await anna.call("DELETE", `/sites/${name}`, { name });
-  });
-
   /** Calls `work` before the first batch of the next copy is committed. */
   const beforeCopy = (work: () => Promise<void>) => {
     const { commit } = server.engine;
@@ -127,19 +116,6 @@ describe.each(engines)("a sandbox in the console on $name", (kind) => {
       },
     });
   };
-
-  test("is as before if the listener stops while the records are copied", async () => {
-    const before = [(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)];
-    const names = async () => (await listSites(server.engine)).map(({ Name }) => Name);
-    let stopped: ReturnType<TestConsole["stopAdmin"]> | undefined;
-    beforeCopy(async () => {
-      stopped = server.stopAdmin();
-    });
-    await make(ben).catch(() => {});
-    await (await stopped)?.();
-    await waitUntil(async () => !(await names()).some((name) => name.endsWith("-being-made")), "the end of the copy");
-    expect([(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)]).toEqual(before);
-  });
 
   test("is as before if its operator may no longer manage or change the site while the records are copied", async () => {
     const before = [(await anna.call("GET", "/sites/shop-sandbox")).json, await sitesOf(anna)];
