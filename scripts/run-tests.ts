@@ -19,12 +19,12 @@ const packages = "test/packaging/";
 const startFirst = ["test/console/pages/", "test/command-line/", "test/docs/", "test/client/", "test/operator/"];
 
 const args = process.argv.slice(2);
-const selects = args.filter((arg) => !arg.startsWith("-"));
+const files = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].filter((file) => !file.includes("node_modules/"));
+const selects = args.filter((arg) => files.some((file) => `./${file}`.includes(arg)));
 const leftOut = [
   ...(selects.some((arg) => arg.includes("test/packaging")) ? [] : [packages]),
   ...(selects.length === 0 ? [slow] : []),
 ];
-const files = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].filter((file) => !file.includes("node_modules/"));
 const isLeftOut = (file: string) => leftOut.some((folder) => file.startsWith(folder));
 const selected = files.filter(
   (file) => !isLeftOut(file) && (selects.length === 0 || selects.some((arg) => `./${file}`.includes(arg))),
