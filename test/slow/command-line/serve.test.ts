@@ -75,25 +75,6 @@ async function openRequest(url: string, key: string) {
 }
 
 describe("serve", () => {
-  test("prints its address when it listens, on a free port, and exits with 0", async () => {
-    const server = await workspace.serve();
-    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-    server.kill("SIGTERM");
-    expect(await server.exited).toBe(0);
-    expect(server.stdout()).toMatch(
-      /^Storefront listens on \S+\nIt has created the database .*\nIt serves 0 sites: .*\n$/,
-    );
-    expect(server.stderr()).toBe("");
-  });
-
-  test("prints JSON with --json", async () => {
-    const started = workspace.start(["serve", "--port", "0", "--demo", "--json"]);
-    await started.until(/\n}\n/);
-    const { url, key } = JSON.parse(started.stdout());
-    expect((await fetchWithKey(`${url}/restapi/brands.json`, key)).status).toBe(200);
-  });
-
   test.each([[[]], [["--workers", "2"]]])("rejects a port that is in use in one line %j", async (more: string[]) => {
     const server = await workspace.serve();
     const port = new URL(server.url).port;
