@@ -1,20 +1,15 @@
 // The page for imports in a real browser, from the choice of the file to the undo, at desktop and phone width.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { afterAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { drawn, openBrowser, openPage } from "../../../support/console/browser.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../../../support/console/server.ts";
+import { startTestConsole } from "../../../support/console/server.ts";
 import { toWorkbook } from "../../../support/console/workbooks.ts";
 import { waitUntil } from "../../../support/time.ts";
 
-let server: TestConsole;
-let browser: Browser;
-let anna: ConsoleClient;
-beforeAll(async () => {
-  server = await startTestConsole();
-  anna = await server.signIn("anna");
-  browser = await openBrowser();
-});
+const server = await startTestConsole();
+const anna = await server.signIn("anna");
+const browser = await openBrowser();
 afterAll(async () => {
   await browser.close();
   await server.stop();
@@ -37,7 +32,7 @@ const transferOf = ({ name, mimeType, buffer }: typeof file) => `(() => {
 
 /** Drops a text on the area for files, which sends nothing, and then the file. The area has another border only during the drag. */
 async function dropTextAndFile(page: Page): Promise<void> {
-  const area = page.getByText("Drop a file here").locator("../../../console");
+  const area = page.getByText("Drop a file here").locator("..");
   const border = () =>
     area.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).borderColor);
   const usual = await border();
