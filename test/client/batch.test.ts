@@ -1,6 +1,6 @@
 // The client's batch requests: `batch`, `upsert`, which divides a long list and survives lost responses, and `undo`.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   type ClientOptions,
   createClient,
@@ -12,16 +12,12 @@ import {
 } from "../../src/client/client.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { type FlakyProxy, startFlakyProxy } from "../support/wire/flaky-proxy.ts";
+import { startTestServer } from "../support/http/server.ts";
+import { startFlakyProxy } from "../support/wire/flaky-proxy.ts";
 
-let server: TestServer;
-let proxy: FlakyProxy;
 let client: StorefrontClient;
-beforeAll(async () => {
-  server = await startTestServer();
-  proxy = await startFlakyProxy(server.url);
-});
+const server = await startTestServer();
+const proxy = await startFlakyProxy(server.url);
 beforeEach(async () => {
   client = createClient({ url: server.url, key: server.key });
   const { results } = await client.batch(

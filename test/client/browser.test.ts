@@ -1,24 +1,18 @@
 // The client in a web page of another origin than the server, where CORS decides what it can send and read.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { openBrowser } from "../support/console/browser.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
 const built = mkdtempSync(join(tmpdir(), "storefront-client-"));
-let server: TestServer;
-let browser: Browser;
-let app: Bun.Server<undefined>;
-beforeAll(async () => {
-  server = await startTestServer();
-  const build = join(import.meta.dir, "../../scripts/build/client.ts");
-  expect(await Bun.spawn([process.execPath, build, built]).exited).toBe(0);
-  app = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: serveApp });
-  browser = await openBrowser();
-}, 120_000);
+const server = await startTestServer();
+const build = join(import.meta.dir, "../../scripts/build/client.ts");
+expect(await Bun.spawn([process.execPath, build, built]).exited).toBe(0);
+const app = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: serveApp });
+const browser = await openBrowser();
 afterAll(async () => {
   await browser.close();
   await app.stop(true);

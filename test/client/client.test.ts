@@ -1,17 +1,13 @@
 // The client's methods, with a real server.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Brand, createClient, etagOf, type StorefrontClient, StorefrontProblem } from "../../src/client/client.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
-import { type FlakyProxy, startFlakyProxy } from "../support/wire/flaky-proxy.ts";
+import { startTestServer } from "../support/http/server.ts";
+import { startFlakyProxy } from "../support/wire/flaky-proxy.ts";
 
-let server: TestServer;
-let proxy: FlakyProxy;
 let client: StorefrontClient;
-beforeAll(async () => {
-  server = await startTestServer();
-  proxy = await startFlakyProxy(server.url);
-});
+const server = await startTestServer();
+const proxy = await startFlakyProxy(server.url);
 beforeEach(async () => {
   client = createClient({ url: server.url, key: server.key });
   for (const { ID } of await client.brands.list()) await client.brands.delete(ID);

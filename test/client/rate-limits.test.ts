@@ -1,6 +1,6 @@
 // The client and the rate limit of its key: calls wait in order, and no longer than the program allows.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import {
   type ClientOptions,
   createClient,
@@ -9,13 +9,10 @@ import {
   type StorefrontClient,
   type StorefrontFailure,
 } from "../../src/client/client.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 import { ticks, waitUntil } from "../support/time.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 interface SentRequest {

@@ -1,23 +1,12 @@
 // The types of lists with `fields`: the compiler knows the fields that the records have.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import {
-  type Address,
-  type Brand,
-  type BrandPath,
-  createClient,
-  type PartialRecord,
-  type StorefrontClient,
-} from "../../src/client/client.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { afterAll, expect, test } from "bun:test";
+import { type Address, type Brand, type BrandPath, createClient, type PartialRecord } from "../../src/client/client.ts";
+import { startTestServer } from "../support/http/server.ts";
 
-let server: TestServer;
-let client: StorefrontClient;
-beforeAll(async () => {
-  server = await startTestServer();
-  client = createClient({ url: server.url, key: server.key });
-  await client.brands.create({ Name: "Acme", Address: { Town: "Leeds", Country: "GB" } });
-});
+const server = await startTestServer();
+const client = createClient({ url: server.url, key: server.key });
+await client.brands.create({ Name: "Acme", Address: { Town: "Leeds", Country: "GB" } });
 afterAll(() => server.stop());
 
 type Same<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;

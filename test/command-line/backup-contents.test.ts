@@ -1,24 +1,19 @@
 // The contents of a backup, also if a server writes at the same time, and the effects of a restore on that server.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { readEntries as journalOf } from "../../src/operator/journal/journal-entries.ts";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { brandRequests } from "../support/programs/brand-requests.ts";
-import { fetchWithKey, openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
+import { fetchWithKey, openWorkspace } from "../support/programs/command.ts";
 import { dataOf } from "../support/programs/command-data.ts";
 import { waitUntil } from "../support/time.ts";
 
-let workspace: Workspace;
-let server: Served;
-let key: string;
-beforeAll(async () => {
-  workspace = openWorkspace();
-  await workspace.data.addSite("main", { isDefault: true });
-  key = await workspace.data.addKey("main");
-  server = await workspace.serve(["--rate", "0"]);
-});
+const workspace = openWorkspace();
+await workspace.data.addSite("main", { isDefault: true });
+const key = await workspace.data.addKey("main");
+const server = await workspace.serve(["--rate", "0"]);
 afterAll(() => workspace.close());
 
 const { send, create, nameOf, bodyOf } = brandRequests(() => ({ url: server.url, key }));

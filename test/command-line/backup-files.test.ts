@@ -1,16 +1,13 @@
 // Which files `backup` overwrites, names and deletes.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 
-let workspace: Workspace;
-beforeAll(async () => {
-  workspace = openWorkspace();
-  await workspace.data.addSite("main", { isDefault: true });
-  await workspace.data.addBrands("main", "Acme", "Zenith");
-});
+const workspace = openWorkspace();
+await workspace.data.addSite("main", { isDefault: true });
+await workspace.data.addBrands("main", "Acme", "Zenith");
 afterAll(() => workspace.close());
 
 test("a backup replaces only an earlier backup or an empty file, and never the database itself", async () => {

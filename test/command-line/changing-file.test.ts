@@ -1,15 +1,12 @@
 // Files that another program changes while a command reads them.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { appendFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openInput } from "../../src/commands/shared/input-file.ts";
-import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 
-let workspace: Workspace;
-beforeAll(() => {
-  workspace = openWorkspace();
-});
+const workspace = openWorkspace();
 afterAll(() => workspace.close());
 
 const size = 4 << 20;

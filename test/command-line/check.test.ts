@@ -4,15 +4,12 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 import { dataOf } from "../support/programs/command-data.ts";
 
-let workspace: Workspace;
-beforeAll(async () => {
-  workspace = openWorkspace();
-  await workspace.data.addSite("main", { isDefault: true });
-  await workspace.data.addBrands("main", "Acme", "Zenith");
-});
+const workspace = openWorkspace();
+await workspace.data.addSite("main", { isDefault: true });
+await workspace.data.addBrands("main", "Acme", "Zenith");
 afterAll(() => workspace.close());
 
 describe("check of a database", () => {

@@ -1,21 +1,18 @@
 // The commands `import` and `export`, in each format.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { ProblemError } from "../../src/model/errors.ts";
 import type { Fields } from "../../src/model/field.ts";
 import { publicResources } from "../../src/model/resource.ts";
 import type { CsvOptions, FileFormat } from "../../src/operator/import/file-rows.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { openWorkspace, type Workspace, withoutRootCapabilities } from "../support/programs/command.ts";
+import { openWorkspace, withoutRootCapabilities } from "../support/programs/command.ts";
 import { slowly } from "../support/time.ts";
 
-let workspace: Workspace;
 const unused = Array.from({ length: 150 }, (_, n) => `site-${n}`);
-beforeAll(async () => {
-  workspace = openWorkspace();
-  await workspace.mustRun(["site", "add", "--from", "-"], { stdin: ["name", ...unused].join("\n") });
-});
+const workspace = openWorkspace();
+await workspace.mustRun(["site", "add", "--from", "-"], { stdin: ["name", ...unused].join("\n") });
 afterAll(() => workspace.close());
 
 /** Returns the name of a site that no other test uses. */

@@ -1,23 +1,18 @@
 // The commands `journal` and `restore-record`.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { systemSite } from "../../src/model/system-site.ts";
 import { brandRequests } from "../support/programs/brand-requests.ts";
-import { openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 import { dataOf } from "../support/programs/command-data.ts";
 import { waitUntil } from "../support/time.ts";
 
-let workspace: Workspace;
-let server: Served;
-let key: string;
-beforeAll(async () => {
-  workspace = openWorkspace();
-  await workspace.data.addSite("main", { isDefault: true });
-  key = await workspace.data.addKey("main");
-  server = await workspace.serve(["--rate", "0"]);
-});
+const workspace = openWorkspace();
+await workspace.data.addSite("main", { isDefault: true });
+const key = await workspace.data.addKey("main");
+const server = await workspace.serve(["--rate", "0"]);
 afterAll(() => workspace.close());
 
 const { send, create, nameOf, bodyOf } = brandRequests(() => ({ url: server.url, key }));

@@ -1,21 +1,16 @@
 // Every command as a process on PostgreSQL. The other files test the commands in detail on SQLite, and operator/ tests their functions on both engines.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import type { Command } from "commander";
 import { createProgram } from "../../src/commands/program.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
-import { openWorkspace, type Workspace } from "../support/programs/command.ts";
-import { startReceiver, type TestReceiver } from "../support/webhooks/receiver.ts";
+import { openDatabases } from "../support/postgres/databases.ts";
+import { openWorkspace } from "../support/programs/command.ts";
+import { startReceiver } from "../support/webhooks/receiver.ts";
 
-let databases: OpenedDatabases;
-let workspace: Workspace;
-let receiver: TestReceiver;
 let key = "";
-beforeAll(async () => {
-  databases = await openDatabases();
-  workspace = openWorkspace(await databases.createDatabase());
-  receiver = await startReceiver();
-});
+const databases = await openDatabases();
+const workspace = openWorkspace(await databases.createDatabase());
+const receiver = await startReceiver();
 afterAll(async () => {
   await receiver.stop();
   await workspace.close();

@@ -1,15 +1,12 @@
 // The output of commands: progress and escapes, and the result if the output cannot be written.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { openWorkspace } from "../support/programs/command.ts";
 
-let workspace: Workspace;
-beforeAll(async () => {
-  workspace = openWorkspace();
-  await workspace.data.addSite("main", { isDefault: true });
-  await workspace.mustRun(["import", "--site", "main", "brands", "-"], {
-    stdin: `Name\n${Array.from({ length: 3000 }, (_, n) => `Brand ${n}`).join("\n")}\n`,
-  });
+const workspace = openWorkspace();
+await workspace.data.addSite("main", { isDefault: true });
+await workspace.mustRun(["import", "--site", "main", "brands", "-"], {
+  stdin: `Name\n${Array.from({ length: 3000 }, (_, n) => `Brand ${n}`).join("\n")}\n`,
 });
 afterAll(() => workspace.close());
 

@@ -1,21 +1,18 @@
 // The command line in general: help, wrong calls, and exit statuses.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
 import { createProgram, loadCommands } from "../../src/commands/program.ts";
-import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
 const { commit } = readBuild();
 const versionLine = `${version} (${commit})\n`;
 const root = fileURLToPath(new URL("../..", import.meta.url));
-let workspace: Workspace;
-beforeAll(() => {
-  workspace = openWorkspace();
-});
+const workspace = openWorkspace();
 afterAll(() => workspace.close());
 
 /** Returns every command and group of commands below `parent`, with its path. */

@@ -1,16 +1,13 @@
 // The option `--rejects` of `import`: a file of the rejected rows, to correct and import again.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { openWorkspace, type Workspace } from "../support/programs/command.ts";
+import { openWorkspace } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
-let workspace: Workspace;
 let site = "";
 let sites = 0;
-beforeAll(() => {
-  workspace = openWorkspace();
-});
+const workspace = openWorkspace();
 beforeEach(async () => {
   site = `site-${++sites}`;
   await workspace.data.addSite(site);

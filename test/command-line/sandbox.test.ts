@@ -1,18 +1,13 @@
 // The commands about sandboxes: what they print, and what a running server makes of them.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { fetchWithKey, openWorkspace, type Served, type Workspace } from "../support/programs/command.ts";
+import { afterAll, expect, test } from "bun:test";
+import { fetchWithKey, openWorkspace } from "../support/programs/command.ts";
 
-let workspace: Workspace;
-let server: Served;
-let liveKey: string;
-beforeAll(async () => {
-  workspace = openWorkspace();
-  await workspace.data.addSite("garden", { hostnames: ["garden.example"] });
-  liveKey = await workspace.data.addKey("garden");
-  await workspace.mustRun(["import", "--site", "garden", "brands", "-"], { stdin: "Name\nAcme\nBolt\n" });
-  server = await workspace.serve();
-});
+const workspace = openWorkspace();
+await workspace.data.addSite("garden", { hostnames: ["garden.example"] });
+const liveKey = await workspace.data.addKey("garden");
+await workspace.mustRun(["import", "--site", "garden", "brands", "-"], { stdin: "Name\nAcme\nBolt\n" });
+const server = await workspace.serve();
 afterAll(() => workspace.close());
 
 const run = async (...args: string[]) => {

@@ -1,16 +1,12 @@
 // The commands `site` and `key`.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { fetchWithKey, openWorkspace, quote, type Served, type Workspace } from "../support/programs/command.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { fetchWithKey, openWorkspace, quote } from "../support/programs/command.ts";
 import { waitUntil } from "../support/time.ts";
 
-let workspace: Workspace;
-let server: Served;
-beforeAll(async () => {
-  workspace = openWorkspace();
-  await workspace.data.addSite("main", { isDefault: true });
-  server = await workspace.serve();
-});
+const workspace = openWorkspace();
+await workspace.data.addSite("main", { isDefault: true });
+const server = await workspace.serve();
 afterAll(() => workspace.close());
 
 const status = async (key: string, headers = {}) =>

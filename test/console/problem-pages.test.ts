@@ -1,14 +1,11 @@
 // The errors of the admin listener are pages for browsers and problem documents for programs. Unusual requests get the same errors as from the public
 // listener.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { startTestConsole } from "../support/console/server.ts";
 import { exchangeOnce, toRequest } from "../support/wire/client.ts";
 
-let server: TestConsole;
-beforeAll(async () => {
-  server = await startTestConsole();
-});
+const server = await startTestConsole();
 afterAll(() => server.stop());
 
 /** The `Accept` header of a browser that requests a page. */

@@ -1,18 +1,15 @@
 // The console behind a proxy, with and without TLS, and the headers that the proxy must pass on.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { openBrowser } from "../support/console/browser.ts";
-import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { startTestConsole } from "../support/console/server.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
 
 const name = "console.example";
 const certificate = makeCertificate();
-let server: TestConsole;
-beforeAll(async () => {
-  server = await startTestConsole({ settings: { ADMIN_HOST: name } });
-  await server.addOperator("anna");
-});
+const server = await startTestConsole({ settings: { ADMIN_HOST: name } });
+await server.addOperator("anna");
 afterAll(() => server.stop());
 
 interface Proxy {

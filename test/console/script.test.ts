@@ -1,16 +1,13 @@
 // The script of the console: its build, size and encodings.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync } from "node:zlib";
 import { loadScript } from "../../src/admin/console.ts";
 import { once } from "../../src/lib/concurrency.ts";
 import { documentOf, scriptOf } from "../support/console/script.ts";
-import { startTestConsole, type TestConsole } from "../support/console/server.ts";
+import { startTestConsole } from "../support/console/server.ts";
 
-let server: TestConsole;
-beforeAll(async () => {
-  server = await startTestConsole({ loadScript: once(loadScript) });
-});
+const server = await startTestConsole({ loadScript: once(loadScript) });
 afterAll(() => server.stop());
 
 /** Maximum bytes that the first view loads, as sent. A checkout compresses less than the package does. */

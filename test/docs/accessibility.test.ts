@@ -1,18 +1,14 @@
 // The pages for people who use a keyboard or a screen reader: axe finds nothing, in any size and colour scheme.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { afterAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { findings, findingsInBothSchemes } from "../support/console/axe.ts";
 import { openBrowser } from "../support/console/browser.ts";
 import { pagePaths } from "../support/http/page-paths.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 
-let server: TestServer;
-let browser: Browser;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startTestServer(), openBrowser()]);
-}, 120_000);
+const [server, browser] = await Promise.all([startTestServer(), openBrowser()]);
 afterAll(async () => {
   await browser?.close();
   await server?.stop();

@@ -1,16 +1,13 @@
 // The files that a server offers integrators for download.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { highlight } from "../../src/reference/pages/markdown.ts";
-import { type DemoServer, startDemo } from "../support/programs/demo-server.ts";
+import { startDemo } from "../support/programs/demo-server.ts";
 
 const root = join(import.meta.dir, "../..");
-let server: DemoServer;
-beforeAll(async () => {
-  server = await startDemo();
-});
+const server = await startDemo();
 afterAll(() => server.stop());
 
 test("every program of examples/ is served as it is", async () => {

@@ -1,18 +1,15 @@
 // The pages as Markdown, and `/llms.txt`, which lists them.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { guide } from "../../src/reference/pages/guide.ts";
 import { pagePaths } from "../support/http/page-paths.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
 const markdownPaths = pagePaths.filter((path) => path !== "/" && path !== "/docs").map((path) => `${path}.md`);
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 const fenced = /^```[^\n]*\n[\s\S]*?^```$/gm;

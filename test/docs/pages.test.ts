@@ -1,6 +1,6 @@
 // The documentation pages that a server has: links, content, and what describes the interface.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { text } from "../../src/model/field.ts";
 import { defineResource } from "../../src/model/resource.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
@@ -11,13 +11,10 @@ import { guide } from "../../src/reference/pages/guide.ts";
 import { referencePage } from "../../src/reference/pages/reference.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { pagePaths } from "../support/http/page-paths.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 describe("a page", () => {

@@ -1,7 +1,7 @@
 // A migration that only adds columns runs on a database that has the columns of the migrations before it.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { Pool } from "../../src/store/postgres/pool.ts";
 import { createPrimary } from "../../src/store/postgres/primary.ts";
 import { migrate as migrateSqlite } from "../../src/store/sqlite/migrate.ts";
 import { createIntent } from "../support/engine/intents.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
+import { openDatabases } from "../support/postgres/databases.ts";
 
 const latest: Addition[] = [
   { table: "webhook_state", column: "gone_at", sql: "this must not run again" },
@@ -23,12 +23,8 @@ const latest: Addition[] = [
   { table: "records", column: "shape", sql: "alter table records add column shape text" },
 ];
 
-let folder: string;
-let server: OpenedDatabases;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "storefront-migrations-"));
-  server = await openDatabases();
-});
+const folder = mkdtempSync(join(tmpdir(), "storefront-migrations-"));
+const server = await openDatabases();
 afterAll(async () => {
   await server.remove();
   rmSync(folder, { recursive: true, force: true });

@@ -1,17 +1,14 @@
 // Unusual but valid bodies: text is returned exactly as sent, in either format.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { XML } from "bun";
 import fc from "fast-check";
 import { escapeText } from "../../src/formats/xml-elements.ts";
 import { readRows } from "../../src/operator/import/file-rows.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 /** Returns the text of <Name>, read by a parser that is not ours. */

@@ -1,14 +1,11 @@
 // The advice of errors: whoever follows it stores what was meant.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { callTool, sendMessage } from "../support/http/mcp.ts";
-import { startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
+import { startTestServer, type TestResponse } from "../support/http/server.ts";
 import { exchangeOnce, toRequest } from "../support/wire/client.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 type Body = string | Uint8Array;

@@ -1,11 +1,11 @@
 // Filters and searches find a text in any case, in every script of Unicode.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { foldCase } from "../../src/lib/text.ts";
 import { readRecordPage } from "../../src/operator/records/read-records.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 import { dataOf } from "../support/programs/command-data.ts";
 import "../support/property-seed.ts";
 
@@ -25,13 +25,10 @@ function casesOf(text: string): string[] {
   return [...new Set([text, text.toLowerCase(), text.toUpperCase()])].sort();
 }
 
-let server: TestServer;
 const ids = new Map<string, number>();
-beforeAll(async () => {
-  server = await startTestServer();
-  await dataOf(server.database).addBrands("shop", ...names);
-  for (const { ID, Name } of await dataOf(server.database).brands("shop")) ids.set(Name, ID);
-});
+const server = await startTestServer();
+await dataOf(server.database).addBrands("shop", ...names);
+for (const { ID, Name } of await dataOf(server.database).brands("shop")) ids.set(Name, ID);
 afterAll(() => server.stop());
 
 const idsOf = async (query: Record<string, string>): Promise<number[]> =>

@@ -1,15 +1,11 @@
 // Invalid bodies: the response is the right problem, and nothing changes.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { startTestServer } from "../support/http/server.ts";
 
-let server: TestServer;
-let before: string;
-beforeAll(async () => {
-  server = await startTestServer();
-  await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
-  before = (await server.call("GET", "/restapi/brands.json")).text;
-});
+const server = await startTestServer();
+await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
+const before = (await server.call("GET", "/restapi/brands.json")).text;
 afterAll(async () => {
   expect((await server.call("GET", "/restapi/brands.json")).text).toBe(before);
   await server.stop();

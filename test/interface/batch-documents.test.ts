@@ -7,13 +7,10 @@ import { XmlDocument, XsdValidator } from "libxml2-wasm";
 import { publicResources } from "../../src/model/resource.ts";
 import { toXsd } from "../../src/reference/xsd.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 import { createXmlReader } from "../support/http/xml-reader.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 const name = { Name: "x" };

@@ -1,13 +1,10 @@
 // Request bodies in a content coding: gzip on every write, and codings that the server does not support.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 const gzip = { "Content-Encoding": "gzip" };

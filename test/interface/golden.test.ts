@@ -1,6 +1,6 @@
 // The bytes of each resource in each format. Every client sees a change here. UPDATE_GOLDEN=1 rewrites the files.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { parseNewRecord, type Values } from "../../src/model/record.ts";
 import { publicResources, type Resource } from "../../src/model/resource.ts";
@@ -9,7 +9,7 @@ import { brand } from "../../src/resources/brand.ts";
 import { location } from "../../src/resources/location.ts";
 import { orderStatus } from "../../src/resources/order-status.ts";
 import { createIntent } from "../support/engine/intents.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
 const contact = {
   Telephone: { Daytime: "01632 960001", Evening: "", Mobile: "07700 900001" },
@@ -36,18 +36,15 @@ test("every resource that clients see has samples", () => {
   );
 });
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-  const intents = samples.flatMap(([resource, records]) =>
-    records.map((values) =>
-      createIntent({ site: server.site.ID, resource: resource.name, values: parseNewRecord(resource, values) }),
-    ),
-  );
-  await server.engine.commit(intents);
-  const deleted = createIntent({ site: server.site.ID, operation: "delete", id: 3, values: {}, at: 2 });
-  await server.engine.commit([createIntent({ site: server.site.ID }), deleted]);
-});
+const server = await startTestServer();
+const intents = samples.flatMap(([resource, records]) =>
+  records.map((values) =>
+    createIntent({ site: server.site.ID, resource: resource.name, values: parseNewRecord(resource, values) }),
+  ),
+);
+await server.engine.commit(intents);
+const deleted = createIntent({ site: server.site.ID, operation: "delete", id: 3, values: {}, at: 2 });
+await server.engine.commit([createIntent({ site: server.site.ID }), deleted]);
 afterAll(() => server.stop());
 
 const paths = samples.flatMap(([{ path }]) =>

@@ -1,14 +1,11 @@
 // Header sections that are designed to be slow to parse. Each test ends far below its timeout, unless parsing takes quadratic time.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { afterAll, expect, test } from "bun:test";
+import { startTestServer } from "../support/http/server.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
-  for (let id = 1; id <= 30; id++) await server.call("POST", "/restapi/brands.json", { body: { Name: `brand ${id}` } });
-});
+const server = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
+for (let id = 1; id <= 30; id++) await server.call("POST", "/restapi/brands.json", { body: { Name: `brand ${id}` } });
 afterAll(() => server.stop());
 
 const blanks = (count: number) => " ".repeat(count);

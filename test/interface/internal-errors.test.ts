@@ -1,20 +1,17 @@
 // An error of this program: the client gets a problem, the log has the details, and nothing is cached.
 
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
 import { tickBudgetMs } from "../../src/lib/tick-budgets.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { createBrokenResource, fail, secret } from "../support/http/broken-resource.ts";
-import { type CallOptions, call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
+import { type CallOptions, call, startTestServer, type TestResponse } from "../support/http/server.ts";
 import { block, waitUntil } from "../support/time.ts";
 
 const broken = createBrokenResource();
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ resources: broken.resources });
-  const create = createIntent({ site: server.site.ID });
-  await server.engine.commit(new Array(2000).fill(create));
-});
+const server = await startTestServer({ resources: broken.resources });
+const create = createIntent({ site: server.site.ID });
+await server.engine.commit(new Array(2000).fill(create));
 afterEach(() => {
   broken.whenUsed = () => {};
 });

@@ -1,20 +1,17 @@
 // `POST /mcp` as bytes on the wire: messages of both kinds of revisions, their errors, keys, origins, and the tools that read.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020.js";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { callTool, type McpResponse, modernRequest, sendMessage } from "../support/http/mcp.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-  for (const Name of ["Acme", "Bolt", "Ada's"]) await server.call("POST", "/restapi/brands.json", { body: { Name } });
-});
+const server = await startTestServer();
+for (const Name of ["Acme", "Bolt", "Ada's"]) await server.call("POST", "/restapi/brands.json", { body: { Name } });
 afterAll(() => server.stop());
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `a${i}`);

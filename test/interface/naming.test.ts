@@ -1,13 +1,10 @@
 // One rule for naming a record (contract section 2).
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { allResources } from "../../src/resources/all.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 const resources = allResources.filter(({ access }) => access === "written");

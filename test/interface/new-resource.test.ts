@@ -1,11 +1,11 @@
 // A new resource needs only its declaration.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { group, matching, text } from "../../src/model/field.ts";
 import { defineResource } from "../../src/model/resource.ts";
 import { exportRecords } from "../../src/operator/records/export-records.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
 const supplier = defineResource({
   name: "supplier",
@@ -28,10 +28,7 @@ const supplier = defineResource({
   },
 });
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ resources: [...allResources, supplier] });
-});
+const server = await startTestServer({ resources: [...allResources, supplier] });
 afterAll(() => server.stop());
 
 test("it has all operations, in JSON and in XML", async () => {

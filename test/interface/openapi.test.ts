@@ -1,6 +1,6 @@
 // The contents of the OpenAPI document. A response that the document does not allow fails its test.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020.js";
@@ -10,14 +10,11 @@ import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { createConformance } from "../support/http/conformance.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 import { createXmlReader } from "../support/http/xml-reader.ts";
 
 const served = publicResources(allResources);
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 describe("the OpenAPI document", () => {

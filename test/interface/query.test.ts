@@ -1,22 +1,19 @@
 // Filters, sorting, fields and pages (contract section 6).
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { startTestServer } from "../support/http/server.ts";
 import { exchangeOnce, toRequest } from "../support/wire/client.ts";
 
-let server: TestServer;
 const names = ["delta", "Alpha", "charlie", "bravo", "alpha", "Écho", "echo"];
-beforeAll(async () => {
-  server = await startTestServer();
-  for (const [index, Name] of names.entries()) {
-    const body = {
-      Name,
-      AccountNumber: String(index % 2),
-      Address: { Town: `Town ${index}`, Country: index < 3 ? "GB" : "DE" },
-    };
-    await server.call("POST", "/restapi/brands.json", { body });
-  }
-});
+const server = await startTestServer();
+for (const [index, Name] of names.entries()) {
+  const body = {
+    Name,
+    AccountNumber: String(index % 2),
+    Address: { Town: `Town ${index}`, Country: index < 3 ? "GB" : "DE" },
+  };
+  await server.call("POST", "/restapi/brands.json", { body });
+}
 afterAll(() => server.stop());
 
 const list = (query: string) => server.call("GET", `/restapi/brands.json?${query}`);

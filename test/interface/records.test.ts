@@ -1,10 +1,8 @@
 // Records and lists over HTTP: look-ups, creates, updates and deletions in JSON and XML, and the pages without a key.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { createIntent } from "../support/engine/intents.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
-
-let server: TestServer;
+import { startTestServer } from "../support/http/server.ts";
 
 const address = {
   Title: "",
@@ -32,18 +30,16 @@ const full = {
   },
 };
 
-beforeAll(async () => {
-  server = await startTestServer();
-  const location = {
-    Code: "N1",
-    Name: "North",
-    Manager: "",
-    Email: "n@shop.example",
-    Telephone: telephone,
-    Address: address,
-  };
-  await server.engine.commit([createIntent({ site: server.site.ID, resource: "location", values: location })]);
-});
+const server = await startTestServer();
+const location = {
+  Code: "N1",
+  Name: "North",
+  Manager: "",
+  Email: "n@shop.example",
+  Telephone: telephone,
+  Address: address,
+};
+await server.engine.commit([createIntent({ site: server.site.ID, resource: "location", values: location })]);
 afterAll(() => server.stop());
 
 describe.each([

@@ -1,14 +1,11 @@
 // `X-Request-Id` and `traceparent` of a request.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { traceIn } from "../../src/http/request-ids.ts";
 import { HeaderFields } from "../../src/wire/header-fields.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 describe("X-Request-Id", () => {

@@ -1,14 +1,11 @@
 // Safe writes (contract section 7). `Idempotency-Key` is in idempotency.test.ts.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { createIntent, deleteSiteRecord } from "../support/engine/intents.ts";
-import { startTestServer, type TestServer } from "../support/http/server.ts";
+import { startTestServer } from "../support/http/server.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
+const server = await startTestServer();
 afterAll(() => server.stop());
 
 async function createBrand(name = "x") {

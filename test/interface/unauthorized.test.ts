@@ -1,17 +1,14 @@
 // A 401 says which mistake it was, where the request shows it (contract section 1), and repeats no secret.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, test } from "bun:test";
 import { createApiKey } from "../../src/model/api-key.ts";
-import { startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
+import { startTestServer, type TestResponse } from "../support/http/server.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 
 const path = "/restapi/brands.json";
 
-let server: TestServer;
 let clock = Date.parse("2026-01-01T00:00:00Z");
-beforeAll(async () => {
-  server = await startTestServer({ now: () => clock });
-});
+const server = await startTestServer({ now: () => clock });
 // The limit of failed authentications starts again.
 beforeEach(() => {
   clock += 3_600_000;

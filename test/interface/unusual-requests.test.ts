@@ -1,16 +1,13 @@
 // Methods, targets, hosts, proxies and headers that no usual client sends.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { openWorkspace } from "../support/programs/command.ts";
 import { exchangeOnce, toRequest } from "../support/wire/client.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-  await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
-});
+const server = await startTestServer();
+await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
 afterAll(() => server.stop());
 
 const send = async (line: string, lines: readonly string[] = [], { port } = server) =>

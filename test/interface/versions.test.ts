@@ -45,10 +45,7 @@ const newerBrand = defineResource({
 const newerResources: readonly Resource[] = allResources.map((one) => (one.name === "brand" ? newerBrand : one));
 const newerConformance = createConformance(newerResources);
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "storefront-versions-"));
-});
+const folder = mkdtempSync(join(tmpdir(), "storefront-versions-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each(engines)("on $name", (kind) => {

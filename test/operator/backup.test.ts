@@ -1,6 +1,6 @@
 // Backups are input like any other: a file that is not exactly as `backup` wrote it is rejected.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,25 +13,20 @@ import { createIntent } from "../support/engine/intents.ts";
 
 type Row = [string, Record<string, unknown>];
 
-let folder: string;
-let header: string;
-let rows: Row[];
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "storefront-backup-"));
-  const engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
-  await createSite(engine, "shop", {}, 1);
-  await engine.commit([createIntent(), createIntent({ idempotency: { keyId: 1, name: "a", digest: "d" } })]);
-  // A deleted record is a row without a body.
-  await engine.commit([createIntent({ operation: "delete", id: 1, values: {} })]);
-  await backUp(engine, join(folder, "good.backup"), 1);
-  await engine.close();
-  const [first = "", ...lines] = gunzipSync(readFileSync(join(folder, "good.backup")))
-    .toString()
-    .trim()
-    .split("\n");
-  header = first;
-  rows = lines.slice(0, -1).map((line) => JSON.parse(line));
-});
+const folder = mkdtempSync(join(tmpdir(), "storefront-backup-"));
+const engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
+await createSite(engine, "shop", {}, 1);
+await engine.commit([createIntent(), createIntent({ idempotency: { keyId: 1, name: "a", digest: "d" } })]);
+// A deleted record is a row without a body.
+await engine.commit([createIntent({ operation: "delete", id: 1, values: {} })]);
+await backUp(engine, join(folder, "good.backup"), 1);
+await engine.close();
+const [first = "", ...lines] = gunzipSync(readFileSync(join(folder, "good.backup")))
+  .toString()
+  .trim()
+  .split("\n");
+const header = first;
+const rows = lines.slice(0, -1).map((line) => JSON.parse(line));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns the text of a backup of `lines`. Its last line is correct, unless `end` changes it. */

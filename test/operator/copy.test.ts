@@ -1,6 +1,6 @@
 // `storefront copy`: moves a site from one database to another, and back.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,16 +13,12 @@ import { readAllRows } from "../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { type CallOptions, call, startTestServer } from "../support/http/server.ts";
-import { type OpenedDatabases, openDatabases } from "../support/postgres/databases.ts";
+import { openDatabases } from "../support/postgres/databases.ts";
 import { runOnTerminal, runProgram, startProcess } from "../support/programs/processes.ts";
 
-let folder: string;
-let server: OpenedDatabases;
 let files = 0;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "storefront-copy-"));
-  server = await openDatabases();
-});
+const folder = mkdtempSync(join(tmpdir(), "storefront-copy-"));
+const server = await openDatabases();
 afterAll(async () => {
   await server.remove();
   rmSync(folder, { recursive: true, force: true });

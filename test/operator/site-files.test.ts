@@ -21,10 +21,7 @@ import { createIntent } from "../support/engine/intents.ts";
 const now = Date.parse("2026-01-31T12:00:00Z");
 const minute = 60_000;
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "storefront-site-"));
-});
+const folder = mkdtempSync(join(tmpdir(), "storefront-site-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Adds the site `shop`, with two changed brands, a deleted location, a response for an idempotency key, and four keys, of which one has replaced another. */

@@ -1,16 +1,12 @@
 // The listener responds to arbitrary bytes, or ends the connection, and no connection stays open.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import fc from "fast-check";
-import type { Listener } from "../../src/wire/listen.ts";
 import { cut, exchangeOnce, openClient, toRequest } from "../support/wire/client.ts";
 import { echo, startListener } from "../support/wire/listener.ts";
 
-let listener: Listener;
-beforeAll(() => {
-  listener = startListener(echo);
-});
+const listener = startListener(echo);
 afterAll(() => listener.stop(0));
 
 const good = toRequest("GET /good HTTP/1.1");

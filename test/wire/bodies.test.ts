@@ -1,10 +1,9 @@
 // Request bodies in chunks, bodies after `Expect: 100-continue`, incomplete bodies, and bodies that the handler does not read.
 
 import { heapStats } from "bun:jsc";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-memory.ts";
-import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { RequestBody } from "../../src/wire/request-body.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
@@ -20,10 +19,7 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   return echo(request);
 }
 
-let listener: Listener;
-beforeAll(() => {
-  listener = startListener(respond);
-});
+const listener = startListener(respond);
 afterAll(() => listener.stop(0));
 
 const next = toRequest("GET /next HTTP/1.1");

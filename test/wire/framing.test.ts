@@ -1,14 +1,10 @@
 // Requests that a proxy before the server could read differently (RFC 9112 section 11.2) are rejected, and no bytes after them are read.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Listener } from "../../src/wire/listen.ts";
+import { afterAll, describe, expect, test } from "bun:test";
 import { exchangeOnce, openClient, toRequest } from "../support/wire/client.ts";
 import { echo, startListener } from "../support/wire/listener.ts";
 
-let listener: Listener;
-beforeAll(() => {
-  listener = startListener(echo);
-});
+const listener = startListener(echo);
 afterAll(() => listener.stop(0));
 
 const smuggled = toRequest("GET /smuggled HTTP/1.1");

@@ -1,10 +1,9 @@
 // Bodies in the content coding gzip: they are decompressed while they arrive, and the limit holds for their decompressed size.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { deflateRawSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-memory.ts";
-import type { Listener } from "../../src/wire/listen.ts";
 import { RequestBody } from "../../src/wire/request-body.ts";
 import type { RequestError } from "../../src/wire/request-error.ts";
 import { waitUntil } from "../support/time.ts";
@@ -15,19 +14,16 @@ const limit = 1024 * 1024;
 
 /** The handler asks for the body at once, or for `/later` when `release` is called. */
 let release: () => void = () => {};
-let listener: Listener;
-beforeAll(() => {
-  listener = startListener(async (request) => {
-    if (request.target === "/later") await new Promise<void>((resolve) => (release = resolve));
-    if (request.target === "/unread") return text("unread");
-    try {
-      const { view } = await request.readBody();
-      return text(view.length > 1000 ? `${view.length} bytes` : Buffer.from(view).toString("latin1"));
-    } catch (error) {
-      const { reason, message } = error as RequestError;
-      return text(`${reason}: ${message}`, 400);
-    }
-  });
+const listener = startListener(async (request) => {
+  if (request.target === "/later") await new Promise<void>((resolve) => (release = resolve));
+  if (request.target === "/unread") return text("unread");
+  try {
+    const { view } = await request.readBody();
+    return text(view.length > 1000 ? `${view.length} bytes` : Buffer.from(view).toString("latin1"));
+  } catch (error) {
+    const { reason, message } = error as RequestError;
+    return text(`${reason}: ${message}`, 400);
+  }
 });
 afterAll(() => listener.stop(0));
 

@@ -1,19 +1,15 @@
 // Responses that are larger than the kernel's send buffer, and clients that do not read them.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
-import type { Listener } from "../../src/wire/listen.ts";
 import { openClient, toRequest } from "../support/wire/client.ts";
 import { startListener, text } from "../support/wire/listener.ts";
 
-let listener: Listener;
-beforeAll(() => {
-  listener = startListener(({ target }) => {
-    const [, kind, letter = "", size] = target.split("/");
-    if (kind === "pieces") return { status: 200, headers: [], body: pieces };
-    if (kind === "headroom") return { status: 200, headers: [], body: headroom };
-    return text(letter.repeat(Number(size)));
-  });
+const listener = startListener(({ target }) => {
+  const [, kind, letter = "", size] = target.split("/");
+  if (kind === "pieces") return { status: 200, headers: [], body: pieces };
+  if (kind === "headroom") return { status: 200, headers: [], body: headroom };
+  return text(letter.repeat(Number(size)));
 });
 afterAll(() => listener.stop(0));
 

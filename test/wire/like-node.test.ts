@@ -1,10 +1,9 @@
 // Compares the listener with Node's parser: the listener rejects each request that Node rejects, and both read the same from accepted requests.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { METHODS } from "node:http";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { exchangeOnce, type ReceivedResponse, toChunks, toRequest } from "../support/wire/client.ts";
@@ -25,12 +24,8 @@ async function echo(request: WireRequest): Promise<WireResponse> {
   }
 }
 
-let listener: Listener;
-let node: { port: number; stop(): Promise<unknown> };
-beforeAll(async () => {
-  listener = startListener(echo);
-  node = await startNode();
-});
+const listener = startListener(echo);
+const node = await startNode();
 afterAll(async () => {
   await listener.stop(0);
   await node.stop();

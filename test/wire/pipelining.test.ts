@@ -1,8 +1,7 @@
 // Requests that are sent before the responses to the previous ones (RFC 9112 section 9.3.2).
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { cut, exchangeOnce, openClient, toChunks, toRequest, toResponses } from "../support/wire/client.ts";
@@ -22,10 +21,7 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   return new Promise((resolve) => releases.push(() => resolve(text("waiting"))));
 }
 
-let listener: Listener;
-beforeAll(() => {
-  listener = startListener(respond);
-});
+const listener = startListener(respond);
 afterAll(() => listener.stop(0));
 
 const sequence = (count: number) => Array.from({ length: count }, (_, index) => index);

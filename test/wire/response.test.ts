@@ -1,10 +1,9 @@
 // Responses: the parts that depend on the request's method and version, and values that must not be sent.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/format.ts";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
 import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
-import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { toHeaderLines } from "../../src/wire/response-header.ts";
@@ -59,10 +58,7 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   return responses[request.target] ?? echoNow(request);
 }
 
-let listener: Listener;
-beforeAll(() => {
-  listener = startListener(respond);
-});
+const listener = startListener(respond);
 afterAll(() => listener.stop(0));
 
 const next = toRequest("GET /next HTTP/1.1");

@@ -1,8 +1,7 @@
 // Requests and responses over TLS, and connections with or without TLS on the wrong port.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
-import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { makeCertificate } from "../support/http/certificate.ts";
@@ -19,15 +18,12 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   return request.target === "/large" ? { status: 200, headers: [], body: pieces } : echo(request);
 }
 
-let listener: Listener;
 const incidents: unknown[] = [];
-beforeAll(() => {
-  listener = startListener(
-    respond,
-    { tls: makeCertificate() },
-    { logIncident: (...incident) => void incidents.push(incident) },
-  );
-});
+const listener = startListener(
+  respond,
+  { tls: makeCertificate() },
+  { logIncident: (...incident) => void incidents.push(incident) },
+);
 afterAll(() => listener.stop(0));
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);

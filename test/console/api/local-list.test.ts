@@ -1,8 +1,8 @@
 // The search and the order of records in the page: the same results as those of the server.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import type { RecordResponse } from "../../../src/admin/api/record-types.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { startTestConsole } from "../../support/console/server.ts";
 
 // Imported by its path, because the console is another project of TypeScript, with the types of browsers.
 const path = new URL("../../../src/console/records/local-list.ts", import.meta.url).pathname;
@@ -17,19 +17,14 @@ const names = [
   ),
 ];
 
-let server: TestConsole;
-let anna: ConsoleClient;
-let all: readonly RecordResponse[];
 const brands = "/sites/shop/records/brands";
 const read = async (query: string): Promise<readonly RecordResponse[]> =>
   (await anna.call("GET", `${brands}?limit=1000&${query}`)).json.records;
-beforeAll(async () => {
-  server = await startTestConsole();
-  anna = await server.signIn("anna");
-  for (const [index, Name] of names.entries())
-    await anna.call("POST", brands, { Name, AccountNumber: String(index % 5), Address: { Town: names.at(-index) } });
-  all = await read("");
-});
+const server = await startTestConsole();
+const anna = await server.signIn("anna");
+for (const [index, Name] of names.entries())
+  await anna.call("POST", brands, { Name, AccountNumber: String(index % 5), Address: { Town: names.at(-index) } });
+const all = await read("");
 afterAll(() => server.stop());
 
 const namesIn = (records: readonly RecordResponse[]) => records.map(({ record }) => record.ID);

@@ -1,19 +1,15 @@
 // A request of the console that is sent twice has its effect once.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { IdempotentResponses } from "../../../src/admin/idempotent-responses.ts";
 import { AbandonedWorkError } from "../../../src/lib/work-limiter.ts";
 import { removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { type ConsoleClient, startTestConsole } from "../../support/console/server.ts";
 
-let server: TestConsole;
-let anna: ConsoleClient;
 let now = Date.now();
-beforeAll(async () => {
-  server = await startTestConsole({ now: () => now });
-  anna = await server.signIn("anna");
-});
+const server = await startTestConsole({ now: () => now });
+const anna = await server.signIn("anna");
 afterAll(() => server.stop());
 
 const keyed = (key: string) => ({ "Idempotency-Key": key });

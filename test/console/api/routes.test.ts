@@ -1,6 +1,6 @@
 // The rights to each action of the API: every action is tried by everyone who may not use it.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { allActions } from "../../../src/admin/api/all.ts";
 import { OpenImports } from "../../../src/admin/open-imports.ts";
 import { TrafficHistory } from "../../../src/admin/traffic.ts";
@@ -10,7 +10,7 @@ import { listOperators, setOperator } from "../../../src/operator/operators/oper
 import { createSite, listSites, setSite } from "../../../src/operator/sites/sites.ts";
 import { operator as operatorResource } from "../../../src/resources/operator.ts";
 import { commitSystemChanges, toUpdateIntent } from "../../../src/system/system-changes.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { startTestConsole } from "../../support/console/server.ts";
 import { exchangeOnce } from "../../support/wire/client.ts";
 
 const traffic = new TrafficHistory(async () => [], Date.now);
@@ -37,16 +37,11 @@ const actionsWithoutSite: Readonly<Record<string, string>> = {
   "GET /operator/find": "?text=Acme",
 };
 
-let server: TestConsole;
-let ben: ConsoleClient;
-let anna: ConsoleClient;
-beforeAll(async () => {
-  server = await startTestConsole();
-  await createSite(server.engine, "toys", { hostnames: ["toys.example"] }, Date.now());
-  [anna, ben] = [await server.signIn("anna"), await server.signIn("ben", ["shop"])];
-  await anna.call("POST", "/sites/toys/records/brands", { Name: "Acme" });
-  await anna.call("POST", "/sites/toys/sandbox", {});
-});
+const server = await startTestConsole();
+await createSite(server.engine, "toys", { hostnames: ["toys.example"] }, Date.now());
+const [anna, ben] = [await server.signIn("anna"), await server.signIn("ben", ["shop"])];
+await anna.call("POST", "/sites/toys/records/brands", { Name: "Acme" });
+await anna.call("POST", "/sites/toys/sandbox", {});
 afterAll(() => server.stop());
 
 const bodyOf = (method: string) => (method === "GET" ? undefined : {});

@@ -1,7 +1,6 @@
 // Every page of the console is accessible for people who use a keyboard or a screen reader: axe finds nothing, in light and in dark colours.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { Browser } from "playwright-core";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { findingsInBothSchemes } from "../../support/console/axe.ts";
 import { openBrowser } from "../../support/console/browser.ts";
 import { desktop, openConsole } from "../../support/console/page.ts";
@@ -10,13 +9,9 @@ import { startShop } from "../../support/console/shop.ts";
 // Most of the time is spent in axe, which is slow on a busy machine.
 setDefaultTimeout(180_000);
 
-let server: Awaited<ReturnType<typeof startShop>>;
-let browser: Browser;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startShop(), openBrowser()]);
-  await (await server.signIn("anna")).call("POST", "/sites/shop/sandbox", {});
-  for (const path of ["brands/999.json", "nothing"]) await server.call("GET", `/restapi/${path}`);
-});
+const [server, browser] = await Promise.all([startShop(), openBrowser()]);
+await (await server.signIn("anna")).call("POST", "/sites/shop/sandbox", {});
+for (const path of ["brands/999.json", "nothing"]) await server.call("GET", `/restapi/${path}`);
 afterAll(async () => {
   await browser.close();
   await server.stop();

@@ -1,20 +1,15 @@
 // The page of the operators in a real browser.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
+import { afterAll, expect, test } from "bun:test";
 import { listOperators, setOperator } from "../../../src/operator/operators/operators.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { openBrowser } from "../../support/console/browser.ts";
 import { desktop, openConsole, phone } from "../../support/console/page.ts";
-import { startTestConsole, type TestConsole } from "../../support/console/server.ts";
+import { startTestConsole } from "../../support/console/server.ts";
 import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
 
-let server: TestConsole;
-let browser: Browser;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startTestConsole(), openBrowser()]);
-  await createSite(server.engine, "toys", {}, Date.now());
-});
+const [server, browser] = await Promise.all([startTestConsole(), openBrowser()]);
+await createSite(server.engine, "toys", {}, Date.now());
 afterAll(async () => {
   await browser.close();
   await server.stop();

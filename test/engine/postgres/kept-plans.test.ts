@@ -5,21 +5,18 @@ import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { startPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { webhookState } from "../../support/webhooks/states.ts";
 
-let server: TestPostgres;
-beforeAll(async () => {
-  const settings = {
-    autovacuum: "off",
-    plan_cache_mode: "force_generic_plan",
-    session_preload_libraries: "auto_explain",
-    "auto_explain.log_min_duration": "0",
-    log_line_prefix: "%a@%d:",
-  };
-  server = await startPostgres({ settings });
-});
+const settings = {
+  autovacuum: "off",
+  plan_cache_mode: "force_generic_plan",
+  session_preload_libraries: "auto_explain",
+  "auto_explain.log_min_duration": "0",
+  log_line_prefix: "%a@%d:",
+};
+const server = await startPostgres({ settings });
 afterAll(() => server.remove());
 
 const manySites = Array.from({ length: 1000 }, (_, at) => at + 1);

@@ -1,29 +1,24 @@
 // Reads of whole sites wait for each other, but not for a database that hangs.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Engine } from "../../../src/model/engine.ts";
+import { afterAll, expect, test } from "bun:test";
 import { allResources } from "../../../src/resources/all.ts";
 import { readAllRows } from "../../../src/store/database/read-all-rows.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { LoadQueue } from "../../../src/store/postgres/load-queue.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 import { failureOf } from "../../support/failure.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { startPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 
 const sites = Array.from({ length: 24 }, (_, at) => at + 1);
 const late = "the database did not respond within 1000 ms";
 
-let server: TestPostgres;
-let engine: Engine;
-beforeAll(async () => {
-  server = await startPostgres();
-  engine = await openEngine(`${await server.createDatabase()}?statement_timeout=1000`, allResources);
-  await waitUntil(async () => {
-    const outcomes = await engine.commit(sites.map((site) => createIntent({ site }))).catch(() => []);
-    return outcomes.length > 0;
-  }, "a record in each site");
-});
+const server = await startPostgres();
+const engine = await openEngine(`${await server.createDatabase()}?statement_timeout=1000`, allResources);
+await waitUntil(async () => {
+  const outcomes = await engine.commit(sites.map((site) => createIntent({ site }))).catch(() => []);
+  return outcomes.length > 0;
+}, "a record in each site");
 afterAll(async () => {
   await engine.close();
   await server.remove();

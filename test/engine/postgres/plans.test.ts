@@ -8,12 +8,9 @@ import type { TableName } from "../../../src/store/database/tables.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { sql } from "../../../src/store/postgres/statements.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { type OpenedDatabases, openDatabases } from "../../support/postgres/databases.ts";
+import { openDatabases } from "../../support/postgres/databases.ts";
 
-let databases: OpenedDatabases;
-beforeAll(async () => {
-  databases = await openDatabases();
-});
+const databases = await openDatabases();
 afterAll(() => databases.remove());
 
 /** The address with more time for a statement than a busy machine takes for thousands of rows. */

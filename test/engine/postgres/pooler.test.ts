@@ -1,17 +1,14 @@
 // What the program says at start about a pooler, before requests fail under load.
 
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, test } from "bun:test";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { type OpenedDatabases, openDatabases } from "../../support/postgres/databases.ts";
+import { openDatabases } from "../../support/postgres/databases.ts";
 import { startPooler, type TestPooler } from "../../support/postgres/pooler.ts";
 
-let databases: OpenedDatabases;
 let pooler: TestPooler | undefined;
-beforeAll(async () => {
-  databases = await openDatabases();
-});
+const databases = await openDatabases();
 afterEach(() => pooler?.stop());
 afterAll(() => databases.remove());
 

@@ -1,6 +1,6 @@
 // Rules for every statement that the program sends to PostgreSQL, as the server logs it, so that a distributed engine can execute it too.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
@@ -8,17 +8,13 @@ import { tables } from "../../../src/store/database/tables.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { createIntent, deleteSiteRecord } from "../../support/engine/intents.ts";
 import { startTestServer } from "../../support/http/server.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { startPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { webhookSecret, webhookState } from "../../support/webhooks/states.ts";
 
-let server: TestPostgres;
-let statements: string[];
-beforeAll(async () => {
-  server = await startPostgres({ settings: { log_statement: "all", log_line_prefix: "%a:" } });
-  await useEverything(await server.createDatabase());
-  statements = statementsIn(await logged());
-});
+const server = await startPostgres({ settings: { log_statement: "all", log_line_prefix: "%a:" } });
+await useEverything(await server.createDatabase());
+const statements = statementsIn(await logged());
 afterAll(() => server.remove());
 
 test("no statement uses a feature that a distributed engine lacks, except for notifications, which are optional", () => {

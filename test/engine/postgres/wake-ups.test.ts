@@ -1,22 +1,19 @@
 // How processes on PostgreSQL get each other's commits: by LISTEN and NOTIFY if the database supports them; without them, nothing fails.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { startPostgres } from "../../support/postgres/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { startTcpProxy, type TcpProxy } from "../../support/wire/tcp-proxy.ts";
 
-let server: TestPostgres;
 let proxies: TcpProxy[];
 let url: string;
 let opened: Engine[];
 
-beforeAll(async () => {
-  server = await startPostgres();
-});
+const server = await startPostgres();
 afterAll(() => server.remove());
 beforeEach(async () => {
   [opened, proxies] = [[], []];

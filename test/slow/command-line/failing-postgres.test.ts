@@ -1,19 +1,16 @@
 // Operators' commands on PostgreSQL: they succeed, and each of them ends, with any failure of the database.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
+import { startPostgres } from "../../support/postgres/server.ts";
 import { openWorkspace, type Workspace } from "../../support/programs/command.ts";
 import { waitUntil } from "../../support/time.ts";
 
-let server: TestPostgres;
-beforeAll(async () => {
-  server = await startPostgres();
-});
+const server = await startPostgres();
 afterAll(() => server.remove());
 
 let workspace: Workspace;

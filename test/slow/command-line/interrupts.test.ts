@@ -6,17 +6,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { repeatWithinMs, waitUntilAborted } from "../../../src/commands/shared/interrupt.ts";
 import { getSite } from "../../../src/operator/sites/sites.ts";
 import { createIntent } from "../../support/engine/intents.ts";
-import { startPostgres, type TestPostgres } from "../../support/postgres/server.ts";
-import { openWorkspace, type Started, type Workspace } from "../../support/programs/command.ts";
+import { startPostgres } from "../../support/postgres/server.ts";
+import { openWorkspace, type Started } from "../../support/programs/command.ts";
 import { type Data, dataOf } from "../../support/programs/command-data.ts";
 import { letPass, ticks, waitUntil } from "../../support/time.ts";
 
-let workspace: Workspace;
-let postgres: TestPostgres;
-beforeAll(async () => {
-  workspace = openWorkspace();
-  postgres = await startPostgres();
-});
+const workspace = openWorkspace();
+const postgres = await startPostgres();
 afterAll(async () => {
   await workspace.close();
   await postgres.remove();

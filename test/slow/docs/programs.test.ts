@@ -1,17 +1,14 @@
 // The programs in examples/, where their languages are installed with what the program needs. examples/README.md has their output.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type DemoServer, startDemo } from "../../support/programs/demo-server.ts";
+import { startDemo } from "../../support/programs/demo-server.ts";
 
 const folder = join(import.meta.dir, "../../../examples");
 const readme = readFileSync(join(folder, "README.md"), "utf8");
 const expectedOutput = /```text\n([\s\S]*?)```/.exec(readme)?.[1];
-let server: DemoServer;
-beforeAll(async () => {
-  server = await startDemo();
-});
+const server = await startDemo();
 afterAll(() => server.stop());
 
 /** The file, the command that runs it, and a command that succeeds if the interpreter has all that the program needs. */

@@ -1,17 +1,13 @@
 // The pages in a real browser.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Dialog, Page } from "playwright-core";
+import { afterAll, describe, expect, test } from "bun:test";
+import type { Dialog, Page } from "playwright-core";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
 import { openBrowser, openPage, type Watched } from "../../support/console/browser.ts";
-import { type DemoServer, startDemo, startDemoServer } from "../../support/programs/demo-server.ts";
+import { startDemo, startDemoServer } from "../../support/programs/demo-server.ts";
 
-let server: DemoServer;
-let browser: Browser;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startDemoServer(), openBrowser()]);
-}, 120_000);
+const [server, browser] = await Promise.all([startDemoServer(), openBrowser()]);
 afterAll(async () => {
   await browser?.close();
   await server?.stop();

@@ -1,12 +1,12 @@
 // The requests for Postman and for editors, sent in their order as these tools send them. They change only records that they create.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { publicResources } from "../../../src/model/resource.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { call } from "../../support/http/server.ts";
-import { type DemoServer, startDemo } from "../../support/programs/demo-server.ts";
+import { startDemo } from "../../support/programs/demo-server.ts";
 
 type Response = Awaited<ReturnType<typeof call>>;
 
@@ -26,11 +26,8 @@ const documented = Object.values(JSON.parse(read("openapi.json")).paths as Recor
   Object.keys(path).filter((method) => method !== "head" && method !== "options"),
 );
 
-let server: DemoServer;
 let variables: Map<string, string>;
-beforeAll(async () => {
-  server = await startDemo();
-});
+const server = await startDemo();
 afterAll(() => server.stop());
 beforeEach(() => {
   variables = new Map([

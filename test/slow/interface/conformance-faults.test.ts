@@ -1,23 +1,18 @@
 // The client that is written from the contract alone (scripts/checks/conformance) finds the faults of a server: a proxy in between makes them.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import type { Format } from "../../../scripts/checks/conformance/records.ts";
 import { runCases } from "../../../scripts/checks/conformance/run.ts";
-import { type DemoServer, startDemo } from "../../support/programs/demo-server.ts";
+import { startDemo } from "../../support/programs/demo-server.ts";
 import {
   type Alteration,
-  type AlteringProxy,
   type ProxiedRequest,
   type ProxiedResponse,
   startAlteringProxy,
 } from "../../support/wire/altering-proxy.ts";
 
-let demo: DemoServer;
-let proxy: AlteringProxy;
-beforeAll(async () => {
-  demo = await startDemo();
-  proxy = startAlteringProxy(demo.url);
-});
+const demo = await startDemo();
+const proxy = startAlteringProxy(demo.url);
 afterAll(async () => {
   await proxy.stop();
   await demo.stop();

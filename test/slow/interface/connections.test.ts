@@ -1,15 +1,12 @@
 // The whole server gets requests that no HTTP client would send, and connections that stall or close early.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startTestServer, type TestServer } from "../../support/http/server.ts";
+import { afterAll, describe, expect, test } from "bun:test";
+import { startTestServer } from "../../support/http/server.ts";
 import { waitUntil } from "../../support/time.ts";
 import { openClient } from "../../support/wire/client.ts";
 import { exchangeBytes } from "../../support/wire/requests.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer({ settings: { IDLE_TIMEOUT: "1" } });
-});
+const server = await startTestServer({ settings: { IDLE_TIMEOUT: "1" } });
 afterAll(() => server.stop());
 
 const request = (lines: string[], body = "") => `${lines.join("\r\n")}\r\n\r\n${body}`;

@@ -1,7 +1,7 @@
 // Reads are up to date after writes of any process: several servers on one database, a pruned journal, a restore.
 
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,20 +11,16 @@ import { backUp, restore } from "../../../src/operator/backup/backup.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
 import { createSite, setSite } from "../../../src/operator/sites/sites.ts";
 import { brand } from "../../../src/resources/brand.ts";
-import { type Running, start } from "../../../src/start.ts";
+import { start } from "../../../src/start.ts";
 import { measureIntervalMs } from "../../../src/store/reads/memory-budget.ts";
 import { SiteViews } from "../../../src/store/reads/site-views.ts";
 import { createIntent } from "../../support/engine/intents.ts";
 import { loadUpToDate } from "../../support/engine/snapshots.ts";
-import { call, startTestServer, type TestServer } from "../../support/http/server.ts";
+import { call, startTestServer } from "../../support/http/server.ts";
 import { letPass, waitUntil } from "../../support/time.ts";
 
-let first: TestServer;
-let second: Running;
-beforeAll(async () => {
-  first = await startTestServer();
-  second = await start(readConfig({ DATABASE: first.database, PORT: "0", LOG: "silent" }));
-});
+const first = await startTestServer();
+const second = await start(readConfig({ DATABASE: first.database, PORT: "0", LOG: "silent" }));
 afterAll(async () => {
   await second.stop();
   await first.stop();

@@ -1,6 +1,6 @@
 // Webhooks in files and copies keep their cursor and secrets, and deliver from one database only.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,11 +23,8 @@ import { createIntent } from "../../support/engine/intents.ts";
 const now = Date.parse("2026-01-31T12:00:00Z");
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => ["93.184.216.34"] };
 
-let folder: string;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "storefront-webhooks-"));
-  await Promise.all(engines.map((kind) => kind.open()));
-});
+const folder = mkdtempSync(join(tmpdir(), "storefront-webhooks-"));
+await Promise.all(engines.map((kind) => kind.open()));
 afterAll(async () => {
   await Promise.all(engines.map((kind) => kind.close()));
   rmSync(folder, { recursive: true, force: true });

@@ -12,18 +12,14 @@ import { openEngine } from "../../../src/store/open.ts";
 import type { SiteRecord } from "../../../src/system/system-records.ts";
 import { isLinearizable, type Operation } from "../../support/engine/linearizable.ts";
 import { call } from "../../support/http/server.ts";
-import { type OpenedDatabases, openDatabases } from "../../support/postgres/databases.ts";
+import { openDatabases } from "../../support/postgres/databases.ts";
 import { type ServerProcess, startProcess } from "../../support/programs/processes.ts";
 
 /** Writes of each client, which each are read three times. */
 const rounds = Number(process.env.ROUNDS ?? 8);
 
-let folder: string;
-let server: OpenedDatabases;
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "storefront-linear-"));
-  server = await openDatabases();
-});
+const folder = mkdtempSync(join(tmpdir(), "storefront-linear-"));
+const server = await openDatabases();
 afterAll(async () => {
   await server.remove();
   rmSync(folder, { recursive: true, force: true });

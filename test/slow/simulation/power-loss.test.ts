@@ -1,7 +1,7 @@
 // `npm run check:crash` in small: a log of what the program does to its files, made without a recorder, the images that power losses leave of it, and a
 // planted fault.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,25 +68,21 @@ class Observer {
 }
 
 const records = new Expected("the records");
-let disk: () => Disk;
-let events: readonly DiskEvent[];
 
-beforeAll(async () => {
-  const site = await withEngine(database, (engine) => createSite(engine, "main", { isDefault: true }, Date.now()));
-  const prepared = readFileSync(database);
-  const { ino } = statSync(database);
-  disk = () => new Disk(folder, [{ path: database, inode: ino, bytes: prepared }]);
-  const observer = new Observer();
-  await withEngine(database, async (engine) => {
-    for (const name of ["a", "b", "c", "d"]) {
-      const sent = observer.position;
-      await addBrands(engine, site.ID, [name]);
-      observer.observe();
-      records.add({ sent, acknowledged: observer.position, change: replaceName(undefined, name) });
-    }
-  });
-  events = observer.events;
+const site = await withEngine(database, (engine) => createSite(engine, "main", { isDefault: true }, Date.now()));
+const prepared = readFileSync(database);
+const { ino } = statSync(database);
+const disk = () => new Disk(folder, [{ path: database, inode: ino, bytes: prepared }]);
+const observer = new Observer();
+await withEngine(database, async (engine) => {
+  for (const name of ["a", "b", "c", "d"]) {
+    const sent = observer.position;
+    await addBrands(engine, site.ID, [name]);
+    observer.observe();
+    records.add({ sent, acknowledged: observer.position, change: replaceName(undefined, name) });
+  }
 });
+const events = observer.events;
 
 function examine(log: readonly DiskEvent[]) {
   return examineLog({

@@ -1,7 +1,7 @@
 // Uses every button and every choice of the pages of keys, requests, webhooks, shops and operators once. The last test names the buttons and choices that
 // were shown and not used.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { publicResources } from "../../../../src/model/resource.ts";
 import type { WebhookState } from "../../../../src/model/webhooks.ts";
@@ -12,7 +12,7 @@ import type { ConsolePage } from "../../../support/console/page.ts";
 import type { Pressed } from "../../../support/console/pressed.ts";
 import type { ConsoleClient } from "../../../support/console/server.ts";
 import { waitUntil } from "../../../support/time.ts";
-import { startReceiver, type TestReceiver } from "../../../support/webhooks/receiver.ts";
+import { startReceiver } from "../../../support/webhooks/receiver.ts";
 import { createTestWebhook } from "../../../support/webhooks/test-webhook.ts";
 
 setDefaultTimeout(120_000);
@@ -34,10 +34,7 @@ useControls((opened) => {
   ({ server, view, page, ben, pressed } = opened);
   ({ dialog, chooseEach, click, choose, closed, said } = controlsOf(opened));
 });
-let receiver: TestReceiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
+const receiver = await startReceiver();
 afterAll(() => receiver.stop());
 
 const get = async (path: string) => (await ben.call("GET", path)).json;

@@ -1,27 +1,20 @@
 // The console in a shop with many records and unusual names, in a browser whose language is German.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { afterAll, expect, test } from "bun:test";
 import { withActor } from "../../../../src/system/with-actor.ts";
 import { openBrowser } from "../../../support/console/browser.ts";
-import { type ConsolePage, openConsole } from "../../../support/console/page.ts";
-import { startTestConsole, type TestConsole } from "../../../support/console/server.ts";
+import { openConsole } from "../../../support/console/page.ts";
+import { startTestConsole } from "../../../support/console/server.ts";
 import { createBrand, createIntent, deleteBrand, idOf, updateBrand } from "../../../support/engine/intents.ts";
 
-let server: TestConsole;
-let browser: Browser;
-let view: ConsolePage;
-let page: Page;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startTestConsole(), openBrowser()]);
-  await createMany("first", ["Acme", "W".repeat(255)]);
-  await createMany(
-    "supplier",
-    Array.from({ length: 10_400 }, (_, index) => `Supplied ${index}`),
-  );
-  view = await openConsole(browser, server, { locale: "de-DE" });
-  page = view.page;
-});
+const [server, browser] = await Promise.all([startTestConsole(), openBrowser()]);
+await createMany("first", ["Acme", "W".repeat(255)]);
+await createMany(
+  "supplier",
+  Array.from({ length: 10_400 }, (_, index) => `Supplied ${index}`),
+);
+const view = await openConsole(browser, server, { locale: "de-DE" });
+const page = view.page;
 afterAll(async () => {
   await view.finish();
   await browser.close();

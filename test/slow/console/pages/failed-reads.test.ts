@@ -1,17 +1,13 @@
 // A page of the console whose read fails shows the error, does not claim that it has no data, and offers to try again.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { openBrowser, openPage } from "../../../support/console/browser.ts";
 import { type ConsolePage, openConsole } from "../../../support/console/page.ts";
 import { startShop } from "../../../support/console/shop.ts";
 import { createTestWebhook } from "../../../support/webhooks/test-webhook.ts";
 
-let server: Awaited<ReturnType<typeof startShop>>;
-let browser: Browser;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startShop(), openBrowser()]);
-});
+const [server, browser] = await Promise.all([startShop(), openBrowser()]);
 afterAll(async () => {
   await browser.close();
   await server.stop();

@@ -1,25 +1,16 @@
 // The choices and typed texts of an operator, and every change, belong to that operator and that shop.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { afterAll, expect, test } from "bun:test";
 import { openBrowser } from "../../../support/console/browser.ts";
-import { type ConsolePage, openConsole } from "../../../support/console/page.ts";
-import type { ConsoleClient } from "../../../support/console/server.ts";
+import { openConsole } from "../../../support/console/page.ts";
 import { startShop } from "../../../support/console/shop.ts";
 
-let server: Awaited<ReturnType<typeof startShop>>;
-let browser: Browser;
-let view: ConsolePage;
-let page: Page;
-let ben: ConsoleClient;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startShop(), openBrowser()]);
-  ben = await server.signIn("ben");
-  for (const Name of ["Outlet one", "Outlet two", "Outlet three"])
-    await ben.call("POST", "/sites/outlet/records/brands", { Name });
-  view = await openConsole(browser, server);
-  page = view.page;
-});
+const [server, browser] = await Promise.all([startShop(), openBrowser()]);
+const ben = await server.signIn("ben");
+for (const Name of ["Outlet one", "Outlet two", "Outlet three"])
+  await ben.call("POST", "/sites/outlet/records/brands", { Name });
+const view = await openConsole(browser, server);
+const page = view.page;
 afterAll(async () => {
   await view.finish();
   await browser.close();

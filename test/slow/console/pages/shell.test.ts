@@ -1,19 +1,16 @@
 // The frame of the console in a real browser: session, connection, shops and keyboard.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { signOutEverywhere } from "../../../../src/operator/operators/sessions.ts";
 import { removeSite } from "../../../../src/operator/sites/site-removal.ts";
 import { createSite, listSites } from "../../../../src/operator/sites/sites.ts";
 import { openBrowser, openPage } from "../../../support/console/browser.ts";
 import { startTestConsole, type TestConsole } from "../../../support/console/server.ts";
 
-let browser: Browser;
 let server: TestConsole;
 let page: Page;
-beforeAll(async () => {
-  browser = await openBrowser();
-});
+const browser = await openBrowser();
 afterAll(() => browser.close());
 beforeEach(async () => {
   server = await startTestConsole();

@@ -1,6 +1,6 @@
 // The result of a commit on PostgreSQL that the database delays, interrupts or rejects.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import postgres from "postgres";
 import type { DumpedRow, Engine } from "../../../../src/model/engine.ts";
 import { allResources } from "../../../../src/resources/all.ts";
@@ -9,15 +9,12 @@ import { openEngine } from "../../../../src/store/open.ts";
 import { sql } from "../../../../src/store/postgres/statements.ts";
 import { createIntent, deleteSiteRecord } from "../../../support/engine/intents.ts";
 import { failureOf } from "../../../support/failure.ts";
-import { startPostgres, type TestPostgres } from "../../../support/postgres/server.ts";
+import { startPostgres } from "../../../support/postgres/server.ts";
 import { waitUntil } from "../../../support/time.ts";
 import { webhookSecret, webhookState } from "../../../support/webhooks/states.ts";
 
-let server: TestPostgres;
-beforeAll(async () => {
-  // A database with `synchronous_commit` waits for a standby, which does not exist.
-  server = await startPostgres({ settings: { synchronous_standby_names: "nobody", synchronous_commit: "local" } });
-});
+// A database with `synchronous_commit` waits for a standby, which does not exist.
+const server = await startPostgres({ settings: { synchronous_standby_names: "nobody", synchronous_commit: "local" } });
 afterAll(() => server.remove());
 
 let url: string;

@@ -1,22 +1,17 @@
 // A database that stops, hangs, fills its disk or becomes read-only: a clear 503 soon, nothing half done, and everything
 // works again without help.
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterAll, beforeEach, expect, test } from "bun:test";
 import postgres from "postgres";
 import { createKey } from "../../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../../src/operator/sites/sites.ts";
 import { startTestServer, type TestResponse, type TestServer } from "../../../support/http/server.ts";
-import { startPostgres, type TestPostgres } from "../../../support/postgres/server.ts";
+import { startPostgres } from "../../../support/postgres/server.ts";
 import { makeFullDisk } from "../../../support/programs/full-disk.ts";
 import { waitUntil } from "../../../support/time.ts";
 
-let database: TestPostgres;
-let shop: TestServer;
-
-beforeAll(async () => {
-  database = await startPostgres();
-  shop = await startTestServer({ settings: { DATABASE: await database.createDatabase() } });
-});
+const database = await startPostgres();
+const shop = await startTestServer({ settings: { DATABASE: await database.createDatabase() } });
 afterAll(async () => {
   await shop.stop();
   await database.remove();

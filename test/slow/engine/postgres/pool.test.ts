@@ -1,6 +1,6 @@
 // How the few connections of a process are shared: in which order, and for how long.
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, spyOn, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, spyOn, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { allResources } from "../../../../src/resources/all.ts";
 import { openEngine } from "../../../../src/store/open.ts";
@@ -11,14 +11,11 @@ import { Pool, type Work } from "../../../../src/store/postgres/pool.ts";
 import { createPrimary, type Primary } from "../../../../src/store/postgres/primary.ts";
 import { createIntent } from "../../../support/engine/intents.ts";
 import { failureOf } from "../../../support/failure.ts";
-import { startPostgres, type TestPostgres } from "../../../support/postgres/server.ts";
+import { startPostgres } from "../../../support/postgres/server.ts";
 import { ticks, waitUntil } from "../../../support/time.ts";
 
-let server: TestPostgres;
 let primary: Primary;
-beforeAll(async () => {
-  server = await startPostgres();
-});
+const server = await startPostgres();
 afterAll(() => server.remove());
 
 const pools: Pool[] = [];
