@@ -1,14 +1,14 @@
 // Subscribers of a site are woken by a change of any process, and cost little while nothing changes.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { Engine } from "../../../../src/model/engine.ts";
-import type { Head } from "../../../../src/model/head.ts";
-import { allResources } from "../../../../src/resources/all.ts";
-import { SiteChangeNotifier } from "../../../../src/store/changes/site-change-notifier.ts";
-import { openEngine } from "../../../../src/store/open.ts";
-import { engineKinds } from "../../../support/engine/engines.ts";
-import { createIntent } from "../../../support/engine/intents.ts";
-import { waitUntil } from "../../../support/time.ts";
+import type { Engine } from "../../../../../src/model/engine.ts";
+import type { Head } from "../../../../../src/model/head.ts";
+import { allResources } from "../../../../../src/resources/all.ts";
+import { SiteChangeNotifier } from "../../../../../src/store/changes/site-change-notifier.ts";
+import { openEngine } from "../../../../../src/store/open.ts";
+import { engineKinds } from "../../../../support/engine/engines.ts";
+import { createIntent } from "../../../../support/engine/intents.ts";
+import { waitUntil } from "../../../../support/time.ts";
 
 const never: Head = { revision: 0, epoch: "" };
 

@@ -5,29 +5,29 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { Engine } from "../../src/model/engine.ts";
-import type { GivenRole } from "../../src/model/operator-role.ts";
-import { backUp, restore } from "../../src/operator/backup/backup.ts";
-import { copyDatabase } from "../../src/operator/backup/copy.ts";
-import { createOperator, listOperators, removeOperator, setOperator } from "../../src/operator/operators/operators.ts";
-import { exportSite } from "../../src/operator/site-files/export-site.ts";
-import { importSite } from "../../src/operator/site-files/import-site.ts";
-import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/sites/keys.ts";
-import { removeSite } from "../../src/operator/sites/site-removal.ts";
-import { createSite, listSites, setSite } from "../../src/operator/sites/sites.ts";
-import { createWebhook } from "../../src/operator/webhooks/webhook-creation.ts";
-import { listWebhooks } from "../../src/operator/webhooks/webhook-list.ts";
+import type { Engine } from "../../../src/model/engine.ts";
+import type { GivenRole } from "../../../src/model/operator-role.ts";
+import { backUp, restore } from "../../../src/operator/backup/backup.ts";
+import { copyDatabase } from "../../../src/operator/backup/copy.ts";
+import { createOperator, listOperators, removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
+import { exportSite } from "../../../src/operator/site-files/export-site.ts";
+import { importSite } from "../../../src/operator/site-files/import-site.ts";
+import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../../src/operator/sites/keys.ts";
+import { removeSite } from "../../../src/operator/sites/site-removal.ts";
+import { createSite, listSites, setSite } from "../../../src/operator/sites/sites.ts";
+import { createWebhook } from "../../../src/operator/webhooks/webhook-creation.ts";
+import { listWebhooks } from "../../../src/operator/webhooks/webhook-list.ts";
 import {
   changeWebhookUrl,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
   rotateWebhook,
-} from "../../src/operator/webhooks/webhooks.ts";
-import { allResources } from "../../src/resources/all.ts";
-import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engine/engines.ts";
-import "../support/property-seed.ts";
+} from "../../../src/operator/webhooks/webhooks.ts";
+import { allResources } from "../../../src/resources/all.ts";
+import { openEngine } from "../../../src/store/open.ts";
+import { engines } from "../../support/engine/engines.ts";
+import "../../support/property-seed.ts";
 
 setDefaultTimeout(600_000);
 

@@ -1,8 +1,8 @@
 // `site remove` of a site with many records, on each engine.
 
 import { describe, expect, test } from "bun:test";
-import { engines } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { fetchWithKey, useWorkspace, type Workspace } from "../../support/programs/command.ts";
 
 describe.each(engines)("site remove on $name", (kind) => {
   let workspace: Workspace;

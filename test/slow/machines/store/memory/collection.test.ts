@@ -2,19 +2,19 @@
 
 import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { json } from "../../../../src/formats/json.ts";
-import { xml } from "../../../../src/formats/xml.ts";
-import { compressList } from "../../../../src/http/compression.ts";
-import { parseListParameters } from "../../../../src/http/records/list-parameters.ts";
-import type { BufferWithHeadroom } from "../../../../src/lib/bytes.ts";
-import { slices } from "../../../../src/lib/slices.ts";
-import { tickBudgetMs } from "../../../../src/lib/tick-budgets.ts";
-import { nextImmediate } from "../../../../src/lib/yielding.ts";
-import type { Encoding } from "../../../../src/model/encoding.ts";
-import { orderStatus } from "../../../../src/resources/order-status.ts";
-import { Collection } from "../../../../src/store/memory/collection.ts";
-import { TextInParts, TextPart } from "../../../../src/store/memory/text-in-parts.ts";
-import { ticks } from "../../../support/time.ts";
+import { json } from "../../../../../src/formats/json.ts";
+import { xml } from "../../../../../src/formats/xml.ts";
+import { compressList } from "../../../../../src/http/compression.ts";
+import { parseListParameters } from "../../../../../src/http/records/list-parameters.ts";
+import type { BufferWithHeadroom } from "../../../../../src/lib/bytes.ts";
+import { slices } from "../../../../../src/lib/slices.ts";
+import { tickBudgetMs } from "../../../../../src/lib/tick-budgets.ts";
+import { nextImmediate } from "../../../../../src/lib/yielding.ts";
+import type { Encoding } from "../../../../../src/model/encoding.ts";
+import { orderStatus } from "../../../../../src/resources/order-status.ts";
+import { Collection } from "../../../../../src/store/memory/collection.ts";
+import { TextInParts, TextPart } from "../../../../../src/store/memory/text-in-parts.ts";
+import { ticks } from "../../../../support/time.ts";
 
 /** IDs close together, or far apart. */
 const id = fc.oneof(

@@ -1,11 +1,11 @@
 // The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
-import { createKey } from "../../src/operator/sites/keys.ts";
-import { fetchWithKey, openWorkspace, quote, type Served, type Workspace } from "../support/programs/command.ts";
-import { letPass, waitUntil } from "../support/time.ts";
-import { openClient, toRequest } from "../support/wire/client.ts";
+import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
+import { createKey } from "../../../src/operator/sites/keys.ts";
+import { fetchWithKey, openWorkspace, quote, type Served, type Workspace } from "../../support/programs/command.ts";
+import { letPass, waitUntil } from "../../support/time.ts";
+import { openClient, toRequest } from "../../support/wire/client.ts";
 
 let workspace: Workspace;
 let key: string;

@@ -3,11 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { exportSite } from "../../src/operator/site-files/export-site.ts";
-import { setSite } from "../../src/operator/sites/sites.ts";
-import { engines } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
-import { waitUntil } from "../support/time.ts";
+import { exportSite } from "../../../src/operator/site-files/export-site.ts";
+import { setSite } from "../../../src/operator/sites/sites.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { fetchWithKey, useWorkspace, type Workspace } from "../../support/programs/command.ts";
+import { waitUntil } from "../../support/time.ts";
 
 describe.each(engines)("a site on $name", (kind) => {
   let workspace: Workspace;

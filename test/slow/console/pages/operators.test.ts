@@ -1,12 +1,12 @@
 // The page of the operators in a real browser.
 
 import { afterAll, expect, test } from "bun:test";
-import { listOperators, setOperator } from "../../../src/operator/operators/operators.ts";
-import { createSite } from "../../../src/operator/sites/sites.ts";
-import { openBrowser } from "../../support/console/browser.ts";
-import { desktop, openConsole, phone } from "../../support/console/page.ts";
-import { startTestConsole } from "../../support/console/server.ts";
-import { createTestWebhook } from "../../support/webhooks/test-webhook.ts";
+import { listOperators, setOperator } from "../../../../src/operator/operators/operators.ts";
+import { createSite } from "../../../../src/operator/sites/sites.ts";
+import { openBrowser } from "../../../support/console/browser.ts";
+import { desktop, openConsole, phone } from "../../../support/console/page.ts";
+import { startTestConsole } from "../../../support/console/server.ts";
+import { createTestWebhook } from "../../../support/webhooks/test-webhook.ts";
 
 const [server, browser] = await Promise.all([startTestConsole(), openBrowser()]);
 await createSite(server.engine, "toys", {}, Date.now());

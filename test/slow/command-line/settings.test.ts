@@ -1,8 +1,8 @@
 // Unknown settings are rejected, and a server prints facts by which an operator notices a wrong database.
 
 import { describe, expect, test } from "bun:test";
-import { engines } from "../support/engine/engines.ts";
-import { openWorkspace, useWorkspace, type Workspace } from "../support/programs/command.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { openWorkspace, useWorkspace, type Workspace } from "../../support/programs/command.ts";
 
 describe("an unknown setting in the environment", () => {
   const cases: [variable: string, hint: string][] = [

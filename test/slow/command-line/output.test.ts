@@ -1,7 +1,7 @@
 // The output of commands: progress and escapes, and the result if the output cannot be written.
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { openWorkspace } from "../support/programs/command.ts";
+import { openWorkspace } from "../../support/programs/command.ts";
 
 const workspace = openWorkspace();
 await workspace.data.addSite("main", { isDefault: true });

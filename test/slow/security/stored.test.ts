@@ -2,11 +2,11 @@
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, statSync } from "node:fs";
-import { createApiKey } from "../../src/model/api-key.ts";
-import { engines } from "../support/engine/engines.ts";
-import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/command.ts";
-import { startReceiver } from "../support/webhooks/receiver.ts";
-import { openClient } from "../support/wire/client.ts";
+import { createApiKey } from "../../../src/model/api-key.ts";
+import { engines } from "../../support/engine/engines.ts";
+import { fetchWithKey, useWorkspace, type Workspace } from "../../support/programs/command.ts";
+import { startReceiver } from "../../support/webhooks/receiver.ts";
+import { openClient } from "../../support/wire/client.ts";
 
 describe.each(engines)("on $name", (kind) => {
   let workspace: Workspace;
