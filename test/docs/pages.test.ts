@@ -7,7 +7,6 @@ import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { setSite } from "../../src/operator/sites/sites.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
-import { guide } from "../../src/reference/pages/guide.ts";
 import { referencePage } from "../../src/reference/pages/reference.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { pagePaths } from "../support/http/page-paths.ts";
@@ -203,59 +202,6 @@ describe("a page that does not exist", () => {
     expect([named.status, named.headers.get("Content-Type")]).toEqual([421, "text/html; charset=utf-8"]);
     expect(named.text).toContain("<code>a&amp;b.example</code>");
     await other.stop();
-  });
-});
-
-test("the style and the scripts of all pages have less than 24 kB", async () => {
-  const { text } = await server.call("GET", "/docs");
-  const paths = [...text.matchAll(/\/docs\/assets\/[^"]+/g)].map(([path]) => path);
-  expect(paths.length).toBe(4);
-  const sizes = await Promise.all(paths.map(async (path) => (await server.call("GET", path)).text.length));
-  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(24_000);
-});
-
-describe("an example that changes records", () => {
-  /** The beginnings of the examples of a page that have a note. */
-  const noted = async (path: string) => {
-    const { text } = await server.call("GET", path);
-    const blocks = text.split('<div class="code').slice(1);
-    return blocks.filter((block) => block.includes('<p class="writes">')).map((block) => textOf(block));
-  };
-
-  test("says so in each language, and the page asks for a key", async () => {
-    const examples = await noted("/docs/getting-started");
-    expect(examples.length).toBe(9);
-    expect(examples.filter((example) => example.includes("CREATED=$(curl")).length).toBe(1);
-    expect((await server.call("GET", "/docs/getting-started")).text).toContain('<input id="key" type="password"');
-  });
-
-  test("says so only if it writes, and if the server does not reject it", async () => {
-    for (const path of ["/docs/errors", "/docs/authentication", "/docs/problems/ambiguous-id"])
-      expect(await noted(path)).toEqual([]);
-    const retries = await noted("/docs/safe-retries");
-    expect(retries.filter((example) => example.includes("If-Match: $ETAG")).length).toBe(2);
-    expect(retries.join()).not.toContain("Parked&quot;}' &quot;$URL");
-    expect((await server.call("GET", "/docs/paging-and-filtering")).text).not.toContain('id="key"');
-  });
-
-  test("says so at a batch request and an undo, but not at a dry run", async () => {
-    const examples = await noted("/docs/batches");
-    const scripts = examples.filter((example) => example.includes("createClient"));
-    expect(scripts.map((example) => /client\.(?:undo|\w+\.upsert)/.exec(example)?.[0])).toEqual([
-      "client.brands.upsert",
-      "client.undo",
-      "client.orderStatuses.upsert",
-    ]);
-    expect(scripts.join()).not.toContain("look.created");
-    expect(examples.join()).not.toContain("look.json | wc");
-  });
-
-  test("changes nothing but its own records: no page names the ID of a record that it changes", () => {
-    for (const [name, text] of Object.entries(guide)) {
-      const code = [...text.matchAll(/^```(?:sh|js|python)\n([\s\S]*?)^```/gm)].map(([, block]) => block).join("\n");
-      const named = code.match(/-X (?:PUT|PATCH|DELETE)(?:[^\n]|\\\n)*s\/\d+\.(?:json|xml)|\.(?:update|delete)\(\d/g);
-      expect([name, named]).toEqual([name, null]);
-    }
   });
 });
 

@@ -37,8 +37,6 @@ async function createMany(run: string, names: readonly string[]) {
   }
 }
 
-const isTooWide = () => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
-
 test("an import of more changes than the server reads for a page is one entry, which expands into its changes", async () => {
   await view.show("shop/history");
   await page.getByRole("button", { name: /^Created 10,400 brands/ }).click();
@@ -100,28 +98,6 @@ test("times and numbers are in the language of the texts, whatever the language 
     /^(Today|Yesterday), [MTWFS][a-z]+day, \d+ [A-Z][a-z]+ \d{4}$/,
   );
 });
-
-test.each([
-  ["desktop", 1280],
-  ["desktop at 200 % zoom", 640],
-])(
-  "a name without spaces, and all columns, do not make the page wider on a %s",
-  async (_, width) => {
-    await page.setViewportSize({ width, height: 800 });
-    await view.show(`shop/brands?search=WWW`);
-    await page.getByText("W".repeat(255)).waitFor();
-    expect(await isTooWide()).toBe(false);
-    await page.getByRole("button", { name: "Columns" }).click();
-    await page.getByRole("menuitemcheckbox").first().waitFor();
-    const hidden = page.getByRole("menuitemcheckbox", { checked: false });
-    while ((await hidden.count()) > 0) await hidden.first().click();
-    await page.keyboard.press("Escape");
-    await page.getByRole("columnheader", { name: /Postcode/ }).waitFor();
-    expect(await isTooWide()).toBe(false);
-    await page.setViewportSize({ width: 1280, height: 800 });
-  },
-  60_000,
-);
 
 test("the console says that a new key was not copied if the browser did not copy it", async () => {
   await page.evaluate(`{

@@ -2,7 +2,6 @@
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { signOutEverywhere } from "../../../../src/operator/operators/sessions.ts";
 import { removeSite } from "../../../../src/operator/sites/site-removal.ts";
 import { createSite, listSites } from "../../../../src/operator/sites/sites.ts";
 import { openBrowser, openPage } from "../../../support/console/browser.ts";
@@ -35,69 +34,8 @@ async function open(path = "", width = 1280): Promise<void> {
 
 const namesOf = async () => (await listSites(server.engine)).map(({ Name }) => Name);
 const button = (name: string) => page.getByRole("button", { name, exact: true });
-const brandNames = async () => {
-  const client = await server.signIn("anna");
-  const { records } = (await client.call("GET", "/sites/shop/records/brands")).json;
-  return records.map(({ record }: { record: { Name: string } }) => record.Name);
-};
-
-describe("an edit", () => {
-  test("is saved after the session has ended and the operator has signed in with a pasted link", async () => {
-    await open("/shop/brands/create");
-    await page.getByLabel("Name").first().fill("Typed before");
-    await signOutEverywhere(server.engine, "anna");
-    await button("Save").click();
-    await page.getByText("Your session has ended").waitFor();
-    await page.getByLabel("Link").fill(await server.link("anna"));
-    await button("Sign in").click();
-    await page.getByText("Typed before").first().waitFor();
-    await page.getByText("Your session has ended").waitFor({ state: "hidden" });
-    expect(await brandNames()).toEqual(["Typed before"]);
-  });
-
-  test("is saved after the server could not be reached for a while", async () => {
-    await open("/shop/brands/create");
-    await page.getByLabel("Name").first().fill("Typed before");
-    await page.route("**/operator/**", (route) => route.abort());
-    await button("Save").click();
-    const banner = page.getByText("The console tries again by itself");
-    await banner.waitFor();
-    expect(await page.getByLabel("Name").first().inputValue()).toBe("Typed before");
-    await page.unroute("**/operator/**");
-    await banner.waitFor({ state: "hidden" });
-    await button("Save").click();
-    await page.getByRole("link", { name: "Typed before" }).first().waitFor();
-    expect(await brandNames()).toEqual(["Typed before"]);
-  });
-});
 
 describe("shops", () => {
-  test("are added and removed, also in the choice of shops", async () => {
-    await open("/shop/sites");
-    await button("New shop").click();
-    await page.getByRole("textbox", { name: /^Name/ }).fill("toys");
-    await page.getByRole("textbox", { name: /^Web addresses/ }).fill("toys.example");
-    await page.getByLabel("Make a key that may read and change").check();
-    await button("Create").click();
-    await page.getByText("The shop toys was added").waitFor();
-    expect(await page.getByLabel("Key", { exact: true }).inputValue()).toMatch(/^sfk_/);
-    await button("Done").click();
-    const choice = page.getByRole("combobox", { name: "Shop" });
-    await choice.fill("toys.ex");
-    await page.getByRole("option", { name: "toys" }).click();
-    await page.waitForURL(/#\/toys$/);
-    await page.goto(`${server.adminUrl}/#/toys/sites`);
-    await button("Actions for toys").click();
-    await page.getByRole("menuitem", { name: "Remove" }).click();
-    await page.getByText("1 key: its program is turned away").waitFor();
-    expect(await button("Remove").isDisabled()).toBe(true);
-    await page.getByLabel("Type toys to confirm").fill("toys");
-    await button("Remove").click();
-    await page.waitForURL(/#\/shop\/sites$/);
-    await page.locator("[aria-label=Shop][value=shop]").waitFor();
-    expect(await namesOf()).toEqual(["shop"]);
-  });
-
   test("can be added if the server has no shop", async () => {
     await removeSite(server.engine, "shop", 1);
     await open("", 375);
