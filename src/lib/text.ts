@@ -1,3 +1,4 @@
+import { distance } from "fastest-levenshtein";
 import { describeOddity, toPlainCharacters } from "./characters.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -52,11 +53,11 @@ export function findNearest(sent: string, names: Iterable<string>): string | und
   if (sent.length > 200) return undefined;
   const name = toPlainCharacters(sent);
   let best: string | undefined;
-  let minDistance = Math.max(1, Math.floor(name.length / 3)) + 0.5;
+  let minEdits = Math.max(1, Math.floor(name.length / 3)) + 0.5;
   for (const candidate of names) {
-    if (Math.abs(name.length - candidate.length) >= minDistance) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < minDistance) [best, minDistance] = [candidate, distance];
+    if (Math.abs(name.length - candidate.length) >= minEdits) continue;
+    const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (edits < minEdits) [best, minEdits] = [candidate, edits];
   }
   return best;
 }
@@ -121,35 +122,16 @@ export function lastOf(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("."), path.lastIndexOf(":")) + 1);
 }
 
-/** Returns the number of letters to insert, delete, replace or swap with their neighbour to turn `a` into `b` (optimal string alignment). */
+/** Returns the number of letters to insert, delete or replace to turn `a` into `b`. If they differ only in two neighbours that are swapped, that's one. */
 export function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
-  const at = (row: readonly number[], index: number) => row[index] ?? 0;
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let distance = Math.min(replaced, at(last, j) + 1, at(row, j - 1) + 1);
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (isSwap) distance = Math.min(distance, at(beforeLast, j - 2) + 1);
-      row.push(distance);
-    }
-    [beforeLast, last] = [last, row];
-  }
-  return at(last, b.length);
+  const edits = distance(a, b);
+  return edits === 2 && isSwap(a, b) ? 1 : edits;
 }
 
-/** Whether at most one letter must be inserted, deleted, replaced or swapped with its neighbour to turn `a` into `b`. */
-export function isOneEditApart(a: string, b: string): boolean {
-  const most = Math.min(a.length, b.length);
-  let start = 0;
-  while (start < most && a[start] === b[start]) start++;
-  let end = 0;
-  while (end < most - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  const [ofA, ofB] = [a.length - start - end, b.length - start - end];
-  if (ofA <= 1 && ofB <= 1) return true;
-  return ofA === 2 && ofB === 2 && a[start] === b[start + 1] && a[start + 1] === b[start];
+function isSwap(a: string, b: string): boolean {
+  let at = 0;
+  while (a[at] === b[at]) at++;
+  return a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2);
 }
 
 /**

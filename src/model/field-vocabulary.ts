@@ -4,7 +4,7 @@
 // because "supplier" is a noun for a brand. "Fax no." and "Billing city" mean no field, and neither does "PLZ/Ort", which would mean two.
 
 import { toPlainCharacters } from "../lib/characters.ts";
-import { findSamePath, findSimilarPath, groupOf, isOneEditApart, lastOf } from "../lib/text.ts";
+import { editDistance, findSamePath, findSimilarPath, groupOf, lastOf } from "../lib/text.ts";
 import { fillers, nounsOf, owners, synonymsOf } from "./field-synonyms.ts";
 import { fieldPaths, type Resource } from "./resource.ts";
 
@@ -181,7 +181,7 @@ class Vocabulary {
     for (const [synonym, fields] of this.#fields) {
       if (synonym.length < 5 || Math.abs(synonym.length - name.length) > 1) continue;
       // "Phone 2" is not "Phone 1".
-      if (!isOneEditApart(name, synonym) || digitsOf(synonym) !== digitsOf(name)) continue;
+      if (editDistance(name, synonym) > 1 || digitsOf(synonym) !== digitsOf(name)) continue;
       for (const field of fields) near.add(field);
     }
     return near.size === 1 ? [...near][0] : undefined;

@@ -131,18 +131,17 @@ async function suggestNames(
   search: string,
   isWanted: () => boolean,
 ): Promise<readonly string[]> {
-  const words = wordsOf(search);
-  const name = JSON.stringify(words);
+  const words = wordsOf(search).join(" ");
   const cached = cachedSuggestions.get(version) ?? new Map<string, readonly string[]>();
   cachedSuggestions.set(version, cached);
-  const known = cached.get(name);
+  const known = cached.get(words);
   if (known) return known;
   const nameField = nameFieldOf(resource);
   const find = () => findNearestNames(version.blocks, resource.textFields, nameField, words, maxSuggestions);
-  const ids = await limiter.run(`names ${version.number} ${name}`, find, isWanted);
+  const ids = await limiter.run(`names ${version.number} ${words}`, find, isWanted);
   const names = ids.map((id) => valueAt(JSON.parse(version.find(id)?.json ?? "{}"), nameField));
   if (cached.size >= maxCachedSuggestions) cached.clear();
-  cached.set(name, names);
+  cached.set(words, names);
   return names;
 }
 

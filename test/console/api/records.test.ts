@@ -54,6 +54,7 @@ describe.each(engines)("records in the console on $name", (kind) => {
   test("are suggested by name if a search finds nothing, the nearest names first, and a search for such a name finds its record", async () => {
     const names = ["Alder Beach", "Alder & Beech Ltd", "Émile's", "Harbour Shop", "Old Mill", "Old Mill", "two\nlines"];
     names.push("tea greem", "greem tea co", "greem tea pub", "lavende", "lavendor", "lavenden");
+    names.push("L’Oréal", "Big Mc Donald's", "PRESSBYRÅN", "Фикс прайс");
     await add(locations, ...names.map((Name, index) => ({ Name, Code: `C${index}\nx`, Address: { Town: "York" } })));
     const suggested: [string, string[] | undefined][] = [
       ["alder beech", undefined],
@@ -66,6 +67,14 @@ describe.each(engines)("records in the console on $name", (kind) => {
       ["wto", ["two\nlines"]],
       ["green tea", ["greem tea co", "greem tea pub", "tea greem"]],
       ["lavender", ["lavende", "lavendor", "lavenden"]],
+      ["loreal", ["L’Oréal"]],
+      ["mcdonnalds", ["Big Mc Donald's"]],
+      ["mac donalds", ["Big Mc Donald's"]],
+      ["presbyran", ["PRESSBYRÅN"]],
+      ["фиксс", ["Фикс прайс"]],
+      // The beginning of a word, and not the middle.
+      ["lorael", ["L’Oréal"]],
+      ["rbourr", []],
       ["xy", []],
       ["quite another name", []],
       ["*", []],
