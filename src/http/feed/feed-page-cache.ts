@@ -20,10 +20,7 @@ import type { FeedParameters } from "./feed-parameters.ts";
 
 /** How long a cached page is served, in milliseconds. A cursor to a pruned entry keeps working for at most this long. */
 export const maxPageAgeMs = 100;
-/**
- * The same for a page that has an end: about the time in which each of 1,000 followers of a site has its turn (follower-pacing.ts). Their cursors are too
- * young to be pruned.
- */
+/** The same for a page that has an end: long enough for a round of a few thousand followers (follower-rounds.ts). Their cursors are too young to be pruned. */
 const maxPageWithEndAgeMs = 5000;
 /** Maximum estimated memory of the cached pages, in bytes. */
 const maxCachedBytes = 16 * 1024 * 1024;

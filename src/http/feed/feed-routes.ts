@@ -79,12 +79,11 @@ class FeedEndpoint {
     const mayWait = isFollower(context, feed.query);
     const { page } = await authorizer.repeatIfOutdated(context, authorized, async (current) => {
       const { siteView } = current;
-      if (mayWait && !longPolls.pacing.mayRead(siteView.siteId, siteView))
-        return this.#deferRead(context, feed, current);
-      const first = await this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
-      return mayWait && !first.hasContent ? this.#longPoll(context, feed, { key: current.key, first }) : first;
+      if (!mayWait) return this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
+      if (longPolls.rounds.isResting(siteView.siteId, siteView)) return this.#deferRead(context, feed, current);
+      const first = await longPolls.rounds.run(siteView.siteId, siteView, () => this.#read(context, feed, siteView));
+      return first.hasContent ? first : this.#longPoll(context, feed, { key: current.key, first });
     });
-    if (mayWait) longPolls.pacing.countPage(page.body.length);
     const coding = chooseCoding(context.request.headers.get("accept-encoding"), page.body.length);
     const content = { type: format.contentType, list: page.body, coding };
     return respondEncoded(context, content, { Vary: "Accept-Encoding" });
@@ -110,11 +109,11 @@ class FeedEndpoint {
     poll: { readonly key: ApiKey; readonly first: PageReading; readonly unreadHead?: Head },
   ): Promise<PageReading> {
     const { authorizer, longPolls } = this.#dependencies;
-    const read = async ({ siteId, page }: PageReading, head: Head) => {
+    const read = async ({ siteId, page }: PageReading, head: Head, isInRound: boolean) => {
       try {
         return await this.#read(
           context,
-          { format, query: { ...query, since: page.next, end: poll.unreadHead && sharedEnd(page.next, query.limit) } },
+          { format, query: { ...query, since: page.next, end: isInRound ? head.revision : undefined } },
           { siteId, ...head },
         );
       } catch (error) {
@@ -155,13 +154,4 @@ class FeedEndpoint {
 /** Whether the client waits for changes after a cursor. */
 function isFollower({ method }: RequestContext, { waitMs, since }: FeedParameters): boolean {
   return waitMs > 0 && since !== "now" && method !== "HEAD";
-}
-
-/**
- * Returns the last revision of a page after `cursor`: a multiple of half of `limit`, so that followers with different cursors get the same pages from then
- * on. The first page has at least half of `limit`, and further pages have all of it.
- */
-function sharedEnd(cursor: string, limit: number): number {
-  const step = Math.max(1, Math.floor(limit / 2));
-  return Math.floor((parseCursor(cursor).revision + limit) / step) * step;
 }

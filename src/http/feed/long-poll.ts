@@ -17,7 +17,7 @@ import type { SiteChangeNotifier } from "../../store/changes/site-change-notifie
 import type { ApiKey } from "../../system/system-records.ts";
 import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import type { RequestContext } from "../request-context.ts";
-import { FollowerPacing } from "./follower-pacing.ts";
+import { FollowerRounds } from "./follower-rounds.ts";
 import { PollPlaces } from "./poll-places.ts";
 
 /** The result of one read of a poll. */
@@ -38,13 +38,14 @@ interface LongPollOptions<R extends PollRead> {
   readonly waitMs: number;
   /** The result of the first read. */
   readonly first: R;
-  /** The head of the site, if nothing was read yet because the poll is deferred (follower-pacing.ts). */
+  /** The head of the site, if nothing was read yet because the followers of the site rest (follower-rounds.ts). */
   readonly unreadHead?: Head | undefined;
   /**
    * Reads again, and then authorizes the request again.
    * @param head the head that the site has reached
+   * @param isInRound whether many polls read up to this head
    */
-  readonly read: (last: R, head: Head) => Promise<R>;
+  readonly read: (last: R, head: Head, isInRound: boolean) => Promise<R>;
 }
 
 interface PollDependencies {
@@ -52,7 +53,7 @@ interface PollDependencies {
   readonly authorizer: Pick<RequestAuthorizer, "reauthorize" | "reauthorizeInMemory">;
 }
 
-type PollPacing = Pick<FollowerPacing, "mayRead" | "defer" | "countPage">;
+type Rounds = Pick<FollowerRounds, "isResting" | "add" | "run">;
 
 /** A poll that waits. */
 interface WaitingPoll {
@@ -63,27 +64,23 @@ interface WaitingPoll {
 
 /** The long polls of this process. */
 export class LongPolls {
-  /** Defers polls while their site is written to steadily. */
-  readonly pacing: PollPacing;
+  readonly rounds: Rounds;
   readonly #places: PollPlaces;
-  readonly #dependencies: PollDependencies & { readonly pacing: PollPacing };
+  readonly #dependencies: PollDependencies & { readonly rounds: Rounds };
   readonly #waiting = new Set<WaitingPoll>();
   /** Polls to end, because they time out, their clients leave or the server stops; queued by site. Many can be due at once, so a few per tick end. */
   readonly #endingQueue = new FairQueue<number>();
   #isStopped = false;
 
-  /**
-   * @param connections the maximum number of connections of this process; at most half of them can be long polls
-   * @param pacing defers polls while their site is written to steadily
-   */
+  /** @param connections the maximum number of connections of this process; at most half of them can be long polls */
   constructor(
     connections: number,
     dependencies: PollDependencies,
-    pacing: PollPacing = new FollowerPacing(dependencies.changeNotifier),
+    rounds: Rounds = new FollowerRounds(dependencies.changeNotifier),
   ) {
     this.#places = new PollPlaces(Math.max(1, Math.floor(connections / 2)));
-    this.#dependencies = { ...dependencies, pacing };
-    this.pacing = pacing;
+    this.#dependencies = { ...dependencies, rounds };
+    this.rounds = rounds;
   }
 
   /** The number of polls that wait. */
@@ -143,23 +140,24 @@ export class LongPolls {
 class LongPoll<R extends PollRead> implements WaitingPoll {
   readonly #context: RequestContext;
   readonly #read: LongPollOptions<R>["read"];
-  readonly #dependencies: PollDependencies & { readonly pacing: PollPacing };
+  readonly #dependencies: PollDependencies & { readonly rounds: Rounds };
   readonly #result = Promise.withResolvers<R>();
   #lastRead: R;
   /** The head that the site has reached, as of the last wake-up. */
   #head: Head;
   #running: Promise<void> | undefined;
-  /** Ends the subscription to changes of the site, or gives the place among the deferred polls up. */
+  /** Ends the subscription to changes of the site, or leaves the next round. */
   #stop: (() => void) | undefined;
   /** Whether a wake-up has not been handled yet. */
   #isWakePending = false;
   #isUnread: boolean;
+  #isInRound = false;
   #isSettled = false;
 
   constructor(
     context: RequestContext,
     { first, unreadHead, read }: LongPollOptions<R>,
-    dependencies: PollDependencies & { readonly pacing: PollPacing },
+    dependencies: PollDependencies & { readonly rounds: Rounds },
   ) {
     this.#context = context;
     this.#read = read;
@@ -178,14 +176,11 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     return this.#result.promise;
   }
 
-  /** Waits for a change of the site, or for the first read if it was deferred. */
+  /** Waits for a change of the site, or for the next round if nothing was read yet. */
   listen(): void {
-    if (this.#isUnread) {
-      this.#defer();
-      return;
-    }
+    if (this.#isUnread) return void this.#joinRound();
     const { changeNotifier } = this.#dependencies;
-    this.#stop = changeNotifier.subscribe(this.siteId, this.#lastRead.head, (head) => this.#wakeOrDefer(head));
+    this.#stop = changeNotifier.subscribe(this.siteId, this.#lastRead.head, (head) => this.#wakeInRound(head));
   }
 
   stopListening(): void {
@@ -200,20 +195,20 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     return this.#running;
   }
 
-  /** Wakes the poll after a change of its site. If it is not the turn of the poll, it is deferred until then, and further changes do not wake it. */
-  #wakeOrDefer(head: Head): MaybePromise<void> {
+  /** Wakes the poll after a change of its site, in the next round. Further changes don't wake it before. */
+  #wakeInRound(head: Head): MaybePromise<void> {
     this.#head = head;
-    if (this.#running || this.#dependencies.pacing.mayRead(this.siteId, head)) return this.wake();
+    if (this.#running) return this.wake();
     this.stopListening();
-    this.#defer();
+    this.#joinRound();
   }
 
-  #defer(): void {
-    this.#stop = this.#dependencies.pacing.defer(this.siteId, this.#head, {
-      run: () => {
-        this.#stop = undefined;
-        return this.wake();
-      },
+  #joinRound(): void {
+    this.#stop = this.#dependencies.rounds.add(this.siteId, this.#head, (head) => {
+      this.#stop = undefined;
+      this.#head = head;
+      this.#isInRound = true;
+      return this.wake();
     });
   }
 
@@ -250,7 +245,8 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
         requireSameSite(authorized, this.siteId),
       );
     else {
-      this.#lastRead = await this.#read(this.#lastRead, this.#head);
+      this.#lastRead = await this.#read(this.#lastRead, this.#head, this.#isInRound);
+      this.#isInRound = false;
       this.#isUnread = false;
     }
   }

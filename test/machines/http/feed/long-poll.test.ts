@@ -1,13 +1,14 @@
 // Long polls without a server: changes and ends at the moments at which an error would lose them.
 
 import { describe, expect, test } from "bun:test";
+import { FollowerRounds } from "../../../../src/http/feed/follower-rounds.ts";
 import { LongPolls } from "../../../../src/http/feed/long-poll.ts";
 import type { AuthorizedView, RequestContext } from "../../../../src/http/request-context.ts";
-import type { FairTask } from "../../../../src/lib/fair-queue.ts";
 import { nextImmediate } from "../../../../src/lib/yielding.ts";
 import { OutdatedError } from "../../../../src/model/errors.ts";
 import type { Head } from "../../../../src/model/head.ts";
 import { systemSite } from "../../../../src/model/system-site.ts";
+import { waitUntil } from "../../../support/time.ts";
 
 const clients = 200;
 const head = { revision: 1, epoch: "e" };
@@ -52,16 +53,19 @@ test("of long polls whose clients leave together, a few end in each tick of the 
 });
 
 test("a change that arrives while an empty page is read is read after that page", async () => {
-  const changes: ((head: Head) => unknown)[] = [];
-  const polls = new LongPolls(2, {
-    changeNotifier: {
-      subscribe: (site, _, onChange) => {
-        if (site !== systemSite) changes.push(onChange);
-        return () => {};
-      },
+  const subscriptions: { readonly from: Head; readonly onChange: (head: Head) => unknown }[] = [];
+  const changeNotifier = {
+    subscribe: (site: number, from: Head, onChange: (head: Head) => unknown) => {
+      if (site !== systemSite) subscriptions.push({ from, onChange });
+      return () => {};
     },
-    authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("the site has changed")) },
-  });
+  };
+  const authorizer = {
+    reauthorizeInMemory: () => {},
+    reauthorize: () => Promise.reject(new Error("the site has changed")),
+  };
+  const rounds = new FollowerRounds({ subscribe: () => () => {} });
+  const polls = new LongPolls(2, { changeNotifier, authorizer }, rounds);
   const first = { siteId: 1, head, system: head, hasContent: false };
   const reads: { readonly head: Head; readonly end: (hasContent: boolean) => void }[] = [];
   const read = (_: unknown, to: Head) =>
@@ -71,12 +75,14 @@ test("a change that arrives while an empty page is read is read after that page"
   const request = { onClientEnd: () => {}, discardBody: () => {} };
   const exchange = { request, longPollMs: 0 } as unknown as RequestContext;
   const ended = polls.waitForContent(exchange, { key, waitMs: 60_000, first, read });
-  changes[0]?.({ ...head, revision: 2 });
-  changes[0]?.({ ...head, revision: 3 });
-  expect(reads.map((one) => one.head.revision)).toEqual([2]);
+  subscriptions[0]?.onChange({ ...head, revision: 2 });
+  await waitUntil(() => reads.length === 1, "the first read");
   reads[0]?.end(false);
-  await nextImmediate();
-  expect(reads.map((one) => one.head.revision)).toEqual([2, 3]);
+  await waitUntil(() => subscriptions.length === 2, "the second subscription");
+  // The notifier calls it at once if the site has another head by now.
+  expect([reads[0]?.head.revision, subscriptions[1]?.from.revision]).toEqual([2, 2]);
+  subscriptions[1]?.onChange({ ...head, revision: 3 });
+  await waitUntil(() => reads.length === 2, "the second read");
   reads[1]?.end(true);
   expect((await ended).head.revision).toBe(3);
 });
@@ -139,12 +145,12 @@ test("after a stop, a long poll returns what it has read, without a wait", async
   expect([polls.size, await ended]).toEqual([0, first]);
 });
 
-describe("a long poll that is deferred before its first read", () => {
+describe("a long poll that waits for a round before its first read", () => {
   const unread = { siteId: 1, head: { revision: 0, epoch: "" }, system: head, hasContent: false };
   const page = { siteId: 1, head, system: head, hasContent: true };
 
   function start(read: () => Promise<typeof page>, waitMs = 60_000) {
-    const deferred: FairTask[] = [];
+    const round: ((head: Head) => unknown)[] = [];
     const subscribed: number[] = [];
     const leave: (() => void)[] = [];
     const polls = new LongPolls(
@@ -159,30 +165,30 @@ describe("a long poll that is deferred before its first read", () => {
         authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing changed")) },
       },
       {
-        mayRead: () => false,
-        defer: (_, __, poll) => {
-          deferred.push(poll);
-          return () => void deferred.splice(deferred.indexOf(poll), 1);
+        isResting: () => true,
+        add: (_, __, follower) => {
+          round.push(follower);
+          return () => void round.splice(round.indexOf(follower), 1);
         },
-        countPage: () => {},
+        run: (_, __, work) => work(),
       },
     );
     const request = { onClientEnd: (callback: () => void) => void leave.push(callback), discardBody: () => {} };
     const context = { request, longPollMs: 0 } as unknown as RequestContext;
     const ended = polls.waitForContent(context, { key, waitMs, first: unread, unreadHead: head, read });
-    return { polls, deferred, subscribed, leave, ended };
+    return { polls, round, subscribed, leave, ended };
   }
 
-  test("reads when it is its turn, and is not subscribed to its site before", async () => {
-    const { deferred, subscribed, ended } = start(async () => page);
-    expect([deferred.length, subscribed]).toEqual([1, [systemSite]]);
-    await deferred[0]?.run();
+  test("reads in the round, and is not subscribed to its site before", async () => {
+    const { round, subscribed, ended } = start(async () => page);
+    expect([round.length, subscribed]).toEqual([1, [systemSite]]);
+    await round[0]?.(head);
     expect(await ended).toBe(page);
   });
 
   test("waits for the next change if its first page is empty", async () => {
-    const { deferred, subscribed, polls } = start(async () => ({ ...page, hasContent: false }));
-    await deferred[0]?.run();
+    const { round, subscribed, polls } = start(async () => ({ ...page, hasContent: false }));
+    await round[0]?.(head);
     expect([polls.size, subscribed]).toEqual([1, [systemSite, 1]]);
   });
 
@@ -192,10 +198,10 @@ describe("a long poll that is deferred before its first read", () => {
       reads++;
       return { ...page, hasContent: false };
     };
-    const { deferred, leave, ended, polls } = start(read, event === "its time is over" ? 1 : 60_000);
+    const { round, leave, ended, polls } = start(read, event === "its time is over" ? 1 : 60_000);
     if (event === "its client leaves") leave[0]?.();
     if (event === "the server stops") polls.stop();
     expect((await ended).head).toEqual(head);
-    expect([reads, deferred.length, polls.size]).toEqual([1, 0, 0]);
+    expect([reads, round.length, polls.size]).toEqual([1, 0, 0]);
   });
 });
