@@ -95,7 +95,7 @@ ${table(["engine", "waiting", "CPU, ms"], idle)}
 
 ## A change after a pause
 
-A create after half a second of rest: until its response, until the first of the waiting clients has the change, and until the last one has it.
+A create after a second without changes for each thousand clients: until its response, until the first of the waiting clients has the change, and until the last one has it.
 
 ${table(["engine", "waiting", ...waking], wakes)}
 
@@ -114,9 +114,9 @@ ${table(["engine", "behind, median", "behind, most", "cores"], usualRows)}
 
 ## 1,000 clients and writers without a pause
 
-${writers} connections send creates in turns to two servers; clients follow the site of only one of them. Kept: the creates per second of CPU time, as a
-share of those of the other server. The goal is 90 %.
+${writers} connections send creates. The clients follow in every second period, and are away in the others. Kept: what is left of the creates per second while they
+follow, and of the creates per second of CPU time; the two differ if something other than the server limits the writers. The goal is 90 %.
 
-${table(["engine", "creates per CPU second, not followed", "kept, median", "kept, least"], writerRows)}
+${table(["engine", "creates/s, not followed", "kept of them", "kept of those per CPU second"], writerRows)}
 `;
 }

@@ -4,16 +4,16 @@
 import { load, type Request } from "../load.ts";
 import type { Measured } from "../process.ts";
 import { startStorefront } from "../site.ts";
-import { median, total } from "../statistics.ts";
+import { median, toSpread, total } from "../statistics.ts";
 import { measureIdle } from "./costs.ts";
-import { create, type FollowedSites, fillSites, sendCreate } from "./sites.ts";
+import { create, fillSites, sendCreate } from "./sites.ts";
 import { startWaiters, type Waiters } from "./waiters.ts";
 import { measureWakes } from "./wakes.ts";
 
 interface SteadySetting {
   readonly newDatabase: () => Promise<string>;
   readonly followers: number;
-  /** Number of periods of load on each server, in turns, and the seconds of a period. */
+  /** Number of periods of load with followers, and as many without, in turns; and the seconds of a period. */
   readonly rounds: number;
   readonly seconds: number;
   readonly folder: string;
@@ -28,55 +28,56 @@ interface Follower {
   readonly server: Measured;
   readonly waiters: Waiters;
   readonly request: Request;
-  /** Creates per second of the server's CPU time, in each period. */
-  readonly rates: number[];
   failures: number;
+}
+
+/** Creates per second, and creates per second of the server's CPU time, with its work for the followers. */
+interface WriteRate {
+  readonly perSecond: number;
+  readonly perCpuSecond: number;
 }
 
 type SteadyWrites = Awaited<ReturnType<typeof measureSteadyWrites>>;
 
-/** Measures with two servers: nobody follows the site of the first one. */
 export async function measureSteadyWrites(setting: SteadySetting) {
-  const [alone, followed] = [await start(setting, 0), await start(setting, setting.followers)];
+  const { newDatabase, followers, rounds } = setting;
+  const sites = await fillSites(await newDatabase(), 0, "http://127.0.0.1:1/");
+  const server = await startStorefront(sites);
+  const waiters = await startWaiters(server.url, "followed.test", followers, sites.keys.followed);
+  const one: Follower = { server, waiters, request: create("followed", sites), failures: 0 };
   try {
-    const idle = await measureIdle(followed.server, setting.rounds);
-    const wakes = await measureWakes(followed.server, followed.request, followed.waiters);
+    const idle = await measureIdle(server, rounds);
+    const wakes = await measureWakes(server, one.request, waiters);
     // A program that has just started compiles its functions first.
-    await measureUsualRate(followed);
-    const behind = await measureUsualRate(followed);
-    for (let round = 0; round < setting.rounds; round++)
-      for (const one of [alone, followed]) await loadOnce(one, setting);
-    return {
-      ...{ idle, wakes, behind },
-      alone: alone.rates,
-      kept: followed.rates.map((rate, round) => rate / (alone.rates[round] as number)),
-      failures: alone.failures + followed.failures + (wakes?.failures ?? 0),
-    };
-  } finally {
-    for (const { server, waiters } of [alone, followed]) {
-      await waiters.stop();
-      await server.stop();
+    await measureUsualRate(one);
+    const behind = await measureUsualRate(one);
+    const [alone, followed]: [WriteRate[], WriteRate[]] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      waiters.leave();
+      alone.push(await loadOnce(one, setting));
+      await waiters.comeBack();
+      followed.push(await loadOnce(one, setting));
     }
+    return { idle, wakes, behind, alone, followed, failures: one.failures + (wakes?.failures ?? 0) };
+  } finally {
+    await waiters.stop();
+    await server.stop();
   }
 }
 
-async function start({ newDatabase }: SteadySetting, followers: number): Promise<Follower> {
-  const sites: FollowedSites = await fillSites(await newDatabase(), 0, "http://127.0.0.1:1/");
-  const server = await startStorefront(sites);
-  const waiters = await startWaiters(server.url, "followed.test", followers, sites.keys.followed);
-  return { server, waiters, request: create("followed", sites), rates: [], failures: 0 };
-}
-
 /** Measures one period. The load begins a second before, because the first change after a pause reaches all clients at once. */
-async function loadOnce(one: Follower, { seconds, folder }: SteadySetting): Promise<void> {
-  await load(one.server.url, one.request, writers, 1, folder);
-  const before = one.server.cpu();
-  const { failures } = await one.waiters.during(async () => {
-    const { requests, errors } = await load(one.server.url, one.request, writers, seconds, folder);
-    one.rates.push((requests / (one.server.cpu() - before)) * 1e6);
+async function loadOnce(one: Follower, { seconds, folder }: SteadySetting): Promise<WriteRate> {
+  const { server, waiters, request } = one;
+  await load(server.url, request, writers, 1, folder);
+  let rate: WriteRate | undefined;
+  const { failures } = await waiters.during(async () => {
+    const before = server.cpu();
+    const { requests, perSecond, errors } = await load(server.url, request, writers, seconds, folder);
+    rate = { perSecond, perCpuSecond: (requests / (server.cpu() - before)) * 1e6 };
     one.failures += errors;
   }, 0);
   one.failures += failures;
+  return rate as WriteRate;
 }
 
 /** Measures how old the last change of a page is when the page arrives, in milliseconds, and the CPU time of the server, in cores. */
@@ -98,10 +99,14 @@ async function measureUsualRate(one: Follower) {
 }
 
 /** Returns the cells of the table of usual rates and of the table of writers. */
-export function toCells({ behind, alone, kept }: SteadyWrites) {
-  const percent = (share: number) => `${Math.round(share * 100)} %`;
+export function toCells({ behind, alone, followed }: SteadyWrites) {
+  const kept = (name: keyof WriteRate) =>
+    toSpread(
+      followed.map((rate, round) => rate[name] / (alone[round] as WriteRate)[name]),
+      (share) => `${Math.round(share * 100)} %`,
+    );
   return {
     usual: [`${Math.round(behind.behindMs)} ms`, `${Math.round(behind.oldestMs)} ms`, behind.cores.toFixed(2)],
-    writers: [Math.round(median(alone)), percent(median(kept)), percent(Math.min(...kept))],
+    writers: [Math.round(median(alone.map((rate) => rate.perSecond))), kept("perSecond"), kept("perCpuSecond")],
   };
 }

@@ -1,7 +1,8 @@
 // Clients that follow a site: each waits for the next change (long poll), and sends the next request as soon as it has received the change.
 //   node waiters.mjs PORT HOST COUNT KEY...
 // Prints a line when all clients wait. The line `mark` on standard input starts a measurement. At the line `report`, the process prints a line of
-// JSON with what the clients have received since (`Received` in waiters.ts). The process exits at the end of its input.
+// JSON with what the clients have received since (`Received` in waiters.ts). At the line `leave`, all clients close their connections; at the line
+// `return`, they open new ones, and the process prints a line when all wait. The process exits at the end of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -16,6 +17,7 @@ const now = () => performance.timeOrigin + performance.now();
 let opened = 0;
 let waiting = 0;
 const nothing = { pages: 0, failures: 0, first: 0, last: 0, oldest: 0 };
+let sockets = [];
 let seen = { ...nothing };
 let ages = [];
 
@@ -24,6 +26,7 @@ function open() {
   if (opened === Number(total)) return;
   const key = keys[opened++ % keys.length];
   const socket = connect(Number(port), "127.0.0.1");
+  sockets.push(socket);
   socket.setNoDelay(true);
   let received = "";
   let since = "now";
@@ -64,7 +67,7 @@ function noteWaiting() {
   waiting++;
   open();
   // Wait a second, because the last requests may not have arrived at the server yet.
-  if (waiting === Number(total)) setTimeout(() => console.log("waiting"), 1000);
+  if (waiting === Number(total)) setTimeout(() => console.log('"waiting"'), 1000);
 }
 
 function report() {
@@ -72,11 +75,21 @@ function report() {
   console.log(JSON.stringify({ ...seen, usual }));
 }
 
-for (let i = 0; i < openedAtOnce; i++) open();
+function start() {
+  [opened, waiting, sockets] = [0, 0, []];
+  for (let i = 0; i < openedAtOnce; i++) open();
+}
+
+start();
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
     if (line === "report") return report();
+    if (line === "leave") {
+      for (const socket of sockets) socket.destroy();
+      return;
+    }
+    if (line === "return") return start();
     seen = { ...nothing };
     ages = [];
   })

@@ -19,6 +19,10 @@ export interface Waiters {
   readonly count: number;
   /** Measures while `work` runs, and for `after` milliseconds after it; at most until the clients have received `pages` pages. */
   during(work: () => Promise<unknown>, after: number, pages?: number): Promise<Received>;
+  /** Closes the connections of all clients. */
+  leave(): void;
+  /** Lets all clients follow again, from the end of the changes on. Returns when all wait. */
+  comeBack(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -32,7 +36,8 @@ export async function startWaiters(
   count: number,
   keys: readonly string[],
 ): Promise<Waiters> {
-  if (count === 0) return { count, during: (work) => work().then(() => nothing), stop: async () => {} };
+  const idle = { leave: () => {}, comeBack: async () => {}, stop: async () => {} };
+  if (count === 0) return { count, during: (work) => work().then(() => nothing), ...idle };
   const command = ["node", join(import.meta.dir, "waiters.mjs"), new URL(url).port, host, String(count), ...keys];
   const client = await startLineClient(pinned(1, command));
   return {
@@ -47,6 +52,8 @@ export async function startWaiters(
         if (performance.now() >= deadline || received.pages >= (pages ?? 0)) return received;
       }
     },
+    leave: () => client.say("leave"),
+    comeBack: () => client.ask("return"),
     stop: client.stop,
   };
 }

@@ -8,8 +8,8 @@ import type { Waiters } from "./waiters.ts";
 
 /** Number of changes, and the milliseconds in which all clients must have received one. */
 const [changes, arrivalMs] = [5, 10_000];
-/** Milliseconds without a page after which the site is at rest, and the maximum of the wait for it. */
-const [restMs, maxWaitMs] = [500, 20_000];
+/** Milliseconds without a page after which the site is at rest, for a thousand clients; and the maximum of the wait for it. */
+const [restMs, maxWaitMs] = [1000, 20_000];
 
 /**
  * Sends creates, each after a pause.
@@ -48,9 +48,11 @@ export async function measureWakes(
   return { failures, cells: [cell("response"), cell("first"), cell("last")] };
 }
 
+/** Waits until all clients have every change. After that they rest, longer if there are more of them (src/http/feed/follower-rounds.ts). */
 async function untilAtRest(waiters: Waiters): Promise<void> {
   const deadline = performance.now() + maxWaitMs;
+  const pauseMs = restMs * Math.max(1, waiters.count / 1000);
   let pages: number;
-  do ({ pages } = await waiters.during(() => Bun.sleep(restMs), 0));
+  do ({ pages } = await waiters.during(() => Bun.sleep(pauseMs), 0));
   while (pages > 0 && performance.now() < deadline);
 }
