@@ -15,9 +15,8 @@ import { chooseCoding, wholeEncoders } from "./compression.ts";
 import { isNotModified } from "./conditional-requests.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { RenderedDocumentation, RenderedFile } from "./documentation-worker.ts";
-import type { RequestContext } from "./request-context.ts";
+import { publicRoute, type RequestContext, type Route, siteRoute } from "./request-context.ts";
 import { toCacheableResponse, toResponse } from "./responses.ts";
-import { publicRoute, type Route, siteRoute } from "./route.ts";
 
 interface DocumentationOptions {
   readonly tls?: object | undefined;

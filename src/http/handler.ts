@@ -14,18 +14,16 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { emptyBody } from "../wire/request-body.ts";
 import { RequestError } from "../wire/request-error.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { ResolvedInMemory } from "./authorization/authorizer.ts";
 import { toProblemError } from "./common/error-response.ts";
 import { requireKnownMethod } from "./common/known-methods.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { KeyTraffic } from "./key-traffic.ts";
 import { effectiveMethod, preflight, requireMethod } from "./methods.ts";
 import type { RecentRequests } from "./recent-requests.ts";
-import type { RequestContext } from "./request-context.ts";
+import type { RequestContext, RouteMatch } from "./request-context.ts";
 import { RequestId, requestIdIn, traceIn } from "./request-ids.ts";
 import type { RequestLog } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
-import type { Route, RouteMatch, SiteRoute } from "./route.ts";
 import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
 
 interface HandlerDependencies extends RouteDependencies {
@@ -49,11 +47,11 @@ export class HttpHandler implements Handler {
 
   respond(request: WireRequest): MaybePromise<WireResponse> {
     const started = performance.now();
-    const match = this.#routes.find(request.target);
-    const context = createContext(request, match, requestIdIn(request.headers) ?? this.#newId());
+    const id = requestIdIn(request.headers) ?? this.#newId();
+    const context = createContext(request, this.#routes.find(request.target), id);
     let response: MaybePromise<WireResponse>;
     try {
-      response = this.#routeRequest(context, match.route);
+      response = this.#routeRequest(context);
     } catch (error) {
       response = this.#respondToError(context, error);
     }
@@ -86,35 +84,19 @@ export class HttpHandler implements Handler {
     return new RequestId([this.#idPrefix, this.#requestCount++]);
   }
 
-  #routeRequest(context: RequestContext, route: Route | undefined): MaybePromise<WireResponse> {
+  #routeRequest(context: RequestContext): MaybePromise<WireResponse> {
+    const { route } = context;
     requireKnownMethod(context.request);
     if (route?.kind === "public") {
       requireMethod(context, route);
       return route.respond(context);
     }
-    const resolved = this.#dependencies.authorizer.resolveSiteInMemory(context);
-    return resolved ? this.#respondAtSite(context, route, resolved) : this.#respondAfterResolving(context, route);
-  }
-
-  async #respondAfterResolving(context: RequestContext, route: SiteRoute | undefined): Promise<WireResponse> {
-    await this.#dependencies.authorizer.resolveSite(context);
-    return this.#respondAtSite(context, route);
-  }
-
-  /** @param resolved the result of the first lane; undefined in the second lane. There, the site first catches up to the head that was read */
-  #respondAtSite(
-    context: RequestContext,
-    route: SiteRoute | undefined,
-    resolved?: ResolvedInMemory,
-  ): MaybePromise<WireResponse> {
-    if (!route) throw new ProblemError("not-found", this.#routes.missingDetail(context.target.path));
-    requireMethod(context, route);
-    if (context.method === "OPTIONS") return preflight(context, route);
-    const { authorizer } = this.#dependencies;
-    const authorized = resolved && authorizer.authorizeInMemory(context, resolved);
-    return authorized
-      ? route.respond(context, authorized)
-      : authorizer.authorize(context, (later) => route.respond(context, later));
+    return this.#dependencies.authorizer.authorize(context, () => {
+      if (!route) throw new ProblemError("not-found", this.#routes.missingDetail(context.target.path));
+      requireMethod(context, route);
+      if (context.method === "OPTIONS") return preflight(context, route);
+      return (authorized) => route.respond(context, authorized);
+    });
   }
 
   /** Responds to an error: with a page if a browser has opened a path that does not exist, otherwise with a problem document. */
@@ -174,7 +156,7 @@ function createContext(
     request,
     target,
     id,
-    endpoint: route,
+    route,
     recordIdInPath,
     method: effectiveMethod(request),
     rateLimit: undefined,
@@ -186,7 +168,6 @@ function createContext(
     isDryRun: false,
     batch: undefined,
     problem: undefined,
-    heads: undefined,
   };
 }
 

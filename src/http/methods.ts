@@ -4,9 +4,8 @@ import { ProblemError } from "../model/errors.ts";
 import { methodAdvice } from "../model/parameters.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { RequestContext } from "./request-context.ts";
+import type { RequestContext, Route } from "./request-context.ts";
 import { toResponse } from "./responses.ts";
-import type { Route } from "./route.ts";
 
 const overrides = ["PUT", "PATCH", "DELETE"];
 

@@ -1,13 +1,69 @@
-// The context of a request on its way to its response, and the view of its site after authorization.
+// What a request is on its way to its response: its route, its context, and the view of its site after authorization.
 
+import type { Format } from "../formats/format.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { ProblemError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
-import type { HeadQueryResult } from "../store/reads/head-queries.ts";
+import type { Resource } from "../model/resource.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
 import type { WireRequest } from "../wire/request.ts";
+import type { WireResponse } from "../wire/response.ts";
 import type { RequestTarget } from "./common/request-target.ts";
+import type { ListParameters } from "./records/list-parameters.ts";
 import type { RequestId } from "./request-ids.ts";
+
+interface RouteBase {
+  /** The route's name in the metrics and the log: its path, with `{id}` for an ID. Never text that a client has chosen. */
+  readonly label: string;
+  /** All methods, in the order of `Allow`. */
+  readonly methods: readonly string[];
+  /** The label of GET and HEAD in the histogram of durations; undefined for a route that needs no key. */
+  readonly readOperation?: string;
+  /** The label of the other methods in this histogram; by default `write`. */
+  readonly writeOperation?: string;
+  /** Whether the key may also be a bearer token, in `Authorization`. */
+  readonly acceptsBearer?: boolean;
+  /** Returns the detail of the problem for a method that is not in `methods`; undefined for a general text. */
+  methodNotAllowedDetail?(method: string): string | undefined;
+  /** Further header fields that scripts of other origins may send. */
+  readonly allowedHeaders?: readonly string[];
+}
+
+/** A route that needs neither a site nor a key: health, documentation. */
+export interface PublicRoute extends RouteBase {
+  readonly kind: "public";
+  respond(context: RequestContext): MaybePromise<WireResponse>;
+}
+
+/** A route of a site. It gets requests with a valid key, and an up-to-date view of their site. */
+export interface SiteRoute extends RouteBase {
+  readonly kind: "site";
+  /** Long polls and lists take long, so they have labels of their own. */
+  readonly readOperation: string;
+  /** Returns no promise if the response can be made from memory. Otherwise authorizes the request again before it responds. */
+  respond(context: RequestContext, authorized: AuthorizedView): MaybePromise<WireResponse>;
+}
+
+/** The list of a resource in a format, or a single record of it. */
+export interface ResourceRoute extends SiteRoute {
+  readonly isList: boolean;
+  readonly resource: Resource;
+  readonly format: Format;
+  /** Parses the query of a read; undefined if it has no parameter with an effect. @throws ProblemError `bad-request` */
+  parseQuery(query: string): ListParameters | undefined;
+}
+
+export type Route = PublicRoute | SiteRoute;
+
+/** A request target, and its route. */
+export interface RouteMatch {
+  readonly target: RequestTarget;
+  /** Undefined if the path does not exist, or the request could not be read. */
+  readonly route: Route | undefined;
+  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
+  readonly recordIdInPath: number | undefined;
+}
 
 /** Why a key was rejected. The response doesn't tell `unknown` and `expired or revoked` apart (contract section 1); the log and the metrics do. */
 export type KeyRejection =
@@ -18,20 +74,6 @@ export type KeyRejection =
   | "of another site"
   | "read-only"
   | "over its rate";
-
-/** An endpoint, as the metrics and the log describe it. */
-export interface Endpoint {
-  /** The name of the endpoint in the metrics and the log: its path, with `{id}` for an ID. Never a text that a client has chosen. */
-  readonly label: string;
-  /** All methods, in the order of `Allow`. */
-  readonly methods: readonly string[];
-  /** The label of GET and HEAD in the histogram of durations; undefined for an endpoint that needs no key. */
-  readonly readOperation?: string;
-  /** The label of the other methods in this histogram; by default `write`. */
-  readonly writeOperation?: string;
-  /** Whether the key may also be a bearer token, in `Authorization`; by default it may not. */
-  readonly acceptsBearer?: boolean;
-}
 
 /** Summary of a batch request or an undo, for the log and the metrics. */
 interface BatchSummary {
@@ -50,16 +92,10 @@ export interface BatchCounts {
   readonly rejected: number;
 }
 
-/** The context of one request on its way to its response. */
-export interface RequestContext {
+export interface RequestContext extends RouteMatch {
   readonly request: WireRequest;
-  readonly target: RequestTarget;
   /** The request ID, in `X-Request-Id` and in the log. */
   readonly id: RequestId;
-  /** The endpoint of the path; undefined if the path does not exist, or the request could not be read. */
-  readonly endpoint: Endpoint | undefined;
-  /** The ID of the record in the path; undefined if the path has no ID or an invalid one. */
-  readonly recordIdInPath: number | undefined;
   /** The effective method: the request's own, or on a POST the method in `X-HTTP-Method-Override`. */
   readonly method: string;
   /** Header fields about the key's rate limit, for every response to the request. Only authorizer.ts sets them. */
@@ -80,8 +116,6 @@ export interface RequestContext {
   batch: BatchSummary | undefined;
   /** The error of the response; undefined for a response without an error. */
   problem: ProblemError | undefined;
-  /** The heads that authorizer.ts read to resolve the site, until it has viewed the site; undefined if it read none. */
-  heads: HeadQueryResult | undefined;
 }
 
 /** The key of an authorized request, and the view of its site. */
@@ -91,4 +125,22 @@ export interface AuthorizedView<View extends SiteView = SiteView> {
   readonly siteView: View;
   /** The head of the system site as of which key and site are valid. */
   readonly systemHead: Head;
+}
+
+/** Returns an entry of the route table: a public route at `path`, for GET and HEAD. */
+export function publicRoute(path: string, respond: PublicRoute["respond"]): [path: string, route: PublicRoute] {
+  return [path, { kind: "public", label: path, methods: ["GET", "HEAD"], respond }];
+}
+
+/** Returns an entry of the route table: a route of a site at `path`. */
+export function siteRoute<T extends Omit<SiteRoute, "kind" | "label">>(
+  path: string,
+  route: T,
+): [path: string, route: T & Pick<SiteRoute, "kind" | "label">] {
+  return [path, { ...route, kind: "site", label: path }];
+}
+
+/** Returns the part of a record's path where the ID is expected: between the last slash and the last dot. It may be an invalid ID. */
+export function idIn(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1, path.lastIndexOf("."));
 }

@@ -46,7 +46,7 @@ export class RequestLog {
       this.#accessLog.add(`${toAscii(JSON.stringify({ ...common, ...line(), msg: message }))}\n`);
       return;
     }
-    const cause = context.keyRejection ? `${context.keyRejection} ${context.key?.prefix}` : context.endpoint?.label;
+    const cause = context.keyRejection ? `${context.keyRejection} ${context.key?.prefix}` : context.route?.label;
     this.#logLimit(`${message} ${cause}`, (suppressed) => this.#log.info({ ...line(), suppressed }, message));
   }
 

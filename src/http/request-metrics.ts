@@ -13,13 +13,13 @@ import {
   readSample,
 } from "../lib/metrics.ts";
 import { methodLabel } from "./common/known-methods.ts";
-import type { BatchCounts, Endpoint, KeyRejection, RequestContext } from "./request-context.ts";
+import type { BatchCounts, KeyRejection, RequestContext, Route } from "./request-context.ts";
 
 /** The metrics of this process. */
 export interface Metrics {
   /** Counts a response. @param milliseconds the time from the request's header section to the response */
   countResponse(
-    context: Pick<RequestContext, "endpoint" | "method" | "sandbox" | "keyRejection" | "batch">,
+    context: Pick<RequestContext, "route" | "method" | "sandbox" | "keyRejection" | "batch">,
     status: number,
     milliseconds: number,
   ): void;
@@ -37,7 +37,7 @@ interface RequestCounts {
   readonly durations: Histogram;
 }
 
-type Counts = Map<Endpoint | undefined, Map<string, RequestCounts>>;
+type Counts = Map<Route | undefined, Map<string, RequestCounts>>;
 
 const batchResults: readonly (keyof BatchCounts)[] = ["changed", "unchanged", "rejected"];
 
@@ -50,11 +50,11 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
   const batchCounts = { changed: 0, unchanged: 0, rejected: 0 };
   const registry = once(createRegistry);
   return {
-    countResponse({ endpoint, method, sandbox, keyRejection, batch }, status, milliseconds) {
+    countResponse({ route, method, sandbox, keyRejection, batch }, status, milliseconds) {
       const ofMethod = countsOf(
         sandbox === undefined ? counts : sandboxCounts,
         durations,
-        endpoint,
+        route,
         methodLabel(method),
       );
       ofMethod.statuses[status] = (ofMethod.statuses[status] ?? 0) + 1;
@@ -126,29 +126,29 @@ function* requestValues(
   counts: Counts,
   labels: Record<string, string> = {},
 ): Generator<[Record<string, string>, number]> {
-  for (const [endpoint, methods] of counts) {
+  for (const [route, methods] of counts) {
     for (const [method, { statuses }] of methods) {
       for (const [status, count] of Object.entries(statuses))
-        yield [{ route: endpoint?.label ?? "", method, status, ...labels }, count];
+        yield [{ route: route?.label ?? "", method, status, ...labels }, count];
     }
   }
 }
 
-/** Returns the counts of `method` on `endpoint`. Creates them at the first call. */
+/** Returns the counts of `method` on `route`. Creates them at the first call. */
 function countsOf(
   counts: Counts,
   durations: Map<string, Histogram>,
-  endpoint: Endpoint | undefined,
+  route: Route | undefined,
   method: string,
 ): RequestCounts {
-  let methods = counts.get(endpoint);
+  let methods = counts.get(route);
   if (!methods) {
     methods = new Map();
-    counts.set(endpoint, methods);
+    counts.set(route, methods);
   }
   let ofMethod = methods.get(method);
   if (!ofMethod) {
-    const operation = operationOf(endpoint, method);
+    const operation = operationOf(route, method);
     const times = durations.get(operation) ?? new Histogram(durationBounds);
     durations.set(operation, times);
     ofMethod = { statuses: [], durations: times };
@@ -157,9 +157,9 @@ function countsOf(
   return ofMethod;
 }
 
-/** Returns the operation for the histogram of durations: that of the endpoint for a GET or for other methods, `write`, or `other`. */
-function operationOf(endpoint: Endpoint | undefined, method: string): string {
-  if (endpoint?.readOperation === undefined || !endpoint.methods.includes(method) || method === "OPTIONS")
+/** Returns the operation for the histogram of durations: that of the route for a GET or for other methods, `write`, or `other`. */
+function operationOf(route: Route | undefined, method: string): string {
+  if (route?.readOperation === undefined || !route.methods.includes(method) || method === "OPTIONS")
     return "other";
-  return method === "GET" || method === "HEAD" ? endpoint.readOperation : (endpoint.writeOperation ?? "write");
+  return method === "GET" || method === "HEAD" ? route.readOperation : (route.writeOperation ?? "write");
 }

@@ -17,10 +17,9 @@ import { createPathHint } from "./path-advice.ts";
 import type { QueryReader } from "./query.ts";
 import { RunningIdempotencyKeys } from "./records/idempotency.ts";
 import { resourceRoutes } from "./records/resource-routes.ts";
-import type { RequestContext } from "./request-context.ts";
+import { idIn, type PublicRoute, type RequestContext, type Route, type RouteMatch } from "./request-context.ts";
 import type { Metrics } from "./request-metrics.ts";
 import { toResponse } from "./responses.ts";
-import { idIn, type PublicRoute, type Route, type RouteMatch } from "./route.ts";
 
 export interface RouteDependencies extends HttpDependencies {
   readonly authorizer: RequestAuthorizer;

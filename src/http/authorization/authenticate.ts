@@ -1,6 +1,6 @@
 // Checks the API key of a request: whether it is valid for the site of the request, and whether it may write.
 
-import { hashApiKey, isKey, isSandboxKey } from "../../model/api-key.ts";
+import { hashApiKey, isKey } from "../../model/api-key.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
@@ -37,21 +37,13 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
 }
 
 /**
- * Returns the key of a request if it begins as the key of a sandbox; undefined for any other key, which is not even looked up, and for an unknown key.
- * Checks nothing else: the key may have expired or been revoked.
- */
-export function findSandboxKey(context: RequestContext, index: SystemSiteIndex): ApiKey | undefined {
-  return findSentKey(context, index, isSandboxKey);
-}
-
-/**
  * Returns the key of a request; undefined for an unknown key. Checks nothing else: the key may have expired or been revoked.
- * @param hasForm which keys to look up
+ * @param hasForm `isKey` or `isSandboxKey`: a key of another form isn't even looked up
  */
 export function findSentKey(
   context: RequestContext,
   index: SystemSiteIndex,
-  hasForm: (sent: string) => boolean = isKey,
+  hasForm: (sent: string) => boolean,
 ): ApiKey | undefined {
   const sent = sentKey(context);
   return sent !== null && hasForm(sent)

@@ -1,28 +1,11 @@
 // Authorizes requests: resolves the site by host, authenticates the API key, and applies the rate limits (contract sections 1 and 9). The key selects
 // either the site of the host or the sandbox of that site.
 //
-// A request to a site passes two methods. The first runs before its route is checked, the second after it:
+// `authorize` is for every request of a site. Host and key can become invalid while it then waits or works, so `reauthorize` comes after a wait: for a slow
+// body, a long poll or a list. It doesn't count the request again.
 //
-//   resolveSite            Finds the site of the host. Does not view it.
-//   authorize              Checks the key and its rate limit, counts the request, and views the site that host and key select.
-//
-// Host and key can become invalid while a request waits or works. These methods check both again, and do not count the request again:
-//
-//   reauthorize            Also views the site again. Called after a wait: for a slow body, a long poll or a list.
-//   reauthorizeInMemory    Makes no query. Called after a read that also returned the head of the system site, and when a long poll ends.
-//   repeatIfOutdated       Does the work of a request. If the epoch, the key or the site changed meanwhile, calls `reauthorize` and repeats the work.
-//
-// Two methods check nothing:
-//
-//   countOperations        Counts the operations of a batch, or the changes of an undo, for the rate limit of the key.
-//   identifyKey            Finds the key and its sandbox in memory, for response and log, if an error was thrown before the key was checked.
-//
-// The order of checks is that of contract section 1: method, host (421, 403 if the site is suspended), route (404, 405), key (401, 403, 429), and only
-// then the site that host and key select. handler.ts checks the method and the route.
-//
-// resolveSiteInMemory and authorizeInMemory are the first lane: they return nothing unless all is up to date in memory. In the second lane,
-// `authorize` and `reauthorize` wait until the site has caught up. Then they check the key and call `use` synchronously, so that the key cannot
-// change in between.
+// Both have two lanes. If the system site and the site are up to date in memory, nothing is awaited. Otherwise they wait until the site has caught up, then
+// check the key again, and call their callback synchronously, so that the key can't change in between.
 //
 // Invariants:
 // - No site but the system site is viewed before the key is known, because the key is part of what selects the site. Only the head of the site that
@@ -30,17 +13,19 @@
 // - A response is made only for a key and a site that are valid as of the data in it. A revoked key or a suspended site has an effect on the
 //   next response, also of requests that are in flight.
 
+import { isKey, isSandboxKey } from "../../model/api-key.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type Limit, TokenBuckets } from "../../lib/token-buckets.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/system-site.ts";
-import type { Snapshot } from "../../store/memory/snapshot.ts";
+import type { HeadQueryResult } from "../../store/reads/head-queries.ts";
 import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
 import type { WireRequest } from "../../wire/request.ts";
+import type { WireResponse } from "../../wire/response.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import { authenticate, findSandboxKey, findSentKey } from "./authenticate.ts";
+import { authenticate, findSentKey } from "./authenticate.ts";
 import { clientNetwork } from "./client-network.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
 import { rateLimitHeaders, tooManyRequestsError } from "./rate-limits.ts";
@@ -57,6 +42,8 @@ export interface AuthorizerOptions {
   readonly failureLimit: Limit;
 }
 
+type Respond = (authorized: AuthorizedView) => MaybePromise<WireResponse>;
+
 /** Maximum attempts to do the work of a request whose authorization or view becomes outdated. */
 const maxAttempts = 3;
 
@@ -65,15 +52,6 @@ const operationsPerToken = 100;
 
 /** Maximum rounding error of a number of tokens. */
 const roundingTokens = 1e-6;
-
-const proof = Symbol();
-
-/** Proof that `resolveSiteInMemory` has resolved the site of a request in memory. It is valid until the next `await`. */
-export interface ResolvedInMemory {
-  readonly [proof]: true;
-}
-
-const resolvedInMemory: ResolvedInMemory = { [proof]: true };
 
 export class RequestAuthorizer {
   readonly #options: AuthorizerOptions;
@@ -93,74 +71,55 @@ export class RequestAuthorizer {
   }
 
   /**
-   * Resolves the host of the request, and sets the site in the request context. Returns undefined if the system site is not up to date in memory.
-   * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database file was replaced
+   * Responds to a request. Checks it in the order of contract section 1: first the host, then what `check` checks, then the key and its rate limit. Then
+   * calls what `check` has returned with the key, and an up-to-date view of the site that host and key select.
+   * @param check may also return a response, for which no key is needed
+   * @throws ProblemError `wrong-site`, `site-suspended`, `unauthorized`, `forbidden`, `too-many-requests`, or `unavailable` if the database doesn't respond
+   *   or its file was replaced; the errors of `check` and of what it returns
    */
-  resolveSiteInMemory(context: RequestContext): ResolvedInMemory | undefined {
-    context.heads = undefined;
-    if (!this.#dependencies.siteViews.checkSystemSiteUpToDate()) return undefined;
-    this.#resolveHost(context);
-    return resolvedInMemory;
+  authorize(context: RequestContext, check: () => WireResponse | Respond): MaybePromise<WireResponse> {
+    return this.#dependencies.siteViews.checkSystemSiteUpToDate()
+      ? this.#authorizeAsOf(undefined, context, check)
+      : this.#catchUpSystemSite(context).then((heads) => this.#authorizeAsOf(heads, context, check));
   }
 
-  /**
-   * Resolves the host of the request after the system site has caught up. Sets in the request context the site, and the heads that were read.
-   * @throws ProblemError `wrong-site`, `site-suspended`, or `unavailable` if the database does not respond
-   */
-  async resolveSite(context: RequestContext): Promise<void> {
-    const hostSite = this.#findHostSite(context);
-    const provisionalSite = (hostSite && this.#findSandbox(context, hostSite)) ?? hostSite;
-    context.heads = await this.#dependencies.siteViews.catchUpSystemSite(provisionalSite?.id ?? systemSite);
-    this.#resolveHost(context);
-  }
-
-  /**
-   * Returns the key of the request, and the snapshot of the site that host and key select; undefined if that is not up to date in memory. If it
-   * returns undefined, the request does not count. Otherwise it counts for the rate limit of its key; with an invalid key, for the limit of the
-   * client's network.
-   * @param _proof of this request; nothing was awaited since `resolveSiteInMemory`
-   * @throws ProblemError `unauthorized`, `forbidden` or `too-many-requests`
-   */
-  authorizeInMemory(context: RequestContext, _proof: ResolvedInMemory): AuthorizedView<Snapshot> | undefined {
+  /** @param heads those that the system site has caught up to; undefined if it was up to date in memory, and nothing was awaited since */
+  #authorizeAsOf(
+    heads: HeadQueryResult | undefined,
+    context: RequestContext,
+    check: () => WireResponse | Respond,
+  ): MaybePromise<WireResponse> {
     const { siteViews, now } = this.#dependencies;
+    const site = this.#resolveHost(context);
+    const respond = check();
+    if (typeof respond !== "function") return respond;
     const at = now();
-    const key = this.#authenticateFirst(context, at);
-    const siteView = siteViews.findUpToDate(key.siteId);
-    if (!siteView) return undefined;
+    const key = this.#authenticateFirst(context, site, at);
     this.#countRequest(context, key, at);
-    return { key, siteView, systemHead: siteViews.systemHead };
+    const siteView = heads ? undefined : siteViews.findUpToDate(key.siteId);
+    return siteView
+      ? respond({ key, siteView, systemHead: siteViews.systemHead })
+      : this.#viewSite(context, key, heads, respond);
   }
 
   /**
-   * Calls `use` with the key of the request and an up-to-date view of the site that host and key select, and returns the result. Counts the request
-   * as `authorizeInMemory` does.
-   * @throws ProblemError as `resolveSite` and `authorizeInMemory` do
-   */
-  async authorize<T>(context: RequestContext, use: (authorized: AuthorizedView) => MaybePromise<T>): Promise<T> {
-    const at = this.#dependencies.now();
-    const key = this.#authenticateFirst(context, at);
-    this.#countRequest(context, key, at);
-    return this.#viewSite(context, key, use);
-  }
-
-  /**
-   * Authorizes a request again that has waited since it was authorized. Calls `use` as `authorize` does. The request does not count again.
-   * @throws ProblemError as `resolveSite` and `authorize` do, except `too-many-requests`
+   * Authorizes a request again that has waited since it was authorized, and calls `use`. The request doesn't count again.
+   * @throws ProblemError as `authorize` does, except `too-many-requests`
    */
   async reauthorize<T>(context: RequestContext, use: (authorized: AuthorizedView) => MaybePromise<T>): Promise<T> {
-    if (!this.resolveSiteInMemory(context)) await this.resolveSite(context);
-    return this.#viewSite(context, this.#authenticate(context), use);
+    const isUpToDate = this.#dependencies.siteViews.checkSystemSiteUpToDate();
+    const heads = isUpToDate ? undefined : await this.#catchUpSystemSite(context);
+    return this.#viewSite(context, this.#authenticate(context, this.#resolveHost(context)), heads, use);
   }
 
   /**
    * Authorizes again from memory, without a database read. Use it when the engine has read the head of the system site together with the record, or for
-   * a long poll, which every change of the system site wakes. The request does not count again.
+   * a long poll, which every change of the system site wakes. The request doesn't count again.
    * @param siteId the site of the record
    * @throws ProblemError as `reauthorize` does; OutdatedError if host and key select another site now
    */
   reauthorizeInMemory(context: RequestContext, siteId: number): void {
-    this.#resolveHost(context);
-    if (this.#authenticate(context).siteId !== siteId) throw new OutdatedError("key");
+    if (this.#authenticate(context, this.#resolveHost(context)).siteId !== siteId) throw new OutdatedError("key");
   }
 
   /**
@@ -191,10 +150,8 @@ export class RequestAuthorizer {
    * does not throw, and counts nothing.
    */
   identifyKey(context: RequestContext): void {
-    const { endpoint, sandbox } = context;
-    // An endpoint without `readOperation` needs no key, so it belongs to no site.
-    if (sandbox !== undefined || (endpoint && endpoint.readOperation === undefined)) return;
-    context.key ??= findSentKey(context, this.#index);
+    if (context.sandbox !== undefined || context.route?.kind === "public") return;
+    context.key ??= findSentKey(context, this.#index, isKey);
     const hostSite = this.#findHostSite(context);
     if (!hostSite) return;
     context.site ??= hostSite;
@@ -217,6 +174,13 @@ export class RequestAuthorizer {
     return this.#keyUses.stop();
   }
 
+  /** Catches the system site up, and reads the head of the site that host and key probably select with the same query. */
+  #catchUpSystemSite(context: RequestContext): Promise<HeadQueryResult> {
+    const hostSite = this.#findHostSite(context);
+    const provisionalSite = (hostSite && this.#findSandbox(context, hostSite)) ?? hostSite;
+    return this.#dependencies.siteViews.catchUpSystemSite(provisionalSite?.id ?? systemSite);
+  }
+
   /**
    * Views the site that the key selects. The key may have been revoked or the site removed during the wait for the view. So checks the key again, and
    * then calls `use` synchronously. If host and key select another site by then, views that site instead.
@@ -224,16 +188,13 @@ export class RequestAuthorizer {
   async #viewSite<T>(
     context: RequestContext,
     { siteId }: ApiKey,
+    heads: HeadQueryResult | undefined,
     use: (authorized: AuthorizedView) => MaybePromise<T>,
   ): Promise<T> {
     const { siteViews } = this.#dependencies;
-    const { heads } = context;
-    // A request can wait for long after this. The result would keep the snapshots of other requests in memory.
-    context.heads = undefined;
     const siteView = await siteViews.getUpToDate(siteId, heads);
-    this.#resolveHost(context);
-    const key = this.#authenticate(context);
-    if (key.siteId !== siteView.siteId) return this.#viewSite(context, key, use);
+    const key = this.#authenticate(context, this.#resolveHost(context));
+    if (key.siteId !== siteView.siteId) return this.#viewSite(context, key, undefined, use);
     return use({ key, siteView, systemHead: siteViews.systemHead });
   }
 
@@ -247,30 +208,31 @@ export class RequestAuthorizer {
 
   /** Returns the sandbox of `hostSite` that the key of a request selects in memory, before its authorization; undefined for a live or invalid key. */
   #findSandbox(context: RequestContext, hostSite: Site): Site | undefined {
-    const key = findSandboxKey(context, this.#index);
+    const key = findSentKey(context, this.#index, isSandboxKey);
     return key && this.#dependencies.now() < key.endsAt ? this.#index.findSandbox(key.siteId, hostSite.id) : undefined;
   }
 
   /**
-   * Resolves the host of the request, and sets the site in the request context. The sandbox of an earlier check is not valid any more.
+   * Returns the site of the request's host, and sets it in the request context. The sandbox of an earlier check is not valid any more.
    * @throws ProblemError `wrong-site` or `site-suspended`
    */
-  #resolveHost(context: RequestContext): void {
+  #resolveHost(context: RequestContext): Site {
     context.sandbox = undefined;
     const site = this.#findHostSite(context);
     if (!site) throw unknownHostError(this.#hostOf(context));
     context.site = site;
     if (site.isSuspended) throw new ProblemError("site-suspended", "this site is suspended");
+    return site;
   }
 
-  #authenticate(context: RequestContext, now = this.#dependencies.now()): ApiKey {
-    return authenticate(context, requireResolvedSite(context), this.#index, now);
+  #authenticate(context: RequestContext, site: Site): ApiKey {
+    return authenticate(context, site, this.#index, this.#dependencies.now());
   }
 
   /** Authenticates a request that was not authenticated before. An invalid key counts for the limit of the client's network. */
-  #authenticateFirst(context: RequestContext, now: number): ApiKey {
+  #authenticateFirst(context: RequestContext, site: Site, now: number): ApiKey {
     try {
-      return this.#authenticate(context, now);
+      return authenticate(context, site, this.#index, now);
     } catch (error) {
       if (error instanceof ProblemError && error.code === "unauthorized")
         this.#limitFailedAuthentications(context.request, now);
@@ -278,18 +240,17 @@ export class RequestAuthorizer {
     }
   }
 
+  #limitFailedAuthentications(request: WireRequest, now: number): void {
+    const { trustProxy, failureLimit } = this.#options;
+    if (this.#failureBuckets.consumeToken(clientNetwork(request, trustProxy), failureLimit, now) !== undefined) return;
+    throw tooManyRequestsError(failureLimit, "too many requests with an invalid API key came from this address");
+  }
+
   /** Tracks the use of the key, and counts the request for its rate limit. @throws ProblemError `too-many-requests` */
   #countRequest(context: RequestContext, key: ApiKey, now: number): void {
     this.#keyUses.trackUse(key.id, now);
     const limit = this.#limitOf(key);
-    if (limit) this.#consumeToken(context, key, limit, now);
-  }
-
-  #limitOf({ rate }: ApiKey): Limit | undefined {
-    return rate === undefined ? this.#options.keyLimit : { tokensPerSecond: rate, maxTokens: rate };
-  }
-
-  #consumeToken(context: RequestContext, key: ApiKey, limit: Limit, now: number): void {
+    if (!limit) return;
     const remainingTokens = this.#keyBuckets.consumeToken(key.id, limit, now);
     if (remainingTokens !== undefined) {
       context.rateLimit = rateLimitHeaders(limit, remainingTokens);
@@ -302,17 +263,15 @@ export class RequestAuthorizer {
     throw tooManyRequestsError(limit, detail + debt, missingTokens);
   }
 
+  #limitOf({ rate }: ApiKey): Limit | undefined {
+    return rate === undefined ? this.#options.keyLimit : { tokensPerSecond: rate, maxTokens: rate };
+  }
+
   /** Adds to the debt of the key's bucket, and sets the header fields. Returns the tokens that the bucket lacks. */
   #addDebt(context: RequestContext, key: ApiKey, limit: Limit, tokens: number, now: number): number {
     const missingTokens = this.#keyBuckets.addDebt(key.id, tokens, limit, now);
     context.rateLimit = rateLimitHeaders(limit, Math.floor(limit.maxTokens - missingTokens + roundingTokens));
     return missingTokens;
-  }
-
-  #limitFailedAuthentications(request: WireRequest, now: number): void {
-    const { trustProxy, failureLimit } = this.#options;
-    if (this.#failureBuckets.consumeToken(clientNetwork(request, trustProxy), failureLimit, now) !== undefined) return;
-    throw tooManyRequestsError(failureLimit, "too many requests with an invalid API key came from this address");
   }
 }
 
@@ -323,10 +282,4 @@ export class RequestAuthorizer {
  */
 export function requireSameSite({ siteView }: AuthorizedView, siteId: number): void {
   if (siteView.siteId !== siteId) throw new OutdatedError("key");
-}
-
-/** Returns the site of the host, which `resolveSite` or `resolveSiteInMemory` has set. */
-function requireResolvedSite({ site }: RequestContext): Site {
-  if (!site) throw new Error("the request's site is not known yet");
-  return site;
 }

@@ -18,7 +18,7 @@ const maxFields = 100;
 /** Returns the error of a request whose key is missing or invalid. @param site the site of the host */
 export function unauthorizedError(context: RequestContext, site: Site): ProblemError {
   const challenge = `ApiKey realm="${site.name}", header="X-API-AUTH"`;
-  const isBearer = context.endpoint?.acceptsBearer ?? false;
+  const isBearer = context.route?.acceptsBearer ?? false;
   return new ProblemError("unauthorized", isBearer ? mistakeWithBearer(context) : mistakeOf(context), {
     headers: { "WWW-Authenticate": isBearer ? `${challenge}, Bearer realm="${site.name}"` : challenge },
   });

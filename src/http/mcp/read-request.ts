@@ -5,8 +5,7 @@ import { emptyBody } from "../../wire/request-body.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { partBytes, type ResponseBody } from "../../wire/response-body.ts";
 import { joinParts } from "../../wire/response-header.ts";
-import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import type { RouteMatch } from "../route.ts";
+import type { AuthorizedView, RequestContext, RouteMatch } from "../request-context.ts";
 
 /** The response to a read. */
 interface ReadResponse {
@@ -31,8 +30,8 @@ export async function read(
     return toReadResponse(await route.respond(inner, authorized));
   } finally {
     // The endpoint has authorized the inner request again.
-    const { site, key, sandbox, keyRejection, heads } = inner;
-    Object.assign(context, { site, key, sandbox, keyRejection, heads });
+    const { site, key, sandbox, keyRejection } = inner;
+    Object.assign(context, { site, key, sandbox, keyRejection });
   }
 }
 

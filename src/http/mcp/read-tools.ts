@@ -1,7 +1,7 @@
 // The tools that only read. They ask the endpoints of lists, records and the feed, so that parameters, limits and errors are the same.
 
 import { basePath, type Resource } from "../../model/resource.ts";
-import type { RouteMatch } from "../route.ts";
+import type { RouteMatch } from "../request-context.ts";
 import { read } from "./read-request.ts";
 import { changesTool, defaultToolPage, getTool, listTool } from "./tool-schemas.ts";
 import type { Tool, ToolCall } from "./tools.ts";

@@ -15,9 +15,8 @@ import type { WireResponse } from "../../wire/response.ts";
 import type { HeaderParts } from "../../wire/response-header.ts";
 import { chooseCoding } from "../compression.ts";
 import { isNotModified, toEtag } from "../conditional-requests.ts";
-import type { RequestContext } from "../request-context.ts";
+import { idIn, type RequestContext, type ResourceRoute } from "../request-context.ts";
 import { respondEncoded, toResponse } from "../responses.ts";
-import { idIn, type ResourceRoute } from "../route.ts";
 import { type ListParameters, pickFields, toLinkHeader } from "./list-parameters.ts";
 import { recordNotFoundError } from "./record-not-found.ts";
 

@@ -11,8 +11,7 @@ import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { HeaderFields } from "../../wire/header-fields.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 import { contentCodings, isGzip } from "../../wire/request-header.ts";
-import type { RequestContext } from "../request-context.ts";
-import type { ResourceRoute } from "../route.ts";
+import type { RequestContext, ResourceRoute } from "../request-context.ts";
 
 /**
  * Parses a new record, in the format of the path. Returns the JSON of its values.

@@ -2,7 +2,7 @@
 
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
-import type { ResourceRoute } from "../route.ts";
+import type { ResourceRoute } from "../request-context.ts";
 
 /** Returns the error for an ID that is invalid or unknown. */
 export function recordNotFoundError({ resource }: ResourceRoute, id: string | number): ProblemError {
