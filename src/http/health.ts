@@ -3,8 +3,8 @@
 import type { Engine } from "../model/engine.ts";
 import { RetryableError, unavailableError } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
-import { toTextResponse } from "./responses.ts";
 import { type PublicRoute, publicRoute } from "./request-context.ts";
+import { toTextResponse } from "./responses.ts";
 
 /** Returns the routes. `/healthz` responds with 200 while the process lives, `/readyz` while the server is ready, otherwise with 503. */
 export function healthRoutes({ readiness }: { readonly readiness: Readiness }): [string, PublicRoute][] {

@@ -51,12 +51,7 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
   const registry = once(createRegistry);
   return {
     countResponse({ route, method, sandbox, keyRejection, batch }, status, milliseconds) {
-      const ofMethod = countsOf(
-        sandbox === undefined ? counts : sandboxCounts,
-        durations,
-        route,
-        methodLabel(method),
-      );
+      const ofMethod = countsOf(sandbox === undefined ? counts : sandboxCounts, durations, route, methodLabel(method));
       ofMethod.statuses[status] = (ofMethod.statuses[status] ?? 0) + 1;
       ofMethod.durations.add(milliseconds);
       if (keyRejection) keyRejections.set(keyRejection, (keyRejections.get(keyRejection) ?? 0) + 1);
@@ -159,7 +154,6 @@ function countsOf(
 
 /** Returns the operation for the histogram of durations: that of the route for a GET or for other methods, `write`, or `other`. */
 function operationOf(route: Route | undefined, method: string): string {
-  if (route?.readOperation === undefined || !route.methods.includes(method) || method === "OPTIONS")
-    return "other";
+  if (route?.readOperation === undefined || !route.methods.includes(method) || method === "OPTIONS") return "other";
   return method === "GET" || method === "HEAD" ? route.readOperation : (route.writeOperation ?? "write");
 }

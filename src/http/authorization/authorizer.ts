@@ -13,9 +13,9 @@
 // - A response is made only for a key and a site that are valid as of the data in it. A revoked key or a suspended site has an effect on the
 //   next response, also of requests that are in flight.
 
-import { isKey, isSandboxKey } from "../../model/api-key.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type Limit, TokenBuckets } from "../../lib/token-buckets.ts";
+import { isKey, isSandboxKey } from "../../model/api-key.ts";
 import { OutdatedError, ProblemError } from "../../model/errors.ts";
 import { systemSite } from "../../model/system-site.ts";
 import type { HeadQueryResult } from "../../store/reads/head-queries.ts";

@@ -10,10 +10,7 @@ const bearer = /^bearer +(\S+)$/i;
  * Returns the API key of a request as it was sent, not checked yet; null if the request has none. A bearer token (RFC 6750 section 2.1) counts only at
  * a route with `acceptsBearer`. If two different keys were sent there, returns an empty text, which is never valid.
  */
-export function sentKey({
-  request: { headers },
-  route,
-}: Pick<RequestContext, "request" | "route">): string | null {
+export function sentKey({ request: { headers }, route }: Pick<RequestContext, "request" | "route">): string | null {
   const key = headers.get("x-api-auth");
   if (!route?.acceptsBearer) return key;
   const token = bearerToken(headers);

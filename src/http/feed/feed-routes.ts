@@ -79,7 +79,7 @@ class FeedEndpoint {
     const { page } = await authorizer.repeatIfOutdated(context, authorized, async (current) => {
       const { siteView } = current;
       if (!mayWait) return this.#readQueue.run(siteView.siteId, () => this.#read(context, feed, siteView));
-      if (longPolls.rounds.isResting(siteView.siteId, siteView)) return this.#deferRead(context, feed, current);
+      if (longPolls.rounds.hasRounds(siteView.siteId)) return this.#deferRead(context, feed, current);
       const first = await longPolls.rounds.run(siteView.siteId, siteView, () => this.#read(context, feed, siteView));
       return first.hasContent ? first : this.#longPoll(context, feed, { key: current.key, first });
     });

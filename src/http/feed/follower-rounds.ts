@@ -44,10 +44,9 @@ export class FollowerRounds {
     this.#rest = rest;
   }
 
-  /** Whether a follower would have to wait for the next round. @param head the head of the site, as the caller knows it */
-  isResting(siteId: number, head: Head): boolean {
-    const site = this.#sites.get(siteId);
-    return site !== undefined && (hasChanged(site) || !isSameHead(site.roundHead, head));
+  /** Whether the site has a round, or rests after one. A follower may then have to wait for the next one. */
+  hasRounds(siteId: number): boolean {
+    return this.#sites.has(siteId);
   }
 
   /** Calls `follower` in the next round of its site. @returns a function that takes it out again */

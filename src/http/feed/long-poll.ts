@@ -53,7 +53,7 @@ interface PollDependencies {
   readonly authorizer: Pick<RequestAuthorizer, "reauthorize" | "reauthorizeInMemory">;
 }
 
-type Rounds = Pick<FollowerRounds, "isResting" | "add" | "run">;
+type Rounds = Pick<FollowerRounds, "hasRounds" | "add" | "run">;
 
 /** A poll that waits. */
 interface WaitingPoll {

@@ -10,7 +10,13 @@ import type { WireResponse } from "../../wire/response.ts";
 import { requestedHost, toHostname } from "../authorization/requested-host.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { rejectOtherEncodings } from "../records/record-body.ts";
-import { type AuthorizedView, type RequestContext, type RouteMatch, type SiteRoute, siteRoute } from "../request-context.ts";
+import {
+  type AuthorizedView,
+  type RequestContext,
+  type RouteMatch,
+  type SiteRoute,
+  siteRoute,
+} from "../request-context.ts";
 import { toResponse } from "../responses.ts";
 import {
   chooseLegacyVersion,

@@ -6,7 +6,6 @@ import { versionParts } from "../../model/change.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Collection } from "../../store/memory/collection.ts";
 import { type CollectionVersion, type Page, toDocument } from "../../store/memory/collection-version.ts";
-import type { MemoryRecord } from "../../store/memory/memory-record.ts";
 import { Snapshot } from "../../store/memory/snapshot.ts";
 import type { TextInParts } from "../../store/memory/text-in-parts.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
@@ -26,18 +25,26 @@ export function respondToRead(
   route: ResourceRoute,
   siteView: SiteView,
 ): MaybePromise<WireResponse> {
-  return route.isList ? respondToListRequest(context, route, siteView) : respondToLookUp(context, route, siteView);
+  const query = route.parseQuery(context.target.query);
+  if (!route.isList) return respondToLookUp(context, route, siteView);
+  if (siteView instanceof Snapshot) return respondToList(context, route, siteView, query);
+  return respondToUncachedList(context, route, siteView, query);
 }
 
-function respondToListRequest(
+function respondToLookUp(
   context: RequestContext,
   route: ResourceRoute,
   siteView: SiteView,
 ): MaybePromise<WireResponse> {
-  const query = route.parseQuery(context.target.query);
-  return siteView instanceof Snapshot
-    ? respondToList(context, route, siteView, query)
-    : respondToUncachedList(context, route, siteView, query);
+  const { resource, format } = route;
+  const { recordIdInPath: id, request, target } = context;
+  return whenResolved(id === undefined ? undefined : siteView.lookUpRecord(resource, id), (record) => {
+    if (!record) throw recordNotFoundError(route, idIn(target.path));
+    const etag = toEtag(versionParts(siteView, record.revision), resource, format.name);
+    if (isNotModified(request.headers, etag)) return toResponse(context, 304, null, { ETag: etag });
+    const body = toDocument(record, resource, format);
+    return toResponse(context, 200, { type: format.contentType, body }, { ETag: etag });
+  });
 }
 
 /** Reads a plain page from the database. Loads the site for every other list, and for a page with a large offset. */
@@ -54,104 +61,51 @@ async function respondToUncachedList(
   return respondToList(context, route, await siteView.loadSnapshot(), query);
 }
 
-function respondToLookUp(
-  context: RequestContext,
-  route: ResourceRoute,
-  siteView: SiteView,
-): MaybePromise<WireResponse> {
-  const { resource } = route;
-  route.parseQuery(context.target.query);
-  const { recordIdInPath: id } = context;
-  if (id === undefined) throw recordNotFoundError(route, idIn(context.target.path));
-  const record = siteView.lookUpRecord(resource, id);
-  if (record instanceof Promise) return respondLater(context, route, siteView, record);
-  return respondRecord(context, route, siteView, record);
-}
-
-async function respondLater(
-  context: RequestContext,
-  route: ResourceRoute,
-  siteView: SiteView,
-  record: Promise<MemoryRecord | undefined>,
-): Promise<WireResponse> {
-  return respondRecord(context, route, siteView, await record);
-}
-
-function respondRecord(
-  context: RequestContext,
-  route: ResourceRoute,
-  siteView: SiteView,
-  record: MemoryRecord | undefined,
-): WireResponse {
-  if (!record) throw recordNotFoundError(route, idIn(context.target.path));
-  const { resource, format } = route;
-  const etag = toEtag(versionParts(siteView, record.revision), resource, format.name);
-  if (isNotModified(context.request.headers, etag)) return toResponse(context, 304, null, { ETag: etag });
-  const body = toDocument(record, resource, format);
-  return toResponse(context, 200, { type: format.contentType, body }, { ETag: etag });
-}
-
 function respondToList(
   context: RequestContext,
   route: ResourceRoute,
   snapshot: Snapshot,
   query: ListParameters | undefined,
 ): MaybePromise<WireResponse> {
+  const { format } = route;
   const collection = snapshot.collection(route.resource);
   return whenResolved(collection.version(), (version) => {
-    const records = { snapshot, collection, version };
-    return query
-      ? respondWithPage(context, route, records, query)
-      : whenResolved(version.encodeList(route.format), (list) => respondWithWholeList(context, route, records, list));
+    const listVersion = versionParts(snapshot, version.revision);
+    if (!query)
+      return whenResolved(version.encodeList(format), (list) =>
+        toListResponse(context, route, { list, size: version.size, version: listVersion }),
+      );
+    const name = `${format.name}?${context.target.query}`;
+    const page = version.cachedPage(name, () =>
+      createPage(collection, version, { name, format, query, isWanted: () => !context.request.isAbandoned }),
+    );
+    return whenResolved(page, (made) => toPageResponse(context, route, query, { ...made, version: listVersion }));
   });
 }
 
-/** The records of the list that a request reads. */
-interface ListedRecords {
-  readonly snapshot: Snapshot;
-  readonly collection: Collection;
-  /** The version of `collection` when the request reads it. */
-  readonly version: CollectionVersion;
+/** A list of all records. */
+interface WholeList {
+  readonly list: TextInParts;
+  readonly size: number;
+  /** Epoch and revision of the last change to any record of the resource, in parts. */
+  readonly version: HeaderParts;
 }
 
-function respondWithWholeList(
+function toListResponse(
   context: RequestContext,
   { resource, format }: ResourceRoute,
-  { snapshot, version: { revision, size } }: ListedRecords,
-  list: TextInParts,
+  { list, size, version }: WholeList,
 ): MaybePromise<WireResponse> {
   const { headers } = context.request;
   const coding = chooseCoding(headers.get("accept-encoding"), list.length);
-  const version = versionParts(snapshot, revision);
   const etag = toEtag(version, resource, coding ? `${format.name}-${coding}` : format.name);
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(size) };
   if (isNotModified(headers, etag)) return toResponse(context, 304, null, fixed);
   return respondEncoded(context, { type: format.contentType, list, coding }, fixed);
 }
 
-function respondWithPage(
-  context: RequestContext,
-  route: ResourceRoute,
-  records: ListedRecords,
-  query: ListParameters,
-): MaybePromise<WireResponse> {
-  const { format } = route;
-  const name = `${format.name}?${context.target.query}`;
-  const { request } = context;
-  const { snapshot, version } = records;
-  const page = version.cachedPage(name, () =>
-    createPage(records, { name, format, query, isWanted: () => !request.isAbandoned }),
-  );
-  return whenResolved(page, ({ body, total }) =>
-    toPageResponse(context, route, query, { body, total, version: versionParts(snapshot, version.revision) }),
-  );
-}
-
 /** A page of records. */
-interface VersionedPage extends Page {
-  /** Epoch and revision of the last change to any record of the resource, in parts. */
-  readonly version: HeaderParts;
-}
+interface VersionedPage extends Page, Pick<WholeList, "version"> {}
 
 function toPageResponse(
   context: RequestContext,
@@ -203,7 +157,8 @@ interface PageRequest {
 }
 
 function createPage(
-  { collection: { resource, limiter, selections }, version }: ListedRecords,
+  { resource, limiter, selections }: Collection,
+  version: CollectionVersion,
   { name, format, query, isWanted }: PageRequest,
 ): MaybePromise<Page> {
   const { offset, limit, fields, filters, sort } = query;

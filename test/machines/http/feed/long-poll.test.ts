@@ -165,7 +165,7 @@ describe("a long poll that waits for a round before its first read", () => {
         authorizer: { reauthorizeInMemory: () => {}, reauthorize: () => Promise.reject(new Error("nothing changed")) },
       },
       {
-        isResting: () => true,
+        hasRounds: () => true,
         add: (_, __, follower) => {
           round.push(follower);
           return () => void round.splice(round.indexOf(follower), 1);
