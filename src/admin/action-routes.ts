@@ -23,7 +23,6 @@ import { OperatorReads } from "./long-work.ts";
 import { requireOwnPage } from "./own-page.ts";
 import { requireSession, type Session, type SessionDependencies } from "./session.ts";
 
-/** The dependencies of all actions. */
 export interface ActionDependencies extends SessionDependencies {
   /** The URL of the public listener. */
   readonly publicUrl: string;
@@ -33,18 +32,15 @@ export interface ActionDependencies extends SessionDependencies {
   readonly webhookAllow: readonly IpNetwork[];
 }
 
-/** The context of one action: a request of a signed-in operator. */
 export interface ActionContext extends ActionDependencies, AdminRequestContext {
   /** Writes with the actor `console:<name>` and the run ID `run`. */
   readonly engine: Engine;
   /** The run ID, which all changes of this request share. */
   readonly run: string;
   readonly session: Session;
-  /** The right that the action needs. */
   readonly needs: Right;
   /** Returns the site that `{site}` in the path names. @throws ProblemError `not-found`, also if the operator may not manage the site */
   site(): Promise<SiteRecord>;
-  /** Lists the sites that the operator may manage. */
   sites(): Promise<readonly SiteRecord[]>;
   /** Returns the body, which must be a JSON object. Its members are not checked. @throws ProblemError `bad-request` */
   input<Body>(): Promise<ReceivedBody<Body>>;
@@ -70,7 +66,6 @@ export type Action = readonly [
   onlyFor?: "operators of all sites",
 ];
 
-/** Objects that all actions of a listener share. */
 interface SharedByActions {
   readonly dependencies: ActionDependencies;
   readonly responses: IdempotentResponses;
@@ -78,7 +73,6 @@ interface SharedByActions {
   readonly reads: OperatorReads;
 }
 
-/** Creates the routes for `actions`, by path. */
 export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
   const responses = new IdempotentResponses(dependencies.now);
@@ -139,7 +133,6 @@ const whatRightsAllow: Readonly<Record<Right, string>> = {
   settings: "change keys, webhooks, shops and people",
 };
 
-/** Returns the error for an operator without a right. */
 function missingRightError(right: Right): ProblemError {
   const hint = "an operator with all rights can change your role";
   return new ProblemError("forbidden", `your role does not let you ${whatRightsAllow[right]}; ${hint}`);

@@ -43,7 +43,6 @@ const maxBodyWaitMs = 1000;
 /** Maximum number of bodies that are awaited at once. Nearly all sign-in requests arrive with their body, and so do not wait. */
 const maxAwaited = 16;
 
-/** Waits for the bodies of sign-in requests, for a short time. */
 export class SignInBodies {
   /** Functions that end one wait, the longest wait first. */
   readonly #ends = new Set<() => void>();

@@ -17,9 +17,7 @@ export const noticesPath = "/console.js.LICENSE.txt";
 
 interface BuiltConsole {
   readonly script: string;
-  /** The script of the worker that reads workbooks. */
   readonly workbookScript: string;
-  /** The licences of the packages in both scripts. */
   readonly notices: string;
   readonly packages: readonly BundledPackage[];
 }

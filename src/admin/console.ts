@@ -71,12 +71,9 @@ function toNoticesResponse({ notices }: ConsoleScript): AdminContent {
   return { body: notices, headers: { "Content-Type": "text/plain; charset=utf-8" } };
 }
 
-/** The script of the console. */
 export interface ConsoleScript {
   readonly file: StaticFile<"br" | "gzip">;
-  /** The script of the worker that reads workbooks. */
   readonly workbookFile: StaticFile<"br" | "gzip">;
-  /** The licences of the packages in both scripts. */
   readonly notices: string;
 }
 
@@ -106,7 +103,6 @@ async function readBundledScript(): Promise<ConsoleScript> {
   return { file: fromBrotli(script), workbookFile: fromBrotli(workbookScript), notices };
 }
 
-/** Makes the file of a script that is already compressed. */
 export function fromBrotli(compressed: Uint8Array): ConsoleScript["file"] {
   const make = () => promisify(brotliDecompress)(compressed);
   return new StaticFile(make, { br: async () => compressed, gzip: gzipWhole });

@@ -29,7 +29,6 @@ export interface AdminContent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The context of one request. */
 export interface AdminRequestContext {
   readonly request: WireRequest;
   readonly query: URLSearchParams;
@@ -42,7 +41,6 @@ type Respond = (context: AdminRequestContext) => Promise<AdminContent>;
 /** An endpoint of the admin listener: a function for each method, in the order of `Allow`. HEAD uses the function of GET. */
 export type AdminRoute = Readonly<Record<string, Respond>>;
 
-/** The routes by the pattern of their path. */
 export type AdminRoutes = ReadonlyMap<string, AdminRoute>;
 
 /** The header fields of every response. A page has its own `Cache-Control` and `Content-Security-Policy`. */
@@ -133,7 +131,6 @@ export class AdminHandler implements Handler {
 const notFoundDetail =
   "there is nothing at this path; this address has the console (`/`) and `/metrics`, and the REST interface has an address of its own";
 
-/** Returns the methods of some routes, as in `Allow`. */
 function methodsOf(routes: Iterable<AdminRoute>): string {
   const methods = [...routes].flatMap((route) => Object.keys(route));
   return [...new Set(methods.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one])))].join(", ");

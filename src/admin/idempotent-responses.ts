@@ -13,16 +13,13 @@ interface RepeatableRequest {
   readonly operator: number;
   /** The epoch of the system site. After a restore, a request is executed again: its effect was discarded, and another operator may have the ID. */
   readonly systemEpoch: string;
-  /** The `Idempotency-Key`. */
   readonly key: string;
   /** A text that is the same only for the same request: method, target and content. */
   readonly request: string;
 }
 
-/** The response to a request. */
 interface RepeatableResponse {
   readonly content: AdminContent;
-  /** The site that the action used, if any. */
   readonly site: SiteRecord | undefined;
 }
 
@@ -30,7 +27,6 @@ interface KeptResponse extends Pick<RepeatableRequest, "operator" | "request"> {
   readonly response: Promise<RepeatableResponse>;
   /** Time of the request, in milliseconds since 1970. */
   readonly at: number;
-  /** Whether the response is still being made. */
   isPending: boolean;
 }
 
@@ -42,7 +38,6 @@ const maxLength = 64 * 1024;
 /** Milliseconds for which a response is kept. */
 const responseLifetimeMs = 10 * 60_000;
 
-/** The kept responses of all operators. */
 export class IdempotentResponses {
   /** Kept responses by epoch, operator and `Idempotency-Key`, the oldest first. */
   readonly #kept = new Map<string, KeptResponse>();

@@ -4,7 +4,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** A package in a bundle, with its folder. */
 export interface BundledPackage extends LicensedPackage {
   readonly folder: string;
 }
@@ -37,7 +36,6 @@ function folderIn(path: string): string | undefined {
 
 // The licence of one package.
 
-/** A package with its licence. */
 export interface LicensedPackage {
   readonly name: string;
   readonly version: string;
@@ -86,7 +84,6 @@ function isAccepted(license: string): boolean {
   return choices.some((choice) => choice.split(" AND ").every((one) => accepted.has(one)));
 }
 
-/** Formats the section of one package in a list of licences. */
 export function toLicenceSection({ name, version, license, text }: LicensedPackage): string {
   return `${"=".repeat(80)}\n${name} ${version} (${license})\n\n${text}\n`;
 }

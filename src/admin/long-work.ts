@@ -15,7 +15,6 @@ const maxWaitingOfOperator = 32;
 /** The same for reads, which have no body. */
 const maxWaitingReads = 64;
 
-/** The request that asks for a work, and its operator. */
 interface Asking {
   readonly request: WireRequest;
   readonly session: Session;
@@ -26,7 +25,6 @@ interface WaitingWork extends Pick<Asking, "request"> {
   reject(error: AbandonedWorkError): void;
 }
 
-/** Runs long works, a limited number at once. */
 export class LongWork {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
@@ -34,7 +32,6 @@ export class LongWork {
   /** The works that wait, by the ID of the operator, each in the order of the requests. The first operator is the next one. */
   readonly #waiting = new Map<number, readonly WaitingWork[]>();
 
-  /** The number of works that run. */
   get running(): number {
     return this.#running;
   }

@@ -19,15 +19,12 @@ interface UndoneImport {
 
 /** The operator of an import, and its site. By ID, because another operator or site may get the name later. */
 export interface ImportOwner {
-  /** ID of the operator. */
   readonly operator: number;
-  /** ID of the site. */
   readonly site: number;
   /** The epoch of the system site, in which the IDs are unique: after a restore, others may get them. */
   readonly systemEpoch: string;
 }
 
-/** An import of an operator into a site. */
 export interface OpenImport extends ImportOwner {
   readonly id: string;
   /** Name of the file on the operator's machine. */
@@ -57,7 +54,6 @@ const unusedLifetimeMs = 60 * 60_000;
 const searchIntervalMs = 60_000;
 const folderPrefix = "storefront-imports-";
 
-/** The open imports of all operators, with their limits. */
 export class OpenImports {
   readonly #imports = new Map<string, OpenImport>();
   readonly #now: () => number;
@@ -103,7 +99,6 @@ export class OpenImports {
     return found;
   }
 
-  /** Lists the imports of an operator into a site, the latest first. */
   list(owner: ImportOwner): OpenImport[] {
     return [...this.#imports.values()].filter((one) => isOwnedBy(one, owner)).reverse();
   }
@@ -140,7 +135,6 @@ export class OpenImports {
     for (const one of this.#imports.values()) if (one.site === site && one.run === run) one.undone = undone;
   }
 
-  /** Stops an import and removes its files. */
   async remove({ id, job }: OpenImport): Promise<void> {
     this.#imports.delete(id);
     await job.remove();
@@ -158,7 +152,6 @@ export class OpenImports {
     }
   }
 
-  /** Stops all imports and removes all files. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all([...this.#imports.values()].map((one) => this.remove(one)));

@@ -4,7 +4,6 @@ import { acceptsHtml } from "../http/common/content-negotiation.ts";
 import { escapeHtml, randomText } from "../lib/text.ts";
 import type { WireRequest } from "../wire/request.ts";
 
-/** The page, with the header fields that it needs. */
 interface ProblemPage {
   readonly status: number;
   readonly body: string;

@@ -22,7 +22,6 @@ interface AdminOptions extends Pick<ListenOptions, "host" | "port" | "tls" | "re
 
 interface AdminDependencies extends ActionDependencies {
   readonly log: Logger;
-  /** Collects the metrics of all processes that serve the public port. */
   samples(): Promise<readonly MetricsSample[]>;
   /** Loads the script of the console, if another function than the usual one should do that. */
   readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;

@@ -27,7 +27,6 @@ import type { AdminContent, AdminRoute } from "./handler.ts";
 import { parseText, type ReceivedBody, readJsonObject } from "./json-body.ts";
 import { requireOwnPage, toOperatorHeader } from "./own-page.ts";
 
-/** The session of a signed-in operator. */
 export interface Session {
   readonly operator: ListedOperator;
   /** Time at which the session ends, in milliseconds since 1970. */
@@ -36,7 +35,6 @@ export interface Session {
   readonly systemEpoch: string;
 }
 
-/** The dependencies for reading a session. */
 export interface SessionDependencies {
   readonly engine: Engine;
   readonly siteViews: SiteViews;
@@ -50,7 +48,6 @@ const failedSignInLimit: Limit = { tokensPerSecond: 0.2, maxTokens: 20 };
 /** Maximum bytes in the body of a sign-in request. */
 const maxSignInBytes = 512;
 
-/** The dependencies of the session routes. */
 interface SessionContext extends SessionDependencies {
   /** Called with the ID of an operator who signs out in one browser (`isEverywhere` false) or everywhere. */
   readonly onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>;
@@ -110,7 +107,6 @@ async function respondToSignIn(request: WireRequest, context: SessionContext): P
   return withCookie(toSessionContent(session), toCookie(request.headers, secret, sessionLifetimeMs));
 }
 
-/** Ends the sessions in the cookies of a request. */
 async function endSessionsOf(
   { headers }: WireRequest,
   { operator }: Session,
@@ -149,7 +145,6 @@ async function requireAgreement(
   );
 }
 
-/** Returns the valid session in the cookies of a request, if any. */
 async function findRequestSession(
   { headers }: WireRequest,
   { engine, siteViews, now }: SessionDependencies,

@@ -12,7 +12,6 @@ const maxPoints = 180;
 const dayIntervalMs = 300_000;
 const maxDayPoints = 288;
 
-/** The traffic in one interval. */
 interface TrafficPoint extends Omit<TrafficPointInfo, "at"> {
   /** The end of the interval, in milliseconds since 1970. */
   readonly at: number;
@@ -44,12 +43,10 @@ export class TrafficHistory {
     void this.addPoint().catch(() => {});
   }
 
-  /** The points of the last hour, the oldest first. */
   get points(): readonly TrafficPoint[] {
     return this.#hour.points;
   }
 
-  /** The points of the last day, the oldest first. */
   get dayPoints(): readonly TrafficPoint[] {
     return this.#day.points;
   }

@@ -78,7 +78,6 @@ export function versionsInIfNoneMatch(header: string | null): readonly string[] 
   return tagsOf(header).map(versionIn);
 }
 
-/** Returns the error for an `If-Match` with a weak tag and no other that matches. */
 export function weakTagError(): ProblemError {
   const detail =
     "If-Match has a weak tag (`W/...`), which never matches. The tags of this server are strong, so something on the way " +

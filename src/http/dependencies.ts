@@ -13,7 +13,6 @@ import type { Verification } from "../store/reads/snapshot-verification.ts";
 import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 
-/** The parts of the server that the public listener uses. */
 export interface HttpDependencies {
   readonly engine: Engine;
   readonly engineCalls: MeasuredCalls;

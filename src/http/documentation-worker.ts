@@ -10,7 +10,6 @@ export interface RenderedFile extends ServedFile {
   readonly content: Uint8Array;
 }
 
-/** What the thread sends for the resources it gets. */
 export interface RenderedDocumentation {
   /** By path, or by `openapiKey`. */
   readonly files: ReadonlyMap<string, RenderedFile>;

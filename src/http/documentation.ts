@@ -23,7 +23,6 @@ interface DocumentationOptions {
   readonly trustForwardedHost: boolean;
 }
 
-/** The documentation, as the other parts of the listener use it. */
 export interface Documentation {
   /** Renders all pages, unless a request has asked for one before. */
   load(): Promise<unknown>;
@@ -142,7 +141,6 @@ async function respondWith(context: RequestContext, served: Served): Promise<Wir
   return toCacheableResponse(context, 200, await file.bytes(coding), typed);
 }
 
-/** Makes a response with a problem as an HTML page, for browsers. */
 async function toProblemPage(context: RequestContext, problem: ProblemError): Promise<WireResponse> {
   const { problemPage } = await import("../reference/pages/home.ts");
   const body = problemPage({

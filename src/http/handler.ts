@@ -146,7 +146,6 @@ const explanations: Record<Incident, string> = {
   "TLS handshake failed": "no request was read",
 };
 
-/** Creates the context of a request before it is authorized. */
 function createContext(
   request: WireRequest,
   { target, route, recordIdInPath }: RouteMatch,

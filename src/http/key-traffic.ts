@@ -16,7 +16,6 @@ export class KeyTraffic {
   readonly #counts = new Map<number, Uint32Array>();
   /** The present hour: hours since 1970. */
   #hour: number;
-  /** The index of the present hour in the counts. */
   #index: number;
   /** When to look at the wall clock again, as of `performance.now()`. */
   #checkAt = 0;

@@ -7,7 +7,6 @@ import { maxPageSize } from "../model/limits.ts";
 import { ignorableName, methodAdvice, parametersOf, type RequestKind } from "../model/parameters.ts";
 import { basePath, fieldPaths, findTextField, type Resource } from "../model/resource.ts";
 
-/** An endpoint with a query. */
 export interface QueryOwner {
   readonly kind: RequestKind;
   readonly format: Format;
@@ -90,7 +89,6 @@ const nouns: Record<RequestKind, string> = {
   feed: "the feed",
 };
 
-/** Returns the detail of the problem for a parameter that the endpoint doesn't have. */
 export function unknownParameterDetail(sent: Sent): string {
   return `${nouns[sent.owner.kind]} has no parameter \`${sent.name.slice(0, 100)}\`; ${adviceOn({ ...sent, name: sent.name.slice(0, 200) })}`;
 }
@@ -245,7 +243,6 @@ function inList(
   return kind === "delete" ? `find the ID ${where} first: ${advice}` : `${where}, ${advice}`;
 }
 
-/** Returns a value as it can be written in a URL. */
 function inUrl(value: string): string {
   return value.length > 60 ? "..." : value.replaceAll(/[%&+#\s\p{Cc}]/gu, encodeURIComponent);
 }

@@ -18,7 +18,6 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   "/docs": ["documentation", "swagger", "swagger-ui", "api-docs", "redoc"],
 };
 
-/** Names of what only the admin listener has. */
 const adminNames = ["metrics", "console", "admin", "operator"];
 
 /** Maximum paths of a folder that are listed. */

@@ -69,7 +69,6 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Describes what isn't UTF-8 in a part of a query, and says what to send. */
 function faultIn(part: string): string {
   const [escaped] = /(?:%u[0-9a-f]{4}){1,2}/i.exec(part) ?? [];
   if (escaped !== undefined) {

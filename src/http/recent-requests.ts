@@ -38,10 +38,8 @@ interface Entry extends Pick<LoggedRequest, "at" | "status" | "key"> {
 /** The last problems of a site, or its last successful requests, the oldest first. */
 interface Log {
   readonly entries: Entry[];
-  /** The present second, and the requests that were logged in it. */
   second: number;
   inSecond: number;
-  /** Requests that were not logged since the last entry. */
   leftOut: number;
 }
 
@@ -50,7 +48,6 @@ interface SiteLogs {
   readonly successes: Log;
 }
 
-/** The last requests that this process has answered. */
 export class RecentRequests {
   readonly #now: () => number;
   readonly #isFiltered: (path: string) => boolean;

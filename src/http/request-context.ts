@@ -56,7 +56,6 @@ export interface ResourceRoute extends SiteRoute {
 
 export type Route = PublicRoute | SiteRoute;
 
-/** A request target, and its route. */
 export interface RouteMatch {
   readonly target: RequestTarget;
   /** Undefined if the path does not exist, or the request could not be read. */
@@ -75,7 +74,6 @@ export type KeyRejection =
   | "read-only"
   | "over its rate";
 
-/** Summary of a batch request or an undo, for the log and the metrics. */
 interface BatchSummary {
   /** The number of batch operations; of an undo, of records that its run has changed. */
   readonly operations: number;
@@ -118,10 +116,8 @@ export interface RequestContext extends RouteMatch {
   problem: ProblemError | undefined;
 }
 
-/** The key of an authorized request, and the view of its site. */
 export interface AuthorizedView<View extends SiteView = SiteView> {
   readonly key: ApiKey;
-  /** The view of the site that host and key select. */
   readonly siteView: View;
   /** The head of the system site as of which key and site are valid. */
   readonly systemHead: Head;

@@ -18,7 +18,6 @@ export interface RequestLogOptions {
   readonly slowMs: number;
 }
 
-/** The log of requests. */
 export class RequestLog {
   readonly #options: RequestLogOptions;
   readonly #log: Logger;

@@ -15,7 +15,6 @@ import {
 import { methodLabel } from "./common/known-methods.ts";
 import type { BatchCounts, KeyRejection, RequestContext, Route } from "./request-context.ts";
 
-/** The metrics of this process. */
 export interface Metrics {
   /** Counts a response. @param milliseconds the time from the request's header section to the response */
   countResponse(
@@ -29,9 +28,7 @@ export interface Metrics {
   collectSample(checksReadiness?: boolean): Promise<MetricsSample>;
 }
 
-/** The counts of a method on a route. */
 interface RequestCounts {
-  /** Number of responses, by status. */
   readonly statuses: number[];
   /** Durations in milliseconds. All endpoints and methods of the same operation share one histogram. */
   readonly durations: Histogram;
@@ -75,7 +72,6 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
   };
 }
 
-/** Creates a registry with the metrics of the process and the runtime. */
 async function createRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await metricsLibrary();
   const registry = new Registry();
@@ -129,7 +125,6 @@ function* requestValues(
   }
 }
 
-/** Returns the counts of `method` on `route`. Creates them at the first call. */
 function countsOf(
   counts: Counts,
   durations: Map<string, Histogram>,

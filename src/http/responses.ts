@@ -33,7 +33,6 @@ const exposeHeaders = toHeaderLines({ "Access-Control-Expose-Headers": exposedHe
 const dryRunHeader = toHeaderLines({ "X-Dry-Run": "1" });
 
 interface ResponseContent {
-  /** The value of `Content-Type`. */
   readonly type: string;
   readonly body: ResponseBody;
 }
@@ -63,16 +62,13 @@ export function toResponse(
   return { status, headers: lines, body: content?.body ?? null };
 }
 
-/** A list or a page of the feed, and how to send it. */
 interface EncodedContent {
-  /** The media type. */
   readonly type: string;
   readonly list: TextInParts;
   /** The content coding; undefined for none. */
   readonly coding: ContentCoding | undefined;
 }
 
-/** Makes a response with a list or a page of the feed. */
 export function respondEncoded(
   context: RequestContext,
   { type, list, coding }: EncodedContent,
@@ -84,7 +80,6 @@ export function respondEncoded(
   );
 }
 
-/** Makes a response with a plain text. */
 export function toTextResponse(context: RequestContext, body: string): WireResponse {
   return toResponse(context, 200, { type: "text/plain; charset=utf-8", body });
 }

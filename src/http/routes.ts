@@ -31,7 +31,6 @@ export interface RouteDependencies extends HttpDependencies {
   readonly mcp: McpOptions;
 }
 
-/** All routes of the public listener. */
 export interface Routes {
   /** Returns the route of a request target. @param sent the target as sent, one character per byte */
   find(sent: string): RouteMatch;
@@ -39,7 +38,6 @@ export interface Routes {
   missingDetail(path: string): string;
 }
 
-/** Creates the routes of all endpoints. */
 export function createRoutes(dependencies: RouteDependencies): Routes {
   // All routes share these: an idempotency key names one request, wherever it is sent to, and the places bound the memory of the process.
   const idempotencies = new RunningIdempotencyKeys();

@@ -9,11 +9,8 @@ import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ListenerUsage } from "../wire/listen.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 
-/** Values that the public listener knows. */
 interface ServerUsage {
-  /** The number and the memory of its connections. */
   readonly listener: ListenerUsage;
-  /** Number of long polls. */
   readonly longPolls: number;
   /** Whether the server was ready at the last check; undefined if it was never checked. */
   readonly isReady: boolean | undefined;
@@ -21,7 +18,6 @@ interface ServerUsage {
   readonly certificateExpiry: number | undefined;
 }
 
-/** Returns these metrics. */
 export async function serverFamilies(
   dependencies: HttpDependencies,
   { listener, longPolls, isReady, certificateExpiry }: ServerUsage,

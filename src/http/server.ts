@@ -19,7 +19,6 @@ import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { createMetrics } from "./request-metrics.ts";
 import { serverFamilies } from "./server-metrics.ts";
 
-/** The public listener. */
 export interface HttpServer extends Listener {
   /** Returns the metrics of this process. @param checksReadiness whether to check if the server is ready, which commits a write without effect */
   sample(checksReadiness?: boolean): Promise<MetricsSample>;
@@ -81,7 +80,6 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   };
 }
 
-/** The state of the listener, for the metrics. */
 type ListenerState = Omit<Parameters<typeof serverFamilies>[1], "longPolls" | "isReady">;
 
 /** Creates the handler of the public listener and its parts, without a socket. @param stateOf returns the state of the listener */

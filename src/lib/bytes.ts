@@ -13,7 +13,6 @@ export function allocateWithHeadroom(length: number): BufferWithHeadroom {
   return { memory: Buffer.allocUnsafeSlow(headroom + length), start: headroom };
 }
 
-/** Copies `parts` into one buffer, with free space before them. */
 export function joinWithHeadroom(parts: readonly Uint8Array[]): BufferWithHeadroom {
   const joined = allocateWithHeadroom(parts.reduce((sum, part) => sum + part.length, 0));
   let at = joined.start;
@@ -47,7 +46,6 @@ export class ByteBuilder {
     this.length += source.copy(this.#bytes, this.length, start, end);
   }
 
-  /** Empties the builder. */
   clear(): void {
     this.length = 0;
   }

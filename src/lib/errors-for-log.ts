@@ -1,13 +1,11 @@
 // Turns anything that was thrown into a message for a person, or into data for a log.
 
-/** A thrown value as plain data, as it is logged. */
 interface LoggedError {
   readonly type: string;
   readonly message: string;
   readonly stack?: string;
   readonly code?: string;
   readonly cause?: LoggedError;
-  /** The first five members of an AggregateError. */
   readonly errors?: readonly LoggedError[];
 }
 
@@ -38,7 +36,6 @@ export function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Returns the message of anything that was thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

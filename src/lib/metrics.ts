@@ -1,7 +1,6 @@
 import type { Registry } from "prom-client";
 import { once } from "./concurrency.ts";
 
-/** Counts values by range. */
 export class Histogram {
   /** Upper bounds of the ranges, ascending. */
   readonly bounds: readonly number[];
@@ -67,7 +66,6 @@ function toValues(values: number | Iterable<readonly [Labels, number]>): MetricV
   return [...values].map(([labels, value]) => ({ labels, value }));
 }
 
-/** Returns the cumulative buckets, the sum and the count of a histogram. */
 function histogramValues(
   name: string,
   labels: Labels,
@@ -101,7 +99,6 @@ export interface MetricValue {
 export interface MetricFamily {
   readonly name: string;
   readonly help: string;
-  /** `counter`, `gauge` or `histogram`. */
   readonly type: string;
   /** How the values of several processes are combined: `sum`, `min`, `max`, `average`, `first` or `omit`. */
   readonly aggregator: string;
@@ -111,7 +108,6 @@ export interface MetricFamily {
 /** All metrics of a process at one moment. A sample can be sent to another process as JSON. */
 export type MetricsSample = readonly MetricFamily[];
 
-/** The `Content-Type` of `toMetricsText`. */
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Loads prom-client on demand, because loading it takes a third of the time that the program needs to start. */

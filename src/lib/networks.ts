@@ -30,7 +30,6 @@ export function toNetwork(text: string): IpNetwork | undefined {
   return begin.toString() === address.toString() ? [address, bits] : undefined;
 }
 
-/** Whether any of `networks` contains `address`. */
 export function isWithin(address: IpAddress, networks: readonly IpNetwork[]): boolean {
   return networks.some(([first, bits]) => first.kind() === address.kind() && address.match(first, bits));
 }

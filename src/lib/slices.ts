@@ -15,10 +15,8 @@ interface Task {
   readonly reject: (error: unknown) => void;
 }
 
-/** Runs `Steps` in slices. */
 export class SliceScheduler {
   readonly #now: () => number;
-  /** Tasks in progress. */
   readonly #tasks: Task[] = [];
   /** Milliseconds that first slices may still take in this tick. The next tick begins with the full time. */
   #firstSlicesLeftMs: number = tickBudgetMs.firstSlices;
@@ -85,7 +83,6 @@ export class SliceScheduler {
     });
   }
 
-  /** Runs the tasks in progress in rotation, until the time of this tick is used up. */
   #runTasks(): void {
     const end = this.#now() + tickBudgetMs.slices;
     for (let now = this.#now(); now < end && this.#tasks.length > 0; now = this.#now()) {
@@ -111,5 +108,4 @@ export class SliceScheduler {
   }
 }
 
-/** Runs the `Steps` of this process. */
 export const slices = new SliceScheduler(() => performance.now());

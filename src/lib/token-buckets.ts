@@ -1,9 +1,7 @@
 // Token buckets, for rate limits. Each bucket has a name, such as an API key or a client network.
 
 export interface Limit {
-  /** Tokens that refill per second. */
   readonly tokensPerSecond: number;
-  /** Tokens in a full bucket. */
   readonly maxTokens: number;
 }
 
@@ -20,7 +18,6 @@ interface Bucket<Name> {
   fullAt: number;
   /** Milliseconds by which the last call left more than a whole bucket to fill: the debt (`addDebt`). */
   debtMs: number;
-  /** Its index in the heap. */
   index: number;
 }
 

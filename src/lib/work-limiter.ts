@@ -31,13 +31,11 @@ export class AbandonedWorkError extends Error {
 }
 
 export class WorkLimiter {
-  /** Computations that run, by name. */
   readonly #running = new Map<string, Promise<unknown>>();
   /** Computations that start when others have ended, by name, in the order of the requests. */
   readonly #waiting = new Map<string, WaitingWork>();
   #requests = 0;
 
-  /** The number of computations that wait to start. */
   get waiting(): number {
     return this.#waiting.size;
   }

@@ -15,13 +15,10 @@ const quoted = String.raw`"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-~\x80-\xff])*"
  */
 const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${quoted}))?)*\r\n$`);
 
-/** Decodes a chunked body that arrives in pieces of any size. */
 export class ChunkedDecoder {
-  /** The part of the body that comes next. */
   #next: "size" | "data" | "end of data" | "trailer" | "nothing" = "size";
   /** Bytes of the current chunk that have not arrived yet. */
   #remainingBytes = 0;
-  /** The part of the current line that has arrived. */
   #line = "";
   /** Length of the trailer section so far, in bytes. */
   #trailer = 0;

@@ -4,7 +4,6 @@ import type { Handler } from "./request.ts";
 import type { RoundRobin } from "./round-robin.ts";
 import type { UnsentBudget } from "./unsent-budget.ts";
 
-/** The objects and settings that all connections of a listener share. */
 export interface ConnectionContext {
   readonly handler: Handler;
   readonly roundRobin: RoundRobin;

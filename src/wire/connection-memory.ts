@@ -16,7 +16,6 @@ export interface MemoryPart {
   readonly buffer: CountedMemory;
 }
 
-/** The memory budget that the connections of a listener share. */
 export class ConnectionMemoryBudget {
   readonly #limit: number;
   readonly #onCutOff: () => void;
@@ -42,22 +41,18 @@ export class ConnectionMemoryBudget {
     return this.#bytes;
   }
 
-  /** Counts one more use of `buffer`. */
   add(buffer: CountedMemory): void {
     if (this.#buffers.add(buffer)) this.#bytes += buffer.byteLength;
   }
 
-  /** Counts one use of `buffer` less. */
   remove(buffer: CountedMemory): void {
     if (this.#buffers.remove(buffer)) this.#bytes -= buffer.byteLength;
   }
 
-  /** Counts one more use of the list `parts`. */
   addParts(parts: readonly BodyPart[]): void {
     if (this.#lists.add(parts)) for (const part of parts) this.add(bufferOf(part));
   }
 
-  /** Counts one use of the list `parts` less. */
   removeParts(parts: readonly BodyPart[]): void {
     if (this.#lists.remove(parts)) for (const part of parts) this.remove(bufferOf(part));
   }
@@ -83,7 +78,6 @@ export class ConnectionMemoryBudget {
   }
 }
 
-/** Counts the uses of objects. */
 class UseCounts<T> {
   readonly #counts = new Map<T, number>();
 
@@ -107,7 +101,6 @@ function bufferOf(part: BodyPart): CountedMemory {
   return part instanceof Uint8Array ? part.buffer : part.source.buffer;
 }
 
-/** The memory that one connection uses of the budget. */
 export class MemoryShare {
   /** Ends the connection, which then releases all its buffers. */
   readonly end: () => void;
@@ -127,7 +120,6 @@ export class MemoryShare {
     this.#addUse();
   }
 
-  /** Stops counting a buffer that `retain` counted. */
   release(bytes: MemoryPart): void {
     this.#memory.remove(bytes.buffer);
     this.#removeUse();
@@ -139,7 +131,6 @@ export class MemoryShare {
     this.#addUse();
   }
 
-  /** Stops counting a list that `retainParts` counted. */
   releaseParts(parts: readonly BodyPart[]): void {
     this.#memory.removeParts(parts);
     this.#removeUse();

@@ -52,7 +52,6 @@ export class ConnectionPlaces {
     this.#handler = handler;
   }
 
-  /** All open connections. */
   get connections(): ReadonlySet<PlacedConnection> {
     return this.#taken;
   }

@@ -80,7 +80,6 @@ export function isHandlerRunning(state: ConnectionState): boolean {
   return state.kind === "handling" && !state.body?.isIncoming;
 }
 
-/** Whether further input is discarded, because the connection is ending. */
 export function isEnding({ kind }: ConnectionState): boolean {
   return kind === "sendingLast" || kind === "lingering" || kind === "closed";
 }

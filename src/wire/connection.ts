@@ -100,7 +100,6 @@ export class Connection implements StepTask, PlacedConnection {
     this.schedule();
   }
 
-  /** Handles the event that the socket is closed. */
   onClosed(): void {
     this.#context.roundRobin.delete(this.#stepEntry);
     this.#context.places.idle.delete(this.#idleEntry);
@@ -161,7 +160,6 @@ export class Connection implements StepTask, PlacedConnection {
     }
   }
 
-  /** Adds the connection to the round robin if there is a step to run. */
   schedule(): void {
     if (this.#hasStepLeftOrWaits()) this.#context.roundRobin.add(this.#stepEntry);
   }

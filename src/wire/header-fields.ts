@@ -5,7 +5,6 @@ import { RequestError } from "./request-error.ts";
 /** The header fields of a request, by their names in lower case (RFC 9110 section 5.1: names are case-insensitive). */
 export class HeaderFields {
   readonly #values: ReadonlyMap<string, string>;
-  /** The names of the fields that have more than one line. */
   readonly #repeated: ReadonlySet<string>;
   #isConditional: boolean | undefined;
 
@@ -50,7 +49,6 @@ export class HeaderFields {
     return undefined;
   }
 
-  /** Returns all fields except one. */
   without(name: string): HeaderFields {
     if (!this.has(name)) return this;
     return new HeaderFields(new Map([...this.#values].filter(([other]) => other !== name)), this.#repeated);

@@ -31,7 +31,6 @@ interface CachedHeader {
 export class HeaderReader {
   #last: CachedHeader | undefined;
 
-  /** Like `parseRequestHeader`. */
   parse(input: Buffer): RequestHeader | undefined {
     const last = this.#last;
     if (last && beginsWith(input, last.sent)) return last.header;

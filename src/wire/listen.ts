@@ -47,7 +47,6 @@ export interface ListenOptions {
 }
 
 export interface ListenerUsage {
-  /** Number of open connections. */
   readonly connections: number;
   /** Bytes of memory that the connections use. */
   readonly bytes: number;

@@ -21,9 +21,7 @@ import type { RequestFraming, RequestHeader } from "./request-header.ts";
  */
 const maxStepBytes = 16 * 1024;
 
-/** The methods of a connection that the body of a request calls. */
 export interface BodyOwner {
-  /** Sends `100 Continue`. */
   sendContinue(): void;
   /** Called when a body is not paused any more, so that there may be bytes to receive. */
   schedule(): void;
@@ -45,7 +43,6 @@ export function openBody(
   return new RequestBody(framing, limit, share, owner, framing.awaitsContinue && !isHttp10);
 }
 
-/** The body of one request. */
 export class RequestBody {
   readonly #length: number;
   #limit: number;
@@ -58,7 +55,6 @@ export class RequestBody {
   /** Decompresses the body from the time when the handler has asked for it. */
   #decoder: GzipDecoder | undefined;
   #isDecoding = false;
-  /** Whether all of a compressed body is decompressed. */
   #isDecoded = false;
   /** The memory that the memory share counts now: that of the bytes, and that of the decoder. */
   #counted: MemoryPart | undefined;
@@ -94,7 +90,6 @@ export class RequestBody {
     this.#decompressed = isGzip ? new BodyBuffer() : undefined;
   }
 
-  /** Whether all of the body has arrived. */
   get isComplete(): boolean {
     return this.#chunks ? this.#chunks.isComplete : this.#remainingBytes === 0;
   }

@@ -24,14 +24,12 @@ export interface RequestFraming {
   readonly keepsAlive: boolean | undefined;
 }
 
-/** A parsed header section. */
 export interface HeaderSection {
   /** All fields except `Content-Length`, which is in `framing`. */
   readonly headers: HeaderFields;
   readonly framing: RequestFraming;
 }
 
-/** A parsed request line. */
 interface RequestLine {
   readonly method: string;
   /** The request target as sent, one character per byte. */
@@ -39,7 +37,6 @@ interface RequestLine {
   readonly isHttp10: boolean;
 }
 
-/** A parsed request line and header section. */
 export interface RequestHeader extends RequestLine {
   readonly section: HeaderSection;
   /** The index in the input at which the header section begins. */

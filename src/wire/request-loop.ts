@@ -23,7 +23,6 @@ import { hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
 
-/** The methods of a connection that its request loop calls. */
 interface RequestLoopOwner {
   /** Called when the client has sent or read this many bytes, or has been sent something to read. */
   markProgress(bytes?: number): void;
@@ -70,7 +69,6 @@ export class RequestLoop {
     return this.#state;
   }
 
-  /** Whether `step` has something to do. */
   get canStep(): boolean {
     const { bytes } = this.input;
     return (

@@ -12,7 +12,6 @@ export interface WireRequest {
   /** The request target as sent: a path with a query, or an absolute URL (RFC 9112 section 3.2). One character per byte. */
   readonly target: string;
   readonly headers: HeaderFields;
-  /** The client's address. */
   readonly address: string;
   /** Whether the connection is closed, so that a response cannot be sent. A client that has closed only its own side still gets the response. */
   readonly isAbandoned: boolean;
@@ -50,7 +49,6 @@ export type Incident =
 
 /** Makes the responses to the requests of a listener. Its methods must not throw or reject. */
 export interface Handler {
-  /** Returns the response to a request. */
   respond(request: WireRequest): MaybePromise<WireResponse>;
   /**
    * Returns the response to a request that cannot be read (`error` is a RequestError); the connection ends after it. Also called for a bug or an
@@ -125,7 +123,6 @@ export class PeerState {
     return this.#isEnded;
   }
 
-  /** Whether the connection is closed. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -147,7 +144,6 @@ export class PeerState {
     callback?.();
   }
 
-  /** Records that the connection is closed, and calls the callback. */
   markClosed(): void {
     this.#isClosed = true;
     this.markEnded();

@@ -27,7 +27,6 @@ export function toHeaderLines(headers: HeaderValues): HeaderParts {
   return lines;
 }
 
-/** Joins `parts` to one text. */
 export function joinParts(parts: HeaderParts): string {
   let text = "";
   for (const part of parts) text += typeof part === "object" ? joinParts(part) : part;

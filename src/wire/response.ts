@@ -5,7 +5,6 @@ import type { RequestHeader } from "./request-header.ts";
 import type { ResponseBody } from "./response-body.ts";
 import type { HeaderParts } from "./response-header.ts";
 
-/** A response as the handler makes it. */
 export interface WireResponse {
   readonly status: number;
   /** Header fields, made by `toHeaderLines`, without `Date`, `Content-Length` and `Connection`, which encode-response.ts adds. */

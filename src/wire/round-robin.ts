@@ -19,7 +19,6 @@ const maxDirectSteps = 256;
 /** Number of direct steps in a tick after which those of new clients wait. With a long response, each takes 60 µs. */
 const maxStepsBeforeNewClient = 16;
 
-/** A task that runs in steps. */
 export interface StepTask {
   /** Runs one short step. Returns whether there is another step to run now. */
   runStep(): boolean;
@@ -32,7 +31,6 @@ export interface StepTask {
 export class RoundRobin {
   readonly #waiting = new LinkedQueue<StepTask>();
   #isScheduled = false;
-  /** The number of direct steps in this tick. */
   #directSteps = 0;
 
   has(entry: QueueEntry<StepTask>): boolean {

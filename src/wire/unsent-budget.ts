@@ -28,7 +28,6 @@ export interface UnsentLimits {
 /** Maximum number of places that are examined for each connection that needs one. */
 const maxExamined = 4;
 
-/** The places with the large limit. */
 export class UnsentBudget {
   readonly #limits: UnsentLimits;
   /** The connections that have a place. The first one is examined next. */
@@ -38,7 +37,6 @@ export class UnsentBudget {
     this.#limits = limits;
   }
 
-  /** The number of connections that have a place. */
   get size(): number {
     return this.#holders.size;
   }

@@ -7,7 +7,6 @@ import { LongWork } from "../long-work.ts";
 /** Maximum bytes of a file in a response. */
 export const maxDownloadBytes = 64 * 1024 * 1024;
 
-/** The media type of each file format. */
 export const mediaTypes = { csv: "text/csv", json: "application/json", xml: "application/xml" };
 
 /** Returns the error for a file that is too large for a response. @param what the file, as the subject of a sentence */

@@ -97,7 +97,6 @@ async function previewFile(call: ActionContext, { job }: OpenImport): Promise<Fi
   return previewUpload(job.upload, job.resource, parseDialect(await call.input<DialectBody>()));
 }
 
-/** Starts a dry run. */
 async function check(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {
   const options = parseOptions(await call.input<CheckBody>(), found);
   if (!found.job.isBusy) imports.requireFreeCapacity();
@@ -105,7 +104,6 @@ async function check(call: ActionContext, found: OpenImport, imports: OpenImport
   return toImportInfo(found);
 }
 
-/** Starts the import. */
 async function run(call: ActionContext, found: OpenImport, imports: OpenImports): Promise<ImportInfo> {
   const input = await call.input<RunBody>();
   const { without = [], withoutKinds = [] } = input;

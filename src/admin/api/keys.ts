@@ -63,7 +63,6 @@ async function revoke(call: ActionContext): Promise<KeyInfo> {
   return toKeyInfo(await revokeKey(call.engine, Prefix, call.now()), call.now());
 }
 
-/** Replaces a key by a new one. */
 async function rotate(call: ActionContext): Promise<NewKeyResponse> {
   const { Prefix } = await keyOf(call);
   const overlap = parseWholeNumber(await call.input<RotationBody>(), "overlap", { min: 0, max: maxOverlapHours });

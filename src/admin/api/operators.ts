@@ -51,7 +51,6 @@ async function add(call: ActionContext): Promise<OperatorResponse> {
   return { operator: toOperatorInfo(added), run: call.run };
 }
 
-/** Changes the sites or the role of an operator. */
 async function change(call: ActionContext): Promise<OperatorResponse> {
   const { Name } = await operatorIn(call);
   const input = await call.input<OperatorBody>();

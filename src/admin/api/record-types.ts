@@ -10,7 +10,6 @@ export type RecordResponse = { readonly record: { readonly ID: number }; readonl
 
 /** A page of a list. The query is `?search=&sort=Name&order=desc&limit=25&offset=0&known=`, and `limit` is at most 5,000. */
 export interface RecordsResponse {
-  /** The number of records on all pages. */
   readonly total: number;
   /** The version of the whole list. If the query has it as `known`, and it is still this one, `records` is empty, and `isKnown` is true. */
   readonly version: string;
@@ -137,7 +136,6 @@ export interface HistoryEntryInfo {
   readonly others: number;
   /** Paths of the resources of the changed records. */
   readonly resources: readonly string[];
-  /** The last change of the entry. */
   readonly change: {
     readonly operation: "create" | "update" | "delete";
     readonly resource: string;
@@ -158,7 +156,6 @@ export interface HistoryResponse {
 /** A part of the history as CSV. */
 export interface HistoryPartResponse {
   readonly text: string;
-  /** The number of changes in it. */
   readonly changes: number;
   /** The last revision of the part, with which the next part is asked for; null after the last part. */
   readonly next: number | null;
@@ -195,7 +192,6 @@ export type RestoreBody = { readonly revision?: number };
 export type ImportKind = "created" | "updated" | "unchanged" | "rejected";
 type ImportFormat = "csv" | "json" | "xml";
 
-/** An import, with its state and progress. */
 export interface ImportInfo {
   readonly id: string;
   readonly name: string;

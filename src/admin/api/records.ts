@@ -58,14 +58,12 @@ async function show(call: ActionContext): Promise<RecordResponse> {
   return found;
 }
 
-/** Creates a record. The body has its values. */
 async function create(call: ActionContext): Promise<WrittenRecordResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const created = await createRecord(call.engine, site.ID, resource, await call.input(), call.now());
   return { ...created, run: call.run };
 }
 
-/** Deletes records, all of them or none. */
 async function remove(call: ActionContext): Promise<DeletionResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const { ids } = await call.input<DeletionBody>();

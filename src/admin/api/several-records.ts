@@ -34,7 +34,6 @@ const maxChanges = 5000;
 /** Limits the writes of many records that run at once to two, because each can have 50,000 intents in memory. */
 const changesOfMany = new LongWork(2);
 
-/** Changes records, all of them or none. */
 async function change(call: ActionContext): Promise<ChangesResponse> {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const changes = parseChanges((await call.input<ChangesBody>()).changes);

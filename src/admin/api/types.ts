@@ -7,7 +7,6 @@
 /** A right of an operator in the shops that the operator may manage, which an action needs (model/operator-role.ts). */
 export type RightInfo = "read" | "read-settings" | "records" | "settings";
 
-/** The session of the signed-in operator. */
 export interface SessionInfo extends Pick<OperatorInfo, "sites" | "role"> {
   readonly id: number;
   readonly operator: string;
@@ -26,7 +25,6 @@ export interface SignInBody {
 
 // Resources and sites
 
-/** The declaration of a field. */
 export interface FieldInfo {
   /** The dotted path, such as `Address.Town`. */
   readonly path: string;
@@ -37,7 +35,6 @@ export interface FieldInfo {
   readonly pattern: { readonly source: string; readonly fault: string } | null;
 }
 
-/** The declaration of a resource. */
 export interface ResourceInfo {
   readonly name: string;
   readonly path: string;
@@ -83,7 +80,6 @@ export type SiteBody = Partial<Omit<NewSiteBody, "withKey">> & { readonly isSusp
 
 export interface SiteResponse {
   readonly site: SiteInfo;
-  /** The run ID of the changes. */
   readonly run: string;
 }
 
@@ -112,7 +108,6 @@ export interface SandboxResponse extends SiteResponse, Pick<SiteSummaryResponse,
 
 // The overview
 
-/** The traffic in one interval. */
 export interface TrafficPointInfo {
   readonly at: string;
   readonly seconds: number;
@@ -162,13 +157,10 @@ export interface LoggedRequestInfo {
   readonly id: string;
   readonly at: string;
   readonly method: string;
-  /** The path with the query. */
   readonly path: string;
   readonly status: number;
   readonly milliseconds: number;
-  /** Length of the response body. */
   readonly bytes: number;
-  /** The request ID, `X-Request-Id`. */
   readonly request: string;
   /** The key; null if the request had none, or something else in its place. The label is null if the site has no such key. */
   readonly key: { readonly prefix: string; readonly label: string | null } | null;
@@ -176,7 +168,6 @@ export interface LoggedRequestInfo {
     readonly code: string;
     readonly title: string;
     readonly detail: string;
-    /** The first errors of the record. */
     readonly errors: readonly { readonly field: string; readonly detail: string }[];
   } | null;
   /** The number of requests before it that are not in the log, because there were too many in one second. */
@@ -195,7 +186,6 @@ export interface RequestsResponse {
 /** A key, also in the output of commands with `--json` (operator/sites/keys.ts). */
 export interface KeyInfo {
   readonly id: number;
-  /** Name of the site. */
   readonly site: string;
   readonly prefix: string;
   readonly label: string;
@@ -268,7 +258,6 @@ export type LinkResponse = { readonly secret: string };
 /** A webhook, also in the output of commands with `--json` (operator/webhooks/webhook-list.ts). */
 export interface WebhookInfo {
   readonly id: number;
-  /** Name of the site. */
   readonly site: string;
   readonly url: string;
   /** Paths of the resources; an empty list for all resources. */

@@ -58,9 +58,7 @@ export class RequestAuthorizer {
   readonly #dependencies: HttpDependencies;
   readonly #index: SystemSiteIndex;
   readonly #keyUses: KeyUseTracker;
-  /** The bucket of each key, by its ID. */
   readonly #keyBuckets = new TokenBuckets<number>();
-  /** The bucket of each client network that sends invalid keys. */
   readonly #failureBuckets = new TokenBuckets<string>();
 
   constructor(options: AuthorizerOptions, dependencies: HttpDependencies) {
@@ -169,7 +167,6 @@ export class RequestAuthorizer {
       this.#addDebt(context, key, limit, Math.floor(operations / operationsPerToken), this.#dependencies.now());
   }
 
-  /** Saves the times at which keys were last used. */
   stop(): Promise<void> {
     return this.#keyUses.stop();
   }

@@ -23,7 +23,6 @@ export class KeyUseTracker {
     this.#uses.set(keyId, now);
   }
 
-  /** Saves the times that are not saved yet, and stops. */
   stop(): Promise<void> {
     clearInterval(this.#timer);
     return this.#flush();

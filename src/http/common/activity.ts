@@ -2,24 +2,20 @@
 // memory. The admin listener asks all processes, and joins their answers. A question and its answer may pass between two program versions (an upgrade),
 // so they may get new members, but no member may change or disappear.
 
-/** A question about the activity of a site. */
 export type ActivityQuestion = KeyTrafficQuestion | RequestsQuestion;
 
 /** Asks for the requests of these keys in the last 24 hours. */
 interface KeyTrafficQuestion {
   readonly kind: "key-traffic";
-  /** IDs of keys. */
   readonly keys: readonly number[];
 }
 
 /** Asks for the last requests of a site. For the next ten minutes, the process then logs its successful requests too. */
 interface RequestsQuestion extends RequestFilter {
   readonly kind: "requests";
-  /** ID of the site. */
   readonly site: number;
 }
 
-/** Which requests to return. */
 export interface RequestFilter {
   /** Only requests at or after this time, in milliseconds since 1970. */
   readonly after?: number | undefined;
@@ -39,14 +35,12 @@ export const countedHours = 24;
 /** Milliseconds of an hour. Hours are counted from 1970 on, as milliseconds are. */
 export const hourMs = 3_600_000;
 
-/** The requests of keys, by hour. */
 export interface KeyTrafficAnswer {
   readonly kind: "key-traffic";
   /** Since when the process counts, in milliseconds since 1970. */
   readonly since: number;
   /** The present hour: hours since 1970. */
   readonly hour: number;
-  /** The keys that were used. */
   readonly keys: readonly CountedKey[];
 }
 
@@ -57,7 +51,6 @@ export interface CountedKey {
   readonly errors: readonly number[];
 }
 
-/** The last requests of a site. */
 export interface RequestsAnswer {
   readonly kind: "requests";
   /** The last 200 of the requests that pass the filter, the latest first. */
@@ -76,24 +69,19 @@ export interface LoggedRequest {
   /** When its response was made, in milliseconds since 1970. */
   readonly at: number;
   readonly method: string;
-  /** The path with the query. */
   readonly path: string;
   readonly status: number;
   readonly milliseconds: number;
-  /** Length of the response body. */
   readonly bytes: number;
-  /** The request ID, `X-Request-Id`. */
   readonly request: string;
   /** The prefix of the key; undefined if the request had none. */
   readonly key?: string | undefined;
   readonly problem?: LoggedProblem | undefined;
 }
 
-/** The problem document of a response. */
 interface LoggedProblem {
   readonly code: string;
   readonly detail: string;
-  /** The first errors of the record. */
   readonly errors: readonly { readonly field: string; readonly detail: string }[];
 }
 
@@ -133,7 +121,6 @@ function addLate(sums: number[], counts: readonly number[], late: number): void 
   }
 }
 
-/** Joins the last requests that several processes logged. */
 export function joinRequests(answers: readonly RequestsAnswer[]): RequestsAnswer {
   const requests = answers.flatMap((answer) => answer.requests).sort((one, other) => other.at - one.at);
   return { kind: "requests", requests: requests.slice(0, maxLoggedRequests) };

@@ -4,7 +4,6 @@ import { AbandonedWorkError } from "../../lib/work-limiter.ts";
 import { type ErrorCode, ProblemError } from "../../model/errors.ts";
 import { RequestError, type RequestErrorReason } from "../../wire/request-error.ts";
 
-/** The error codes of requests that cannot be read. */
 const unreadableCodes: Record<RequestErrorReason, ErrorCode> = {
   malformed: "bad-request",
   timeout: "request-timeout",

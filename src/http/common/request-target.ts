@@ -1,6 +1,5 @@
 // Parses request targets (RFC 9112 section 3.2).
 
-/** A parsed request target. */
 export interface RequestTarget {
   readonly path: string;
   /** The query after the `?`; empty if the target has none. */

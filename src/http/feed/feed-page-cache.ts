@@ -29,11 +29,9 @@ const maxConcurrentReads = 2;
 /** Characters after which a part of a page is complete and the next one begins. Each part is compressed separately. */
 const maxPartChars = 64 * 1024;
 
-/** A page of the feed in one format, as it is sent. */
 export interface EncodedPage extends FeedPosition {
   readonly isEmpty: boolean;
   readonly body: TextInParts;
-  /** The head of the site when the page was read. */
   readonly head: Head;
   /** Whether the page has ended before the last revision of the site, so that later changes do not belong into it. */
   readonly isComplete: boolean;
@@ -47,7 +45,6 @@ interface SharedPage {
 
 interface PageRequest {
   readonly siteId: number;
-  /** The head that the page must have reached. */
   readonly requiredHead: Head;
   readonly query: PageQuery;
   readonly format: Format;
@@ -133,7 +130,6 @@ export class FeedPageCache {
   }
 }
 
-/** Encodes a page without changes. */
 export function encodeEmptyPage(format: Format, position: FeedPosition, head: Head): EncodedPage {
   const text = format.feed.start(position) + format.feed.end(position);
   const body = new TextInParts([new TextPart(Buffer.from(text))]);

@@ -14,7 +14,6 @@ export interface FeedParameters {
   readonly limit: number;
   /** Milliseconds to wait for a change if the page is empty. */
   readonly waitMs: number;
-  /** The resources of the changes to return. */
   readonly resources: readonly Resource[];
   /** Whether to return only the last change to each record in the page. */
   readonly isCollapsed: boolean;

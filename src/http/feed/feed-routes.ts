@@ -27,7 +27,6 @@ interface FeedRouteDependencies extends Pick<HttpDependencies, "engine" | "resou
   readonly queries: QueryReader;
 }
 
-/** Returns the routes of the feed, by path. */
 export function feedRoutes(dependencies: FeedRouteDependencies): [path: string, route: SiteRoute][] {
   const endpoint = new FeedEndpoint(dependencies);
   return formats.map((format) =>
@@ -40,13 +39,11 @@ export function feedRoutes(dependencies: FeedRouteDependencies): [path: string, 
   );
 }
 
-/** The head of a site of which nothing was read. */
 const unknownHead: Head = { revision: 0, epoch: "" };
 
 /** The site of a page, and a head that the page must have reached. */
 type SiteHead = Head & Pick<SiteView, "siteId">;
 
-/** The parameters and the format of a request for the feed. */
 interface RequestedFeed {
   readonly format: Format;
   readonly query: PageQuery;
@@ -101,7 +98,6 @@ class FeedEndpoint {
     return this.#longPoll(context, feed, { key, first, unreadHead: copyHead(siteView) });
   }
 
-  /** Holds a request as a long poll, and returns its last read. */
   #longPoll(
     context: RequestContext,
     { format, query }: RequestedFeed,
@@ -150,7 +146,6 @@ class FeedEndpoint {
   }
 }
 
-/** Whether the client waits for changes after a cursor. */
 function isFollower({ method }: RequestContext, { waitMs, since }: FeedParameters): boolean {
   return waitMs > 0 && since !== "now" && method !== "HEAD";
 }

@@ -27,7 +27,6 @@ interface FollowedSite {
   readonly waiting: Set<Follower>;
   /** The newest head that a request or the notifier has seen. */
   head: Head;
-  /** The head of the last round. */
   roundHead: Head;
   endRest(): void;
 }
@@ -96,7 +95,6 @@ export class FollowerRounds {
   }
 }
 
-/** Whether the site has changed since its last round began. */
 function hasChanged({ head, roundHead }: FollowedSite): boolean {
   return !isSameHead(head, roundHead);
 }

@@ -20,11 +20,8 @@ import type { RequestContext } from "../request-context.ts";
 import { FollowerRounds } from "./follower-rounds.ts";
 import { PollPlaces } from "./poll-places.ts";
 
-/** The result of one read of a poll. */
 export interface PollRead {
-  /** The ID of the site. */
   readonly siteId: number;
-  /** The head of the site as of the read. */
   readonly head: Head;
   /** The head of the system site when the key was last checked. */
   readonly system: Head;
@@ -36,7 +33,6 @@ interface LongPollOptions<R extends PollRead> {
   readonly key: ApiKey;
   /** Maximum time to wait. */
   readonly waitMs: number;
-  /** The result of the first read. */
   readonly first: R;
   /** The head of the site, if nothing was read yet because the followers of the site rest (follower-rounds.ts). */
   readonly unreadHead?: Head | undefined;
@@ -55,14 +51,12 @@ interface PollDependencies {
 
 type Rounds = Pick<FollowerRounds, "hasRounds" | "add" | "run">;
 
-/** A poll that waits. */
 interface WaitingPoll {
   readonly siteId: number;
   /** Ends the poll with the result of its last read. Does not throw. */
   end(): void;
 }
 
-/** The long polls of this process. */
 export class LongPolls {
   readonly rounds: Rounds;
   readonly #places: PollPlaces;
@@ -83,7 +77,6 @@ export class LongPolls {
     this.rounds = rounds;
   }
 
-  /** The number of polls that wait. */
   get size(): number {
     return this.#waiting.size;
   }
@@ -136,7 +129,6 @@ export class LongPolls {
   }
 }
 
-/** One long poll. */
 class LongPoll<R extends PollRead> implements WaitingPoll {
   readonly #context: RequestContext;
   readonly #read: LongPollOptions<R>["read"];
@@ -148,7 +140,6 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
   #running: Promise<void> | undefined;
   /** Ends the subscription to changes of the site, or leaves the next round. */
   #stop: (() => void) | undefined;
-  /** Whether a wake-up has not been handled yet. */
   #isWakePending = false;
   #isUnread: boolean;
   #isInRound = false;
@@ -171,7 +162,6 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     return this.#lastRead.siteId;
   }
 
-  /** Resolves with the result of the last read when the poll ends. */
   get settled(): Promise<R> {
     return this.#result.promise;
   }
@@ -188,7 +178,6 @@ class LongPoll<R extends PollRead> implements WaitingPoll {
     this.#stop = undefined;
   }
 
-  /** Wakes the poll after a change of the system site. */
   wake(): Promise<void> {
     this.#isWakePending = true;
     this.#running ??= this.#readWhileWoken();

@@ -8,7 +8,6 @@ import { LinkedQueue, QueueEntry } from "../../lib/linked-queue.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 
-/** A long poll that can be ended. */
 interface EndablePoll {
   /** Ends the poll without a change. Must not throw. */
   end(): void;
@@ -19,7 +18,6 @@ interface Place {
   readonly holder: QueueEntry<Holder>;
 }
 
-/** A key with at least one place. */
 interface Holder {
   readonly key: number;
   /** The places of the key, the longest waiting poll first. */
@@ -29,7 +27,6 @@ interface Holder {
 /** `Retry-After` for a client that does not get a place, in seconds. Also the time after which the count of displaced polls begins again. */
 const retryAfterSeconds = 5;
 
-/** The places of all long polls of a process. */
 export class PollPlaces {
   readonly #max: number;
   readonly #holders = new Map<number, QueueEntry<Holder>>();
@@ -68,7 +65,6 @@ export class PollPlaces {
     return place;
   }
 
-  /** Frees a place. Does nothing if it is free already. */
   release(place: QueueEntry<Place>): void {
     const { holder } = place.member;
     const { places } = holder.member;

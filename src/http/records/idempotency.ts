@@ -52,7 +52,6 @@ export function parseIdempotencyName({ request }: RequestContext): string | unde
   throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
 }
 
-/** Returns the digest by which a repeated request is recognized. */
 function digestOf(context: RequestContext, body: BodyBytes): string {
   return new Bun.CryptoHasher("sha256").update(startOf(context)).update(body.view).digest("hex");
 }
@@ -69,7 +68,6 @@ function startOf({ request, method, target }: RequestContext): string {
   return `${method} ${target.path}?${target.query}${conditions.join("")}\n`;
 }
 
-/** Creates the error of a request whose idempotency key was used for another request. */
 export function idempotencyKeyReusedError(): ProblemError {
   return new ProblemError(
     "idempotency-key-reused",
@@ -77,7 +75,6 @@ export function idempotencyKeyReusedError(): ProblemError {
   );
 }
 
-/** The idempotency keys of the writes that are running in this process. */
 export class RunningIdempotencyKeys {
   readonly #running = new Set<string>();
 

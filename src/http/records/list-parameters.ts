@@ -9,11 +9,9 @@ import { fieldPaths, findTextField, type Resource, type TextFieldPath } from "..
 import type { RecordFilter, SortField } from "../../store/memory/order.ts";
 import { parseNumber, splitValues } from "../common/parameters.ts";
 
-/** The parsed parameters of a list. */
 export interface ListParameters {
   /** Maximum number of records, 1 to 1000; undefined for all records. */
   readonly limit: number | undefined;
-  /** The number of records to skip. */
   readonly offset: number;
   readonly sort: readonly SortField[];
   readonly filters: readonly RecordFilter[];
@@ -153,7 +151,6 @@ function requireTextField(resource: Resource, parameter: string, path: string): 
   throw unknownFieldError(parameter, path, ["ID", ...resource.textFields.map((known) => known.path)]);
 }
 
-/** Returns the error for a field that is not in `known`. */
 function unknownFieldError(parameter: string, path: string, known: readonly string[]): ProblemError {
   const hint = formatHint(findNearestPath(path, known), `there is ${known.join(", ")}`);
   return new ProblemError("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);

@@ -83,7 +83,6 @@ function respondToList(
   });
 }
 
-/** A list of all records. */
 interface WholeList {
   readonly list: TextInParts;
   readonly size: number;
@@ -104,7 +103,6 @@ function toListResponse(
   return respondEncoded(context, { type: format.contentType, list, coding }, fixed);
 }
 
-/** A page of records. */
 interface VersionedPage extends Page, Pick<WholeList, "version"> {}
 
 function toPageResponse(
@@ -148,11 +146,9 @@ async function readUncachedPage(
 }
 
 interface PageRequest {
-  /** The name of the page in the cache. */
   readonly name: string;
   readonly format: Format;
   readonly query: ListParameters;
-  /** Whether the client still waits for the page. */
   readonly isWanted: () => boolean;
 }
 

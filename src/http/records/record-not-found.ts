@@ -4,7 +4,6 @@ import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import type { ResourceRoute } from "../request-context.ts";
 
-/** Returns the error for an ID that is invalid or unknown. */
 export function recordNotFoundError({ resource }: ResourceRoute, id: string | number): ProblemError {
   if (toId(String(id)) === undefined) {
     return new ProblemError("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);

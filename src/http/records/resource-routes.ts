@@ -29,7 +29,6 @@ interface ResourceRouteDependencies extends Pick<HttpDependencies, "engine" | "r
   readonly queries: QueryReader;
 }
 
-/** Returns the routes of all public resources, by path. */
 export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: string, route: ResourceRoute][] {
   const endpoint = new ResourceEndpoint(dependencies);
   const toRoute = (isList: boolean, resource: Resource, format: Format): [string, ResourceRoute] => {
@@ -65,7 +64,6 @@ function createQueryParser(queries: QueryReader, owner: QueryOwner): ResourceRou
   return (query) => (query === "" ? undefined : (cache.get(query) ?? undefined));
 }
 
-/** Returns the methods of a route (contract section 3). */
 function methodsOf(isList: boolean, { access }: Resource): string[] {
   const writing = isList ? ["POST", "PUT", "PATCH", "DELETE"] : ["PUT", "PATCH", "DELETE"];
   return ["GET", "HEAD", ...(access === "written" ? writing : []), "OPTIONS"];
