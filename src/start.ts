@@ -31,7 +31,7 @@ import { WriteQueue } from "./store/writes/write-queue.ts";
 import { SystemSiteIndex } from "./system/system-site-index.ts";
 import type { Clock } from "./webhooks/clock.ts";
 import { startWebhooks } from "./webhooks/start-webhooks.ts";
-import { connectionsWithin, descriptorLimit } from "./wire/descriptors.ts";
+import { connectionsWithin, descriptorLimit } from "./wire/connection-places.ts";
 import type { Certificate, Listener } from "./wire/listen.ts";
 
 export interface Running {

@@ -2,7 +2,7 @@
 // in which they connect, some seconds, and the end of all of them at once.
 
 import { readFileSync } from "node:fs";
-import { connectionsWithin, descriptorLimit } from "../../src/wire/descriptors.ts";
+import { connectionsWithin, descriptorLimit } from "../../src/wire/connection-places.ts";
 import { type SlowKind, startSlowClients } from "../slow/clients.ts";
 import { wakes } from "./following.ts";
 import type { Stall } from "./scenarios.ts";

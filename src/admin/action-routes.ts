@@ -20,8 +20,7 @@ import type { AdminContent, AdminRequestContext, AdminRoute } from "./handler.ts
 import { IdempotentResponses } from "./idempotent-responses.ts";
 import { type ReceivedBody, readJsonObject } from "./json-body.ts";
 import { OperatorReads } from "./long-work.ts";
-import { requireOwnPage } from "./own-page.ts";
-import { requireSession, type Session, type SessionDependencies } from "./session.ts";
+import { requireOwnPage, requireSession, type Session, type SessionDependencies } from "./session.ts";
 
 export interface ActionDependencies extends SessionDependencies {
   /** The URL of the public listener. */

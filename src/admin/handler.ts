@@ -5,20 +5,18 @@ import { isIPv4 } from "node:net";
 import type { Logger } from "pino";
 import { statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
+import { acceptsHtml } from "../http/common/content-negotiation.ts";
 import { problemHeaders, toProblemError } from "../http/common/error-response.ts";
 import { requireKnownMethod } from "../http/common/known-methods.ts";
 import { toTarget } from "../http/common/request-target.ts";
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
-import { randomText } from "../lib/text.ts";
+import { escapeHtml, randomText } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
 import { hostnameOf } from "../model/hostname.ts";
 import { WriteRefusedError } from "../operator/records/conflicts.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
-import type { WireResponse } from "../wire/response.ts";
-import type { ResponseBody } from "../wire/response-body.ts";
-import { toHeaderLines } from "../wire/response-header.ts";
-import { isPageWanted, problemAsPage } from "./problem-page.ts";
+import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
 import { Router } from "./router.ts";
 
 /** A response before the header fields that all responses have are added. */
@@ -182,4 +180,50 @@ function requireSameOrigin(headers: HeaderFields, sentHost: string | null): void
     "forbidden",
     "a change must come from a page of this address: send `Origin` with the scheme and host of the request; a proxy must pass on `Host`",
   );
+}
+
+interface ProblemPage {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface ShownProblem {
+  readonly status: number;
+  readonly detail: string;
+  /** The ID of the request, which the server's log has too. */
+  readonly id: string;
+}
+
+/** Whether the client is a browser that opens a page. Programs, and the console itself, ask for other media types. */
+function isPageWanted({ method, headers }: WireRequest): boolean {
+  return method === "GET" && acceptsHtml(headers.get("accept"));
+}
+
+/** Returns the page. Its policy allows only its own style. */
+function problemAsPage({ status, detail, id }: ShownProblem): ProblemPage {
+  const nonce = randomText(22);
+  const body = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Storefront</title>
+<style nonce="${nonce}">
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 32em; margin: 15vh auto; padding: 0 1em; overflow-wrap: anywhere }
+small { opacity: 0.7 }
+</style>
+</head>
+<body>
+<h1>${status === 404 ? "There is nothing at this address" : "This did not work"}</h1>
+<p>${escapeHtml(detail.charAt(0).toUpperCase() + detail.slice(1))}.</p>
+<p><a href="/">Go to the console</a></p>
+<p><small>Status ${status}, request ${escapeHtml(id)}</small></p>
+</body>
+</html>
+`;
+  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; frame-ancestors 'none'`;
+  const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };
+  return { status, body, headers };
 }

@@ -18,14 +18,13 @@ import {
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { SiteViews } from "../store/reads/site-views.ts";
 import { sitesAndOperatorsIn } from "../system/read-system-records.ts";
-import type { SystemRecords } from "../system/system-records.ts";
+import type { OperatorRecord, SystemRecords } from "../system/system-records.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { SessionResponse, SignInBody } from "./api/types.ts";
 import { SignInBodies } from "./awaited-bodies.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 import { parseText, type ReceivedBody, readJsonObject } from "./json-body.ts";
-import { requireOwnPage, toOperatorHeader } from "./own-page.ts";
 
 export interface Session {
   readonly operator: ListedOperator;
@@ -233,4 +232,37 @@ function sessionSecretsIn(headers: HeaderFields): string[] {
   const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
   const own = cookies.filter((cookie) => cookie.startsWith(beginning)).map((cookie) => cookie.slice(beginning.length));
   return own.filter((value) => /^[0-9A-Za-z]{32}$/.test(value)).slice(0, maxCookies);
+}
+
+// All tabs of a browser share the session cookie. So a page of one operator may still be open when another operator signs in, and it must not make
+// changes in the name of the second.
+
+/** The header field with an ID of an operator: in a request, the operator of the page; in a response 409, the signed-in operator. */
+const operatorField = "X-Operator";
+
+/**
+ * Requires that a request comes from a page of the signed-in operator. The field is required for a change. It is optional for a read, because
+ * links to files cannot send it.
+ * @throws ProblemError `conflict` with the field for a page of another operator, `bad-request` for a change without the field
+ */
+export function requireOwnPage({ method, headers }: WireRequest, operator: OperatorRecord): void {
+  const shown = headers.get(operatorField.toLowerCase());
+  if (shown === String(operator.ID)) return;
+  if (shown === null) {
+    if (method === "GET" || method === "HEAD") return;
+    throw new ProblemError(
+      "bad-request",
+      `a change must say whose page it is: send \`${operatorField}\` with the ID of the operator`,
+    );
+  }
+  throw new ProblemError(
+    "conflict",
+    `this page belongs to another operator than ${operator.Name}, who is signed in in this browser now; nothing was changed`,
+    toOperatorHeader(operator),
+  );
+}
+
+/** Returns the options of a ProblemError that contain the ID of the signed-in operator. */
+function toOperatorHeader({ ID }: OperatorRecord): { readonly headers: Readonly<Record<string, string>> } {
+  return { headers: { [operatorField]: String(ID) } };
 }

@@ -7,7 +7,7 @@ import { ProblemError } from "../model/errors.ts";
 import { etagEnding } from "../model/etag.ts";
 import type { Resource } from "../model/resource.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
-import { type HeaderParts, joinParts } from "../wire/response-header.ts";
+import { type HeaderParts, joinParts } from "../wire/response.ts";
 
 /** An entity tag, in parts, which need not be joined to be sent. */
 type Etag = HeaderParts;

@@ -2,7 +2,7 @@
 
 import { redactKeys } from "../model/api-key.ts";
 import type { HeaderFields } from "../wire/header-fields.ts";
-import { type HeaderParts, joinParts } from "../wire/response-header.ts";
+import { type HeaderParts, joinParts } from "../wire/response.ts";
 
 /** A request ID, from the client or from this server. Its parts are joined to a text only to log it, because most IDs are only sent. */
 export class RequestId {

@@ -3,8 +3,7 @@
 import type { Logger } from "pino";
 import { createLogRateLimiter, type LineWriter, type LogRateLimiter } from "../lib/logging.ts";
 import { redactKeys } from "../model/api-key.ts";
-import type { WireResponse } from "../wire/response.ts";
-import { bodyLength } from "../wire/response-body.ts";
+import { bodyLength, type WireResponse } from "../wire/response.ts";
 import { clientAddress } from "./authorization/client-network.ts";
 import { sentPrefix } from "./authorization/sent-key.ts";
 import type { HttpDependencies } from "./dependencies.ts";

@@ -7,9 +7,14 @@ import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
 import { redactKeys } from "../model/api-key.ts";
 import { type FieldError, type ProblemError, problemTitles } from "../model/errors.ts";
 import type { TextInParts } from "../store/memory/text-in-parts.ts";
-import type { WireResponse } from "../wire/response.ts";
-import type { ResponseBody } from "../wire/response-body.ts";
-import { type HeaderParts, type HeaderValues, joinParts, toHeaderLines } from "../wire/response-header.ts";
+import {
+  type HeaderParts,
+  type HeaderValues,
+  joinParts,
+  type ResponseBody,
+  toHeaderLines,
+  type WireResponse,
+} from "../wire/response.ts";
 import { problemHeaders } from "./common/error-response.ts";
 import { type ContentCoding, compressList } from "./compression.ts";
 import type { RequestContext } from "./request-context.ts";

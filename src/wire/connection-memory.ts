@@ -4,7 +4,7 @@
 // for the longest time.
 
 import { LinkedQueue, QueueEntry } from "../lib/linked-queue.ts";
-import type { BodyPart } from "./response-body.ts";
+import type { BodyPart } from "./response.ts";
 
 /** Memory that is counted, such as a buffer. Its identity matters, because each is counted once. */
 interface CountedMemory {

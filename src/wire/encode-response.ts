@@ -5,9 +5,18 @@
 // responses are sent in one write, without an allocation.
 
 import type { BufferWithHeadroom } from "../lib/bytes.ts";
-import type { ResponseFraming, WireResponse } from "./response.ts";
-import { type BodyPart, copyPart, partLength, partsLength, type UnsentBody, unsentAfter } from "./response-body.ts";
-import { maxByteLength, writeEndingAt } from "./response-header.ts";
+import {
+  type BodyPart,
+  copyPart,
+  maxByteLength,
+  partLength,
+  partsLength,
+  type ResponseFraming,
+  type UnsentBody,
+  unsentAfter,
+  type WireResponse,
+  writeEndingAt,
+} from "./response.ts";
 
 const buffer = Buffer.allocUnsafe(256 * 1024);
 /** The index in the buffer at which the header section ends and the body begins. */

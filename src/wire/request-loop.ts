@@ -2,8 +2,8 @@
 // section 9.3.2). The current state is in `state` (connection-state.ts), which only this file changes. Timeouts and closing are in connection.ts.
 
 import type { Socket } from "bun";
-import type { ConnectionContext } from "./connection-context.ts";
-import type { MemoryShare } from "./connection-memory.ts";
+import type { ConnectionMemoryBudget, MemoryShare } from "./connection-memory.ts";
+import type { ConnectionPlaces } from "./connection-places.ts";
 import {
   bodyOf,
   type ConnectionState,
@@ -17,11 +17,31 @@ import {
 } from "./connection-state.ts";
 import { encodeResponse } from "./encode-response.ts";
 import { HeaderReader } from "./header-reader.ts";
-import { IncomingRequest, PeerState } from "./request.ts";
+import { type Handler, IncomingRequest, PeerState } from "./request.ts";
 import { type BodyOwner, openBody, type RequestBody } from "./request-body.ts";
 import { hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
+import type { RoundRobin } from "./round-robin.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
+import type { UnsentBudget } from "./unsent-budget.ts";
+
+/** What all connections of a listener share. */
+export interface ConnectionContext {
+  readonly handler: Handler;
+  readonly roundRobin: RoundRobin;
+  readonly memory: ConnectionMemoryBudget;
+  readonly places: ConnectionPlaces;
+  /** The budget of the kernel's buffers for responses; undefined if the kernel decides. */
+  readonly unsent: UnsentBudget | undefined;
+  /** Maximum size of a request body, in bytes, unless the handler sets another (`WireRequest.readBody`). */
+  readonly maxBodyBytes: number;
+  /** Seconds without progress after which a client times out. */
+  readonly idleTimeoutSeconds: number;
+  /** The listener's clock: seconds since the listener started, counted by its timer. */
+  now: number;
+  /** Whether the listener is stopping, so that each connection closes after its next response. */
+  isStopping: boolean;
+}
 
 interface RequestLoopOwner {
   /** Called when the client has sent or read this many bytes, or has been sent something to read. */

@@ -7,7 +7,7 @@ import type { Socket } from "bun";
 import { QueueEntry } from "../lib/linked-queue.ts";
 import type { MemoryPart, MemoryShare } from "./connection-memory.ts";
 import type { EncodedResponse } from "./encode-response.ts";
-import type { BodyPart, UnsentBody } from "./response-body.ts";
+import type { BodyPart, UnsentBody } from "./response.ts";
 import { takeWriteAllowance } from "./round-robin.ts";
 import type { UnsentBudget } from "./unsent-budget.ts";
 

@@ -6,7 +6,7 @@ import { joinWithHeadroom } from "../../src/lib/bytes.ts";
 import { nextImmediate } from "../../src/lib/yielding.ts";
 import { ConnectionMemoryBudget, MemoryShare } from "../../src/wire/connection-memory.ts";
 import { encodeResponse } from "../../src/wire/encode-response.ts";
-import type { ResponseBody } from "../../src/wire/response-body.ts";
+import type { ResponseBody } from "../../src/wire/response.ts";
 import { Output } from "../../src/wire/streams.ts";
 
 const persistent = { omitsBody: false, connection: undefined };

@@ -1,13 +1,7 @@
 // Header lines that consist of parts are written like their joined text.
 
 import { expect, test } from "bun:test";
-import {
-  type HeaderParts,
-  joinParts,
-  maxByteLength,
-  toHeaderLines,
-  writeEndingAt,
-} from "../../src/wire/response-header.ts";
+import { type HeaderParts, joinParts, maxByteLength, toHeaderLines, writeEndingAt } from "../../src/wire/response.ts";
 
 const cases: HeaderParts = [
   "",

@@ -5,8 +5,7 @@ import { statusOf } from "../../src/formats/format.ts";
 import { joinWithHeadroom } from "../../src/lib/bytes.ts";
 import { type ErrorCode, problemTitles } from "../../src/model/errors.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
-import type { WireResponse } from "../../src/wire/response.ts";
-import { toHeaderLines } from "../../src/wire/response-header.ts";
+import { toHeaderLines, type WireResponse } from "../../src/wire/response.ts";
 import { exchangeOnce, openClient, toRequest, toResponses } from "../support/wire/client.ts";
 import { echoNow, startListener, text } from "../support/wire/listener.ts";
 

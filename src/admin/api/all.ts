@@ -3,8 +3,6 @@
 import type { Action } from "../action-routes.ts";
 import type { OpenImports } from "../open-imports.ts";
 import type { TrafficHistory } from "../traffic.ts";
-import { exportActions } from "./exports.ts";
-import { findActions } from "./find.ts";
 import { historyActions } from "./history.ts";
 import { importActions } from "./imports.ts";
 import { keyActions } from "./keys.ts";
@@ -12,7 +10,6 @@ import { operatorActions } from "./operators.ts";
 import { overviewActions } from "./overview.ts";
 import { recordActions } from "./records.ts";
 import { requestActions } from "./requests.ts";
-import { resourceActions } from "./resources.ts";
 import { severalRecordActions } from "./several-records.ts";
 import { siteActions } from "./sites.ts";
 import { webhookActions } from "./webhooks.ts";
@@ -20,18 +17,15 @@ import { webhookActions } from "./webhooks.ts";
 /** @param stopping aborted when the admin listener stops */
 export function allActions(traffic: TrafficHistory, imports: OpenImports, stopping: AbortSignal): readonly Action[] {
   return [
-    ...resourceActions,
     ...siteActions(stopping),
     ...recordActions,
     ...severalRecordActions,
-    ...exportActions,
     ...importActions(imports),
     ...keyActions,
     ...historyActions(imports),
     ...requestActions,
     ...webhookActions,
     ...operatorActions(imports),
-    ...findActions,
     ...overviewActions(traffic),
   ];
 }

@@ -1,20 +1,29 @@
-// The records of a site: lists, reads, creates and deletes them. several-records.ts changes them.
+// Lists, reads, creates, deletes, exports and finds records, and declares their resources for the console. several-records.ts changes them.
 
+import { encodings } from "../../formats/text-encoding.ts";
 import { parseNumber } from "../../http/common/parameters.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
-import { findTextField } from "../../model/resource.ts";
+import { findTextField, publicResources } from "../../model/resource.ts";
+import { exportRecords } from "../../operator/records/export-records.ts";
+import { fileFormats } from "../../operator/import/file-rows.ts";
 import { findVersioned, readRecordPage } from "../../operator/records/read-records.ts";
 import { createRecord, deleteRecords } from "../../operator/records/records.ts";
-import type { Action, ActionContext } from "../action-routes.ts";
-import { checkedSearch, idOf, resourceOf } from "./parameters.ts";
+import { findInSites } from "../../operator/sites/find-in-sites.ts";
+import { allResources } from "../../resources/all.ts";
+import type { Action, ActionContext, FileContent } from "../action-routes.ts";
+import { LongWork } from "../long-work.ts";
+import { collectFile, mediaTypes, toFile } from "./downloads.ts";
+import { checkedSearch, idOf, maxSearchLength, resourceOf } from "./parameters.ts";
 import type {
   DeletionBody,
   DeletionResponse,
+  FindResponse,
   RecordResponse,
   RecordsResponse,
   WrittenRecordResponse,
 } from "./record-types.ts";
+import type { ResourcesResponse } from "./types.ts";
 
 const list = "/operator/sites/{site}/records/{resource}";
 const one = `${list}/{id}`;
@@ -24,6 +33,9 @@ export const recordActions: readonly Action[] = [
   ["POST", list, "records", create],
   ["DELETE", list, "records", remove],
   ["GET", one, "read", show],
+  ["GET", `${list}/export`, "read", download],
+  ["GET", "/operator/find", "read", find],
+  ["GET", "/operator/resources", "read", async () => declared],
 ];
 
 /** Maximum number of records in a page. */
@@ -73,3 +85,61 @@ async function remove(call: ActionContext): Promise<DeletionResponse> {
   const { revisions } = await deleteRecords(call.engine, site.ID, resource, ids.map(Number), call.now());
   return { deleted: ids.length, revisions, run: call.run };
 }
+
+/** Milliseconds after which a search reads no further site. Its response then says where to continue. */
+const maxSearchMs = 3000;
+
+/** Limits the searches that run at once to two, because each reads every record and blocks other requests for some milliseconds at a time. */
+const searches = new LongWork(2);
+
+/**
+ * Finds records in all sites of the operator, but not in sandboxes, which would show most records twice. The query is `?text=Acme&after=12`: `text` is the whole value of a field or an ID, and `after` is
+ * the ID of the site after which to continue.
+ */
+async function find(call: ActionContext): Promise<FindResponse> {
+  const { engine, query, request } = call;
+  const text = (query.get("text") ?? "").trim();
+  if (text === "" || text.length > maxSearchLength)
+    throw new ProblemError("bad-request", `\`text\` must have 1 to ${maxSearchLength} characters`);
+  const after = parseNumber(query, "after", { min: 0, byDefault: 0 });
+  const sites = (await call.sites()).filter(
+    ({ ID, Importing, SandboxOf }) => ID > after && !Importing && SandboxOf === "",
+  );
+  const limits = { results: 50, durationMs: maxSearchMs, isWanted: () => !request.isAbandoned };
+  const { found, next } = await searches.run(call, () => findInSites(engine, sites, text, limits));
+  return { found, next: next ?? null };
+}
+
+/** Returns the file that `storefront export` writes. The query is `?format=csv`. */
+async function download(call: ActionContext): Promise<FileContent> {
+  const { query, engine } = call;
+  const [site, resource] = [await call.site(), resourceOf(call)];
+  const format = fileFormats.find((name) => name === (query.get("format") ?? "csv"));
+  if (!format) throw new ProblemError("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
+  const parts = await collectFile(
+    exportRecords(engine, site.ID, resource, format, { isFile: true }),
+    call,
+    "the export",
+  );
+  return toFile(parts, `${mediaTypes[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
+}
+
+/** The declarations from which the console builds its lists and forms. */
+const declared: ResourcesResponse = {
+  maxSearchLength,
+  encodings,
+  resources: publicResources(allResources).map(({ name, path, singular, plural, textFields }) => ({
+    name,
+    path,
+    singular,
+    plural,
+    fields: textFields.map(({ path: field, field: { max, required, description, example, pattern } }) => ({
+      path: field,
+      max,
+      required,
+      description,
+      example,
+      pattern: pattern ?? null,
+    })),
+  })),
+};

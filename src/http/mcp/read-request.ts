@@ -2,9 +2,7 @@
 
 import type { WireRequest } from "../../wire/request.ts";
 import { emptyBody } from "../../wire/request-body.ts";
-import type { WireResponse } from "../../wire/response.ts";
-import { partBytes, type ResponseBody } from "../../wire/response-body.ts";
-import { joinParts } from "../../wire/response-header.ts";
+import { joinParts, partBytes, type ResponseBody, type WireResponse } from "../../wire/response.ts";
 import type { AuthorizedView, RequestContext, RouteMatch } from "../request-context.ts";
 
 /** The response to a read. */

@@ -3,9 +3,7 @@
 import { HeaderFields } from "../../../src/wire/header-fields.ts";
 import type { WireRequest } from "../../../src/wire/request.ts";
 import { BodyBytes, emptyBody } from "../../../src/wire/request-body.ts";
-import type { WireResponse } from "../../../src/wire/response.ts";
-import { copyPart, partLength, type ResponseBody } from "../../../src/wire/response-body.ts";
-import { joinParts } from "../../../src/wire/response-header.ts";
+import { copyPart, joinParts, partLength, type ResponseBody, type WireResponse } from "../../../src/wire/response.ts";
 import type { Random } from "../random.ts";
 import type { SimulatedTime } from "../time.ts";
 import type { ServerProcess } from "./process.ts";

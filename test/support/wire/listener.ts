@@ -3,8 +3,7 @@
 import { type Listener, type ListenOptions, listen } from "../../../src/wire/listen.ts";
 import type { Handler, WireRequest } from "../../../src/wire/request.ts";
 import { RequestError } from "../../../src/wire/request-error.ts";
-import type { WireResponse } from "../../../src/wire/response.ts";
-import { toHeaderLines } from "../../../src/wire/response-header.ts";
+import { toHeaderLines, type WireResponse } from "../../../src/wire/response.ts";
 
 const defaults: ListenOptions = {
   host: "127.0.0.1",
