@@ -220,8 +220,15 @@ function effectiveMethod(request: WireRequest): string {
  * @throws ProblemError `method-not-allowed` if it does not, `bad-request` for an invalid override, or one in the header field of another interface
  */
 function requireMethod({ request, method }: RequestContext, route: Route): void {
-  if (request.method === "POST") rejectOtherOverride(request);
-  for (const { name, key } of otherOverrides) if (request.headers.has(key)) throw otherOverrideError(name);
+  const sent = request.method === "POST" ? request.headers.get("x-http-method-override") : null;
+  if (sent !== null && !overrideOf(request)) {
+    const detail = `X-HTTP-Method-Override must be ${overrides.join(", ")}, not \`${sent.slice(0, 40)}\``;
+    throw new ProblemError("bad-request", detail);
+  }
+  for (const { name, key } of otherOverrides) {
+    if (!request.headers.has(key)) continue;
+    throw new ProblemError("bad-request", `this server doesn't have the header \`${name}\`; ${methodAdvice}`);
+  }
   if (route.methods.includes(method)) return;
   const detail = route.methodNotAllowedDetail?.(method) ?? `this path has no method ${method}`;
   throw new ProblemError("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
@@ -263,17 +270,4 @@ function preflight(context: RequestContext, route: Route): WireResponse {
 function overrideOf({ headers }: WireRequest): string | undefined {
   const method = headers.get("x-http-method-override")?.trim().toUpperCase();
   return overrides.find((override) => override === method);
-}
-
-function rejectOtherOverride(request: WireRequest): void {
-  const sent = request.headers.get("x-http-method-override");
-  if (sent === null || overrideOf(request)) return;
-  throw new ProblemError(
-    "bad-request",
-    `X-HTTP-Method-Override must be ${overrides.join(", ")}, not \`${sent.slice(0, 40)}\``,
-  );
-}
-
-function otherOverrideError(name: string): ProblemError {
-  return new ProblemError("bad-request", `this server doesn't have the header \`${name}\`; ${methodAdvice}`);
 }

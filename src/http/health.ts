@@ -62,8 +62,8 @@ export class Readiness {
       this.#last = { at, result: this.#checkDatabase() };
       // Callers handle a rejection. Handle it here too: a rejection that no caller awaits would end the process.
       this.#last.result.then(
-        () => this.#setReady(true),
-        () => this.#setReady(false),
+        () => (this.#isReady = true),
+        () => (this.#isReady = false),
       );
     }
     await this.#last.result;
@@ -86,11 +86,7 @@ export class Readiness {
   /** Makes the server unready for a few seconds, because the storage has failed a write of a client. */
   reportFailedWrite(): void {
     this.#writeFailedAt = this.#now();
-    this.#setReady(false);
-  }
-
-  #setReady(isReady: boolean): void {
-    this.#isReady = isReady;
+    this.#isReady = false;
   }
 
   /** Makes `/readyz` fail from now on. Resolves after `seconds` seconds: in this time, load balancers should begin to send requests elsewhere. */

@@ -263,26 +263,18 @@ const averagedSeconds = 8;
  * waits for the client, by the listener's clock.
  */
 class ClientRate {
+  /** Bytes per second, averaged over up to 8 s. */
+  rate = 0;
+  /** Whether the client has read or sent less than 256 bytes per second in the last whole minute. */
+  isTooSlow = false;
   #seconds = 0;
-  #rate = 0;
   /** Bytes since the last `countSecond`, and since the current minute began. */
   #ofSecond = 0;
   #ofMinute = 0;
-  #isTooSlow = false;
-
-  /** Bytes per second, averaged over up to 8 s. */
-  get rate(): number {
-    return this.#rate;
-  }
 
   /** Whether the server has waited long enough (more than 2 s) to know the rate. */
   get isKnown(): boolean {
     return this.#seconds > graceSeconds;
-  }
-
-  /** Whether the client has read or sent less than 256 bytes per second in the last whole minute. */
-  get isTooSlow(): boolean {
-    return this.#isTooSlow;
   }
 
   addBytes(bytes: number): void {
@@ -293,7 +285,7 @@ class ClientRate {
   countSecond(): void {
     // Bytes before the first call do not count: the kernel's buffers took them, not the client.
     if (this.#seconds > 0) {
-      this.#rate += (this.#ofSecond - this.#rate) / Math.min(this.#seconds, averagedSeconds);
+      this.rate += (this.#ofSecond - this.rate) / Math.min(this.#seconds, averagedSeconds);
       this.#ofMinute += this.#ofSecond;
       if (this.#seconds % minuteSeconds === 0) this.#endMinute();
     }
@@ -305,13 +297,13 @@ class ClientRate {
   reset(): void {
     if (this.#seconds === 0) return;
     this.#seconds = 0;
-    this.#rate = 0;
+    this.rate = 0;
     this.#ofMinute = 0;
-    this.#isTooSlow = false;
+    this.isTooSlow = false;
   }
 
   #endMinute(): void {
-    this.#isTooSlow = this.#ofMinute < minuteSeconds * minRate;
+    this.isTooSlow = this.#ofMinute < minuteSeconds * minRate;
     this.#ofMinute = 0;
   }
 }

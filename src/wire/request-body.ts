@@ -44,6 +44,8 @@ export function openBody(
 }
 
 export class RequestBody {
+  /** Maximum seconds in which the whole request must arrive; infinity if the handler has not limited them. */
+  maxSeconds = Number.POSITIVE_INFINITY;
   readonly #length: number;
   #limit: number;
   readonly #share: MemoryShare;
@@ -67,7 +69,6 @@ export class RequestBody {
   /** Bytes of a body of known length that have not arrived. */
   #remainingBytes: number;
   #size = 0;
-  #maxSeconds = Number.POSITIVE_INFINITY;
   #isDiscarded = false;
   #isTimedOut = false;
   #error: unknown;
@@ -119,11 +120,6 @@ export class RequestBody {
     return this.#isUndecided || this.#isDecoding;
   }
 
-  /** Maximum seconds in which the whole request must arrive; infinity if the handler has not limited them. */
-  get maxSeconds(): number {
-    return this.#maxSeconds;
-  }
-
   /** Whether the handler waits for the client to send more of the body. */
   get isHandlerWaiting(): boolean {
     return this.#waiting !== undefined && !this.isComplete && !this.#isDecoding && this.#error === undefined;
@@ -167,10 +163,10 @@ export class RequestBody {
    * @param maxSeconds maximum seconds in which the whole request must arrive; the listener has a limit too
    * @throws RequestError `body-too-large` (as soon as that is known), `malformed` (also when the client closes the connection), or `timeout`
    */
-  async readWholeBody(limit = this.#limit, maxSeconds = this.#maxSeconds): Promise<BodyBytes> {
+  async readWholeBody(limit = this.#limit, maxSeconds = this.maxSeconds): Promise<BodyBytes> {
     const wasUndecided = this.#isUndecided;
     this.#limit = limit;
-    this.#maxSeconds = maxSeconds;
+    this.maxSeconds = maxSeconds;
     if (this.#isTooLarge) this.#fail(tooLargeError(limit));
     if (this.#error !== undefined) throw this.#error;
     if (this.received) return this.received;

@@ -110,21 +110,14 @@ export class IncomingRequest implements WireRequest {
 /** The client of a connection: its address, and whether it has closed its side or the connection. */
 export class PeerState {
   readonly address: string;
-  #isEnded = false;
-  #isClosed = false;
+  /** Whether the client has closed its side, so that no more bytes arrive. */
+  isEnded = false;
+  /** Whether the connection is closed. */
+  isClosed = false;
   #onEnd: (() => void) | undefined;
 
   constructor(address: string) {
     this.address = address;
-  }
-
-  /** Whether the client has closed its side, so that no more bytes arrive. */
-  get isEnded(): boolean {
-    return this.#isEnded;
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed;
   }
 
   /**
@@ -133,19 +126,19 @@ export class PeerState {
    */
   onEnd(callback: (() => void) | undefined): void {
     this.#onEnd = callback;
-    if (this.#isEnded) this.markEnded();
+    if (this.isEnded) this.markEnded();
   }
 
   /** Records that the client has closed its side, and calls the callback. */
   markEnded(): void {
-    this.#isEnded = true;
+    this.isEnded = true;
     const callback = this.#onEnd;
     this.#onEnd = undefined;
     callback?.();
   }
 
   markClosed(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     this.markEnded();
   }
 }

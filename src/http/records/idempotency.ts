@@ -14,7 +14,9 @@ import type { RequestContext } from "../request-context.ts";
  */
 export function parseIdempotency(context: RequestContext, key: ApiKey, body: BodyBytes): Idempotency | undefined {
   const name = parseIdempotencyName(context);
-  return name === undefined ? undefined : { keyId: key.firstId, name, digest: digestOf(context, body) };
+  if (name === undefined) return undefined;
+  const digest = new Bun.CryptoHasher("sha256").update(startOf(context)).update(body.view).digest("hex");
+  return { keyId: key.firstId, name, digest };
 }
 
 /** Bytes of a body that are hashed in one step. This takes less than a millisecond. */
@@ -52,10 +54,6 @@ export function parseIdempotencyName({ request }: RequestContext): string | unde
   throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
 }
 
-function digestOf(context: RequestContext, body: BodyBytes): string {
-  return new Bun.CryptoHasher("sha256").update(startOf(context)).update(body.view).digest("hex");
-}
-
 /**
  * Returns the beginning of the text that is digested; the body follows. Two requests are the same if they have the same effective method (a POST with
  * `X-HTTP-Method-Override: PUT` is a PUT), path, query, conditions and body. A CR separates the conditions, because no header field can contain it.
@@ -79,12 +77,9 @@ export class RunningIdempotencyKeys {
   readonly #running = new Set<string>();
 
   /** Runs `work`. @throws ProblemError `conflict` if a request with the same idempotency key is still running */
-  runUnlessRunning<T>(idempotency: Idempotency | undefined, work: () => Promise<T>): Promise<T> {
-    return idempotency ? this.#once(idempotency, work) : work();
-  }
-
-  async #once<T>({ keyId, name: sent }: Idempotency, work: () => Promise<T>): Promise<T> {
-    const name = `${keyId}/${sent}`;
+  async runUnlessRunning<T>(idempotency: Idempotency | undefined, work: () => Promise<T>): Promise<T> {
+    if (!idempotency) return work();
+    const name = `${idempotency.keyId}/${idempotency.name}`;
     if (this.#running.has(name)) {
       throw new ProblemError("conflict", "a request with this Idempotency-Key is still running", {
         retryAfterSeconds: 1,

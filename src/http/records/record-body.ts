@@ -18,7 +18,13 @@ import type { RequestContext, ResourceRoute } from "../request-context.ts";
  * @throws ProblemError `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
  */
 export function parseNewBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): string {
-  return withFormatHint(newRecordIn, context, route, body);
+  const { resource, format } = route;
+  return withFormatHint(context, route, body, () => {
+    const json = storedTextIn(format, body);
+    if (json !== undefined && isCanonicalRecord(resource, json)) return json;
+    const { input, fieldErrors } = format.decode(resource, body.view);
+    return JSON.stringify(parseNewRecord(resource, input, fieldErrors));
+  });
 }
 
 /**
@@ -26,23 +32,15 @@ export function parseNewBody(context: RequestContext, route: ResourceRoute, body
  * @throws ProblemError as `parseNewBody` does
  */
 export function parseChangesBody(context: RequestContext, route: ResourceRoute, body: BodyBytes): SentChanges {
-  return withFormatHint(changesIn, context, route, body);
-}
-
-function newRecordIn({ resource, format }: ResourceRoute, body: BodyBytes): string {
-  const json = storedTextIn(format, body);
-  if (json !== undefined && isCanonicalRecord(resource, json)) return json;
-  const { input, fieldErrors } = format.decode(resource, body.view);
-  return JSON.stringify(parseNewRecord(resource, input, fieldErrors));
-}
-
-function changesIn({ resource, format }: ResourceRoute, body: BodyBytes): SentChanges {
-  const json = storedTextIn(format, body);
-  const canonicalChanges = json === undefined ? undefined : matchCanonicalChanges(resource, json);
-  if (canonicalChanges) return canonicalChanges;
-  const { input, fieldErrors } = format.decode(resource, body.view);
-  const { id, values } = parseRecordChanges(resource, input, fieldErrors);
-  return { id, valuesJson: JSON.stringify(values) };
+  const { resource, format } = route;
+  return withFormatHint(context, route, body, () => {
+    const json = storedTextIn(format, body);
+    const canonicalChanges = json === undefined ? undefined : matchCanonicalChanges(resource, json);
+    if (canonicalChanges) return canonicalChanges;
+    const { input, fieldErrors } = format.decode(resource, body.view);
+    const { id, values } = parseRecordChanges(resource, input, fieldErrors);
+    return { id, valuesJson: JSON.stringify(values) };
+  });
 }
 
 /** Maximum bytes of a body that is tried as canonical JSON, which needs no parsing. */
@@ -53,14 +51,9 @@ function storedTextIn({ name }: Format, body: BodyBytes): string | undefined {
   return name === storedEncoding.name && body.length <= maxCanonicalBytes ? body.text : undefined;
 }
 
-function withFormatHint<T>(
-  parse: (route: ResourceRoute, body: BodyBytes) => T,
-  { target }: RequestContext,
-  route: ResourceRoute,
-  body: BodyBytes,
-): T {
+function withFormatHint<T>({ target }: RequestContext, route: ResourceRoute, body: BodyBytes, parse: () => T): T {
   try {
-    return parse(route, body);
+    return parse();
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== "bad-request") throw error;
     const { message, fieldErrors } = error;

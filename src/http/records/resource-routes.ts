@@ -125,25 +125,19 @@ class ResourceEndpoint {
     requireWriteScope(context, authorized.key);
     const idsInQuery = parseWriteParameters(context, route, this.#dependencies.queries);
     rejectOtherEncodings(headers);
-    return receivedBody
-      ? this.#writeReceived(context, route, authorized, { body: receivedBody, idsInQuery })
-      : this.#writeWhenReceived(context, route, idsInQuery);
+    if (receivedBody) return this.#store(context, route, authorized, { body: receivedBody, idsInQuery });
+    // The key may be revoked or the site removed while the body arrives.
+    return context.request
+      .readBody()
+      .then((body) =>
+        this.#dependencies.authorizer.reauthorize(context, (again) =>
+          this.#store(context, route, again, { body, idsInQuery }),
+        ),
+      );
   }
 
-  /** Waits for the body and authorizes again, because the key may have been revoked or the site removed while the body arrived. */
-  async #writeWhenReceived(
-    context: RequestContext,
-    route: ResourceRoute,
-    idsInQuery: readonly number[],
-  ): Promise<WireResponse> {
-    const body = await context.request.readBody();
-    return this.#dependencies.authorizer.reauthorize(context, (authorized) =>
-      this.#writeReceived(context, route, authorized, { body, idsInQuery }),
-    );
-  }
-
-  /** Stores what was received, unless it's a dry run. Repeats that if the key or the site changes meanwhile. */
-  #writeReceived(
+  /** Stores a write, unless it's a dry run. Repeats that if the key or the site changes meanwhile. */
+  #store(
     context: RequestContext,
     route: ResourceRoute,
     authorized: AuthorizedView,
