@@ -93,11 +93,10 @@ async function respondToAction(
 ): Promise<AdminContent> {
   const [method, , needs] = action;
   const { request } = context;
-  if (method === "GET") {
-    const session = await requireSession(request, dependencies);
-    return reads.run({ request, session }, () => runAction(action, context, dependencies));
-  }
-  await requireBody(request, needs, bodies, dependencies);
+  const session = await requireRight(request, needs, dependencies);
+  if (method === "GET") return reads.run({ request, session }, () => runAction(action, context, dependencies));
+  // The body may take long to arrive, so the operator is checked again after that.
+  await bodies.waitForBody(session.operator.ID, request);
   return runAction(action, context, dependencies, responses);
 }
 
@@ -108,14 +107,31 @@ async function runAction(
   dependencies: ActionDependencies,
   responses?: IdempotentResponses,
 ): Promise<AdminContent> {
-  const call = await createActionContext(context, needs, dependencies);
-  if (onlyFor === "operators of all sites") requireOperatorOfAllSites(call.session);
-  const key = responses ? context.request.headers.single("Idempotency-Key") : null;
+  const { engine } = dependencies;
+  const { request, parameters } = context;
+  const session = await requireRight(request, needs, dependencies);
+  if (onlyFor === "operators of all sites") requireOperatorOfAllSites(session);
+  const { operator } = session;
+  const runId = randomText(8);
+  const call: ActionContext = {
+    ...dependencies,
+    ...context,
+    engine: withActor(engine, `console:${operator.Name}`, runId),
+    run: runId,
+    session,
+    needs,
+    site: () => siteOf(engine, session, parameters.site ?? ""),
+    sites: async () => managedSites(operator, await listSites(engine)),
+    input: () => readJsonObject(request),
+  };
+  const key = responses ? request.headers.single("Idempotency-Key") : null;
   try {
     if (responses && key !== null) return await runIdempotent(call, key, run, responses);
     return await toContent(await run(call), context);
   } catch (error) {
-    throw withoutOtherSites(error, call);
+    // An operator of some sites must not learn the names of others, as the suggestion of a similar name would tell.
+    if (error instanceof UnknownSiteError && operator.siteNames) throw new UnknownSiteError(parameters.site ?? "");
+    throw error;
   }
 }
 
@@ -132,33 +148,13 @@ const whatRightsAllow: Readonly<Record<Right, string>> = {
   settings: "change keys, webhooks, shops and people",
 };
 
-function missingRightError(right: Right): ProblemError {
+/** Returns the session of an operator with a right. @throws ProblemError `unauthorized`, `forbidden`, or `conflict` or `bad-request` as `requireOwnPage` */
+async function requireRight(request: WireRequest, needs: Right, dependencies: ActionDependencies): Promise<Session> {
+  const session = await requireSession(request, dependencies);
+  requireOwnPage(request, session.operator);
+  if (hasRight(session.operator, needs)) return session;
   const hint = "an operator with all rights can change your role";
-  return new ProblemError("forbidden", `your role does not let you ${whatRightsAllow[right]}; ${hint}`);
-}
-
-/**
- * Waits for the body of a signed-in operator's request. The body may take long to arrive. So the operator is checked before the wait, and
- * `createActionContext` checks again after it.
- * @throws ProblemError `unauthorized`, `forbidden`, `conflict`, `bad-request` or `too-many-requests`
- */
-async function requireBody(
-  request: WireRequest,
-  needs: Right,
-  bodies: OperatorBodies,
-  dependencies: ActionDependencies,
-): Promise<void> {
-  const { operator } = await requireSession(request, dependencies);
-  requireOwnPage(request, operator);
-  if (!hasRight(operator, needs)) throw missingRightError(needs);
-  await bodies.waitForBody(operator.ID, request);
-}
-
-/** Removes the suggestion of a similar name from an UnknownSiteError, so that an operator of some sites does not learn the names of other sites. */
-function withoutOtherSites(error: unknown, { session, parameters }: ActionContext): unknown {
-  return error instanceof UnknownSiteError && session.operator.siteNames
-    ? new UnknownSiteError(parameters.site ?? "")
-    : error;
+  throw new ProblemError("forbidden", `your role does not let you ${whatRightsAllow[needs]}; ${hint}`);
 }
 
 /**
@@ -191,31 +187,6 @@ async function requestFingerprint(request: WireRequest): Promise<string> {
   const { method, target, headers } = request;
   const body = Bun.SHA256.hash((await request.readBody()).view, "hex");
   return JSON.stringify([method, target, headers.get("content-type"), body]);
-}
-
-/** Creates the context of an action. @throws ProblemError `unauthorized`, `forbidden`, or `conflict` or `bad-request` if the page belongs to another operator */
-async function createActionContext(
-  context: AdminRequestContext,
-  needs: Right,
-  dependencies: ActionDependencies,
-): Promise<ActionContext> {
-  const { engine } = dependencies;
-  const session = await requireSession(context.request, dependencies);
-  requireOwnPage(context.request, session.operator);
-  if (!hasRight(session.operator, needs)) throw missingRightError(needs);
-  const run = randomText(8);
-  const acting = withActor(engine, `console:${session.operator.Name}`, run);
-  return {
-    ...dependencies,
-    ...context,
-    engine: acting,
-    run,
-    session,
-    needs,
-    site: () => siteOf(engine, session, context.parameters.site ?? ""),
-    sites: async () => managedSites(session.operator, await listSites(engine)),
-    input: () => readJsonObject(context.request),
-  };
 }
 
 /** Returns the site `name`. @throws UnknownSiteError if it does not exist, or if the operator may not manage it */

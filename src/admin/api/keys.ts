@@ -23,7 +23,7 @@ import {
   parseWholeNumber,
   type ReceivedBody,
 } from "../json-body.ts";
-import { idOf } from "./parameters.ts";
+import { byId } from "./parameters.ts";
 import type { KeyBody, KeyInfo, KeysResponse, NewKeyResponse, RotationBody } from "./types.ts";
 
 const list = "/operator/sites/{site}/keys";
@@ -71,10 +71,7 @@ async function rotate(call: ActionContext): Promise<NewKeyResponse> {
 
 /** Returns the key that the path names by its ID. @throws ProblemError `not-found`, also for a key of another site */
 async function keyOf(call: ActionContext): Promise<ListedKey> {
-  const [site, id] = [await call.site(), idOf(call)];
-  const found = (await listKeys(call.engine, site)).find(({ ID }) => ID === id);
-  if (found) return found;
-  throw new ProblemError("not-found", "the site has no such key any more");
+  return byId(call, await listKeys(call.engine, await call.site()), "the site has no such key any more");
 }
 
 type Settings = Pick<KeySettings, "label" | "scope"> & {

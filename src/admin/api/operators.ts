@@ -14,7 +14,7 @@ import { createSignInLink, signOutEverywhere } from "../../operator/operators/se
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseBoolean, parseChoice, parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
 import type { OpenImports } from "../open-imports.ts";
-import { idOf } from "./parameters.ts";
+import { byId } from "./parameters.ts";
 import type {
   LinkResponse,
   NewOperatorBody,
@@ -98,8 +98,5 @@ async function signOut(call: ActionContext, imports: OpenImports) {
 
 /** Returns the operator that the path names by ID. @throws ProblemError `not-found` */
 async function operatorIn(call: ActionContext): Promise<ListedOperator> {
-  const id = idOf(call);
-  const found = (await listOperators(call.engine)).find(({ ID }) => ID === id);
-  if (found) return found;
-  throw new ProblemError("not-found", "there is no such operator: it may have been removed");
+  return byId(call, await listOperators(call.engine), "there is no such operator: it may have been removed");
 }

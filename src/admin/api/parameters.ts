@@ -27,6 +27,14 @@ export function idOf({ parameters }: ActionContext): number {
   throw new ProblemError("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
 }
 
+/** Returns the one of `found` that the path names by its ID. @throws ProblemError `not-found` with `detail` */
+export function byId<T extends { readonly ID: number }>(call: ActionContext, found: readonly T[], detail: string): T {
+  const id = idOf(call);
+  const one = found.find(({ ID }) => ID === id);
+  if (one) return one;
+  throw new ProblemError("not-found", detail);
+}
+
 /** Returns the time in a parameter of a query, in milliseconds since 1970; undefined if it is absent. @throws ProblemError `bad-request` */
 export function timeIn(query: URLSearchParams, name: string): number | undefined {
   const text = parseSingle(query, name);

@@ -32,7 +32,7 @@ import { toConsolePolicy, toDeliveryPolicy } from "../../webhooks/address-policy
 import type { Action, ActionContext } from "../action-routes.ts";
 import { parseText, parseTexts, type ReceivedBody } from "../json-body.ts";
 import { LongWork } from "../long-work.ts";
-import { idOf } from "./parameters.ts";
+import { byId } from "./parameters.ts";
 import type {
   AttemptInfo,
   ChangedWebhookResponse,
@@ -170,10 +170,7 @@ async function rewind(call: ActionContext): Promise<WebhookInfo> {
 
 /** Returns the webhook that the path names by ID. @throws ProblemError `not-found`, also for a webhook of another site */
 async function webhookIn(call: ActionContext): Promise<ListedWebhook> {
-  const [site, id] = [await call.site(), idOf(call)];
-  const found = (await listWebhooks(call.engine, site)).find(({ ID }) => ID === id);
-  if (found) return found;
-  throw new ProblemError("not-found", "the site has no such webhook any more");
+  return byId(call, await listWebhooks(call.engine, await call.site()), "the site has no such webhook any more");
 }
 
 async function idIn(call: ActionContext): Promise<number> {
