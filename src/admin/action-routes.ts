@@ -135,7 +135,6 @@ async function runAction(
   }
 }
 
-/** Requires an operator of all sites. @throws ProblemError `forbidden` */
 export function requireOperatorOfAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
   throw new ProblemError("forbidden", "only operators of all sites may do this");

@@ -47,7 +47,6 @@ async function bundle(entry: string): Promise<{ readonly script: string; readonl
   return { script: await script.text(), files: filesIn(metafile) };
 }
 
-/** Returns the paths of the source files that contribute at least one byte to the script. */
 function filesIn({ outputs }: Bun.BuildMetafile): string[] {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path);

@@ -50,7 +50,6 @@ const common = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** The handler of the admin listener. It converts every error to a problem document, and logs unexpected errors. */
 export class AdminHandler implements Handler {
   readonly #router: Router<AdminRoute>;
   /** The methods of all routes, in the response to `OPTIONS *`. */
@@ -89,7 +88,6 @@ export class AdminHandler implements Handler {
     this.#logLimit(incident, (suppressed) => this.#log.warn({ reason, suppressed }, `admin listener: ${incident}`));
   }
 
-  /** Checks method, host and origin, and calls the function of the route. @throws ProblemError */
   async #respond(request: WireRequest): Promise<AdminContent> {
     requireKnownMethod(request);
     const { method, headers } = request;
@@ -195,7 +193,6 @@ interface ShownProblem {
   readonly id: string;
 }
 
-/** Whether the client is a browser that opens a page. Programs, and the console itself, ask for other media types. */
 function isPageWanted({ method, headers }: WireRequest): boolean {
   return method === "GET" && acceptsHtml(headers.get("accept"));
 }

@@ -41,14 +41,14 @@ async function readJson(request: WireRequest, maxBytes?: number): Promise<unknow
   }
 }
 
-/** Returns a member that must be a string. @throws ProblemError `bad-request` */
+// The members of a body. Each of these functions throws ProblemError `bad-request` for another value; for an absent one, it throws or returns undefined.
+
 export function parseText<T extends object>(input: T, name: keyof T & string): string {
   const value: unknown = input[name];
   if (typeof value === "string") return value;
   throw new ProblemError("bad-request", `\`${name}\` must be a string`);
 }
 
-/** Returns a member that may be a string; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function parseOptionalText<T extends object>(input: T, name: keyof T & string): string | undefined {
   return input[name] === undefined ? undefined : parseText(input, name);
 }
@@ -56,7 +56,6 @@ export function parseOptionalText<T extends object>(input: T, name: keyof T & st
 /** Maximum number of strings in a list. */
 const maxTexts = 1000;
 
-/** Returns a member that may be a list of strings; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function parseTexts<T extends object>(input: T, name: keyof T & string): readonly string[] | undefined {
   const value: unknown = input[name];
   if (value === undefined) return undefined;
@@ -70,7 +69,6 @@ interface NumberRange {
   readonly max?: number;
 }
 
-/** Returns a member that must be a whole number in a range. @throws ProblemError `bad-request` */
 export function parseWholeNumber<T extends object>(input: T, name: keyof T & string, range: NumberRange): number {
   const { min, max } = range;
   const value = Number.isSafeInteger(input[name]) ? Number(input[name]) : Number.NaN;
@@ -79,7 +77,6 @@ export function parseWholeNumber<T extends object>(input: T, name: keyof T & str
   throw new ProblemError("bad-request", `\`${name}\` must be a whole number ${limits}`);
 }
 
-/** Returns a member that may be a whole number in a range; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function parseOptionalWholeNumber<T extends object>(
   input: T,
   name: keyof T & string,
@@ -88,7 +85,6 @@ export function parseOptionalWholeNumber<T extends object>(
   return input[name] === undefined ? undefined : parseWholeNumber(input, name, range);
 }
 
-/** Returns a member that must be one of `choices`. @throws ProblemError `bad-request` */
 export function parseChoice<T extends object, Choice extends string>(
   input: T,
   name: keyof T & string,
@@ -99,7 +95,6 @@ export function parseChoice<T extends object, Choice extends string>(
   throw new ProblemError("bad-request", `\`${name}\` must be one of ${choices.join(", ")}`);
 }
 
-/** Returns a member that may be true or false; undefined if it is absent. @throws ProblemError `bad-request` for any other value */
 export function parseBoolean<T extends object>(input: T, name: keyof T & string): boolean | undefined {
   const value: unknown = input[name];
   if (value === undefined || typeof value === "boolean") return value;

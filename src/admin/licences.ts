@@ -58,7 +58,6 @@ const accepted = new Set([
   "Unlicense",
 ]);
 
-/** Reads name, version and licence of the package in `folder`. @throws Error if package.json is missing */
 export function readLicensedPackage(folder: string): LicensedPackage {
   const { name, version, license = "none" } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
@@ -71,7 +70,6 @@ export function readLicensedPackage(folder: string): LicensedPackage {
   };
 }
 
-/** Requires that all licences are accepted. @throws Error that names the packages with other licences */
 export function requireAcceptedLicences(packages: readonly LicensedPackage[]): void {
   const refused = packages.filter(({ license }) => !isAccepted(license));
   if (refused.length === 0) return;

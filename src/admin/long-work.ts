@@ -68,7 +68,6 @@ export class LongWork {
     return promise;
   }
 
-  /** Gives the place of a work that has ended to the next one. */
   #startNext(): void {
     for (const [ID, works] of this.#waiting) {
       const [next, ...others] = this.#discardAbandoned(works);
@@ -81,7 +80,6 @@ export class LongWork {
     this.#running--;
   }
 
-  /** Rejects the works whose clients have left, and returns the others. */
   #discardAbandoned(works: readonly WaitingWork[]): readonly WaitingWork[] {
     return works.filter(({ request, reject }) => {
       if (request.isAbandoned) reject(new AbandonedWorkError());

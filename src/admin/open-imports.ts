@@ -9,7 +9,6 @@ import { ProblemError, withFileErrors } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { ImportJob } from "../operator/import/job/import-job.ts";
 
-/** Result of undoing an import: the number of records. */
 interface UndoneImport {
   /** Records that are as they were before the import. */
   readonly restored: number;

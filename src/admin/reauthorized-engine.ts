@@ -40,7 +40,6 @@ export function withReauthorization(
   return { ...engine, ...commits };
 }
 
-/** Requires that the operator may still continue. @throws ProblemError `forbidden` */
 async function reauthorizeOperator(
   call: ActionContext,
   what: string,
@@ -55,7 +54,6 @@ async function reauthorizeOperator(
   throw new ProblemError("forbidden", `the ${what} was stopped, because ${call.session.operator.Name} ${obstacle}`);
 }
 
-/** Returns why an operator may not continue; undefined if nothing prevents it. */
 function findObstacle(operator: ListedOperator | undefined, site: SiteRecord, needs: Right): string | undefined {
   if (!operator) return "was signed out or removed";
   if (!canManage(operator, site)) return "may no longer manage this shop";

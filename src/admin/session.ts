@@ -117,7 +117,6 @@ async function endSessionsOf(
   for (const secret of sessionSecretsIn(headers)) await signOutSession(engine, secret);
 }
 
-/** Returns the session of a request. @throws ProblemError `unauthorized` if the request has no session that is valid now */
 export async function requireSession(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
   const session = await findRequestSession(request, dependencies);
   if (session) return session;
@@ -157,7 +156,6 @@ async function findRequestSession(
   return undefined;
 }
 
-/** Reads the records of the system site, up to date. */
 export async function readSitesAndOperators(siteViews: SiteViews): Promise<Pick<SystemRecords, "sites" | "operators">> {
   return sitesAndOperatorsIn(await readSystemSnapshot(siteViews));
 }
@@ -221,7 +219,6 @@ function toCookie(headers: HeaderFields, value: string, lifetime: number): strin
 /** Maximum number of cookies of one name that are read. */
 const maxCookies = 4;
 
-/** Whether a browser has a session, which may have ended. */
 export function hasSessionCookie(headers: HeaderFields): boolean {
   return sessionSecretsIn(headers).length > 0;
 }

@@ -17,7 +17,6 @@ interface TrafficPoint extends Omit<TrafficPointInfo, "at"> {
   readonly at: number;
 }
 
-/** Counts since the server was started. */
 interface Totals {
   readonly requests: number;
   readonly errors: number;

@@ -23,19 +23,8 @@ interface DocumentationOptions {
   readonly trustForwardedHost: boolean;
 }
 
-export interface Documentation {
-  /** Renders all pages, unless a request has asked for one before. */
-  load(): Promise<unknown>;
-  /** Returns the paths of all pages and documents; until they are rendered, those of the most important ones. */
-  paths(): readonly string[];
-  /**
-   * Creates the function that returns the route of a path that can be documentation; undefined for other paths.
-   * @param missingDetail returns the detail of the problem for a path that does not exist
-   */
-  createRouteSearch(missingDetail: (path: string) => string): (path: string) => Route | undefined;
-  /** Returns an HTML page with the error if a browser has opened an unknown page (contract section 8); undefined for other clients and errors. */
-  problemPage(context: RequestContext, error: unknown): Promise<WireResponse> | undefined;
-}
+/** The documentation, as the other parts of the listener use it. */
+export type Documentation = ReturnType<typeof createDocumentation>;
 
 const documented = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/|llms\.txt$)/;
 
@@ -49,10 +38,7 @@ const [sitePath, siteNameRoute] = siteRoute("/docs/site.json", {
   },
 });
 
-export function createDocumentation(
-  options: DocumentationOptions,
-  { resources }: Pick<HttpDependencies, "resources">,
-): Documentation {
+export function createDocumentation(options: DocumentationOptions, { resources }: Pick<HttpDependencies, "resources">) {
   let paths: readonly string[] = ["/", "/docs", "/docs/guide", "/llms.txt", ...openapiPaths];
   const served = once(async () => {
     const { files, client } = await render(resources);
@@ -61,9 +47,15 @@ export function createDocumentation(
     return { client, files: new Map([...files].map(([path, file]) => [path, toServed(file)])) };
   });
   return {
+    /** Renders all pages, unless a request has asked for one before. */
     load: served,
+    /** Returns the paths of all pages and documents; until they are rendered, those of the most important ones. */
     paths: () => paths,
-    createRouteSearch(missingDetail) {
+    /**
+     * Creates the function that returns the route of a path that can be documentation; undefined for other paths.
+     * @param missingDetail returns the detail of the problem for a path that does not exist
+     */
+    createRouteSearch(missingDetail: (path: string) => string) {
       const [, route] = publicRoute("documentation", async (context) => {
         const { path, query } = context.target;
         const key = openapiPaths.includes(path) ? requestedOpenapiKey(path, query) : path;
@@ -72,12 +64,13 @@ export function createDocumentation(
         if (file) return respondWith(context, file.hasAddress ? withAddress(file, addressOf(context, options)) : file);
         throw new ProblemError("not-found", missingClientDetail(path, client) ?? missingDetail(path));
       });
-      return (path) => {
+      return (path: string): Route | undefined => {
         if (path === sitePath) return siteNameRoute;
         return documented.test(path) ? route : undefined;
       };
     },
-    problemPage(context, error) {
+    /** Returns an HTML page with the error if a browser has opened an unknown page (contract section 8); undefined for other clients and errors. */
+    problemPage(context: RequestContext, error: unknown): Promise<WireResponse> | undefined {
       if (!(error instanceof ProblemError) || !wantsPage(context, error)) return undefined;
       context.problem = error;
       return toProblemPage(context, error);

@@ -15,18 +15,7 @@ import {
 import { methodLabel } from "./common/known-methods.ts";
 import type { BatchCounts, KeyRejection, RequestContext, Route } from "./request-context.ts";
 
-export interface Metrics {
-  /** Counts a response. @param milliseconds the time from the request's header section to the response */
-  countResponse(
-    context: Pick<RequestContext, "route" | "method" | "sandbox" | "keyRejection" | "batch">,
-    status: number,
-    milliseconds: number,
-  ): void;
-  /** Loads the code that `collectSample` needs. */
-  load(): Promise<unknown>;
-  /** Returns all metrics of this process. @param checksReadiness passed on to `others`, by default true */
-  collectSample(checksReadiness?: boolean): Promise<MetricsSample>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 interface RequestCounts {
   readonly statuses: number[];
@@ -39,7 +28,7 @@ type Counts = Map<Route | undefined, Map<string, RequestCounts>>;
 const batchResults: readonly (keyof BatchCounts)[] = ["changed", "unchanged", "rejected"];
 
 /** Creates the metrics. @param others returns the metrics that are not counted here */
-export function createMetrics(others: (checksReadiness: boolean) => Promise<readonly MetricFamily[]>): Metrics {
+export function createMetrics(others: (checksReadiness: boolean) => Promise<readonly MetricFamily[]>) {
   const counts: Counts = new Map();
   const sandboxCounts: Counts = new Map();
   const durations = new Map<string, Histogram>();
@@ -47,15 +36,28 @@ export function createMetrics(others: (checksReadiness: boolean) => Promise<read
   const batchCounts = { changed: 0, unchanged: 0, rejected: 0 };
   const registry = once(createRegistry);
   return {
-    countResponse({ route, method, sandbox, keyRejection, batch }, status, milliseconds) {
+    /** @param milliseconds the time from the request's header section to the response */
+    countResponse(
+      {
+        route,
+        method,
+        sandbox,
+        keyRejection,
+        batch,
+      }: Pick<RequestContext, "route" | "method" | "sandbox" | "keyRejection" | "batch">,
+      status: number,
+      milliseconds: number,
+    ): void {
       const ofMethod = countsOf(sandbox === undefined ? counts : sandboxCounts, durations, route, methodLabel(method));
       ofMethod.statuses[status] = (ofMethod.statuses[status] ?? 0) + 1;
       ofMethod.durations.add(milliseconds);
       if (keyRejection) keyRejections.set(keyRejection, (keyRejections.get(keyRejection) ?? 0) + 1);
       if (batch?.counts) for (const result of batchResults) batchCounts[result] += batch.counts[result];
     },
+    /** Loads the code that `collectSample` needs. */
     load: metricsLibrary,
-    collectSample: async (checksReadiness = true) => [
+    /** Returns all metrics of this process. @param checksReadiness passed on to `others` */
+    collectSample: async (checksReadiness = true): Promise<MetricsSample> => [
       ...(await readSample(await registry())),
       ...requestFamilies(
         [...requestValues(counts), ...requestValues(sandboxCounts, sandboxLabel)],

@@ -89,7 +89,6 @@ export function toTextResponse(context: RequestContext, body: string): WireRespo
   return toResponse(context, 200, { type: "text/plain; charset=utf-8", body });
 }
 
-/** Makes a response that caches may store, as `Cache-Control` in `headers` allows. */
 export function toCacheableResponse(
   { id }: RequestContext,
   status: number,

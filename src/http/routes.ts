@@ -31,14 +31,10 @@ export interface RouteDependencies extends HttpDependencies {
   readonly mcp: McpOptions;
 }
 
-export interface Routes {
-  /** Returns the route of a request target. @param sent the target as sent, one character per byte */
-  find(sent: string): RouteMatch;
-  /** Returns the detail of the problem for a path that does not exist: it has the path that the client probably meant, or a list of paths. */
-  missingDetail(path: string): string;
-}
+/** All routes of the public listener. */
+export type Routes = ReturnType<typeof createRoutes>;
 
-export function createRoutes(dependencies: RouteDependencies): Routes {
+export function createRoutes(dependencies: RouteDependencies) {
   // All routes share these: an idempotency key names one request, wherever it is sent to, and the places bound the memory of the process.
   const idempotencies = new RunningIdempotencyKeys();
   const batchPlaces = new BatchPlaces();
@@ -69,7 +65,12 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     return { target, route, recordIdInPath: toId(idIn(path)) };
   };
   const known = new BoundedCache(1024, 200, find);
-  return { find: (sent) => known.get(sent), missingDetail };
+  return {
+    /** Returns the route of a request target. @param sent the target as sent, one character per byte */
+    find: (sent: string) => known.get(sent),
+    /** Returns the detail of the problem for a path that does not exist: it has the path that the client probably meant, or a list of paths. */
+    missingDetail,
+  };
 }
 
 /** Returns the route of `OPTIONS *`, which asks for the methods of the whole server (RFC 9110 section 9.3.7). No other method has this target. */

@@ -1,12 +1,4 @@
 // Functions for callers that need the same result at the same time, and a limit of concurrent calls.
-//
-//   `once`             Computes one value, and keeps it.
-//   `getOrCreate`      Computes one value for each key of a map, and keeps it in the map.
-//   `coalesceCalls`    Keeps nothing. Calls that arrive during a run share the next run.
-//   `SingleFlight`     Keeps nothing. Tells callers which run of a key is in flight; they share it, or wait and run again.
-//   `awaitLater`       Keeps a failure until its promise is awaited.
-//   `Semaphore`        Lets a fixed number of functions run at once.
-//
 // Callers that share a promise share its failure. A failure is not kept, so that a later call tries again.
 
 import type { MaybePromise } from "./maybe-promise.ts";
@@ -81,7 +73,6 @@ export class SingleFlight<Key, T> {
   readonly #running = new Map<Key, Flight<T>>();
   #startedCount = 0;
 
-  /** The number of runs that have started, of all keys. */
   get startedCount(): number {
     return this.#startedCount;
   }

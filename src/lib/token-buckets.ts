@@ -102,7 +102,6 @@ export class TokenBuckets<Name> {
     this.#sift(last);
   }
 
-  /** Moves a bucket to its position in the heap after its `fullAt` has changed. */
   #sift(bucket: Bucket<Name>): void {
     for (let above = this.#above(bucket); above && above.fullAt > bucket.fullAt; above = this.#above(bucket)) {
       this.#swap(above, bucket);

@@ -24,7 +24,6 @@ export class ChunkedDecoder {
   #trailer = 0;
   #isMalformed = false;
 
-  /** Whether the whole body has been decoded, including its trailer section. */
   get isComplete(): boolean {
     return this.#next === "nothing";
   }

@@ -121,7 +121,6 @@ export class ConnectionPlaces {
   }
 }
 
-/** Inserts a connection into `found`, which is ordered from the fastest to the slowest. */
 function insertByRate(found: PlacedConnection[], connection: PlacedConnection): void {
   const { rate } = connection;
   let [start, end] = [0, found.length];

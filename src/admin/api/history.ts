@@ -98,7 +98,6 @@ async function exportPart(call: ActionContext): Promise<HistoryPartResponse> {
 
 const kinds: readonly JournalEntry["operation"][] = ["create", "update", "delete"];
 
-/** Reads which changes a query selects, apart from their time. @throws ProblemError `bad-request`, `not-found` for an unknown resource */
 function filterIn(query: URLSearchParams): EntryFilter {
   const [path, kind] = [parseSingle(query, "resource"), parseSingle(query, "kind")];
   const operation = kinds.find((one) => one === kind);

@@ -69,7 +69,6 @@ async function rotate(call: ActionContext): Promise<NewKeyResponse> {
   return toNewKeyResponse(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
 }
 
-/** Returns the key that the path names by its ID. @throws ProblemError `not-found`, also for a key of another site */
 async function keyOf(call: ActionContext): Promise<ListedKey> {
   return byId(call, await listKeys(call.engine, await call.site()), "the site has no such key any more");
 }

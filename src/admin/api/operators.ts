@@ -70,7 +70,6 @@ function sitesIn(input: ReceivedBody<Pick<OperatorInfo, "sites">>): readonly str
   throw new ProblemError("bad-request", "`sites` must have a name of a site, or be null for all sites");
 }
 
-/** @throws ProblemError `bad-request` */
 function roleIn(input: ReceivedBody<{ readonly role?: RoleInfo }>): RoleInfo | undefined {
   return input.role === undefined ? undefined : parseChoice(input, "role", roles);
 }
@@ -96,7 +95,6 @@ async function signOut(call: ActionContext, imports: OpenImports) {
   return {};
 }
 
-/** Returns the operator that the path names by ID. @throws ProblemError `not-found` */
 async function operatorIn(call: ActionContext): Promise<ListedOperator> {
   return byId(call, await listOperators(call.engine), "there is no such operator: it may have been removed");
 }

@@ -8,19 +8,16 @@ import { publicResources, type Resource } from "../../model/resource.ts";
 import { allResources } from "../../resources/all.ts";
 import type { ActionContext } from "../action-routes.ts";
 
-/** Returns the resource that the path of the request names. @throws ProblemError `not-found` */
 export function resourceOf({ parameters }: ActionContext): Resource {
   return resourceNamed(parameters.resource ?? "");
 }
 
-/** Returns the public resource with this path. @throws ProblemError `not-found` */
 export function resourceNamed(name: string): Resource {
   const found = publicResources(allResources).find(({ path }) => path === name);
   if (found) return found;
   throw new ProblemError("not-found", `there is no resource \`${name.slice(0, 100)}\``);
 }
 
-/** Returns the ID in the path of the request. @throws ProblemError `not-found` if it is not a valid ID */
 export function idOf({ parameters }: ActionContext): number {
   const id = toId(parameters.id ?? "");
   if (id !== undefined) return id;
@@ -47,7 +44,6 @@ export function timeIn(query: URLSearchParams, name: string): number | undefined
 /** Maximum length of a search in a list, and of a text to find in all sites, in characters. */
 export const maxSearchLength = 255;
 
-/** Returns the text of a search. @throws ProblemError `bad-request` if it is too long */
 export function checkedSearch(search: string): string {
   if (search.length <= maxSearchLength) return search;
   throw new ProblemError("bad-request", `\`search\` must have at most ${maxSearchLength} characters`);

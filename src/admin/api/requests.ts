@@ -62,7 +62,6 @@ async function showRequests(call: ActionContext): Promise<RequestsResponse> {
   };
 }
 
-/** Parses the filter of the requests. @throws ProblemError `bad-request` */
 function filterIn({ query }: ActionContext): RequestFilter {
   return {
     after: timeIn(query, "after"),
@@ -87,7 +86,6 @@ function toInfo(
 
 type AnswerOf<Kind> = Extract<ActivityAnswer, { readonly kind: Kind }>;
 
-/** Returns the answers of the processes that know the question. @throws ProblemError `unavailable` if no process does */
 function knownAnswers<Kind extends NonNullable<ActivityAnswer>["kind"]>(
   answers: readonly ActivityAnswer[],
   kind: Kind,

@@ -162,13 +162,11 @@ async function rotate(call: ActionContext): Promise<RotatedWebhookResponse> {
   return { ...toWebhookInfo(webhook), secret, until: new Date(until).toISOString() };
 }
 
-/** Sets the cursor of a webhook. */
 async function rewind(call: ActionContext): Promise<WebhookInfo> {
   const id = await idIn(call);
   return toWebhookInfo(await rewindWebhook(call.engine, id, pointIn(await call.input<RewindBody>())));
 }
 
-/** Returns the webhook that the path names by ID. @throws ProblemError `not-found`, also for a webhook of another site */
 async function webhookIn(call: ActionContext): Promise<ListedWebhook> {
   return byId(call, await listWebhooks(call.engine, await call.site()), "the site has no such webhook any more");
 }

@@ -66,7 +66,6 @@ function cachedKeyDigest(headers: HeaderFields, key: string): string {
   return digest;
 }
 
-/** Requires that `key` may write. @throws ProblemError `forbidden` if it may only read */
 export function requireWriteScope(context: RequestContext, key: ApiKey): void {
   if (key.scope === "write") return;
   context.keyRejection = "read-only";
