@@ -6,7 +6,7 @@
 // PostgreSQL, each read first waits for a query of the heads, and its key is checked after that.
 
 import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
-import { type MaybePromise, whenResolved } from "../lib/maybe-promise.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { randomText } from "../lib/text.ts";
 import { ProblemError, RetryableError } from "../model/errors.ts";
 import { methodAdvice } from "../model/parameters.ts";
@@ -55,8 +55,10 @@ export class HttpHandler implements Handler {
     } catch (error) {
       response = this.#respondToError(context, error);
     }
-    if (response instanceof Promise) return this.#finishLater(context, started, response);
-    return this.#countAndLog(context, started, response);
+    if (!(response instanceof Promise)) return this.#countAndLog(context, started, response);
+    return response
+      .catch((error) => this.#respondToError(context, error))
+      .then((made) => this.#countAndLog(context, started, made));
   }
 
   respondToFailure(error: unknown, address: string): WireResponse {
@@ -114,14 +116,6 @@ export class HttpHandler implements Handler {
     if (problem.code === "unavailable" && !(problem instanceof RetryableError) && !isRead)
       readiness.reportFailedWrite();
     return toProblemResponse(context, problem);
-  }
-
-  #finishLater(context: RequestContext, started: number, response: Promise<WireResponse>): Promise<WireResponse> {
-    return response.then(
-      (made) => this.#countAndLog(context, started, made),
-      (error) =>
-        whenResolved(this.#respondToError(context, error), (made) => this.#countAndLog(context, started, made)),
-    );
   }
 
   #countAndLog(context: RequestContext, started: number, response: WireResponse): WireResponse {

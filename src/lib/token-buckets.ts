@@ -1,5 +1,7 @@
 // Token buckets, for rate limits. Each bucket has a name, such as an API key or a client network.
 
+import { LinkedQueue, QueueEntry } from "./linked-queue.ts";
+
 export interface Limit {
   readonly tokensPerSecond: number;
   readonly maxTokens: number;
@@ -7,8 +9,10 @@ export interface Limit {
 
 /** Exported for its test. */
 export const maxBuckets = 100_000;
-/** Maximum full buckets that are evicted for each new bucket. It is more than one, so that few buckets remain some time after an attack. */
-const evictedAtOnce = 2;
+/** Maximum buckets that are examined for each new bucket, and maximum full ones of these that are evicted. More than one, so that few remain after an attack. */
+const [maxExamined, maxEvicted] = [16, 2];
+/** Maximum rounding error of a time, in milliseconds. */
+const toleranceMs = 1e-3;
 
 /** A bucket is stored as the time at which it is full again. It lacks one token for each `1 / rate` seconds until that time, its debt included. */
 interface Bucket<Name> {
@@ -18,19 +22,18 @@ interface Bucket<Name> {
   fullAt: number;
   /** Milliseconds by which the last call left more than a whole bucket to fill: the debt (`addDebt`). */
   debtMs: number;
-  index: number;
 }
 
 /**
- * At most `max` buckets. A full bucket can be evicted, because a new bucket is full too. While there are `max` buckets and none is full, all new
- * names share one bucket. A call takes time logarithmic in the number of buckets.
+ * At most `max` buckets. A full bucket can be evicted, because a new bucket is full too. While there are `max` buckets and none of the examined ones is
+ * full, a new name shares one bucket with others. The buckets are examined in rotation, beginning with the one that was not used for longest.
  */
 export class TokenBuckets<Name> {
   readonly #max: number;
-  readonly #buckets = new Map<Name | undefined, Bucket<Name>>();
-  /** The same buckets as a binary heap by `fullAt`, the smallest first: the bucket at index `i` is above the buckets at `2 i + 1` and `2 i + 2`. */
-  readonly #heap: Bucket<Name>[] = [];
-  readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, debtMs: 0, index: -1 };
+  readonly #buckets = new Map<Name | undefined, QueueEntry<Bucket<Name>>>();
+  /** The same buckets in the order in which they are examined. */
+  readonly #rotation = new LinkedQueue<Bucket<Name>>();
+  readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, debtMs: 0 };
   /** The time of the first call. Times are counted from it, because milliseconds since 1970 have too few fractional digits to add up tokens. */
   #origin: number | undefined;
 
@@ -39,22 +42,20 @@ export class TokenBuckets<Name> {
   }
 
   get size(): number {
-    return this.#heap.length;
+    return this.#rotation.size;
   }
 
   /** Consumes a token. Returns the number of whole tokens that are left; undefined if there was no token. @param at milliseconds since 1970 */
   consumeToken(name: Name, { tokensPerSecond, maxTokens }: Limit, at: number): number | undefined {
     this.#origin ??= at;
     const now = at - this.#origin;
-    const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
+    const bucket = this.#use(name, now);
     const perTokenMs = 1000 / tokensPerSecond;
     const fillTimeMs = maxTokens * perTokenMs;
-    // A bucket lacks at most all its tokens and its debt. `fullAt` can be later than that if the clock was set back or the limit has changed.
-    const missingMs = Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs + bucket.debtMs);
+    const missingMs = missingIn(bucket, fillTimeMs, now);
     const isEmpty = missingMs + perTokenMs > fillTimeMs + toleranceMs;
     bucket.fullAt = now + missingMs + (isEmpty ? 0 : perTokenMs);
     bucket.debtMs = Math.max(0, missingMs - fillTimeMs);
-    if (bucket !== this.#shared) this.#sift(bucket);
     return isEmpty
       ? undefined
       : Math.max(0, Math.floor((fillTimeMs - missingMs - perTokenMs + toleranceMs) / perTokenMs));
@@ -69,70 +70,48 @@ export class TokenBuckets<Name> {
   addDebt(name: Name, tokens: number, { tokensPerSecond, maxTokens }: Limit, at: number): number {
     this.#origin ??= at;
     const now = at - this.#origin;
-    const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
+    const bucket = this.#use(name, now);
     const perTokenMs = 1000 / tokensPerSecond;
     const fillTimeMs = maxTokens * perTokenMs;
-    const wantedMs = Math.min(Math.max(0, bucket.fullAt - now), fillTimeMs + bucket.debtMs) + tokens * perTokenMs;
+    const wantedMs = missingIn(bucket, fillTimeMs, now) + tokens * perTokenMs;
     const missingMs = bucket === this.#shared ? Math.min(wantedMs, fillTimeMs) : wantedMs;
     bucket.fullAt = now + missingMs;
     bucket.debtMs = Math.max(0, missingMs - fillTimeMs);
-    if (bucket !== this.#shared) this.#sift(bucket);
     return missingMs / perTokenMs;
   }
 
-  /** Adds a full bucket. Returns undefined if there are `max` buckets, and none of them is full. */
+  #use(name: Name, now: number): Bucket<Name> {
+    const entry = this.#buckets.get(name);
+    if (!entry) return this.#add(name, now) ?? this.#shared;
+    this.#rotation.delete(entry);
+    this.#rotation.add(entry);
+    return entry.member;
+  }
+
+  /** Adds a full bucket. Returns undefined if there are `max` buckets, and none that was examined is full. */
   #add(name: Name, now: number): Bucket<Name> | undefined {
-    for (let count = 0; count < evictedAtOnce; count++) {
-      const first = this.#heap[0];
-      if (!first || first.fullAt > now) break;
-      this.#evict(first);
+    let evicted = 0;
+    for (let count = Math.min(maxExamined, this.size); count > 0 && evicted < maxEvicted; count--) {
+      const entry = this.#rotation.first as QueueEntry<Bucket<Name>>;
+      this.#rotation.delete(entry);
+      if (entry.member.fullAt > now) this.#rotation.add(entry);
+      else {
+        this.#buckets.delete(entry.member.name);
+        evicted++;
+      }
     }
-    if (this.#heap.length >= this.#max) return undefined;
-    const bucket = { name, fullAt: now, debtMs: 0, index: this.#heap.length };
-    this.#buckets.set(name, bucket);
-    this.#heap.push(bucket);
-    return bucket;
-  }
-
-  #evict(bucket: Bucket<Name>): void {
-    this.#buckets.delete(bucket.name);
-    const last = this.#heap.pop();
-    if (!last || last === bucket) return;
-    this.#put(last, bucket.index);
-    this.#sift(last);
-  }
-
-  #sift(bucket: Bucket<Name>): void {
-    for (let above = this.#above(bucket); above && above.fullAt > bucket.fullAt; above = this.#above(bucket)) {
-      this.#swap(above, bucket);
-    }
-    for (let below = this.#below(bucket); below && below.fullAt < bucket.fullAt; below = this.#below(bucket)) {
-      this.#swap(bucket, below);
-    }
-  }
-
-  #above({ index }: Bucket<Name>): Bucket<Name> | undefined {
-    return index === 0 ? undefined : this.#heap[(index - 1) >> 1];
-  }
-
-  /** Returns that child of a bucket in the heap that is full first. */
-  #below({ index }: Bucket<Name>): Bucket<Name> | undefined {
-    const left = this.#heap[2 * index + 1];
-    const right = this.#heap[2 * index + 2];
-    return left && right && right.fullAt < left.fullAt ? right : left;
-  }
-
-  #swap(above: Bucket<Name>, below: Bucket<Name>): void {
-    const { index } = above;
-    this.#put(above, below.index);
-    this.#put(below, index);
-  }
-
-  #put(bucket: Bucket<Name>, index: number): void {
-    bucket.index = index;
-    this.#heap[index] = bucket;
+    if (this.size >= this.#max) return undefined;
+    const entry = new QueueEntry<Bucket<Name>>({ name, fullAt: now, debtMs: 0 });
+    this.#buckets.set(name, entry);
+    this.#rotation.add(entry);
+    return entry.member;
   }
 }
 
-/** Maximum rounding error of a time, in milliseconds. */
-const toleranceMs = 1e-3;
+/**
+ * Returns the milliseconds until a bucket is full. It lacks at most all its tokens and its debt; `fullAt` can be later than that if the clock was set back
+ * or the limit has changed.
+ */
+function missingIn({ fullAt, debtMs }: Bucket<unknown>, fillTimeMs: number, now: number): number {
+  return Math.min(Math.max(0, fullAt - now), fillTimeMs + debtMs);
+}
