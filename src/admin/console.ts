@@ -22,7 +22,10 @@ export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute
     ["/", { GET: ({ request }) => respondWithPage(request, load) }],
     ["/console-xlsx.js", { GET: async ({ request }) => toScriptResponse(request, (await load()).workbookFile, false) }],
     ["/console.js", { GET: (context) => respondWithScript(context, load) }],
-    [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
+    [
+      noticesPath,
+      { GET: async () => ({ body: (await load()).notices, headers: { "Content-Type": "text/plain; charset=utf-8" } }) },
+    ],
   ];
 }
 
@@ -66,10 +69,6 @@ async function toScriptResponse(
       ...(coding ? { "Content-Encoding": coding } : {}),
     },
   };
-}
-
-function toNoticesResponse({ notices }: ConsoleScript): AdminContent {
-  return { body: notices, headers: { "Content-Type": "text/plain; charset=utf-8" } };
 }
 
 export interface ConsoleScript {

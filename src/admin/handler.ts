@@ -103,7 +103,10 @@ export class AdminHandler implements Handler {
     const name = method === "HEAD" ? "GET" : method;
     // Look for an own property, because a method may be any token, for example `constructor`.
     const respond = Object.hasOwn(route, name) ? route[name] : undefined;
-    if (!respond) throw wrongMethodError(method, route);
+    if (!respond) {
+      const allowed = { headers: { Allow: methodsOf([route]) } };
+      throw new ProblemError("method-not-allowed", `this path has no method ${method}`, allowed);
+    }
     if (method !== "GET" && method !== "HEAD") requireSameOrigin(headers, host);
     return respond({ request, query: new URLSearchParams(query), parameters });
   }
@@ -115,7 +118,10 @@ export class AdminHandler implements Handler {
     const { code, message, fieldErrors } = problemError;
     const status = statusOf(code);
     const headers = problemHeaders(problemError);
-    if (asPage) return toAdminResponse(id, withHeaders(problemAsPage({ status, detail: message, id }), headers));
+    if (asPage) {
+      const page = problemAsPage(status, message, id);
+      return toAdminResponse(id, { ...page, headers: { ...page.headers, ...headers } });
+    }
     const problem = { status, detail: message, instance: id, code };
     const errors = fieldErrors.length > 0 ? { errors: fieldErrors } : {};
     const members = problemError instanceof WriteRefusedError ? problemError.members : {};
@@ -130,16 +136,6 @@ const notFoundDetail =
 function methodsOf(routes: Iterable<AdminRoute>): string {
   const methods = [...routes].flatMap((route) => Object.keys(route));
   return [...new Set(methods.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one])))].join(", ");
-}
-
-function wrongMethodError(method: string, route: AdminRoute): ProblemError {
-  return new ProblemError("method-not-allowed", `this path has no method ${method}`, {
-    headers: { Allow: methodsOf([route]) },
-  });
-}
-
-function withHeaders(content: AdminContent, headers: AdminContent["headers"]): AdminContent {
-  return { ...content, headers: { ...content.headers, ...headers } };
 }
 
 function toAdminResponse(id: string, { status = 200, body, headers }: AdminContent): WireResponse {
@@ -180,25 +176,14 @@ function requireSameOrigin(headers: HeaderFields, sentHost: string | null): void
   );
 }
 
-interface ProblemPage {
-  readonly status: number;
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-interface ShownProblem {
-  readonly status: number;
-  readonly detail: string;
-  /** The ID of the request, which the server's log has too. */
-  readonly id: string;
-}
+// A problem as an HTML page, for a person who typed an address into a browser.
 
 function isPageWanted({ method, headers }: WireRequest): boolean {
   return method === "GET" && acceptsHtml(headers.get("accept"));
 }
 
 /** Returns the page. Its policy allows only its own style. */
-function problemAsPage({ status, detail, id }: ShownProblem): ProblemPage {
+function problemAsPage(status: number, detail: string, id: string): AdminContent {
   const nonce = randomText(22);
   const body = `<!doctype html>
 <html lang="en">

@@ -149,7 +149,10 @@ export class Connection implements StepTask, PlacedConnection {
    */
   runStep(): boolean {
     try {
-      if (this.#requestLoop.step()) this.#markRequestStarted();
+      if (this.#requestLoop.step()) {
+        this.#hasHadRequest = true;
+        this.#context.places.idle.delete(this.#idleEntry);
+      }
       if (this.#isTimeoutPending && this.#endIfTimedOut()) return false;
       return this.#hasStepLeftOrWaits();
     } catch (error) {
@@ -160,11 +163,6 @@ export class Connection implements StepTask, PlacedConnection {
 
   schedule(): void {
     if (this.#hasStepLeftOrWaits()) this.#context.roundRobin.add(this.#stepEntry);
-  }
-
-  #markRequestStarted(): void {
-    this.#hasHadRequest = true;
-    this.#context.places.idle.delete(this.#idleEntry);
   }
 
   /**

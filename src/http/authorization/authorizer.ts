@@ -21,7 +21,6 @@ import { systemSite } from "../../model/system-site.ts";
 import type { HeadQueryResult } from "../../store/reads/head-queries.ts";
 import type { ApiKey, Site } from "../../system/system-records.ts";
 import type { SystemSiteIndex } from "../../system/system-site-index.ts";
-import type { WireRequest } from "../../wire/request.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
@@ -231,16 +230,12 @@ export class RequestAuthorizer {
     try {
       return authenticate(context, site, this.#index, now);
     } catch (error) {
-      if (error instanceof ProblemError && error.code === "unauthorized")
-        this.#limitFailedAuthentications(context.request, now);
-      throw error;
+      if (!(error instanceof ProblemError) || error.code !== "unauthorized") throw error;
+      const { trustProxy, failureLimit } = this.#options;
+      const network = clientNetwork(context.request, trustProxy);
+      if (this.#failureBuckets.consumeToken(network, failureLimit, now) !== undefined) throw error;
+      throw tooManyRequestsError(failureLimit, "too many requests with an invalid API key came from this address");
     }
-  }
-
-  #limitFailedAuthentications(request: WireRequest, now: number): void {
-    const { trustProxy, failureLimit } = this.#options;
-    if (this.#failureBuckets.consumeToken(clientNetwork(request, trustProxy), failureLimit, now) !== undefined) return;
-    throw tooManyRequestsError(failureLimit, "too many requests with an invalid API key came from this address");
   }
 
   /** Tracks the use of the key, and counts the request for its rate limit. @throws ProblemError `too-many-requests` */

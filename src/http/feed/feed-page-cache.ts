@@ -43,13 +43,6 @@ interface SharedPage {
   readonly at: number;
 }
 
-interface PageRequest {
-  readonly siteId: number;
-  readonly requiredHead: Head;
-  readonly query: PageQuery;
-  readonly format: Format;
-}
-
 /** The parameters of a page, and the last revision that it may scan, if it has an end before the last revision of the site. */
 export interface PageQuery extends FeedParameters {
   readonly end?: number | undefined;
@@ -83,7 +76,7 @@ export class FeedPageCache {
       const page = await this.#readsInFlight.get(key);
       if (page && isPageAtLeast(page, head)) return page;
     }
-    const read = this.#readSemaphore.run(() => this.#read(key, { siteId, requiredHead: head, query, format }));
+    const read = this.#readSemaphore.run(() => this.#read(key, siteId, head, query, format));
     const reading = read.finally(() => this.#readsInFlight.delete(key));
     this.#readsInFlight.set(key, reading);
     const page = await reading;
@@ -91,15 +84,17 @@ export class FeedPageCache {
     return page;
   }
 
-  async #read(key: string, { siteId, requiredHead, query, format }: PageRequest): Promise<EncodedPage> {
-    const { since, limit, isCollapsed, resources, end } = query;
+  async #read(
+    key: string,
+    siteId: number,
+    requiredHead: Head,
+    { resources, end, ...query }: PageQuery,
+    format: Format,
+  ): Promise<EncodedPage> {
     const at = performance.now();
-    const names = new Set(resources.map(({ name }) => name));
     const page = await readFeedPage(this.#engine, siteId, {
-      since,
-      limit,
-      isCollapsed,
-      resources: names,
+      ...query,
+      resources: new Set(resources.map(({ name }) => name)),
       requiredHead,
       ...(end !== undefined && { until: end }),
     });
