@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { ActivityAnswer, ActivityQuestion } from "../http/common/activity.ts";
 import { preferredCoding } from "../http/common/content-negotiation.ts";
+import { parseIdempotencyName } from "../http/common/parameters.ts";
 import type { IpNetwork } from "../lib/networks.ts";
 import { randomText } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
@@ -124,9 +125,9 @@ async function runAction(
     sites: async () => managedSites(operator, await listSites(engine)),
     input: () => readJsonObject(request),
   };
-  const key = responses ? request.headers.single("Idempotency-Key") : null;
+  const key = responses && parseIdempotencyName(context);
   try {
-    if (responses && key !== null) return await runIdempotent(call, key, run, responses);
+    if (responses && key !== undefined) return await runIdempotent(call, key, run, responses);
     return await toContent(await run(call), context);
   } catch (error) {
     // An operator of some sites must not learn the names of others, as the suggestion of a similar name would tell.

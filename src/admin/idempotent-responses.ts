@@ -2,8 +2,8 @@
 // and the action does not run twice. Responses are kept in memory only, because they may contain secrets that are stored nowhere, such as a new
 // API key.
 
+import { idempotencyKeyReusedError } from "../http/common/parameters.ts";
 import { AbandonedWorkError } from "../lib/work-limiter.ts";
-import { ProblemError } from "../model/errors.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { AdminContent } from "./handler.ts";
 
@@ -51,11 +51,9 @@ export class IdempotentResponses {
    * Returns the first response to a request, and waits for it if it is still being made. A request that failed runs again. The caller must check that
    * the operator may still manage the site of the response.
    * @param respond runs the action and returns its response
-   * @throws ProblemError `bad-request`, `idempotency-key-reused`, and every error that `respond` throws
+   * @throws ProblemError `idempotency-key-reused`, and every error that `respond` throws
    */
   respondOnce(attempt: RepeatableRequest, respond: () => Promise<RepeatableResponse>): Promise<RepeatableResponse> {
-    if (!/^[\x20-\x7e]{1,255}$/.test(attempt.key))
-      throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
     this.#removeOld();
     const found = this.#kept.get(nameOf(attempt));
     if (!found) {
@@ -63,7 +61,7 @@ export class IdempotentResponses {
       return this.#keep(attempt, respond());
     }
     if (found.request === attempt.request) return this.#shareOrRepeat(found.response, attempt, respond);
-    throw new ProblemError("idempotency-key-reused", "the Idempotency-Key was used for another request");
+    throw idempotencyKeyReusedError();
   }
 
   /** Returns the first response. If the first request was discarded because its client had left, runs the repeated request. */
@@ -88,7 +86,8 @@ export class IdempotentResponses {
     response.then(
       ({ content: { body } }) => {
         kept.isPending = false;
-        if (!isShort(body)) this.#kept.delete(name);
+        const isShort = body === null || (!Array.isArray(body) && (body as string | Uint8Array).length <= maxLength);
+        if (!isShort) this.#kept.delete(name);
       },
       () => this.#kept.delete(name),
     );
@@ -114,8 +113,4 @@ export class IdempotentResponses {
 
 function nameOf({ operator, systemEpoch, key }: RepeatableRequest): string {
   return `${systemEpoch}\n${operator}\n${key}`;
-}
-
-function isShort(body: AdminContent["body"]): boolean {
-  return body === null || (!Array.isArray(body) && (body as string | Uint8Array).length <= maxLength);
 }

@@ -3,7 +3,6 @@
 
 import type { Engine, EngineCommits } from "../model/engine.ts";
 import { ProblemError } from "../model/errors.ts";
-import type { Right } from "../model/operator-role.ts";
 import { canManage, findOperator, hasRight, type ListedOperator } from "../operator/operators/operators.ts";
 import type { SiteRecord } from "../system/system-records.ts";
 import type { ActionContext } from "./action-routes.ts";
@@ -46,18 +45,15 @@ async function reauthorizeOperator(
   site: SiteRecord,
   started: Started,
 ): Promise<void> {
+  const { session, siteViews, needs } = call;
   // Read `outlivesSession` only after the session: signing out sets it before it ends the session.
-  const operator =
-    (await operatorOfSession(call)) ?? (started.outlivesSession ? await currentOperator(call) : undefined);
-  const obstacle = findObstacle(operator, site, call.needs);
-  if (obstacle === undefined) return;
-  throw new ProblemError("forbidden", `the ${what} was stopped, because ${call.session.operator.Name} ${obstacle}`);
-}
-
-function findObstacle(operator: ListedOperator | undefined, site: SiteRecord, needs: Right): string | undefined {
-  if (!operator) return "was signed out or removed";
-  if (!canManage(operator, site)) return "may no longer manage this shop";
-  return hasRight(operator, needs) ? undefined : "has another role now";
+  const present = (await operatorOfSession(call)) ?? (started.outlivesSession ? session.operator : undefined);
+  const operator = present && findOperator(await readSitesAndOperators(siteViews), present.ID);
+  const stop = (why: string) =>
+    new ProblemError("forbidden", `the ${what} was stopped, because ${session.operator.Name} ${why}`);
+  if (!operator) throw stop("was signed out or removed");
+  if (!canManage(operator, site)) throw stop("may no longer manage this shop");
+  if (!hasRight(operator, needs)) throw stop("has another role now");
 }
 
 async function operatorOfSession(call: ActionContext): Promise<ListedOperator | undefined> {
@@ -67,8 +63,4 @@ async function operatorOfSession(call: ActionContext): Promise<ListedOperator | 
     if (error instanceof ProblemError && error.code === "unauthorized") return undefined;
     throw error;
   }
-}
-
-async function currentOperator({ session, siteViews }: ActionContext): Promise<ListedOperator | undefined> {
-  return findOperator(await readSitesAndOperators(siteViews), session.operator.ID);
 }

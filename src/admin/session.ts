@@ -103,7 +103,9 @@ async function respondToSignIn(request: WireRequest, context: SessionContext): P
     return signIn(engine, link, now());
   });
   if (present && present.operator.ID !== session.operator.ID) await endSessionsOf(request, present, context);
-  return withCookie(toSessionContent(session), toCookie(request.headers, secret, sessionLifetimeMs));
+  const content = toSessionContent(session);
+  const cookie = toCookie(request.headers, secret, sessionLifetimeMs);
+  return { ...content, headers: { ...content.headers, "Set-Cookie": cookie } };
 }
 
 async function endSessionsOf(
@@ -193,10 +195,6 @@ function toSessionContent(session: Omit<Session, "systemEpoch"> | undefined): Ad
       }
     : { operator: null };
   return { body: JSON.stringify(shown), headers: { "Content-Type": "application/json" } };
-}
-
-function withCookie({ headers, ...content }: AdminContent, cookie: string): AdminContent {
-  return { ...content, headers: { ...headers, "Set-Cookie": cookie } };
 }
 
 function signedOutResponse({ headers }: WireRequest): AdminContent {

@@ -151,7 +151,7 @@ function createContext(
     id,
     route,
     recordIdInPath,
-    method: effectiveMethod(request),
+    method: (request.method === "POST" && overrideOf(request)) || request.method,
     rateLimit: undefined,
     longPollMs: 0,
     site: undefined,
@@ -203,11 +203,6 @@ const overrides = ["PUT", "PATCH", "DELETE"];
 
 /** The header fields that other interfaces have for this. Ignoring one could create a record instead of updating or deleting it. */
 const otherOverrides = ["X-HTTP-Method", "X-Method-Override"].map((name) => ({ name, key: name.toLowerCase() }));
-
-/** Returns the effective method of a request: its own method, or on a POST the method in a valid `X-HTTP-Method-Override`. */
-function effectiveMethod(request: WireRequest): string {
-  return request.method === "POST" ? (overrideOf(request) ?? "POST") : request.method;
-}
 
 /**
  * Requires that `route` has the method.

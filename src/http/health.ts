@@ -97,16 +97,13 @@ export class Readiness {
 
   /** Checks the database, one check at a time. Otherwise a database that does not respond would get one more check each second. */
   #checkDatabase(): Promise<void> {
-    this.#running ??= readAndWrite(this.#engine).finally(() => {
-      this.#running = undefined;
-    });
+    const readAndWrite = async () => {
+      await this.#engine.readHeads([systemSite]);
+      await this.#engine.probeWrite();
+    };
+    this.#running ??= readAndWrite().finally(() => (this.#running = undefined));
     return withTimeout(this.#running);
   }
-}
-
-async function readAndWrite(engine: Pick<Engine, "readHeads" | "probeWrite">): Promise<void> {
-  await engine.readHeads([systemSite]);
-  await engine.probeWrite();
 }
 
 async function withTimeout(check: Promise<void>): Promise<void> {

@@ -28,13 +28,9 @@ export class QueryReader {
     requireUtf8(query);
     const parameters = new URLSearchParams(query);
     for (const [name, value] of parameters)
-      if (!isKnown(name, owner) && !this.#isIgnored(name))
+      if (!isKnown(name, owner) && !this.#ignored.has(name) && !name.startsWith("utm_"))
         throw new ProblemError("bad-request", unknownParameterDetail({ name, value, owner }));
     return parameters;
-  }
-
-  #isIgnored(name: string): boolean {
-    return this.#ignored.has(name) || name.startsWith("utm_");
   }
 }
 

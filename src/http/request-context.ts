@@ -2,8 +2,9 @@
 
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { ProblemError } from "../model/errors.ts";
+import { ProblemError } from "../model/errors.ts";
 import type { Head } from "../model/head.ts";
+import { toId } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { SiteView } from "../store/reads/site-views.ts";
 import type { ApiKey, Site } from "../system/system-records.ts";
@@ -139,4 +140,11 @@ export function siteRoute<T extends Omit<SiteRoute, "kind" | "label">>(
 /** Returns the part of a record's path where the ID is expected: between the last slash and the last dot. It may be an invalid ID. */
 export function idIn(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1, path.lastIndexOf("."));
+}
+
+export function recordNotFoundError({ resource }: ResourceRoute, id: string | number): ProblemError {
+  if (toId(String(id)) === undefined) {
+    return new ProblemError("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);
+  }
+  return new ProblemError("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }

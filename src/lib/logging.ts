@@ -108,13 +108,10 @@ export function createLogRateLimiter(now: () => number): LogRateLimiter {
       last.suppressed++;
       return;
     }
-    if (!last && logged.size >= maxCauses) removeExpiredCauses(logged, at);
+    if (!last && logged.size >= maxCauses)
+      for (const [old, logging] of logged) if (Math.abs(at - logging.at) >= causeIntervalMs) logged.delete(old);
     if (!last && logged.size >= maxCauses) return;
     logged.set(cause, { at, suppressed: 0 });
     write(last?.suppressed ?? 0);
   };
-}
-
-function removeExpiredCauses(logged: Map<string, LoggedCause>, now: number): void {
-  for (const [cause, { at }] of logged) if (Math.abs(now - at) >= causeIntervalMs) logged.delete(cause);
 }

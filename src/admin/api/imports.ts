@@ -45,7 +45,12 @@ export function importActions(imports: OpenImports): readonly Action[] {
     (act: (call: ActionContext, found: OpenImport) => object | Promise<object>) => async (call: ActionContext) =>
       act(call, imports.get(await ownerOf(call), call.parameters.id ?? ""));
   return [
-    ["GET", list, "read", (call) => listOwn(call, imports)],
+    [
+      "GET",
+      list,
+      "read",
+      async (call): Promise<ImportsResponse> => ({ imports: imports.list(await ownerOf(call)).map(toImportInfo) }),
+    ],
     ["POST", list, "records", (call) => open(call, imports)],
     ["GET", one, "read", withImport((_, found) => toImportInfo(found))],
     ["DELETE", one, "records", withImport((_, found) => imports.remove(found).then(() => ({})))],
@@ -57,10 +62,6 @@ export function importActions(imports: OpenImports): readonly Action[] {
     ["POST", `${one}/stop`, "records", withImport(stop)],
     ["GET", `${one}/rejected`, "read", withImport((_, found) => rejectedRows(found))],
   ];
-}
-
-async function listOwn(call: ActionContext, imports: OpenImports): Promise<ImportsResponse> {
-  return { imports: imports.list(await ownerOf(call)).map(toImportInfo) };
 }
 
 async function ownerOf({ session, site }: ActionContext): Promise<ImportOwner> {

@@ -27,7 +27,6 @@ import type { AuthorizedView, RequestContext } from "../request-context.ts";
 import { authenticate, findSentKey } from "./authenticate.ts";
 import { clientNetwork } from "./client-network.ts";
 import { KeyUseTracker } from "./key-use-tracker.ts";
-import { rateLimitHeaders, tooManyRequestsError } from "./rate-limits.ts";
 import { requestedHost, toHostname, unknownHostError } from "./requested-host.ts";
 
 export interface AuthorizerOptions {
@@ -274,4 +273,32 @@ export class RequestAuthorizer {
  */
 export function requireSameSite({ siteView }: AuthorizedView, siteId: number): void {
   if (siteView.siteId !== siteId) throw new OutdatedError("key");
+}
+
+/**
+ * Returns the header fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). During debt, no token remains, and the time until
+ * the bucket is full includes the debt.
+ * @param remainingTokens whole tokens in the bucket; negative during debt
+ */
+export function rateLimitHeaders(
+  { tokensPerSecond, maxTokens }: Limit,
+  remainingTokens: number,
+): Record<string, string> {
+  const window = Math.max(1, Math.round(maxTokens / tokensPerSecond));
+  const secondsToFull = Math.ceil((maxTokens - remainingTokens) / tokensPerSecond);
+  return {
+    "RateLimit-Policy": `"key";q=${maxTokens};w=${window}`,
+    RateLimit: `"key";r=${Math.max(0, remainingTokens)};t=${secondsToFull}`,
+  };
+}
+
+/**
+ * Returns the error of a request for which the bucket had no token. `Retry-After` is the time until one token has refilled, at least 1 s.
+ * @param missingTokens the tokens that the bucket lacks, if it may have debt
+ */
+export function tooManyRequestsError(limit: Limit, detail: string, missingTokens = limit.maxTokens): ProblemError {
+  const lacking = Math.max(1, missingTokens - limit.maxTokens + 1);
+  return new ProblemError("too-many-requests", detail, {
+    retryAfterSeconds: Math.max(1, Math.ceil(lacking / limit.tokensPerSecond)),
+  });
 }

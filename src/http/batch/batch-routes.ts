@@ -8,9 +8,10 @@ import { basePath, publicResources, type Resource, writtenResources } from "../.
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
+import { parseIdempotencyName } from "../common/parameters.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { QueryReader } from "../query.ts";
-import { parseBatchIdempotency, parseIdempotencyName, type RunningIdempotencyKeys } from "../records/idempotency.ts";
+import { parseBatchIdempotency, type RunningIdempotencyKeys } from "../records/idempotency.ts";
 import { rejectOtherEncodings } from "../records/record-body.ts";
 import { type AuthorizedView, type RequestContext, type SiteRoute, siteRoute } from "../request-context.ts";
 import { type BatchParameters, parseBatchParameters, rejectConditions } from "./batch-parameters.ts";

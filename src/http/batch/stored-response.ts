@@ -5,7 +5,7 @@ import type { Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, StoredBatch } from "../../model/engine.ts";
 import type { WriteQueue } from "../../store/writes/write-queue.ts";
 import type { AuthorizedIntent } from "../authorization/authorized-intent.ts";
-import { idempotencyKeyReusedError } from "../records/idempotency.ts";
+import { idempotencyKeyReusedError } from "../common/parameters.ts";
 
 /**
  * Returns the stored response that a transaction has found for its idempotency key; undefined if it has found none.

@@ -1,6 +1,7 @@
-// Reads the values of query parameters. All errors are `bad-request`.
+// Reads the values of query parameters and of `Idempotency-Key`, on both listeners. All errors of parameters are `bad-request`.
 
 import { ProblemError } from "../../model/errors.ts";
+import type { WireRequest } from "../../wire/request.ts";
 
 /** Returns the value of a parameter; undefined if it is absent. @throws ProblemError `bad-request` if it appears more than once */
 export function parseSingle(parameters: URLSearchParams, name: string): string | undefined {
@@ -38,4 +39,22 @@ export function parseNumber<Default extends number | undefined>(
   if (number >= min && number <= (max ?? Number.MAX_SAFE_INTEGER)) return number;
   const range = max === undefined ? `from ${min}` : `from ${min} to ${max}`;
   throw new ProblemError("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
+}
+
+/**
+ * Returns the value of `Idempotency-Key`; undefined without that header.
+ * @throws ProblemError `bad-request` for a value that is not 1 to 255 printable ASCII characters; RequestError for two lines
+ */
+export function parseIdempotencyName({ request }: { readonly request: WireRequest }): string | undefined {
+  const name = request.headers.single("Idempotency-Key");
+  if (name === null) return undefined;
+  if (/^[\x20-\x7e]{1,255}$/.test(name)) return name;
+  throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
+}
+
+export function idempotencyKeyReusedError(): ProblemError {
+  return new ProblemError(
+    "idempotency-key-reused",
+    "the Idempotency-Key was used for another request; use a new one for each",
+  );
 }

@@ -69,7 +69,11 @@ export class FeedPageCache {
     const names = query.resources.map(({ name }) => name);
     const key = JSON.stringify([siteId, format.name, query.since, query.limit, query.isCollapsed, query.end, names]);
     const shared = this.#pages.get(key);
-    if (shared && performance.now() - shared.at < maxAgeMs(shared) && isPageAtLeast(shared.page, head))
+    if (
+      shared &&
+      performance.now() - shared.at < (shared.page.isComplete ? maxPageWithEndAgeMs : maxPageAgeMs) &&
+      isPageAtLeast(shared.page, head)
+    )
       return shared.page;
     // A read in flight may have started before this request. The next read did not, so join at most two.
     for (let joined = 0; joined < 2; joined++) {
@@ -134,10 +138,6 @@ export function encodeEmptyPage(format: Format, position: FeedPosition, head: He
 /** Whether a page was read at `head` or later, in the same epoch and timeline. */
 function isPageAtLeast({ head: { epoch, revision, timeline }, isComplete }: EncodedPage, head: Head): boolean {
   return epoch === head.epoch && timeline === head.timeline && (isComplete || revision >= head.revision);
-}
-
-function maxAgeMs({ page }: SharedPage): number {
-  return page.isComplete ? maxPageWithEndAgeMs : maxPageAgeMs;
 }
 
 /** Estimated memory: the body, its joined copy and its compressed copies. */

@@ -6,6 +6,7 @@ import type { Idempotency } from "../../model/change.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { ApiKey } from "../../system/system-records.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
+import { parseIdempotencyName } from "../common/parameters.ts";
 import type { RequestContext } from "../request-context.ts";
 
 /**
@@ -44,17 +45,6 @@ export async function parseBatchIdempotency(
 }
 
 /**
- * Returns the value of `Idempotency-Key`; undefined without that header.
- * @throws ProblemError `bad-request` as `parseIdempotency` does; RequestError for two lines
- */
-export function parseIdempotencyName({ request }: RequestContext): string | undefined {
-  const name = request.headers.single("Idempotency-Key");
-  if (name === null) return undefined;
-  if (/^[\x20-\x7e]{1,255}$/.test(name)) return name;
-  throw new ProblemError("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
-}
-
-/**
  * Returns the beginning of the text that is digested; the body follows. Two requests are the same if they have the same effective method (a POST with
  * `X-HTTP-Method-Override: PUT` is a PUT), path, query, conditions and body. A CR separates the conditions, because no header field can contain it.
  */
@@ -64,13 +54,6 @@ function startOf({ request, method, target }: RequestContext): string {
     return value === null ? [] : [`\r${name}: ${value}`];
   });
   return `${method} ${target.path}?${target.query}${conditions.join("")}\n`;
-}
-
-export function idempotencyKeyReusedError(): ProblemError {
-  return new ProblemError(
-    "idempotency-key-reused",
-    "the Idempotency-Key was used for another request; use a new one for each",
-  );
 }
 
 export class RunningIdempotencyKeys {

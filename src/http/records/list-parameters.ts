@@ -75,16 +75,13 @@ export function toLinkHeader(
 }
 
 function parseSort(resource: Resource, names: readonly string[]): SortField[] {
-  if (names.length > maxSortFields) {
+  if (names.length > maxSortFields)
     throw new ProblemError("bad-request", `\`sort\`: at most ${maxSortFields} fields, not ${names.length}`);
-  }
-  return names.map((name) => parseSortField(resource, name));
-}
-
-function parseSortField(resource: Resource, name: string): SortField {
-  rejectDirectionWord(resource, name);
-  const descending = name.startsWith("-");
-  return { textField: requireTextField(resource, "sort", descending ? name.slice(1) : name), descending };
+  return names.map((name) => {
+    rejectDirectionWord(resource, name);
+    const descending = name.startsWith("-");
+    return { textField: requireTextField(resource, "sort", descending ? name.slice(1) : name), descending };
+  });
 }
 
 /** Rejects `Name desc`, `Name:asc` and `+Name` (`+` is a space in a query). @throws ProblemError `bad-request` */

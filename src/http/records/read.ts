@@ -13,10 +13,9 @@ import type { UncachedSite } from "../../store/reads/uncached-site.ts";
 import type { HeaderParts, WireResponse } from "../../wire/response.ts";
 import { chooseCoding } from "../compression.ts";
 import { isNotModified, toEtag } from "../conditional-requests.ts";
-import { idIn, type RequestContext, type ResourceRoute } from "../request-context.ts";
+import { idIn, type RequestContext, type ResourceRoute, recordNotFoundError } from "../request-context.ts";
 import { respondEncoded, toResponse } from "../responses.ts";
 import { type ListParameters, pickFields, toLinkHeader } from "./list-parameters.ts";
-import { recordNotFoundError } from "./record-not-found.ts";
 
 /** Returns the response to GET and HEAD. @throws ProblemError `not-found`, or `bad-request` for a bad parameter */
 export function respondToRead(

@@ -19,15 +19,20 @@ import type { WriteQueue } from "../../store/writes/write-queue.ts";
 import type { BodyBytes } from "../../wire/request-body.ts";
 import type { HeaderParts, WireResponse } from "../../wire/response.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
-import { parseSwitch } from "../common/parameters.ts";
+import { idempotencyKeyReusedError, parseSwitch } from "../common/parameters.ts";
 import { hasWeakTag, toEtag, versionsInIfMatch, versionsInIfNoneMatch, weakTagError } from "../conditional-requests.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { QueryReader } from "../query.ts";
-import { type AuthorizedView, idIn, type RequestContext, type ResourceRoute } from "../request-context.ts";
+import {
+  type AuthorizedView,
+  idIn,
+  type RequestContext,
+  type ResourceRoute,
+  recordNotFoundError,
+} from "../request-context.ts";
 import { toResponse } from "../responses.ts";
-import { idempotencyKeyReusedError, parseIdempotency, type RunningIdempotencyKeys } from "./idempotency.ts";
+import { parseIdempotency, type RunningIdempotencyKeys } from "./idempotency.ts";
 import { parseChangesBody, parseNewBody } from "./record-body.ts";
-import { recordNotFoundError } from "./record-not-found.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 

@@ -1,7 +1,7 @@
-// Header fields about a rate limit, and the error above the limit (http/authorization/rate-limits.ts).
+// Header fields about a rate limit, and the error above the limit (http/authorization/authorizer.ts).
 
 import { expect, test } from "bun:test";
-import { rateLimitHeaders, tooManyRequestsError } from "../../../../src/http/authorization/rate-limits.ts";
+import { rateLimitHeaders, tooManyRequestsError } from "../../../../src/http/authorization/authorizer.ts";
 
 test.each([
   [{ tokensPerSecond: 1, maxTokens: 1 }, 0, '"key";q=1;w=1', '"key";r=0;t=1', 1],
