@@ -4,7 +4,7 @@ import type { Engine } from "../model/engine.ts";
 const refreshIntervalMs = 10_000;
 
 /** The time of the last backup of a database. */
-export interface BackupTime {
+interface BackupTime {
   /** The random ID of the database (`readDatabaseId`). */
   readonly database: string;
   /** Milliseconds since 1970; 0 if no backup exists. */

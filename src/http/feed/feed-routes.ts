@@ -104,17 +104,17 @@ class FeedEndpoint {
     poll: { readonly key: ApiKey; readonly first: PageReading; readonly unreadHead?: Head },
   ): Promise<PageReading> {
     const { authorizer, longPolls } = this.#dependencies;
-    const read = async ({ siteId, page }: PageReading, head: Head, isInRound: boolean) => {
+    const readAfter = ({ siteId, page }: PageReading, head: Head, end?: number) =>
+      this.#read(context, { format, query: { ...query, since: page.next, end } }, { siteId, ...head });
+    const read = async (last: PageReading, head: Head, isInRound: boolean) => {
       try {
-        return await this.#read(
-          context,
-          { format, query: { ...query, since: page.next, end: isInRound ? head.revision : undefined } },
-          { siteId, ...head },
-        );
+        const found = await readAfter(last, head, isInRound ? head.revision : undefined);
+        // The end of the round may hide newer changes that the client waits for.
+        return isInRound && found.page.isEmpty && found.page.hasMore ? await readAfter(found, found.head) : found;
       } catch (error) {
         // If the site was removed, its journal is deleted too, and the read fails with another error. Reauthorizing throws the error for the client,
         // and if the site was replaced by the renewal of a sandbox, an error after which the request begins again.
-        await authorizer.reauthorize(context, (authorized) => requireSameSite(authorized, siteId));
+        await authorizer.reauthorize(context, (authorized) => requireSameSite(authorized, last.siteId));
         throw error;
       }
     };

@@ -70,7 +70,8 @@ async function openHandler(kind: EngineKind) {
   const headsRead = new Set<number>();
   /** Called once, before the next read of changes of a site other than the system site. */
   let beforeChanges: (() => Promise<unknown>) | undefined;
-  /** Called once, after the next read of a page of the feed. */
+  /** Called once, before and after the next read of a page of the feed. */
+  let beforePage: (() => Promise<unknown>) | undefined;
   let afterPage: (() => Promise<unknown>) | undefined;
   const observed: Engine = {
     ...engine,
@@ -91,6 +92,9 @@ async function openHandler(kind: EngineKind) {
       return engine.readChangesSince(...args);
     },
     readJournalPage: async (...args) => {
+      const before = beforePage;
+      beforePage = undefined;
+      await before?.();
       const page = await engine.readJournalPage(...args);
       const meanwhile = afterPage;
       afterPage = undefined;
@@ -150,7 +154,10 @@ async function openHandler(kind: EngineKind) {
   const afterPageIsRead = (meanwhile: () => Promise<unknown>) => {
     afterPage = meanwhile;
   };
-  const hooks = { whileChangesAreRead, afterPageIsRead };
+  const beforePageIsRead = (meanwhile: () => Promise<unknown>) => {
+    beforePage = meanwhile;
+  };
+  const hooks = { whileChangesAreRead, beforePageIsRead, afterPageIsRead };
   return { respond, keys, shop, sandbox, engine, siteViews, close, ...hooks, calls, headsRead };
 }
 
@@ -242,6 +249,20 @@ describe.each(engines)("on $name", (kind) => {
     // The limit is another one, so that the page is not taken from the cache.
     afterPageIsRead(() => makeSandbox(engine, "shop", { now: () => now }));
     expect(await status("&limit=2")).toBe(410);
+  });
+
+  test("a follower of a resource gets a change of it that is committed while a round reads up to a change of another resource", async () => {
+    const { respond, shop, engine, beforePageIsRead, afterPageIsRead } = opened;
+    const since = await readHeadCursor(engine, shop.ID);
+    const commit = (resource: string) => engine.commit([createIntent({ site: shop.ID, resource })]);
+    // The first page is empty, so the follower waits.
+    afterPageIsRead(async () => {
+      beforePageIsRead(() => commit("brand"));
+      await commit("order-status");
+    });
+    const { body } = await respond(`GET /restapi/changes.json?resource=brands&wait=20&since=${since}`);
+    const { Changes } = JSON.parse(Buffer.concat(body as Uint8Array[]).toString());
+    expect(Changes.map(({ Resource }: { Resource: string }) => Resource)).toEqual(["brands"]);
   });
 
   test("a key that is revoked while its site catches up is not shown what came after", async () => {
