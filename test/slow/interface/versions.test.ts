@@ -10,10 +10,10 @@ import { type Fields, group, type TextField, text } from "../../../src/model/fie
 import { defineResource, type Resource } from "../../../src/model/resource.ts";
 import { backUp, restore } from "../../../src/operator/backup/backup.ts";
 import { copyDatabase } from "../../../src/operator/backup/copy.ts";
-import { exportRecords } from "../../../src/operator/records/export-records.ts";
 import { type FileFormat, readRows } from "../../../src/operator/import/file-rows.ts";
 import { importRecords } from "../../../src/operator/import/import-records.ts";
 import { restoreRecord } from "../../../src/operator/journal/restore-record.ts";
+import { exportRecords } from "../../../src/operator/records/export-records.ts";
 import { listKeys, revokeKey } from "../../../src/operator/sites/keys.ts";
 import { createSite, listSites, setSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";

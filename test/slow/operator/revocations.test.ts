@@ -9,7 +9,12 @@ import type { Engine } from "../../../src/model/engine.ts";
 import type { GivenRole } from "../../../src/model/operator-role.ts";
 import { backUp, restore } from "../../../src/operator/backup/backup.ts";
 import { copyDatabase } from "../../../src/operator/backup/copy.ts";
-import { createOperator, listOperators, removeOperator, setOperator } from "../../../src/operator/operators/operators.ts";
+import {
+  createOperator,
+  listOperators,
+  removeOperator,
+  setOperator,
+} from "../../../src/operator/operators/operators.ts";
 import { exportSite } from "../../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../../src/operator/site-files/import-site.ts";
 import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../../src/operator/sites/keys.ts";
