@@ -48,11 +48,10 @@ async function* rowsOf(
   }
 }
 
-function siteRow(id: number, revision: number, counters: Record<string, number>, isJournaled: boolean): DumpedRow {
+function siteRow(id: number, revision: number, lastIds: Record<string, number>, isJournaled: boolean): DumpedRow {
   // The last record of each resource has the number of its records as ID and as revision.
-  const counts = Object.entries(counters).map(([name, count]) => [name, { count, revision: count }]);
-  const live = JSON.stringify(Object.fromEntries(counts));
-  const counted = { counters: JSON.stringify(counters), live, live_revision: revision };
+  const counts = Object.entries(lastIds).map(([name, count]) => [name, { count, revision: count }]);
+  const counted = { last_ids: JSON.stringify(lastIds), counts: JSON.stringify(Object.fromEntries(counts)), last_at: 0 };
   // A site without journal entries looks as if its journal had been pruned.
   const floor = isJournaled ? 0 : revision;
   const row = { id, epoch: "filled", revision, floor, ...counted };

@@ -1,7 +1,6 @@
 // The command `renew`.
 
 import { Command } from "commander";
-import { replaceAllEpochs } from "../operator/sites/renew.ts";
 import { withEngine } from "./shared/database.ts";
 import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 import { formatCount, printMessage, printResult } from "./shared/output.ts";
@@ -14,7 +13,7 @@ export function renewCommand(): Command {
       "\nNo earlier ETag is accepted any more, for any site: a client that sends one has to read the record again.",
     )
     .action(async (options: CommonOptions) => {
-      const sites = await withEngine(options, replaceAllEpochs);
+      const sites = await withEngine(options, (engine) => engine.replaceEpochs());
       printResult(options, { sites }, []);
       printMessage(`gave ${formatCount(sites, "site")} a new epoch`);
     });

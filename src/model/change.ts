@@ -25,7 +25,7 @@ export interface RecordChange {
 
 /** One numbered change to one record, as clients see it in the feed. */
 export interface Change extends RecordChange {
-  /** Milliseconds since 1970 (UTC). The times in a journal never decrease, except in entries that a program older than the base version wrote. */
+  /** Milliseconds since 1970 (UTC). The times in a journal never decrease. */
   readonly at: number;
   /** The prefix of an API key, `operator`, `operator:<name>`, `console:<name>` or `webhook`. */
   readonly actor: string;
@@ -47,8 +47,7 @@ export interface JournalEntry extends Change {
   /** The ID of the run: of one command, one console action, one batch request or one undo. Null for a single write of a client. */
   readonly run: string | null;
   /**
-   * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record. Null also in entries
-   * that a program older than the base version wrote.
+   * The record before an update, as JSON text. Null for a create, and for a delete, because `body` then has the record.
    */
   readonly before: string | null;
 }

@@ -29,7 +29,7 @@ export function rightsOf(role: Role): readonly Right[] {
   return rightsOfRoles[role];
 }
 
-/** Returns the role that the field `Role` of an operator means. Empty means `all`: older program versions know no roles. */
+/** Returns the role that the field `Role` of an operator means. Empty means `all`. */
 export function toRole(stored: string): Role {
   if (stored === "") return "all";
   return roles.find((role) => role === stored) ?? "unknown";

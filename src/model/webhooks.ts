@@ -28,17 +28,15 @@ export interface WebhookState extends WebhookRef {
   readonly failingSince: number | null;
   /** The earliest time of the next attempt; 0 if it need not wait. */
   readonly nextAt: number;
-  /** 1 if `storefront.gone` must be delivered before anything else. */
-  readonly isGone: 0 | 1;
   /** The process that has the lease, or had the last one. */
   readonly holder: string | null;
   /** The time at which the lease ends, on the clock of the database. */
   readonly leaseUntil: number;
   /** The number of times that an operator resumed the webhook, or changed its URL. */
   readonly resumes: number;
-  /** The cursor after the last event that was delivered; null before the first event, and if an older program version delivered it. */
+  /** The cursor after the last event that was delivered; null before the first event. */
   readonly since: string | null;
-  /** The time at which the server found that changes after `cursor` are gone. Null if `isGone` is 0, or if an older program version found it. */
+  /** When the server found that changes after the cursor are gone: `storefront.gone` must be delivered before anything else. Otherwise null. */
   readonly goneAt: number | null;
 }
 
@@ -52,7 +50,6 @@ export const noFailures = { failures: 0, failingSince: null, nextAt: 0 } as cons
 export const nothingInProgress = {
   first: 0,
   last: 0,
-  isGone: 0,
   goneAt: null,
   ...noFailures,
 } as const satisfies WebhookStateUpdate;

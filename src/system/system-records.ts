@@ -90,18 +90,16 @@ export interface Site {
   readonly sandboxOf: number | undefined;
 }
 
-/** A sandbox has no hostnames of its own. An older program, which does not know sandboxes, can have stored some. */
 export function toSite({ ID, Name, Hostnames, Default, Suspended, Importing, SandboxOf }: SiteRecord): Site {
-  const isSandbox = SandboxOf !== "";
   const isSuspended = Suspended !== "";
   return {
     id: ID,
     name: Name,
-    hostnames: isSandbox ? [] : splitWords(Hostnames).map(hostnameOf),
-    isDefault: !isSandbox && Default === "yes",
+    hostnames: splitWords(Hostnames).map(hostnameOf),
+    isDefault: Default === "yes",
     isSuspended,
     isServed: !isSuspended && Importing === "",
-    sandboxOf: isSandbox ? Number(SandboxOf) : undefined,
+    sandboxOf: SandboxOf === "" ? undefined : Number(SandboxOf),
   };
 }
 

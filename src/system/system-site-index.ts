@@ -55,12 +55,12 @@ export class SystemSiteIndex implements SystemSiteSubscriber {
   }
 
   /**
-   * Returns the site `id` if it is the sandbox of the site `live`, also if the sandbox itself is suspended. Returns undefined for any other site, and for a
-   * sandbox that is still being made. The caller checks whether the live site is suspended.
+   * Returns the site `id` if it is the sandbox of the site `live`. Returns undefined for any other site, and for a sandbox that is still being made. The
+   * caller checks whether the live site is suspended.
    */
   findSandbox(id: number, live: number): Site | undefined {
     const site = this.#sites.get(id);
-    return site?.sandboxOf === live && (site.isServed || site.isSuspended) ? site : undefined;
+    return site?.sandboxOf === live && site.isServed ? site : undefined;
   }
 
   /** Returns the sandbox of the site `live`, as `findSandbox` does. */

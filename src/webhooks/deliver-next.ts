@@ -56,7 +56,7 @@ export async function deliverNext(
   if (next === "lost") return releaseChangedLease(leaseRef);
   if (next === "none") return releaseLease(leaseRef, "done");
   if (next === "skipped") return releaseLease(leaseRef, "later");
-  if (lease.state.isGone) {
+  if (lease.state.goneAt !== null) {
     // The rows of the site are perhaps being deleted, because a renewal of the sandbox has replaced the site after the index was read above.
     await catchUpIndex();
     if (index.findActive(id)?.site !== webhook.site) return releaseChangedLease(leaseRef);

@@ -40,8 +40,6 @@ export async function readKnownWebhooks(
 export function mayHaveChanges({ state, head }: KnownWebhook, now: number, lastSent: LastSent): boolean {
   if (isBackingOff(state, now)) return false;
   if (lastSent.isAhead(state)) return true;
-  const { epoch, cursor, isGone, first } = state;
-  return (
-    isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || revisionInCursor(cursor) !== head.revision
-  );
+  const { epoch, cursor, goneAt, first } = state;
+  return goneAt !== null || first > 0 || epoch !== head.epoch || revisionInCursor(cursor) !== head.revision;
 }

@@ -45,11 +45,9 @@ export async function prepareNextEvent(
     if (page === "gone") {
       restarts++;
       if (!(await moveCursorToHead(lease, sources, isLost))) return "lost";
-    } else if (state.isGone) {
-      // The time is missing if an older program version saved that changes are gone.
-      if (state.goneAt === null && !(await lease.update({ goneAt: sources.now() }))) return "lost";
+    } else if (state.goneAt !== null) {
       const hasMore = page.head.revision > revisionInCursor(state.cursor);
-      return { event: goneEvent(lease.state, webhook.siteName), hasMore };
+      return { event: goneEvent(state, webhook.siteName, state.goneAt), hasMore };
     } else if (page.changes.length > 0) {
       if (!(await savePageBounds(lease, page))) return "lost";
       return { event: changesEvent(lease.state, webhook.siteName, page, sources.resources), hasMore: page.hasMore };
@@ -78,8 +76,7 @@ async function readPage(
   const until = last > 0 ? { until: last } : {};
   try {
     const page = await readFeedPage(engine, site, { since, limit, resources, isCollapsed: false, ...until });
-    // The epoch is empty for a cursor before the first change, which is valid in any epoch.
-    return epoch === "" || page.head.epoch === epoch ? page : "gone";
+    return page.head.epoch === epoch ? page : "gone";
   } catch (error) {
     if (error instanceof ProblemError && error.code === "gone") return "gone";
     throw error;
@@ -108,7 +105,7 @@ async function moveCursorToHead(
   const { state } = lease;
   const [head] = (await engine.readHeads([state.site])) as [Head];
   const cursor = await readCursorAt(engine, state.site, head);
-  const gone = { isGone: 1, goneAt: now(), first: 0, last: 0 } as const;
+  const gone = { goneAt: now(), first: 0, last: 0 } as const;
   const rewinds = isLost ? lastSent.nextRewind(state) : state.rewinds;
   return lease.update({ cursor, epoch: head.epoch, since: continuedCursorOf(state), rewinds, ...gone });
 }

@@ -41,10 +41,10 @@ export function changesEvent(
 /**
  * Creates the event that tells a receiver to read the lists again, because changes after its cursor are gone.
  * @param state the state of a webhook that must send it
+ * @param now when that was found, in milliseconds since 1970
  */
-export function goneEvent(state: WebhookState, site: string): WebhookEvent {
+export function goneEvent(state: WebhookState, site: string, now: number): WebhookEvent {
   const { cursor } = state;
-  const now = state.goneAt ?? 0;
   // A database that has lost its last commits can reach the same cursor twice. So the time makes the ID unique.
   const id = eventId(state, `gone_${revisionInCursor(cursor)}_${now}`);
   return eventWithoutChanges("storefront.gone", id, {

@@ -74,13 +74,13 @@ describe("check of a database", () => {
     ],
     [
       "a counter that is too low",
-      `update sites set counters = json_set(counters, '$.brand', 1) where id = 1`,
+      `update sites set last_ids = json_set(last_ids, '$.brand', 1) where id = 1`,
       /has an ID above the last assigned ID/,
     ],
     [
-      "counters that are not valid JSON",
-      "update sites set counters = 'x' where id = 1",
-      /site 1 is damaged: its counters/,
+      "last IDs that are not valid JSON",
+      "update sites set last_ids = 'x' where id = 1",
+      /site 1 is damaged: its last IDs/,
     ],
     ["a missing row of a site", "delete from sites where id = 1", /belongs to no site/],
   ];

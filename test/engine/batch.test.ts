@@ -1,4 +1,4 @@
-// The effects of a batch of writes besides the records: counters, idempotency keys, and the row of a removed site.
+// The effects of a batch of writes besides the records: last IDs, idempotency keys, and the row of a removed site.
 
 import { describe, expect, test } from "bun:test";
 import type { Intent } from "../../src/model/change.ts";

@@ -1,4 +1,4 @@
-// A migration that only adds columns runs on a database that has the columns of the migrations before it.
+// A database gets the tables and columns that a later version declares, once, and keeps its rows.
 
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
-import type { Addition } from "../../src/store/database/schema-versions.ts";
+import type { DeclaredTables } from "../../src/store/database/schema.ts";
+import { tables } from "../../src/store/database/tables.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { parseAddress } from "../../src/store/postgres/address.ts";
 import { migrate as migratePostgres } from "../../src/store/postgres/migrate.ts";
@@ -17,11 +18,15 @@ import { migrate as migrateSqlite } from "../../src/store/sqlite/migrate.ts";
 import { createIntent } from "../support/engine/intents.ts";
 import { openDatabases } from "../support/postgres/databases.ts";
 
-const latest: Addition[] = [
-  { table: "webhook_state", column: "gone_at", sql: "this must not run again" },
-  { table: "records", column: "shade", sql: "alter table records add column shade text" },
-  { table: "records", column: "shape", sql: "alter table records add column shape text" },
-];
+/** What two later versions declare: two columns and a table. */
+const later = (columns: DeclaredTables[string]["columns"]): DeclaredTables => ({
+  ...tables,
+  records: { ...tables.records, columns: { ...tables.records.columns, ...columns } },
+  shelves: { key: ["id"], columns: { id: "integer", name: "text", note: "text?" } },
+});
+const laterVersions = [later({ shade: "added text" }), later({ shade: "added text", size: "added integer" })];
+
+const insertRecord = "insert into records (site_id, resource, id, revision) values (7, 'brand', 1, 1)";
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-migrations-"));
 const server = await openDatabases();
@@ -30,22 +35,37 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("SQLite: each migration that is missing runs, once", () => {
+test("SQLite", () => {
   using database = new Database(join(folder, "sites.db"), { create: true });
-  migrateSqlite(database);
-  for (const known of [latest.slice(0, 2), latest, latest]) migrateSqlite(database, known);
-  expect(database.query("select shade, shape from records").all()).toEqual([]);
+  expect(migrateSqlite(database)).toBe(true);
+  database.run(insertRecord);
+  for (const declared of [...laterVersions, laterVersions[1]]) expect(migrateSqlite(database, declared)).toBe(false);
+  expect(database.query("select id, shade, size from records").all()).toEqual([{ id: 1, shade: null, size: null }]);
+  expect(database.query("select id, name, note from shelves").all()).toEqual([]);
+  expect(migrateSqlite(database)).toBe(false);
 });
 
-test("PostgreSQL: each migration that is missing runs, once, also with two processes", async () => {
+test("PostgreSQL, also with two processes", async () => {
   const primary = createPrimary(parseAddress(await server.createDatabase()));
   const pool = new Pool(primary, 1);
   await migratePostgres(pool, primary, allResources);
-  for (const known of [latest.slice(0, 2), latest, latest]) {
-    await Promise.all([1, 2].map(() => migratePostgres(pool, primary, allResources, known)));
-  }
-  expect(await pool.read((connection) => connection.script("select shade, shape from records"))).toEqual([[]]);
+  await pool.use((connection) => connection.script(insertRecord));
+  for (const declared of [...laterVersions, laterVersions[1], tables])
+    await Promise.all([1, 2].map(() => migratePostgres(pool, primary, allResources, declared)));
+  const read = (text: string) => pool.read((connection) => connection.script(text));
+  expect(await read("select id, shade, size from records")).toEqual([[{ id: 1, shade: null, size: null }]]);
+  expect(await read("select id, name, note from shelves")).toEqual([[]]);
   await pool.close();
+});
+
+test("a database that lacks a column of the first release is rejected", async () => {
+  const file = join(folder, "damaged.db");
+  await (await openEngine(`sqlite:${file}`, allResources)).close();
+  using database = new Database(file);
+  database.run("alter table webhook_attempts drop column fault");
+  const message = expect.stringContaining("the table webhook_attempts lacks the column fault");
+  const opened = openEngine(`sqlite:${file}`, allResources).catch((error) => error);
+  expect(await opened).toMatchObject({ code: "unavailable", message });
 });
 
 test.each([

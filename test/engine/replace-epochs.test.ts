@@ -67,7 +67,10 @@ describe.each(engines)("new histories on $name", (kind) => {
     const { promise: stored, resolve: go } = Promise.withResolvers<void>();
     const rows = async function* () {
       await stored;
-      yield { table: "sites", row: { id: ID, epoch: "new", revision: 1, counters: "{}" } };
+      yield {
+        table: "sites",
+        row: { id: ID, epoch: "new", revision: 1, last_ids: "{}", counts: "{}", floor: 1, last_at: 0 },
+      };
     };
     const filled = elsewhere.importSiteRows(ID, rows());
     await waitUntil(async () => (await elsewhere.readHeads([ID]))[0]?.epoch !== "", "the import");

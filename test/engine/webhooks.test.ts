@@ -43,7 +43,7 @@ describe.each(engineKinds)("on $name", (kind) => {
   };
 
   test("a state is returned as it was stored, alone and among all", async () => {
-    const page = { first: 3, last: 9, since: "a", isGone: 1, goneAt: 8 } as const;
+    const page = { first: 3, last: 9, since: "a", goneAt: 8 } as const;
     const state = await put({ ...page, failingSince: 5, resumes: 2, holder: "h", leaseUntil: 2 ** 41 });
     const second = await put({ site: 3, cursor: "b" });
     expect(await other.readWebhookStates([state])).toEqual([state]);
@@ -101,10 +101,10 @@ describe.each(engineKinds)("on $name", (kind) => {
       ["no lease asked for", expected, true],
     ];
     for (const [what, given, isDone] of moves) {
-      const values = { nextAt: 5, failingSince: 4, isGone: 1 } as const;
+      const values = { nextAt: 5, failingSince: 4, goneAt: 3 } as const;
       expect([what, await engine.compareAndSetWebhook(state, given, values)]).toEqual([what, isDone]);
     }
-    expect(await engine.readWebhookStates([state])).toEqual([{ ...state, nextAt: 5, failingSince: 4, isGone: 1 }]);
+    expect(await engine.readWebhookStates([state])).toEqual([{ ...state, nextAt: 5, failingSince: 4, goneAt: 3 }]);
     await waitForEnd(await engine.acquireWebhookLease(state, "one", 1));
     expect(await engine.compareAndSetWebhook(state, { ...expected, holder: "one" }, { cursor: "late" })).toBe(false);
     await engine.acquireWebhookLease(state, "one", 60_000);

@@ -16,7 +16,6 @@ import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { exportSite } from "../../src/operator/site-files/export-site.ts";
 import { importSite } from "../../src/operator/site-files/import-site.ts";
 import { createKey } from "../../src/operator/sites/keys.ts";
-import { replaceAllEpochs } from "../../src/operator/sites/renew.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -113,7 +112,7 @@ const operations: readonly (readonly [string, (shop: Shop) => Promise<unknown>, 
     },
     { ...newEpoch, poll: 401 },
   ],
-  ["`renew`", ({ engine }) => replaceAllEpochs(engine), newEpoch],
+  ["`renew`", ({ engine }) => engine.replaceEpochs(), newEpoch],
   [
     "a restore",
     async ({ engine, folder }) => {

@@ -3,7 +3,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import type { Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/system-site.ts";
 import { makeSandbox } from "../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../src/operator/sites/keys.ts";
 import { removeSite } from "../../src/operator/sites/site-removal.ts";
@@ -161,24 +160,6 @@ describe.each(engines)("on $name", (kind) => {
     await setSite(other, "shop", { name: "park" }, now);
     await renew();
     expect(await seen()).toEqual([200, "park-sandbox"]);
-  });
-
-  test("a sandbox that an older program has suspended itself is 403, and the live site is served", async () => {
-    const { ID } = await sandboxOf(server);
-    const values = { Suspended: "2026-01-01T00:00:00.000Z" };
-    await other.commit([createIntent({ site: systemSite, resource: "site", operation: "update", id: ID, values })]);
-    const rejected = await send("GET", brands);
-    expect([rejected.status, rejected.json.type]).toEqual([403, "/docs/problems/site-suspended"]);
-    expect(sandboxIn(rejected)).toBe("shop-sandbox");
-    expect((await send("GET", brands, live())).status).toBe(200);
-  });
-
-  test("a sandbox has no hostname, also if an older program has given it one", async () => {
-    const { ID } = await sandboxOf(server);
-    const values = { Hostnames: "sandbox.example" };
-    await other.commit([createIntent({ site: systemSite, resource: "site", operation: "update", id: ID, values })]);
-    expect(await names({ headers: { Host: "sandbox.example" } })).toEqual(["copy"]);
-    expect(await names({ ...live(), headers: { Host: "sandbox.example" } })).toEqual(["live"]);
   });
 
   test("a key follows its sandbox through a renewal: the next request reads the new copy", async () => {

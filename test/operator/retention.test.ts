@@ -227,7 +227,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       const [{ sites = [], days } = {}] = await waitUntil(() => warnings.length > 0 && warnings, "the warning");
       expect(days).toBe(365);
       const metrics = await toMetricsText([first.families()]);
-      expect(metrics).toContain(`\nstorefront_journals_pruning_stopped ${sites.length}\n`);
+      expect(metrics).toContain(`\nstorefront_journals_pruned_slowly ${sites.length}\n`);
       await first.stop();
     }
     expect([await floor(), deleted]).toEqual([0, []]);

@@ -148,12 +148,6 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     const suspended = [["garden-sandbox", "paused", "the site is suspended"]];
     expect(await state()).toEqual([toInstant(now), suspended]);
     await setSite(engine, "garden", { isSuspended: false }, now);
-    // An older program does not know sandboxes, and can suspend one alone.
-    await commitSystemChanges(engine, () => [
-      toUpdateIntent(siteResource, sandbox.ID, { Suspended: toInstant(now + 1) }, now),
-    ]);
-    sandbox = await getSite(engine, "garden-sandbox");
-    expect(await state()).toEqual([toInstant(now + 1), suspended]);
   });
 
   test("is managed by the operators of its site, and by nobody else", async () => {
@@ -230,13 +224,6 @@ describe.each(engines)("a sandbox on $name", (kind) => {
       "removed what an interrupted `site sandbox garden` has left",
     ]);
     expect(await names()).toEqual(["garden", "garden-sandbox"]);
-    // An older program does not know sandboxes, and leaves the sandbox of a site that it removes.
-    await createKey(engine, sandbox, {}, now);
-    await commitSystemChanges(engine, () => [toDeleteIntent(siteResource, garden.ID, now)]);
-    await engine.dropSite(garden.ID);
-    expect(await completeRemovals(engine, now)).toEqual(["removed the sandbox garden-sandbox, whose site was removed"]);
-    expect([await names(), await listKeys(engine)]).toEqual([[], []]);
-    expect(await engine.findInconsistencies()).toEqual([]);
   });
 
   test("has keys of its own form, also after a rotation; a key that is made during a renewal is for the new copy", async () => {

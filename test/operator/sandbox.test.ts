@@ -247,17 +247,6 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     ]);
   });
 
-  test("gives a webhook that an older program stored without an epoch a random one, so that its cursor is not valid", async () => {
-    await make();
-    const { webhook } = await addWebhook("garden-sandbox");
-    const { cursor = "" } = webhook.state ?? {};
-    await engine.compareAndSetWebhook(webhookRefOf(webhook), { cursor, rewinds: 0, resumes: 0 }, { epoch: "" });
-    await make();
-    const { state } = await getWebhook(engine, webhook.ID);
-    expect(state?.epoch).not.toBe("");
-    expect(state?.epoch).not.toBe(await epochOf(3));
-  });
-
   test("can be made of an empty site, and of a suspended one", async () => {
     await createSite(engine, "empty", {}, now);
     await setSite(engine, "empty", { isSuspended: true }, now);

@@ -339,12 +339,12 @@ describe.each(engines)("a site on $name", (kind) => {
     ["with an invalid record before a change", (rows) => edit(rows, "journal", { before: "{}" }), /damaged/],
     [
       "with a counter below an ID",
-      (rows) => edit(rows, "sites", { counters: '{"brand":1}' }),
+      (rows) => edit(rows, "sites", { last_ids: '{"brand":1}' }),
       /above the last assigned ID/,
     ],
     [
       "with a counter that is not a number",
-      (rows) => edit(rows, "sites", { counters: '{"brand":"x"}' }),
+      (rows) => edit(rows, "sites", { last_ids: '{"brand":"x"}' }),
       /state of its site/,
     ],
     ["with a revision of zero", (rows) => edit(rows, "sites", { revision: 0 }), /state of its site/],

@@ -92,7 +92,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
     },
   })),
   "a change after an empty page is lost": inUpdates(async (update, engine, site) => {
-    const isEmpty = update.cursor !== undefined && update.failures === undefined && !update.isGone;
+    const isEmpty = update.cursor !== undefined && update.failures === undefined && update.goneAt == null;
     if (!isEmpty) return update;
     const [head = { revision: 0, epoch: "" }] = await engine.readHeads([site]);
     return { ...update, cursor: await readCursorAt(engine, site, head) };

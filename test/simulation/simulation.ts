@@ -425,9 +425,9 @@ export class Simulation {
     const isDone = await engine.compareAndSetWebhook(key, expected, changes);
     const webhook = this.#webhooks.find(({ id }) => id === key.webhook);
     const isByOperator = changes.rewinds !== undefined || changes.resumes !== undefined;
-    if (!isDone || !before || !webhook || (isByOperator && !changes.isGone)) return isDone;
+    if (!isDone || !before || !webhook || (isByOperator && changes.goneAt == null)) return isDone;
     const [after] = await engine.readWebhookStates([key]);
-    if (changes.since !== undefined && changes.isGone === 0)
+    if (changes.since !== undefined && changes.goneAt === null)
       webhook.checker.onSuccess(eventId(before, changes.cursor ?? ""), after?.failures ?? 0);
     if (changes.failures !== undefined && changes.failures > 0)
       this.#onFailure(webhook, webhook.checker.onFailure(before.holder ?? "", changes.nextAt ?? 0));
@@ -449,8 +449,8 @@ export class Simulation {
 }
 
 /** The ID of the event under delivery. @param next the cursor after it */
-function eventId({ webhook, epoch, first, last, rewinds, isGone, goneAt }: WebhookState, next: string): string {
+function eventId({ webhook, epoch, first, last, rewinds, goneAt }: WebhookState, next: string): string {
   const [mark, revision] = next.split(".");
-  const what = isGone ? `gone_${revision}_${goneAt}` : `${first}_${last}_${mark}`;
+  const what = goneAt !== null ? `gone_${revision}_${goneAt}` : `${first}_${last}_${mark}`;
   return `evt_${webhook}_${epoch}_${what}${rewinds > 0 ? `_${rewinds}` : ""}`;
 }

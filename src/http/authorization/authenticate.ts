@@ -32,7 +32,6 @@ export function authenticate(context: RequestContext, site: Site, index: SystemS
     throw new ProblemError("forbidden", "the API key belongs to another site");
   }
   context.sandbox = sandbox.name;
-  if (sandbox.isSuspended) throw new ProblemError("site-suspended", "this site is suspended");
   return key;
 }
 

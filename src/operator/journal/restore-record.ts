@@ -4,7 +4,7 @@ import { type JournalEntry, type Outcome, operatorActor } from "../../model/chan
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { requireBefore } from "../../store/writes/undo-plan.ts";
+import { stateBefore } from "../../store/writes/undo-plan.ts";
 import { entriesPrunedError, epochChangedError, readEntries } from "./journal-entries.ts";
 
 /**
@@ -29,8 +29,8 @@ export async function restoreRecord(
     revision,
   );
   const name = `${resource.singular} ${id}`;
-  const text = revision === undefined ? stateBefore(entries, name) : stateAt(entries, name, revision);
-  if (text === undefined) throw notInJournalError(name, floor, revision);
+  const text = revision === undefined ? lastStateBefore(entries, name) : stateAt(entries, name, revision);
+  if (text === null) throw notInJournalError(name, floor, revision);
   const common = { site, resource: resource.name, id, actor: operatorActor, at };
   const [outcome] = await engine.commit([{ ...common, operation: "restore", valuesJson: text, ifEpoch: head.epoch }]);
   if (outcome?.kind === "rejected" && outcome.rejectionReason === "other-epoch") throw epochChangedError();
@@ -58,22 +58,22 @@ async function findEntries(
   return { last, next: undefined };
 }
 
-/** Returns the record before its last change; undefined if the journal does not contain it. */
-function stateBefore({ last }: RecordEntries, name: string): string | undefined {
+/** Returns the record before its last change; null if the journal does not contain it. */
+function lastStateBefore({ last }: RecordEntries, name: string): string | null {
   if (last?.operation === "create")
     throw new ProblemError("not-found", `the ${name} has not changed since it was created`);
-  return last && requireBefore(last);
+  return last ? stateBefore(last) : null;
 }
 
-/** Returns the record at a revision; undefined if the journal does not contain it. */
-function stateAt({ last, next }: RecordEntries, name: string, revision: number): string | undefined {
+/** Returns the record at a revision; null if the journal does not contain it. */
+function stateAt({ last, next }: RecordEntries, name: string, revision: number): string | null {
   if (last?.operation === "delete")
     throw new ProblemError(
       "not-found",
       `the ${name} did not exist at revision ${revision}: it was deleted at ${last.revision}`,
     );
   if (last) return last.body;
-  return next && next.operation !== "create" ? requireBefore(next) : undefined;
+  return next ? stateBefore(next) : null;
 }
 
 function notInJournalError(name: string, floor: number, revision: number | undefined): ProblemError {

@@ -90,5 +90,5 @@ async function readStored(engine: Engine, ref: WebhookRef): Promise<StoredWebhoo
 function toCarried(state: WebhookState, to: number): WebhookState {
   // An empty epoch would be valid in any epoch, also in that of the new site.
   const epoch = state.epoch || randomText(8);
-  return { ...state, site: to, epoch, first: 0, last: 0, isGone: 0, goneAt: null, holder: null, leaseUntil: 0 };
+  return { ...state, site: to, epoch, first: 0, last: 0, goneAt: null, holder: null, leaseUntil: 0 };
 }

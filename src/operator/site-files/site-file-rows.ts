@@ -37,7 +37,7 @@ const maxKeys = 10_000;
 /** Maximum characters of a record as JSON: as in a request, and some more for escapes. */
 const maxBodyLength = 2 * 1024 * 1024;
 
-const operations = ["create", "update", "delete", "restore"];
+const operations = ["create", "update", "delete"];
 const actor = /^[^\p{Cc}\p{Cs}]{1,128}$/u;
 const token = /^[\x20-\x7e]{1,255}$/;
 
@@ -125,16 +125,16 @@ async function* withFirst(first: DumpedRow | undefined, rows: AsyncGenerator<Dum
 
 /** Returns the row of `sites` with another ID. The engine replaces its epoch. */
 function toState(state: Row, id: number): Row {
-  const counters = parseObject(state.counters);
+  const lastIds = parseObject(state.last_ids);
   const names = publicResources(allResources).map(({ name }) => name);
   const isFit =
     isCount(state.revision) &&
     (state.revision as number) > 0 &&
-    isCount(state.floor ?? 0) &&
-    Number(state.floor ?? 0) <= Number(state.revision) &&
-    isTime(state.last_at ?? 0) &&
-    counters !== undefined &&
-    Object.entries(counters).every(([name, last]) => names.includes(name) && isCount(last));
+    isCount(state.floor) &&
+    Number(state.floor) <= Number(state.revision) &&
+    isTime(state.last_at) &&
+    lastIds !== undefined &&
+    Object.entries(lastIds).every(([name, last]) => names.includes(name) && isCount(last));
   if (!isFit) throw invalidSiteFileError("the state of its site is damaged");
   return { ...state, id, epoch: "new" };
 }
@@ -158,8 +158,8 @@ function rowFault(table: string, row: Row, site: unknown): string | undefined {
   if (!operations.includes(String(row.operation))) return "its operation is unknown";
   if (table === "idempotency") return token.test(String(row.name)) && row.digest ? undefined : "its key is damaged";
   if (!actor.test(String(row.actor))) return "its actor is damaged";
-  if ((row.run ?? null) !== null && !token.test(String(row.run))) return "its run is damaged";
-  return bodyFault(row, row.body) ?? ((row.before ?? null) === null ? undefined : bodyFault(row, row.before ?? null));
+  if (row.run !== null && !token.test(String(row.run))) return "its run is damaged";
+  return bodyFault(row, row.body) ?? (row.before === null ? undefined : bodyFault(row, row.before));
 }
 
 /** Returns the error in the JSON of a record, or undefined. Members that this program version does not declare are accepted, as in the database. */

@@ -57,14 +57,14 @@ export function requireSandbox(sites: readonly SiteRecord[], live: SiteRecord): 
   throw new ProblemError("not-found", `the site \`${live.Name}\` has no sandbox yet: ${how}`);
 }
 
-/** Returns the live site of a sandbox, and any other site itself; undefined if an older program has removed the live site. */
-export function liveSiteOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord | undefined {
-  return site.SandboxOf === "" ? site : sites.find(({ ID }) => ID === liveIdOf(site));
+/** Returns the live site of a sandbox, and any other site itself. A sandbox is removed together with its live site. */
+function liveSiteOf(site: SiteRecord, sites: readonly SiteRecord[]): SiteRecord {
+  return site.SandboxOf === "" ? site : (sites.find(({ ID }) => ID === liveIdOf(site)) as SiteRecord);
 }
 
-/** Returns since when a site is suspended; empty if it is not. A sandbox is also suspended while its live site is. */
+/** Returns since when a site is suspended; empty if it is not. A sandbox is suspended while its live site is. */
 export function suspensionOf(site: SiteRecord, sites: readonly SiteRecord[]): string {
-  return site.Suspended || (liveSiteOf(sites, site)?.Suspended ?? "");
+  return liveSiteOf(site, sites).Suspended;
 }
 
 /** Returns `site` if it can have a sandbox. @throws ProblemError `conflict` for a sandbox */
@@ -82,9 +82,8 @@ export function beingMadeError(reserved: SiteRecord, sites: readonly SiteRecord[
   return new ProblemError("conflict", `${what}, and reserved until ${end}; ${how}`);
 }
 
-/** Returns the name of the live site of a sandbox, also if an older program has removed it. */
 export function nameOfLiveSite(site: SiteRecord, sites: readonly SiteRecord[]): string {
-  return liveSiteOf(sites, site)?.Name ?? site.Name.replace(/-sandbox$/, "");
+  return liveSiteOf(site, sites).Name;
 }
 
 /**

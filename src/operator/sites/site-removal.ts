@@ -9,7 +9,7 @@ import { site as siteResource } from "../../resources/site.ts";
 import { webhook as webhookResource } from "../../resources/webhook.ts";
 import { toDeleteIntent } from "../../system/system-changes.ts";
 import type { KeyRecord, SiteRecord, SystemRecords, WebhookRecord } from "../../system/system-records.ts";
-import { liveIdOf, liveSiteOf, nameOfLiveSite } from "./sandboxes.ts";
+import { liveIdOf, nameOfLiveSite } from "./sandboxes.ts";
 import { listSites, requireSite, updateSites } from "./sites.ts";
 
 /**
@@ -28,13 +28,12 @@ export function removeIncompleteSite(engine: Engine, id: number, now: number): P
 }
 
 /**
- * Removes the sites whose import or copy was interrupted, and the sandboxes whose live site an older program has removed, and completes removals
- * that were interrupted. If one cannot be completed now, the next call tries again. Returns a sentence about each site.
+ * Removes the sites whose import or copy was interrupted, and completes removals that were interrupted. If one cannot be completed now, the next call tries again. Returns a sentence about each site.
  */
 export async function completeRemovals(engine: Engine, now: number): Promise<readonly string[]> {
   const done: string[] = [];
   const sites = await listSites(engine);
-  for (const site of sites.filter((one) => isAbandoned(one, sites, now)))
+  for (const site of sites.filter((one) => isAbandoned(one, now)))
     done.push(...(await removeAbandoned(engine, site.ID, describeAbandoned(site, sites), now)));
   for (const site of await engine.readSitesToDrop()) done.push(await finishRemoval(engine, site));
   return done;
@@ -51,18 +50,13 @@ async function finishRemoval(engine: Engine, site: number): Promise<string> {
   }
 }
 
-/**
- * Whether nobody can use or complete the site. Either its import or copy was interrupted, so that no process renews the reservation. Or it is a sandbox,
- * and its live site was removed.
- */
-function isAbandoned(site: SiteRecord, sites: readonly SiteRecord[], now: number): boolean {
-  const isReservationExpired = site.Importing !== "" && Date.parse(site.Importing) <= now;
-  return isReservationExpired || !liveSiteOf(sites, site);
+/** Whether the import or copy of a site was interrupted, so that no process renews the reservation. */
+function isAbandoned({ Importing }: SiteRecord, now: number): boolean {
+  return Importing !== "" && Date.parse(Importing) <= now;
 }
 
 /** Returns what an abandoned site is, as the object of a sentence. */
 function describeAbandoned(site: SiteRecord, sites: readonly SiteRecord[]): string {
-  if (!liveSiteOf(sites, site)) return `the sandbox ${site.Name}, whose site was removed`;
   if (site.SandboxOf !== "") return `what an interrupted \`site sandbox ${nameOfLiveSite(site, sites)}\` has left`;
   return `the site ${site.Name}, whose import was interrupted`;
 }
@@ -70,7 +64,7 @@ function describeAbandoned(site: SiteRecord, sites: readonly SiteRecord[]): stri
 /** Returns a sentence about the removal, also if it fails, for example on a full disk; none if another process has removed the site. */
 async function removeAbandoned(engine: Engine, id: number, what: string, now: number): Promise<readonly string[]> {
   const pick = (sites: readonly SiteRecord[]) => {
-    const site = sites.find((one) => one.ID === id && isAbandoned(one, sites, now));
+    const site = sites.find((one) => one.ID === id && isAbandoned(one, now));
     if (!site) throw new ProblemError("not-found", "the site was removed, or is in use");
     return site;
   };

@@ -149,7 +149,7 @@ export async function rewindWebhook(engine: Engine, id: number, point: DeliveryS
  * pending. Otherwise, `Since` of the next event differs from the last `Next`, so that the receiver detects the gap.
  */
 function continuesChain({ cursor, epoch }: WebhookPosition, state: WebhookState): boolean {
-  return epoch === state.epoch && !state.isGone && revisionInCursor(cursor) <= revisionInCursor(state.cursor);
+  return epoch === state.epoch && state.goneAt === null && revisionInCursor(cursor) <= revisionInCursor(state.cursor);
 }
 
 /**

@@ -184,5 +184,5 @@ function describeThrottled(throttled: ThrottledJournals, days: number) {
 function throttledFamily(count: number): MetricFamily {
   const help =
     "Journals that --journal-days prunes slowly, because more than half of their entries are old, as of its last round.";
-  return gauge("storefront_journals_pruning_stopped", help, count, "max");
+  return gauge("storefront_journals_pruned_slowly", help, count, "max");
 }

@@ -102,22 +102,19 @@ export class ConsistencyChecker {
     }
   }
 
-  #addSite({ id, epoch, revision, live, live_revision, floor, ...row }: Cells): void {
-    const counters = parse(row.counters);
-    if (!counters) this.#addInconsistency(`site ${id} is damaged: its counters are not valid JSON`);
-    // Rows in files may be incomplete, see `completeSites`.
-    const isCounted = live !== null && live_revision === revision;
-    const counts = isCounted ? parse(live) : undefined;
-    if (isCounted && !counts) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
+  #addSite({ id, epoch, revision, floor, ...row }: Cells): void {
+    const [lastIds, counts] = [parse(row.last_ids), parse(row.counts)];
+    if (!lastIds) this.#addInconsistency(`site ${id} is damaged: its last IDs are not valid JSON`);
+    if (!counts) this.#addInconsistency(`site ${id} is damaged: its counts are not valid JSON`);
     this.#sites.set(id, {
       isImporting: isImportingEpoch(epoch),
       isUsable: isUsableEpoch(epoch),
       revision,
-      counters: counters ?? {},
+      lastIds: lastIds ?? {},
       counts,
       found: {},
-      floor: floor ?? 0,
-      lastEntryRevision: floor ?? 0,
+      floor,
+      lastEntryRevision: floor,
       remainingRows: 0,
     });
   }
@@ -127,7 +124,7 @@ export class ConsistencyChecker {
     const site = this.#sites.get(row.site_id);
     if (!site) return void this.#addInconsistency(`${name} belongs to no site`);
     if (!site.isUsable) return void site.remainingRows++;
-    if (row.id > Number(site.counters[row.resource] ?? 0))
+    if (row.id > Number(site.lastIds[row.resource] ?? 0))
       this.#addInconsistency(`${name} has an ID above the last assigned ID`);
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
       this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
@@ -177,8 +174,8 @@ interface CheckedSite {
   /** Whether the site was not removed and is not being imported. Rows of other sites are not checked. */
   readonly isUsable: boolean;
   readonly revision: number;
-  readonly counters: Cells;
-  /** The counts of records in the row of the site; undefined if unknown. */
+  readonly lastIds: Cells;
+  /** The counts of records in the row of the site; undefined if they are damaged. */
   readonly counts: RecordCounts | undefined;
   /** The counts of the rows of records so far. */
   readonly found: Record<string, RecordCount>;

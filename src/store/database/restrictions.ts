@@ -68,10 +68,7 @@ export function limitsIn(resource: string, record: object): Record<string, strin
 export function lastingName(resource: string, record: object): string {
   if (resource === keyResourceName) return textIn(record, "Digest");
   if (resource === operatorResourceName) return textIn(record, "Name");
-  // Sites and webhooks from before the field existed have no identity.
-  const fallback =
-    resource === siteResourceName ? textIn(record, "Name") : `${textIn(record, "ID")} ${textIn(record, "Created")}`;
-  return textIn(record, "UID") || fallback;
+  return textIn(record, "UID");
 }
 
 export function digestOfSecret(secret: string): string {

@@ -15,7 +15,7 @@ export interface RowChunk {
   readonly rows: readonly DumpedRow["row"][];
 }
 
-/** Splits `rows` into chunks, and gives every site a new epoch, so that versions and cursors from before are not accepted. */
+/** Splits `rows` into chunks, and gives every usable site a new epoch, so that versions and cursors from before are not accepted. */
 export async function* toChunksWithNewEpochs(rows: AsyncIterable<DumpedRow>): AsyncGenerator<RowChunk> {
   let table: string | undefined;
   let chunk: DumpedRow["row"][] = [];
@@ -25,16 +25,9 @@ export async function* toChunksWithNewEpochs(rows: AsyncIterable<DumpedRow>): As
       if (table !== undefined) yield { table: table as TableName, rows: chunk };
       [table, chunk, text] = [next.table, [], 0];
     }
-    chunk.push(hasEpochToChange(next) ? { ...next.row, epoch: randomText(8) } : next.row);
+    const isUsableSite = table === "sites" && isUsableEpoch(String(next.row.epoch));
+    chunk.push(isUsableSite ? { ...next.row, epoch: randomText(8) } : next.row);
     for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
   }
   if (table !== undefined) yield { table: table as TableName, rows: chunk };
-}
-
-/**
- * Whether a row gets a new epoch. The row of a site does, unless the site was removed or was being imported. The state of a webhook does if it has no
- * epoch: older program versions stored it so for a site that had none, and the webhook would accept every epoch of its site.
- */
-function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
-  return (table === "sites" && isUsableEpoch(String(epoch))) || (table === "webhook_state" && epoch === "");
 }

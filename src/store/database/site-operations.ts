@@ -11,18 +11,10 @@ import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { lastPrunable } from "./journal.ts";
 import { renewedKind, saveRestrictions } from "./restrictions.ts";
 import { type RowChunk, toChunksWithNewEpochs } from "./row-chunks.ts";
-import {
-  canImportSite,
-  isUsableEpoch,
-  newImportingEpoch,
-  newSiteState,
-  removedEpoch,
-  type StoredSite,
-  toSiteRow,
-} from "./site-state.ts";
+import { isUsableEpoch, newImportingEpoch, newSiteState, removedEpoch, toSiteRow } from "./site-state.ts";
 import { columnsOf, primaryKeyOf, type TableName, type TableRow, tableNames } from "./tables.ts";
 import { readDatabaseId } from "./this-database.ts";
-import { completeSite, execute, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
+import { execute, query, queryForUpdate, storeDumped, type Transaction, upsert } from "./transaction.ts";
 
 export function* pruneJournal(site: number, through: number, most: number): Transaction<boolean> {
   // The lock makes commits to the site, and a restore, wait until the end of this transaction.
@@ -113,16 +105,15 @@ export function deleteSome(table: TableName, site: string, which: string): strin
 
 export function* startSiteImport(site: number, epoch: string): Transaction<void> {
   const [row] = yield* lockSite(site);
-  if (!canImportSite(row)) throw siteNotImportingError();
+  // Importing is only possible before the first write.
+  if (row && (row.revision > 0 || !isUsableEpoch(row.epoch))) throw siteNotImportingError();
   yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch })]);
 }
 
 export function* importSiteChunk(site: number, epoch: string, chunk: RowChunk): Transaction<void> {
   const [row] = yield* lockSite(site);
   if (row?.epoch !== epoch) throw siteNotImportingError();
-  if (chunk.table !== "sites") return void (yield* storeDumped("insert", chunk));
-  yield* storeDumped("upsert", chunk);
-  yield* completeSite(site);
+  yield* storeDumped(chunk.table === "sites" ? "upsert" : "insert", chunk);
 }
 
 interface ImportCalls {
@@ -167,7 +158,7 @@ function siteNotImportingError(): ProblemError {
   );
 }
 
-type LockedSite = Pick<StoredSite, "revision" | "epoch" | "floor">;
+type LockedSite = Pick<TableRow<"sites">, "revision" | "epoch" | "floor">;
 
 function* lockSite(site: number): Transaction<readonly LockedSite[]> {
   const rows = yield* queryForUpdate("select revision, epoch, floor from sites where id = :site", { site });

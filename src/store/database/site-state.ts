@@ -1,16 +1,13 @@
 // The meaning of a row in the table `sites`, shared by the engines.
 //
-// - `epoch`: a random ID if the site is usable. It is empty if the site was removed, and begins with `filling ` while the site is being imported.
-// - `revision`: the revision of the last journal entry. `counters`: the last ID of each resource.
+// - `epoch`: a random ID if the site is usable. It is empty if the site was removed, and begins with `importing ` while the site is being imported.
+// - `revision`: the revision of the last journal entry. `last_ids`: the last ID of each resource, as JSON.
 // - `floor`: the revision before the first entry that the journal still has.
 // - `last_at`: the time of the last entry. Times never decrease from entry to entry.
-// - `live`: the number of records by resource. `live_revision`: the revision for which `live` is valid. The base version and later programs
-//   store both with each change, so `live_revision` equals `revision`.
+// - `counts`: of each resource, the number of records and the revision of the last change, as JSON. So a page has the total without counting.
 
 import { randomText } from "../../lib/text.ts";
 import type { RecordCounts } from "../../model/engine.ts";
-import type { Head } from "../../model/head.ts";
-import { parseCounts, type StoredCounts } from "./record-counts.ts";
 import type { TableRow } from "./tables.ts";
 
 // A removed site keeps its row, with the epoch of removed sites. So its ID is not used again, and a write in flight does not create the site again.
@@ -22,7 +19,7 @@ export const removedEpoch = "";
 // epoch: other writes are rejected, and `dropSite` can delete the rows.
 
 /** The prefix of importing epochs. Other epochs do not contain a space. */
-const importingPrefix = "filling ";
+const importingPrefix = "importing ";
 
 /** Returns an epoch for a site that is being imported. It is random, so that another process cannot continue the import by mistake. */
 export function newImportingEpoch(): string {
@@ -38,11 +35,6 @@ export function isUsableEpoch(epoch: string): boolean {
   return epoch !== removedEpoch && !isImportingEpoch(epoch);
 }
 
-/** Whether a site may be imported: it was never written to. @param row of `sites`; undefined for a new site of an older program version */
-export function canImportSite(row: Head | undefined): boolean {
-  return row === undefined || (row.revision === 0 && isUsableEpoch(row.epoch));
-}
-
 /** The row of a site while a batch is decided: its head, the last ID of each resource, and the counts of records. */
 export interface SiteState {
   epoch: string;
@@ -55,22 +47,12 @@ export interface SiteState {
   last_at: number;
 }
 
-/** A row of `sites`. */
-export interface StoredSite extends StoredCounts, Pick<SiteState, "epoch" | "floor" | "last_at"> {
-  readonly id: number;
-  /** JSON text of the last ID of each resource. */
-  readonly counters: string;
-}
-
-/** @throws ProblemError as `parseCounts` */
-export function toSiteState(row: StoredSite): SiteState {
-  const { epoch, revision, counters, floor, last_at } = row;
-  return { epoch, revision, lastIds: JSON.parse(counters), counts: parseCounts(row), floor, last_at };
+export function toSiteState({ epoch, revision, last_ids, counts, floor, last_at }: TableRow<"sites">): SiteState {
+  return { epoch, revision, lastIds: JSON.parse(last_ids), counts: JSON.parse(counts), floor, last_at };
 }
 
 export function toSiteRow(id: number, { lastIds, counts, ...state }: SiteState): TableRow<"sites"> {
-  const { revision: live_revision } = state;
-  return { id, ...state, counters: JSON.stringify(lastIds), live: JSON.stringify(counts), live_revision };
+  return { id, ...state, last_ids: JSON.stringify(lastIds), counts: JSON.stringify(counts) };
 }
 
 /**

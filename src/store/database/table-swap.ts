@@ -64,7 +64,7 @@ export interface TableSetSteps {
   create(set: TableSet): Promise<number>;
   insert(set: TableSet, chunk: RowChunk): Promise<void>;
   /**
-   * Completes the rows of the set `filled`. Then swaps, in one transaction: the tables in use become the set `replaced`, the set `filled` is put in use,
+   * Swaps, in one transaction: the tables in use become the set `replaced`, the set `filled` is put in use,
    * and the system site is amended.
    * @throws `upgradedDuringRestoreError` if the database has another schema version than `version`
    */

@@ -1,31 +1,32 @@
-// The tables, with their columns, types and order. Both engines, `backup` and `copy` derive from this file.
+// The tables, with their columns, types and order. Both engines, `backup` and `copy` derive from this file (schema.ts).
 //
-//   sites             One row per site. It has the head, the last ID of each resource (`counters`), the floor of the journal, the time of the last entry
-//                     (`last_at`), and the number of records per resource (`live`). Site 0 is the system site.
-//   records           One row per record. It has the revision of the last change, and the record as JSON (`body`). If the record is deleted, the row
-//                     stays, without a body. So each ID is used only once.
-//   journal           One row per change. It has the time, the actor, the operation, and the record after the change. The row of an update also has the
-//                     record before the change. The row of a change by an operator also has its run.
+// The primary key of each table with rows of a site begins with the site, so that a database on several machines can distribute the sites.
+//
+//   sites             One row per site (site-state.ts). Site 0 is the system site.
+//   records           One row per record: the revision of its last change, and the record as JSON (`body`). A deleted record keeps its row, without a body,
+//                     so that its ID is never used again.
+//   journal           One row per change: its time, its actor and the record after it (of a delete, the deleted record). An update also has the record
+//                     `before` it, and a change by a command, the console or a batch request has its `run`.
 //   idempotency       The responses to writes with an `Idempotency-Key`. Each is kept for 24 hours.
-//   key_uses          The time at which each API key was last used.
-//   webhook_state     One row per webhook. It has the cursor, the page in delivery, the failures, the lease, and the database in which the webhook may
-//                     deliver (`home`).
+//   key_uses          When each API key was last used.
+//   webhook_state     One row per webhook: the cursor, the page in delivery, the failures, the lease, and the only database in which it delivers (`home`).
 //   webhook_secrets   The present secret of each webhook. After a rotation, also the previous secret, for 24 hours.
-//   webhook_attempts  The last 100 delivery attempts of each webhook, of the last 20 with request and response.
+//   webhook_attempts  The last 100 delivery attempts of each webhook, numbered, of the last 20 with request and response (`exchange`).
 //   credentials       The sign-in links and sessions of operators, as digests.
-//   restrictions      What operators last decided about each limit of a key, operator, webhook or site (restrictions.ts). A restore and a copy merge it
-//                     into the table that they replace.
+//   restrictions      What operators last decided about each limit of a key, operator, webhook or site (restrictions.ts). `name` stays the same in every
+//                     backup and site file. A restore and a copy merge the rows into the table that they replace.
 //
-// Backups, restores and copies omit webhook_attempts and credentials. They also omit two tables that are not declared here: this_database has the random
-// name of this database, and last_backup has the time of the last backup.
+// Another table is not declared here, because a restore keeps it, and dumps leave it out: this_database has one row, with the random name of this database
+// and the time of its last backup (this-database.ts).
 
 /**
- * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. A later migration has added each `added` column (schema-versions.ts): it may
- * be null, and the dumps of earlier program versions lack it.
+ * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text; with `?`, the value may be null. An `added` column is later than the first release:
+ * databases get it when this program opens them, and dumps of earlier versions lack it, so it may be null too. An older program that uses the same database
+ * leaves it null in the rows that it writes.
  */
-type ColumnType = "integer" | "text" | "added integer" | "added text";
+type ColumnType = "integer" | "text" | "integer?" | "text?" | "added integer" | "added text";
 
-interface Table {
+export interface Table {
   /** The columns of the primary key, in its order. */
   readonly key: readonly string[];
   /** Every column with its type, in the order of a dump. */
@@ -35,8 +36,8 @@ interface Table {
 }
 
 /**
- * The tables, the same in every engine and in every dump. The engines derive their statements from this declaration, and rows have the type
- * `TableRow`. So a new column is one line here and one addition per engine, and the compiler finds each place that makes a row without it.
+ * The tables, the same in every engine and in every dump. Rows have the type `TableRow`. So a new column or table is declared here, and the compiler finds
+ * each place that makes a row without it.
  */
 export const tables = {
   sites: {
@@ -45,11 +46,10 @@ export const tables = {
       id: "integer",
       epoch: "text",
       revision: "integer",
-      counters: "text",
+      last_ids: "text",
       floor: "integer",
       last_at: "integer",
-      live: "text",
-      live_revision: "integer",
+      counts: "text",
     },
   },
   records: {
@@ -59,7 +59,7 @@ export const tables = {
       resource: "text",
       id: "integer",
       revision: "integer",
-      body: "text",
+      body: "text?",
     },
   },
   journal: {
@@ -73,8 +73,8 @@ export const tables = {
       id: "integer",
       operation: "text",
       body: "text",
-      run: "text",
-      before: "text",
+      run: "text?",
+      before: "text?",
     },
   },
   idempotency: {
@@ -110,14 +110,13 @@ export const tables = {
       last_revision: "integer",
       rewinds: "integer",
       failures: "integer",
-      failing_since: "integer",
+      failing_since: "integer?",
       next_at: "integer",
-      is_gone: "integer",
-      holder: "text",
-      lease_until: "integer",
-      resumes: "added integer",
-      since: "added text",
-      gone_at: "added integer",
+      holder: "text?",
+      lease_until: "integer?",
+      resumes: "integer",
+      since: "text?",
+      gone_at: "integer?",
     },
   },
   webhook_secrets: {
@@ -127,7 +126,7 @@ export const tables = {
       webhook_id: "integer",
       created_at: "integer",
       secret: "text",
-      until: "integer",
+      until: "integer?",
     },
   },
   webhook_attempts: {
@@ -137,10 +136,10 @@ export const tables = {
       webhook_id: "integer",
       number: "integer",
       at: "integer",
-      status: "integer",
+      status: "integer?",
       milliseconds: "integer",
-      fault: "text",
-      exchange: "added text",
+      fault: "text?",
+      exchange: "text?",
     },
     isNeverDumped: true,
   },
@@ -172,10 +171,12 @@ type ColumnsOf<T extends TableName> = (typeof tables)[T]["columns"];
 
 /** A row to store, with a value for every column. */
 export type TableRow<T extends TableName> = {
-  readonly [Column in keyof ColumnsOf<T>]:
-    | (ColumnsOf<T>[Column] extends "integer" | "added integer" ? number : string)
-    | null;
+  readonly [Column in keyof ColumnsOf<T>]: CellOf<ColumnsOf<T>[Column]>;
 };
+
+type CellOf<Type> =
+  | (Type extends `${string}integer${string}` ? number : string)
+  | (Type extends "integer" | "text" ? never : null);
 
 export const tableNames = Object.keys(tables) as TableName[];
 
@@ -225,7 +226,7 @@ function isExcludedFromDumps(table: TableName): boolean {
 
 /** Whether a column has text. Other columns have whole numbers. */
 export function isText(table: TableName, column: string): boolean {
-  return typeOf(table, column).endsWith("text");
+  return typeOf(table, column).includes("text");
 }
 
 /** Whether every row of a dump has the column. */

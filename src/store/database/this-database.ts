@@ -15,13 +15,13 @@ export function* readDatabaseId(): Transaction<string> {
  */
 export function* saveBackupTime(at: number, now = Date.now()): Transaction<void> {
   yield* execute(
-    `insert into last_backup (id, at) values (1, :at) on conflict (id) do update set at = excluded.at
-where excluded.at > last_backup.at or last_backup.at > :now`,
+    `update this_database set last_backup = :at
+where id = 1 and (last_backup is null or last_backup < :at or last_backup > :now)`,
     { at: Math.floor(at), now },
   );
 }
 
 export function* readLastBackupTime(): Transaction<number | undefined> {
-  const [row] = yield* query("select at from last_backup where id = 1");
-  return row && Number(row.at);
+  const [row] = yield* query("select last_backup from this_database where id = 1");
+  return (row?.last_backup as number | null) ?? undefined;
 }

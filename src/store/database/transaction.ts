@@ -30,7 +30,6 @@ export type Statement =
       readonly where?: string;
     }
   | { readonly kind: "findByKeys"; readonly table: TableName; readonly keys: readonly Row[] }
-  | { readonly kind: "completeSite"; readonly site: number }
   | { readonly kind: "now" };
 
 /** The statements of one transaction. The engine answers each statement with its rows. */
@@ -79,11 +78,6 @@ export function storeDumped(
   { table, rows }: { readonly table: TableName; readonly rows: readonly Row[] },
 ): Transaction<readonly Row[]> {
   return answered({ kind, table, rows });
-}
-
-/** Completes the row of a site that an older program has written (`completeSites`). */
-export function completeSite(site: number): Transaction<readonly Row[]> {
-  return answered({ kind: "completeSite", site });
 }
 
 /**

@@ -42,7 +42,6 @@ const stateMembers = {
   failures: "failures",
   failing_since: "failingSince",
   next_at: "nextAt",
-  is_gone: "isGone",
   holder: "holder",
   lease_until: "leaseUntil",
   resumes: "resumes",
@@ -62,13 +61,8 @@ function toStateRow(state: WebhookState): TableRow<"webhook_state"> {
 
 function fromStateRow(row: Row): WebhookState {
   // The type check does not compare the types of the values, which are those of the columns. It does compare the names: a member of WebhookState that
-  // no column has does not compile here, and a column without a member does not compile in `stateMembers`.
-  const state = Object.fromEntries(stateEntries.map(([column, name]) => [name, row[column]])) as Record<
-    StateMember,
-    never
-  >;
-  // An older program version has not stored `resumes`. An added column needs a value here, unless its member may be null.
-  return { ...state, resumes: (row.resumes as number | null | undefined) ?? 0 };
+  // no column has does not compile here, and a column without a member does not compile in `stateMembers`. An added column needs a value here.
+  return Object.fromEntries(stateEntries.map(([column, name]) => [name, row[column]])) as Record<StateMember, never>;
 }
 
 function toKeyRow({ site, webhook }: WebhookRef): { site_id: number; webhook_id: number } {

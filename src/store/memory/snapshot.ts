@@ -17,9 +17,6 @@ import type { Resource } from "../../model/resource.ts";
 import { Collection, type CollectionPart } from "./collection.ts";
 import type { MemoryRecord } from "./memory-record.ts";
 
-/** Whether a record exists before a change, by operation. The base version has written another operation, for which this is unknown. */
-const existenceBefore: Readonly<Record<string, boolean | undefined>> = { create: false, update: true, delete: true };
-
 /** The records of a site in memory, as of `revision`. */
 export class Snapshot {
   readonly siteId: number;
@@ -96,8 +93,7 @@ export class Snapshot {
    */
   fits({ resource, id, operation }: RecordChange): boolean {
     const collection = this.#named(resource);
-    const existsBefore = existenceBefore[operation];
-    return !collection || existsBefore === undefined || existsBefore === (collection.find(id) !== undefined);
+    return !collection || (operation === "create") === (collection.find(id) === undefined);
   }
 
   /** Resolves when `partAfter` takes little time. */

@@ -11,7 +11,8 @@
 import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { recordRestrictions } from "../database/restrictions.ts";
-import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
+import { newSiteState, type SiteState, toSiteRow, toSiteState } from "../database/site-state.ts";
+import type { TableRow } from "../database/tables.ts";
 import {
   type BatchKeys,
   type BatchResult,
@@ -208,5 +209,5 @@ export function sendSites(
 
 /** Converts rows of `sites` to states, with the ID of each. */
 function toStates(rows: readonly ResultRow[]): [number, SiteState][] {
-  return rows.map((row) => [row.id, toSiteState(row as StoredSite)]);
+  return rows.map((row) => [row.id, toSiteState(row as TableRow<"sites">)]);
 }

@@ -1,7 +1,6 @@
 // Searches the rows of many small sites with one query. Their rows do not leave the database, and no site takes round trips of its own.
 
-import type { RowSearch, RowsOfSites } from "../../model/engine.ts";
-import { parseCounts, type StoredCounts } from "../database/record-counts.ts";
+import type { RecordCounts, RowSearch, RowsOfSites } from "../../model/engine.ts";
 import type { PostgresConnection } from "./connection.ts";
 import { lookUp, sql } from "./statements.ts";
 
@@ -45,7 +44,7 @@ async function selectSites(
   maxRecords: number,
 ): Promise<readonly number[]> {
   const [rows = []] = await connection.script(sql.counts(sites));
-  const sizes = new Map(rows.map((row) => [row.id as number, recordCount(row as StoredCounts)]));
+  const sizes = new Map(rows.map((row) => [row.id as number, recordCount(JSON.parse(row.counts))]));
   let records = 0;
   const end = sites.findIndex((site) => {
     records += sizes.get(site) ?? 0;
@@ -54,6 +53,6 @@ async function selectSites(
   return end === -1 ? sites : sites.slice(0, end);
 }
 
-function recordCount(row: StoredCounts): number {
-  return Object.values(parseCounts(row)).reduce((sum, { count }) => sum + count, 0);
+function recordCount(counts: RecordCounts): number {
+  return Object.values(counts).reduce((sum, { count }) => sum + count, 0);
 }

@@ -1,70 +1,60 @@
-// Creates the tables and the reporting views, or upgrades them to the version of this program. If several processes start at the same time, one
-// process migrates the database, and the other processes wait.
+// Creates the tables and the reporting views, or adds what an older version of this program has not made (store/database/schema.ts). If several processes
+// start at the same time, one of them does it, and the others wait.
 
 import { unavailableError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { type ReportingView, reportingViewName, toReportingView } from "../database/reporting-views.ts";
 import {
-  type Addition,
-  additionsOf,
-  lastOfBase,
+  type DeclaredTables,
+  missingTables,
+  missingViews,
   schemaTooNewError,
-  schemaTooOldError,
-} from "../database/schema-versions.ts";
-import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
-import lastBackup from "./002-last-backup.sql" with { type: "text" };
-import deliveryExchanges from "./003-delivery-exchanges.sql" with { type: "text" };
-import restrictions from "./004-restrictions.sql" with { type: "text" };
+  schemaVersion,
+  toPresentColumns,
+} from "../database/schema.ts";
+import { tables } from "../database/tables.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { codeOf } from "./errors.ts";
 import { type CallProgress, Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
-import { sql } from "./statements.ts";
-import base from "./tables.sql" with { type: "text" };
 import { commitTransaction, commitWithoutWait } from "./transaction.ts";
 
-/** Migrations that raise the schema version. A program that does not know the version rejects the database. */
-const migrations: readonly string[] = [base];
-
-/** Migrations that only add tables or columns. They do not raise the schema version, so older programs can use the database too. */
-const knownAdditions = additionsOf({
-  "001-webhook-columns.sql": webhookColumns,
-  "002-last-backup.sql": lastBackup,
-  "003-delivery-exchanges.sql": deliveryExchanges,
-  "004-restrictions.sql": restrictions,
-});
-
-/** The state of the tables and views. */
-interface Schema {
-  /** The number of migrations that were applied. */
-  readonly version: number;
-  /** The definitions of the reporting views, one per line. */
-  readonly views: string;
-  /** The additions that the database lacks. */
-  readonly missing: readonly Addition[];
-  /** Whether rows of `sites` are to be completed. */
-  readonly hasIncompleteSites: boolean;
+/** What this program needs. */
+interface Latest {
+  readonly tables: DeclaredTables;
+  readonly resources: readonly Resource[];
 }
 
-/** The additions and the views that this program needs. */
-interface Latest {
-  readonly additions: readonly Addition[];
-  readonly resources: readonly Resource[];
+/** What a database lacks of it. */
+interface Schema {
+  /** Whether it has no tables yet. */
+  readonly isNew: boolean;
+  /** The statements that add the missing tables and columns. */
+  readonly missing: readonly string[];
+  /** The statements that have made the reporting views, by name. */
+  readonly views: ReadonlyMap<string, string>;
+  readonly missingViews: ReturnType<typeof missingViews>;
 }
 
 /** Maximum milliseconds that a process waits for another process that is migrating. */
 const maxWaitMs = 60_000;
 
-type Column = Pick<Addition, "table" | "column">;
+/** What a new database has besides the declared tables. */
+const others = `create table this_database (id bigint primary key, name text not null, last_backup bigint);
+insert into this_database (id, name) values (1, md5(random()::text || random()::text || clock_timestamp()::text));
+create index idempotency_at on idempotency (site_id, at)`;
 
-const selectSchema = (additions: readonly Addition[]) =>
-  `select version, views, current_database() as name${[...lastOfBase, ...additions].map(hasColumn).join("")} from storefront_schema where id = 1`;
+const viewDialect = {
+  // Views of other programs that read a view stay valid if it is replaced.
+  create: "create or replace view",
+  textAt: (path: string) => `body::json #>> '{${path.replaceAll(".", ",")}}'`,
+  paths: /'\{([^}]+)\}'/g,
+};
 
-const hasColumn = ({ table, column }: Column) => `, exists (
-  select 1 from pg_attribute where attrelid = to_regclass('${table}') and attname = '${column}'
-) as "${table}.${column}"`;
-
-const lacksColumn = (row: ResultRow) => (one: Column) => !row[`${one.table}.${one.column}`];
+const selectSchema = (declared: DeclaredTables) => `select version, views from storefront_schema where id = 1;
+select relname, attname from pg_class join pg_attribute on attrelid = pg_class.oid
+where relname in (${Object.keys(declared)
+  .map((table) => `'${table}'`)
+  .join(", ")}) and attnum > 0 and pg_table_is_visible(pg_class.oid)`;
 
 const createSchema = `create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
 insert into storefront_schema values (1, 0, '') on conflict (id) do nothing`;
@@ -79,17 +69,18 @@ const lockTimeoutMs = 500;
 const pauseMs = 1500;
 
 /**
- * Creates or upgrades the tables and views, and completes rows of `sites`. Returns whether this process has created the tables.
- * @throws ProblemError `unavailable`, also if a newer program made the tables, or they are older than the base
+ * Creates the tables and views, or adds what they lack. Returns whether this process has created the tables.
+ * @throws ProblemError `unavailable`, also if a newer program made the tables
  */
 export async function migrate(
   pool: Pool,
   primary: Primary,
   resources: readonly Resource[],
-  additions = knownAdditions,
+  declared: DeclaredTables = tables,
 ): Promise<boolean> {
-  const latest: Latest = { additions, resources };
-  if (isCurrent(await pool.read((connection) => readSchema(connection, latest)), latest)) return false;
+  const latest: Latest = { tables: declared, resources };
+  const schema = await pool.read((connection) => readSchema(connection, latest));
+  if (schema && isCurrent(schema)) return false;
   const migrating = new Pool(primary, 1, maxWaitMs);
   try {
     return await migrating.use((connection, progress) => upgradeBetweenOthers(connection, progress, latest));
@@ -98,14 +89,14 @@ export async function migrate(
   }
 }
 
-async function readSchema(connection: PostgresConnection, { additions }: Latest): Promise<Schema | undefined> {
+async function readSchema(connection: PostgresConnection, latest: Latest): Promise<Schema | undefined> {
   const [found] = await connection.script(
     "select to_regclass('storefront_schema') is not null as is_there, current_setting('server_encoding', true) as encoding",
   );
   requireEncoding(found?.[0]?.encoding);
   if (!found?.[0]?.is_there) return undefined;
-  const [rows] = await connection.script(selectSchema(additions));
-  return rows?.[0] && toSchema(connection, rows[0], additions);
+  const [rows = [], columns = []] = await connection.script(selectSchema(latest.tables));
+  return rows[0] && toSchema(rows[0], columns, latest);
 }
 
 /**
@@ -120,24 +111,22 @@ function requireEncoding(encoding: string | null | undefined): void {
   );
 }
 
-/** @param row of `selectSchema` @throws ProblemError `unavailable` if a newer program made the tables, or they are older than the base */
-async function toSchema(
-  connection: PostgresConnection,
-  row: ResultRow,
-  additions: readonly Addition[],
-): Promise<Schema> {
-  const { version, views } = row;
-  if (version > migrations.length) throw schemaTooNewError(version, migrations.length);
-  const lacking = version > 0 ? lastOfBase.find(lacksColumn(row)) : undefined;
-  if (lacking) throw schemaTooOldError(`${connection.host}/${row.name}`, lacking);
-  const [incomplete] = version > 0 ? await connection.script(sql.incompleteSites) : [];
-  const hasIncompleteSites = incomplete?.[0] !== undefined;
-  return { version, views, missing: additions.filter(lacksColumn(row)), hasIncompleteSites };
+/** @throws ProblemError `unavailable` if a newer program made the tables */
+function toSchema({ version, views }: ResultRow, columns: readonly ResultRow[], latest: Latest): Schema {
+  if (version > schemaVersion) throw schemaTooNewError(version);
+  const present = toPresentColumns(columns.map(({ relname, attname }) => [relname, attname]));
+  const lines = [...(views as string).matchAll(/^create or replace view "([^"]+)" .*$/gm)];
+  const known = new Map(lines.map(([line, name = ""]) => [name, line]));
+  return {
+    isNew: version === 0,
+    missing: missingTables(present, { integer: "bigint", options: () => "" }, latest.tables),
+    views: known,
+    missingViews: missingViews(known, viewDialect, latest.resources),
+  };
 }
 
-function isCurrent(schema: Schema | undefined, { resources }: Latest): boolean {
-  if (schema?.version !== migrations.length || schema.missing.length > 0 || schema.hasIncompleteSites) return false;
-  return areViewsCurrent(schema.views, resources);
+function isCurrent({ isNew, missing, missingViews: views }: Schema): boolean {
+  return !isNew && missing.length === 0 && views.length === 0;
 }
 
 async function upgradeBetweenOthers(
@@ -157,32 +146,37 @@ async function upgradeBetweenOthers(
 }
 
 /**
- * Upgrades the tables and views in one transaction, which locks the row of `storefront_schema`. So one process migrates, and the other processes then
- * find nothing to do. Returns whether this process has created the tables.
+ * Makes what is missing in one transaction, which locks the row of `storefront_schema`. So one process does it, and the other processes then find nothing
+ * to do. Returns whether this process has created the tables.
  */
 async function upgrade(connection: PostgresConnection, progress: CallProgress, latest: Latest): Promise<boolean> {
   await createLock(connection);
   // The row is read by a second statement, because a statement that waits for a lock sees the other tables as they were before the wait.
-  const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.additions)}`);
-  const schema = await toSchema(connection, rows?.[0] as ResultRow, latest.additions);
-  if (!isCurrent(schema, latest)) {
-    for (const text of migrations.slice(schema.version)) await connection.script(text);
+  const [, rows, columns = []] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.tables)}`);
+  const schema = toSchema(rows?.[0] as ResultRow, columns, latest);
+  if (!isCurrent(schema)) {
     await connection.script(`set local lock_timeout = ${lockTimeoutMs}`);
-    for (const { sql: text } of schema.missing) await connection.script(text);
-    if (schema.hasIncompleteSites) await completeSitesIn(connection);
+    for (const text of schema.missing) await connection.script(text);
+    if (schema.isNew) await connection.script(others);
     await connection.query(
-      `update storefront_schema set version = ${migrations.length}, views = $1 where id = 1`,
-      await createViews(connection, schema.views, latest.resources),
+      `update storefront_schema set version = ${schemaVersion}, views = $1 where id = 1`,
+      await createViews(connection, schema),
     );
   }
   await commitTransaction(connection, progress);
-  return schema.version === 0;
+  return schema.isNew;
 }
 
-/** Completes rows of `sites`. Locks them first, because the counts must be those of the last commits. */
-async function completeSitesIn(connection: PostgresConnection): Promise<void> {
-  await connection.script(sql.lockAllSites);
-  await connection.script(sql.completeSites());
+/** Returns the statements that have made all views after this, one per line. */
+async function createViews(connection: PostgresConnection, schema: Schema): Promise<string> {
+  const all = new Map(schema.views);
+  for (const { name, sql } of schema.missingViews) {
+    // A view that this program has not made is dropped, because it may have other columns, and then it could not be replaced.
+    if (!all.has(name)) await connection.script(`drop view if exists "${name}"`);
+    await connection.script(sql);
+    all.set(name, sql);
+  }
+  return [...all.values()].join("\n");
 }
 
 /** The SQLSTATEs that PostgreSQL returns if another session creates the same table at the same moment. */
@@ -200,60 +194,4 @@ async function createLock(connection: PostgresConnection): Promise<void> {
       await connection.script("rollback");
     }
   }
-}
-
-/** The definitions of views by name. */
-type Definitions = ReadonlyMap<string, string>;
-
-/** Whether the existing views have every column that this program declares. @param views the definitions of the existing views, one per line */
-function areViewsCurrent(views: string, resources: readonly Resource[]): boolean {
-  return outdatedViews(parseDefinitions(views), resources).length === 0;
-}
-
-/**
- * Creates the reporting view of each resource, or adds columns at its end, so that views of other programs that read it stay valid.
- * @param views the definitions of the existing views, one per line
- * @returns the definitions of all views after this, one per line
- */
-async function createViews(
-  connection: PostgresConnection,
-  views: string,
-  resources: readonly Resource[],
-): Promise<string> {
-  const definitions = new Map(parseDefinitions(views));
-  for (const { name, text } of outdatedViews(definitions, resources)) {
-    // A view with an unknown definition is dropped, because it may have other columns, and then it could not be replaced.
-    if (!definitions.has(name)) await connection.script(`drop view if exists "${name}"`);
-    await connection.script(text);
-    definitions.set(name, text);
-  }
-  return [...definitions.values()].join("\n");
-}
-
-function parseDefinitions(views: string): Definitions {
-  const lines = [...views.matchAll(/^create or replace view "([^"]+)" .*$/gm)];
-  return new Map(lines.map(([line, name = ""]) => [name, line]));
-}
-
-function outdatedViews(definitions: Definitions, resources: readonly Resource[]) {
-  const wanted = resources.map((resource) => {
-    const name = reportingViewName(resource);
-    return {
-      name,
-      text: createViewStatement(resource, toReportingView(resource, pathsIn(definitions.get(name) ?? ""))),
-    };
-  });
-  return wanted.filter(({ name, text }) => definitions.get(name) !== text);
-}
-
-function pathsIn(definition: string): string[] {
-  return [...definition.matchAll(/'\{([^}]+)\}'/g)].map(([, keys = ""]) => keys.replaceAll(",", "."));
-}
-
-function createViewStatement(resource: Resource, view: ReportingView): string {
-  const columns = view.columns.map(
-    ({ name, keys }) => `coalesce(body::json #>> '{${keys.join(",")}}', '') as "${name}"`,
-  );
-  const all = ["site_id", "id", "revision", ...columns].join(", ");
-  return `create or replace view "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
 }

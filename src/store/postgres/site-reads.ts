@@ -4,7 +4,6 @@ import type { Change } from "../../model/change.ts";
 import type { Engine, RecordRow, SiteContents, SiteReadResult, SiteRows } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { parseCounts } from "../database/record-counts.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { LoadQueue } from "./load-queue.ts";
@@ -94,7 +93,7 @@ async function readRows(connection: PostgresConnection, site: number, keys: RowK
   const row = sites[0]?.[0];
   return {
     ...toReadResult(connection, row, undefined),
-    lastIds: JSON.parse(row?.counters ?? "{}"),
+    lastIds: JSON.parse(row?.last_ids ?? "{}"),
     rows: rows.map(({ resource, id, revision, body }) => ({ resource, id, revision, body })),
   };
 }
@@ -144,10 +143,9 @@ function toReadResult(
   row: ResultRow | undefined,
   requiredHead: Head | undefined,
 ): SiteReadResult {
-  const { live = null, live_revision = null } = row ?? {};
   const head = toHead(row, connection);
   requireHeadAtLeast(head, requiredHead);
-  return { head, counts: parseCounts({ revision: head.revision, live, live_revision }) };
+  return { head, counts: JSON.parse(row?.counts ?? "{}") };
 }
 
 /** Returns the head in a row of `sites`. @param row undefined for a site that was never written to */

@@ -18,7 +18,6 @@
 //   `select (select ... limit 1) from sites` in `oldestResponses`: Without it, the whole table of responses is read.
 
 import { systemSite } from "../../model/system-site.ts";
-import { type CompletedSites, completeSites, incompleteSites } from "../database/incomplete-sites.ts";
 import { changeColumns, entryColumns, recordChangeColumns } from "../database/journal.ts";
 import { deleteSome } from "../database/site-operations.ts";
 import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
@@ -37,7 +36,7 @@ const channel = "storefront_commits";
  */
 const byKeys = "set local enable_seqscan = off";
 
-const siteState = "sites.revision, sites.epoch, live, live_revision";
+const siteState = "sites.revision, sites.epoch, counts";
 
 /**
  * Selects the row of site `$1`, and as `page` all records of resource `$2` that `which` selects, as one text (`parsePage`). The driver would need
@@ -49,9 +48,6 @@ const siteWithPage = (which: string) =>
     select id, revision, body from records where site_id = sites.id and resource = $2 ${which}
   ) as found
 ) as joined on true where sites.id = $1`;
-
-const countsAsJson =
-  "coalesce(json_object_agg(resource, json_build_object('count', count, 'revision', revision)), '{}')::text";
 
 const systemHead = ["revision", "epoch"]
   .map((column) => `(select ${column} from sites where id = ${systemSite}) as system_${column}`)
@@ -66,9 +62,9 @@ export const sql = {
 
   /** Begins a transaction that looks rows of a site up by keys, as of one moment, and reads the row of the site. */
   beginReadByKeys: (site: number) =>
-    `${sql.beginRead}; ${byKeys}; select revision, epoch, live, live_revision, counters from sites where id = ${list([site])}`,
+    `${sql.beginRead}; ${byKeys}; select revision, epoch, counts, last_ids from sites where id = ${list([site])}`,
 
-  site: (site: number) => `select id, revision, epoch, live, live_revision from sites where id in (${list([site])})`,
+  site: (site: number) => `select revision, epoch, counts from sites where id in (${list([site])})`,
 
   lastEntry: (site: number) => {
     const revision = `select revision from sites where id = ${list([site])}`;
@@ -87,8 +83,7 @@ export const sql = {
   rows: (site: number) =>
     `select ${columnsInSite("records")} from records where site_id = ${list([site])} order by ${keyInSite("records")}`,
 
-  counts: (sites: readonly number[]) =>
-    `select id, revision, live, live_revision from sites where id in (${list(sites)})`,
+  counts: (sites: readonly number[]) => `select id, counts from sites where id in (${list(sites)})`,
 
   /** Selects the first `limit` rows of the sites in `$1` that have the ID `$2`, or whose JSON contains `$3`. */
   matchingRows: (limit: number) => `select found.* from ${given("sites", ["id"])} cross join lateral (
@@ -137,8 +132,6 @@ fetch ${list([limit])} from pages; close pages`,
 
   lockSites: (sites: readonly number[]) =>
     `select ${columnsOf("sites").join(", ")} from sites where id in (${list(sites)}) order by id for update`,
-
-  lockAllSites: "select id, epoch from sites order by id for update",
 
   insertSites: `${insert("sites")} order by id on conflict (id) do nothing`,
 
@@ -209,12 +202,6 @@ delete from journal where site_id = -1`,
 
   /** The clock of the database, in milliseconds since 1970. */
   now: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
-
-  /** Returns a row if rows of `sites` are to be completed. */
-  incompleteSites: `select 1 from sites where ${incompleteSites} limit 1`,
-
-  /** Completes rows of `sites`, only in a transaction, which must have locked them. */
-  completeSites: (which?: CompletedSites) => [byKeys, ...completeSites(countsAsJson, which)].join("; "),
 } as const;
 
 /**

@@ -14,7 +14,7 @@ import {
   tableNameIn,
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
-import { type TableName, tableNames } from "../database/tables.ts";
+import { tableNames } from "../database/tables.ts";
 import { upsert } from "../database/transaction.ts";
 import { amendWebhook } from "../database/webhook-state.ts";
 import { decideAndWriteAtomically } from "./commit.ts";
@@ -56,7 +56,8 @@ function createTableSetSteps(connection: PostgresConnection, primary: Primary, a
     create: (set) => create(connection, set),
     insert: async (set, chunk) => void (await step(connection, insert(connection, set, chunk))),
     swap: async (filled, replaced, version) => {
-      await complete(connection, filled);
+      // The statistics of the new tables, so that plans are right at once.
+      await run(connection, `analyze ${tableNames.map((table) => tableNameIn(filled, table)).join(", ")}`);
       await swapBetweenOthers(connection, () => swap(connection, filled, replaced, version, amend));
     },
     drop: (set) => dropTables(connection, set),
@@ -74,13 +75,6 @@ async function create(connection: PostgresConnection, set: TableSet): Promise<nu
   const creates = tableNames.map((table) => `create table ${tableNameIn(set, table)} (like ${table} including all)`);
   await step(connection, commitWithoutWait(connection, ["begin", ...creates].join("; ")));
   return version;
-}
-
-/** Completes the rows of a set, with statistics of them. */
-async function complete(connection: PostgresConnection, set: TableSet): Promise<void> {
-  const nameOf = (table: TableName) => tableNameIn(set, table);
-  await run(connection, `analyze ${tableNames.map(nameOf).join(", ")}`);
-  await step(connection, commitWithoutWait(connection, `begin; ${sql.completeSites({ nameOf })}`));
 }
 
 /** Inserts a chunk. Does not wait until it is durable, because the commit of the swap does. A crash that loses the chunk also loses the swap. */
@@ -135,7 +129,7 @@ async function swap(
 }
 
 async function dropTables(connection: PostgresConnection, set: TableSet): Promise<void> {
-  const names = tableNames.map((table: TableName) => tableNameIn(set, table));
+  const names = tableNames.map((table) => tableNameIn(set, table));
   await run(connection, `drop table if exists ${names.join(", ")}`);
 }
 

@@ -179,8 +179,7 @@ class StatementSender {
     }
     this.hasChanged = true;
     if (statement.kind === "execute") return this.#execute(statement.sql, statement.values);
-    if (statement.kind === "completeSite") this.#pending.push(sql.completeSites({ site: statement.site }));
-    else if (statement.rows.length > 0) this.#sendPrepared(toStore(statement), statement.rows);
+    if (statement.rows.length > 0) this.#sendPrepared(toStore(statement), statement.rows);
     return [];
   }
 

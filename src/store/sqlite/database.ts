@@ -19,8 +19,7 @@ const busyPauseMs = 10;
 /**
  * Opens a database file. Creates it and its folder if they do not exist. On this connection, a commit returns when it is on the disk.
  * @param busyTimeoutMs maximum milliseconds to wait for a transaction of another process
- * @throws ProblemError `unavailable` if the file cannot be used, belongs to another program or a newer version of this one, or is older
- *   than the base
+ * @throws ProblemError `unavailable` if the file cannot be used, or belongs to another program or a newer version of this one
  */
 export function openDatabase(path: string, busyTimeoutMs = serverBusyTimeoutMs): Database {
   return withSqliteErrors(() => open(path, busyTimeoutMs), `the database ${path}`, path);

@@ -5,7 +5,7 @@ import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { recordChangeColumns } from "../database/journal.ts";
 import { recordRestrictions } from "../database/restrictions.ts";
-import { newSiteState, type SiteState, type StoredSite, toSiteRow, toSiteState } from "../database/site-state.ts";
+import { newSiteState, type SiteState, toSiteRow, toSiteState } from "../database/site-state.ts";
 import type { TableName, TableRow } from "../database/tables.ts";
 import {
   type BatchKeys,
@@ -102,7 +102,7 @@ export function writerStatements(database: Database) {
   const storing = <T extends TableName>(table: T, toStatement: (table: T) => string, onConflict = "") =>
     database.query<never, [TableRow<T> & SqliteRow]>(toStatement(table) + onConflict) as RowStatement<T>;
   return {
-    site: database.query<StoredSite, [SqliteRow]>(selectStatement("sites")),
+    site: database.query<TableRow<"sites">, [SqliteRow]>(selectStatement("sites")),
     epoch: database.query<{ epoch: string }, [number]>("select epoch from sites where id = ?"),
     row: database.query<Pick<BatchRow, "revision" | "body">, [SqliteRow]>(
       selectStatement("records", ["revision", "body"]),

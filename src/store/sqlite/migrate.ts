@@ -1,77 +1,65 @@
-// Creates the tables and the reporting views, or upgrades them to the version of this program.
+// Creates the tables and the reporting views, or adds what an older version of this program has not made (store/database/schema.ts).
 
 import type { Database } from "bun:sqlite";
 import { ProblemError } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { incompleteSites } from "../database/incomplete-sites.ts";
-import { type ReportingView, reportingViewName, toReportingView } from "../database/reporting-views.ts";
 import {
-  type Addition,
-  additionsOf,
-  lastOfBase,
+  type DeclaredTables,
+  missingTables,
+  missingViews,
   schemaTooNewError,
-  schemaTooOldError,
-} from "../database/schema-versions.ts";
-import webhookColumns from "./001-webhook-columns.sql" with { type: "text" };
-import lastBackup from "./002-last-backup.sql" with { type: "text" };
-import deliveryExchanges from "./003-delivery-exchanges.sql" with { type: "text" };
-import restrictions from "./004-restrictions.sql" with { type: "text" };
+  schemaVersion,
+  toPresentColumns,
+} from "../database/schema.ts";
 import { withSqliteErrors } from "./errors.ts";
-import base from "./tables.sql" with { type: "text" };
-import { completeSitesIn, runInTransaction } from "./transaction.ts";
+import { runInTransaction } from "./transaction.ts";
 
-/** Migrations that raise the schema version. A program that does not know the version rejects the database. */
-const migrations: readonly string[] = [base];
-
-/** Migrations that only add tables or columns. They do not raise the schema version, so older programs can use the database too. */
-const knownAdditions = additionsOf({
-  "001-webhook-columns.sql": webhookColumns,
-  "002-last-backup.sql": lastBackup,
-  "003-delivery-exchanges.sql": deliveryExchanges,
-  "004-restrictions.sql": restrictions,
-});
+/** What a new database has besides the declared tables. */
+const others = `create table this_database (id integer primary key, name text not null, last_backup integer) strict;
+insert into this_database (id, name) values (1, lower(hex(randomblob(16))));
+create index idempotency_at on idempotency (at)`;
 
 /**
- * Creates the tables, or upgrades them to the schema version of this program, and completes rows of `sites`. It holds the write lock, so that several
- * processes can start at the same time. Returns whether the database had no tables before.
+ * Creates the tables, or adds missing tables and columns. It holds the write lock, so that several processes can start at the same time. Returns whether
+ * the database had no tables before.
  */
-export function migrate(database: Database, additions = knownAdditions): boolean {
+export function migrate(database: Database, declared?: DeclaredTables): boolean {
   return withSqliteErrors(() => {
-    if (isCurrent(database, additions)) return false;
+    if (isCurrent(database, declared)) return false;
     return runInTransaction(database, () => {
-      const from = requireKnownSchema(database);
-      for (const sql of migrations.slice(from)) database.run(sql);
-      for (const { sql } of missing(database, additions)) database.run(sql);
-      completeSitesIn(database);
-      if (from !== migrations.length) database.run(`pragma user_version = ${migrations.length}`);
-      return from === 0;
+      const isNew = requireKnownSchema(database) === 0;
+      for (const sql of missingIn(database, declared)) database.run(sql);
+      if (isNew) database.run(`${others}; pragma user_version = ${schemaVersion}`);
+      return isNew;
     });
   });
 }
 
-/** @throws ProblemError `unavailable` if the tables do not have the schema version and the additions of this program, and complete rows */
+/** @throws ProblemError `unavailable` if `migrate` would change something */
 export function requireCurrent(database: Database): void {
   requireKnownSchema(database);
-  if (isCurrent(database, knownAdditions)) return;
+  if (isCurrent(database)) return;
   throw new ProblemError(
     "unavailable",
     "the database was made by an older program and cannot be upgraded: it is read-only",
   );
 }
 
-/** Whether `migrate` would change nothing. */
-function isCurrent(database: Database, additions: readonly Addition[]): boolean {
-  if (version(database) !== migrations.length || missing(database, additions).length > 0) return false;
-  return database.query(`select 1 from sites where ${incompleteSites} limit 1`).get() === null;
+function isCurrent(database: Database, declared?: DeclaredTables): boolean {
+  return version(database) === schemaVersion && missingIn(database, declared).length === 0;
 }
 
-/** Returns the additions that the database lacks. */
-function missing(database: Database, additions: readonly Addition[]): readonly Addition[] {
-  return additions.filter(({ table, column }) => !hasColumn(database, table, column));
-}
-
-function hasColumn(database: Database, table: string, column: string): boolean {
-  return database.query("select 1 from pragma_table_info(?) where name = ?").get(table, column) !== null;
+function missingIn(database: Database, declared?: DeclaredTables): string[] {
+  const columns = database.query(
+    "select t.name, c.name from sqlite_master as t, pragma_table_info(t.name) as c where t.type = 'table'",
+  );
+  const dialect = {
+    integer: "integer",
+    // A whole number alone as the key is the row ID.
+    options: ({ key, columns: types }: DeclaredTables[string]) =>
+      key.length === 1 && types[key[0] as string] === "integer" ? " strict" : " strict, without rowid",
+  };
+  return missingTables(toPresentColumns(columns.values() as [string, string][]), dialect, declared);
 }
 
 /** Requires a schema that this program knows, or an empty file. Returns the schema version. @throws ProblemError `unavailable` as `openDatabase` */
@@ -83,13 +71,11 @@ export function requireKnownSchema(database: Database): number {
 
 function checkSchema(database: Database): number {
   const found = version(database);
-  const isOurs = found > 0 && hasColumn(database, "journal", "site_id");
-  if (!isOurs && !isEmptySchema(database)) {
+  const isOurs = found > 0 && database.query("select 1 from pragma_table_info('journal') where name = 'site_id'").get();
+  // An empty file has neither tables nor views nor anything else.
+  if (!isOurs && database.query("select 1 from sqlite_master").get() !== null)
     throw new ProblemError("unavailable", `the database ${database.filename} belongs to another program`);
-  }
-  if (found > migrations.length) throw schemaTooNewError(found, migrations.length);
-  const lacking = found > 0 ? lastOfBase.find(({ table, column }) => !hasColumn(database, table, column)) : undefined;
-  if (lacking) throw schemaTooOldError(database.filename, lacking);
+  if (found > schemaVersion) throw schemaTooNewError(found);
   return found;
 }
 
@@ -98,40 +84,23 @@ export function version(database: Database): number {
   return (database.query("pragma user_version").get() as { user_version: number }).user_version;
 }
 
-/** Whether the file has neither tables nor views nor anything else. */
-function isEmptySchema(database: Database): boolean {
-  return database.query("select 1 from sqlite_master").get() === null;
-}
+const viewDialect = {
+  create: "CREATE VIEW",
+  textAt: (path: string) => `json_extract(body, '$.${path}')`,
+  paths: /'\$\.([^']+)'/g,
+};
 
 /** Creates the reporting view of each resource, and adds missing columns. */
 export function createViews(database: Database, resources: readonly Resource[]): void {
-  if (outdatedViews(database, resources).length === 0) return;
+  const outdated = () => {
+    const rows = database.query("select name, sql from sqlite_master where type = 'view'").values();
+    return missingViews(new Map(rows as [string, string][]), viewDialect, resources);
+  };
+  if (outdated().length === 0) return;
   runInTransaction(database, () => {
-    for (const { name, sql } of outdatedViews(database, resources)) {
+    for (const { name, sql } of outdated()) {
       database.run(`drop view if exists "${name}"`);
       database.run(sql);
     }
   });
-}
-
-function outdatedViews(database: Database, resources: readonly Resource[]) {
-  const rows = database.query("select name, sql from sqlite_master where type = 'view'").values();
-  const present = new Map(rows as [string, string][]);
-  const wanted = resources.map((resource) => {
-    const name = reportingViewName(resource);
-    return { name, sql: createViewStatement(resource, toReportingView(resource, pathsIn(present.get(name) ?? ""))) };
-  });
-  return wanted.filter(({ name, sql }) => present.get(name) !== sql);
-}
-
-function pathsIn(definition: string): string[] {
-  return [...definition.matchAll(/'\$\.([^']+)'/g)].map(([, path]) => path as string);
-}
-
-function createViewStatement(resource: Resource, view: ReportingView): string {
-  const columns = view.columns.map(
-    ({ name, keys }) => `coalesce(json_extract(body, '$.${keys.join(".")}'), '') as "${name}"`,
-  );
-  const all = ["site_id", "id", "revision", ...columns].join(", ");
-  return `CREATE VIEW "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
 }

@@ -6,7 +6,6 @@ import { Semaphore } from "../../lib/concurrency.ts";
 import type { Engine, RecordRow, SiteContents, SiteReadResult, SiteRows } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { parseCounts, type StoredCounts } from "../database/record-counts.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import { columnsOf } from "../database/tables.ts";
 import { fromSqlite } from "./errors.ts";
@@ -20,8 +19,7 @@ const rowsPerChunk = 256;
 /** Maximum sites that are read in several chunks at once. Each needs a connection, and memory that `--memory` counts only after the load. */
 const maxConcurrentLoads = 4;
 
-const selectSite = "select revision, epoch, live, live_revision from sites where id = ?";
-const selectCounters = "select counters from sites where id = ?";
+const selectSite = "select revision, epoch, counts from sites where id = ?";
 const recordColumns = columnsOf("records", ["site_id"]).join(", ");
 const selectRows = `select ${recordColumns} from records where site_id = ? order by resource, id limit coalesce(?, -1)`;
 
@@ -74,7 +72,7 @@ function readKeys(
   keys: Parameters<Engine["readRows"]>[1],
 ): Pick<SiteRows, "lastIds" | "rows"> {
   return {
-    lastIds: JSON.parse(sql.counters.get(site)?.counters ?? "{}"),
+    lastIds: JSON.parse(sql.lastIds.get(site)?.last_ids ?? "{}"),
     rows: keys.flatMap(({ resource, id }) => sql.record.get(site, resource, id) ?? []),
   };
 }
@@ -82,7 +80,7 @@ function readKeys(
 function siteStatements(database: Database) {
   return {
     site: database.query(selectSite),
-    counters: database.query<{ counters: string }, [number]>(selectCounters),
+    lastIds: database.query<{ last_ids: string }, [number]>("select last_ids from sites where id = ?"),
     rows: database.query<RecordRow, [number, number]>(selectRows),
     record: database.query<RecordRow, [number, string, number]>(
       `select ${recordColumns} from records where site_id = ? and resource = ? and id = ?`,
@@ -128,10 +126,9 @@ function* toChunks(rows: Iterable<RecordRow>): Generator<readonly RecordRow[]> {
 }
 
 function toReadResult(row: unknown, requiredHead: Head | undefined): SiteReadResult {
-  const { epoch, ...stored } = (row as (StoredCounts & { epoch: string }) | null) ?? emptySiteRow;
-  const head = { revision: stored.revision, epoch };
+  const { counts, ...head } = (row as (Head & { counts: string }) | null) ?? emptySiteRow;
   requireHeadAtLeast(head, requiredHead);
-  return { head, counts: parseCounts(stored) };
+  return { head, counts: JSON.parse(counts) };
 }
 
-const emptySiteRow = { revision: 0, epoch: "", live: null, live_revision: null };
+const emptySiteRow = { revision: 0, epoch: "", counts: "{}" };

@@ -24,7 +24,7 @@ import { decideAndStore, writerStatements } from "./decide-and-write.ts";
 import { dumpRows } from "./dump.ts";
 import { fromSqlite } from "./errors.ts";
 import { version } from "./migrate.ts";
-import { completeSitesIn, insertStatement, runForEachRow, runInTransaction, runStatements } from "./transaction.ts";
+import { insertStatement, runForEachRow, runInTransaction, runStatements } from "./transaction.ts";
 
 /** Implements `Engine.replaceAllData`, on connections that `open` opens. */
 export async function fillAndSwapTables(
@@ -59,7 +59,6 @@ function createTableSetSteps(database: Database, open: () => Database, amend?: A
       await pauseForOtherWriters();
     },
     swap: async (filled, replaced, expected) => {
-      runInTransaction(database, () => completeSitesIn(database, { nameOf: (table) => tableNameIn(filled, table) }));
       runInTransaction(database, () => {
         if (version(database) !== expected) throw upgradedDuringRestoreError();
         rename(database, filled, replaced);

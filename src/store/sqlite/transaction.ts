@@ -2,7 +2,6 @@
 // the tables. Each parameter has the name of its column, so that a row can be bound as an object.
 
 import type { Database } from "bun:sqlite";
-import { type CompletedSites, completeSites } from "../database/incomplete-sites.ts";
 import { columnsOf, primaryKeyOf, type TableName } from "../database/tables.ts";
 import type { Row, Statement, Transaction } from "../database/transaction.ts";
 
@@ -44,18 +43,9 @@ function execute(database: Database, statement: Statement, now: number): readonl
       return [];
     case "findByKeys":
       return statement.keys.flatMap((key) => database.query<Row, [Row]>(selectStatement(statement.table)).all(key));
-    case "completeSite":
-      completeSitesIn(database, { site: statement.site });
-      return [];
     case "now":
       return [{ now }];
   }
-}
-
-/** Completes rows of `sites` (`completeSites`), in a transaction that the caller has begun. */
-export function completeSitesIn(database: Database, which?: CompletedSites): void {
-  const counts = "json_group_object(resource, json_object('count', count, 'revision', revision))";
-  for (const text of completeSites(counts, which)) database.run(text);
 }
 
 interface TableRows {

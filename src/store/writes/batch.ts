@@ -21,12 +21,13 @@ import {
   type Operation,
   type Outcome,
   type RecordAfterWrite,
+  type RecordChange,
   type RejectedOutcome,
 } from "../../model/change.ts";
+import type { RecordCounts } from "../../model/engine.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
 import { textAt } from "../../model/record.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
-import { countsAfterChange } from "../database/record-counts.ts";
 import { isUsableEpoch, type SiteState } from "../database/site-state.ts";
 import { type BatchRow, BatchRows, type JournalRow, type ResponseRow, type StoredResponse } from "./batch-rows.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
@@ -242,11 +243,27 @@ function addChange(
   const existsAfter = operation !== "delete";
   const existedBefore = row !== undefined && row.body !== null;
   const difference = Number(existsAfter) - Number(existedBefore);
-  site.counts = countsAfterChange(site.counts, { resource, revision: change.revision, difference });
+  site.counts = countsAfterChange(site.counts, change, difference);
   const stored = state.rows.upsertFromEntry(row, change);
   result.rows.add(stored);
   if (!row) result.newRows.add(stored);
   return change;
+}
+
+/**
+ * Returns the counts after one more change.
+ * @param difference 1 if the record exists only after the change, -1 if it existed only before the change, otherwise 0
+ * @throws Error if the stored count was too low
+ */
+function countsAfterChange(
+  counts: RecordCounts,
+  { resource, revision }: RecordChange,
+  difference: number,
+): RecordCounts {
+  const count = (counts[resource]?.count ?? 0) + difference;
+  if (count < 0)
+    throw new Error(`the site has records of ${resource}, and its count says none; run \`storefront check\``);
+  return { ...counts, [resource]: { count, revision } };
 }
 
 /** Asserts that the row of a record was not changed after the last entry of the journal. */

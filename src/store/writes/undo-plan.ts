@@ -112,23 +112,9 @@ export function toUndoIntent(record: UndoneRecord, epoch: string, common: Common
   return { ...common, resource, id, operation, valuesJson: before ?? "{}", ifEpoch: epoch, ifVersion };
 }
 
-/**
- * Returns the record before the change of an entry, as JSON text; null if it did not exist.
- * @throws ProblemError `not-found` as `requireBefore` does
- */
-export function stateBefore(entry: JournalEntry): string | null {
-  return entry.operation === "create" ? null : requireBefore(entry);
-}
-
-/**
- * Returns the record before the update or delete of an entry.
- * @throws ProblemError `not-found` if the entry lacks it, because a program older than the base version wrote the entry
- */
-export function requireBefore({ revision, operation, body, before }: JournalEntry): string {
-  if (operation === "delete") return body;
-  if (before !== null) return before;
-  const detail = `entry ${revision} of the journal lacks the record before the change, because a program from before the first release wrote it; restore-record with --revision restores an earlier state`;
-  throw new ProblemError("not-found", detail);
+/** Returns the record before the change of an entry, as JSON text; null if it did not exist. */
+export function stateBefore({ operation, body, before }: JournalEntry): string | null {
+  return operation === "delete" ? body : before;
 }
 
 /** Returns the records that a run has changed, each with its state before the run. */

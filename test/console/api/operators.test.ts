@@ -130,15 +130,6 @@ describe.each(engines)("operators in the console on $name", (kind) => {
     ]);
   });
 
-  test("an operator whom an older program has stored, without a role, may do everything", async () => {
-    const valuesJson = JSON.stringify({ Name: "olga", Sites: "", Created: new Date(1).toISOString() });
-    const record = { site: systemSite, resource: "operator", operation: "create", id: undefined } as const;
-    await server.engine.commit([{ ...record, valuesJson, actor: "operator", at: 1 }]);
-    const olga = await server.signIn("olga");
-    expect((await olga.call("GET", "/session")).json).toMatchObject({ operator: "olga", role: "all" });
-    expect((await olga.call("POST", "/sites/shop/keys", { scope: "read" })).status).toBe(200);
-  });
-
   test("limits the role of the last operator with all rights only with isLast", async () => {
     await server.signIn("ben", [], "read");
     const limit = (body = {}) => anna.call("PATCH", "/operators/1", { role: "records", ...body });

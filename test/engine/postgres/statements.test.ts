@@ -58,7 +58,6 @@ test("every key of every table leads with the site, or is the table's only one",
         sites: "id",
         key_uses: "key_id",
         this_database: "id",
-        last_backup: "id",
         credentials: "digest",
         restrictions: "kind",
       }[tablename as string] ?? "site_id";

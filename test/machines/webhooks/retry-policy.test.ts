@@ -134,7 +134,6 @@ test("a success moves the cursor and ends the failures", () => {
     since: "abc.9",
     first: 0,
     last: 0,
-    isGone: 0,
     goneAt: null,
     failures: 0,
     failingSince: null,

@@ -311,13 +311,13 @@ test("a lease that a process keeps is not used any more after the sandbox of its
   const renewedKey = { ...key, site: former.ID + 1 };
   await waitUntil(async () => {
     const [state] = await engine.readWebhookStates([renewedKey]);
-    return state?.cursor.endsWith(".250") && state.isGone === 0;
+    return state?.cursor.endsWith(".250") && state.goneAt === null;
   }, "the event that changes are gone, and its response");
   await runner.stop();
   expect(requests).toBe(2);
   const [before, after] = await engine.readWebhookStates([key, renewedKey]);
   expect(before).toMatchObject({ cursor: expect.stringMatching(/\.100$/), holder: null });
-  expect(after).toMatchObject({ isGone: 0, holder: null });
+  expect(after).toMatchObject({ goneAt: null, holder: null });
 });
 
 test("a delivery during a renewal of its sandbox sends nothing about the former sandbox, whose rows are being deleted", async () => {
@@ -358,7 +358,7 @@ test("a delivery during a renewal of its sandbox sends nothing about the former 
   await waitUntil(async () => {
     clock.end();
     const [state] = await engine.readWebhookStates([renewedKey]);
-    return state?.isGone === 0 && state.cursor !== events[0]?.data.Next;
+    return state?.goneAt === null && state.cursor !== events[0]?.data.Next;
   }, "the event that changes are gone, and its response");
   await runner.stop();
   expect(events.map(({ type }) => type)).toEqual(["storefront.changes", "storefront.gone"]);

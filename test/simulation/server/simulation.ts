@@ -6,7 +6,6 @@ import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
 import { publicResources } from "../../../src/model/resource.ts";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
 import { createKey, revokeKey } from "../../../src/operator/sites/keys.ts";
-import { replaceAllEpochs } from "../../../src/operator/sites/renew.ts";
 import { createSite, getSite } from "../../../src/operator/sites/sites.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { buildSnapshot } from "../../../src/store/memory/site-loader.ts";
@@ -331,7 +330,7 @@ class ServerSimulation {
   }
 
   async #renew(): Promise<void> {
-    await replaceAllEpochs(this.#engine);
+    await this.#engine.replaceEpochs();
     await this.#onRollback({ moment: this.#truth.latest, site: this.#site });
     this.#requireNewHistory("renew");
     this.#remember();

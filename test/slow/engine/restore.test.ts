@@ -63,7 +63,15 @@ describe.each(engines)("restore on $name", (kind) => {
 
   test("of two restores at the same time, the data of the first is there as a whole or not at all", async () => {
     const other = await open();
-    const sites = Array.from({ length: 6000 }, (_, n) => ({ id: n + 100, epoch: "a", revision: 0, counters: "{}" }));
+    const sites = Array.from({ length: 6000 }, (_, n) => ({
+      id: n + 100,
+      epoch: "a",
+      revision: 0,
+      last_ids: "{}",
+      counts: "{}",
+      floor: 0,
+      last_at: 0,
+    }));
     const count = async () => (await Array.fromAsync(engine.dump())).filter(({ table }) => table === "sites").length;
     let found: unknown[] = [];
     let second: Promise<unknown> | undefined;

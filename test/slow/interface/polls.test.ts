@@ -157,7 +157,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       const site = server.site.ID;
       await kind.run(
         server.database,
-        `delete from journal where site_id = ${site} and revision = 2; update sites set revision = 1, live_revision = 1 where id = ${site}`,
+        `delete from journal where site_id = ${site} and revision = 2; update sites set revision = 1 where id = ${site}`,
       );
       expect((await poll).status).toBe(410);
     });

@@ -328,7 +328,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       receiver.respond(200);
       const [, , , repeated] = await receiver.received(4);
       expect([idOf(repeated), repeated?.body]).toEqual([idOf(goneAgain), goneAgain?.body]);
-      await untilState(key, ({ isGone }) => isGone === 0);
+      await untilState(key, ({ goneAt }) => goneAt === null);
       await create("e");
       const all = await receiver.received(5);
       expect(namesIn(all.slice(4))).toEqual(["e"]);
@@ -402,7 +402,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       await kind.run(server.database, `begin; ${kept.join("; ")}; commit`);
       const gone = (await receiver.received(3))[2];
       expect([typeOf(gone), dataOf(gone).Next]).toEqual(["storefront.gone", dataOf(receiver.events[0]).Next]);
-      await untilState(key, ({ isGone }) => isGone === 0);
+      await untilState(key, ({ goneAt }) => goneAt === null);
       await create("x", "y");
       const [, lost, , others] = await receiver.received(4);
       expect([dataOf(others).Since, namesIn([others as ReceivedEvent])]).toEqual([dataOf(gone).Next, ["x", "y"]]);

@@ -106,7 +106,18 @@ test("a check of many rows takes little memory", async () => {
   const before = await retainedBytes();
   let after = 0;
   const rows = function* (): Generator<DumpedRow> {
-    yield { table: "sites", row: { id: 1, epoch: "e", revision: 36_000, counters: '{"brand":60000}', floor: 0 } };
+    yield {
+      table: "sites",
+      row: {
+        id: 1,
+        epoch: "e",
+        revision: 36_000,
+        last_ids: '{"brand":60000}',
+        counts: '{"brand":{"count":60000,"revision":36000}}',
+        floor: 0,
+        last_at: 0,
+      },
+    };
     const body = (id: number) => `{"ID":${id},"Name":"Brand"}`;
     const common = { site_id: 1, resource: "brand" };
     for (let id = 1; id <= 36_000; id++)

@@ -16,7 +16,6 @@ export function webhookState(values: Partial<WebhookState> = {}): WebhookState {
     failures: 0,
     failingSince: null,
     nextAt: 0,
-    isGone: 0,
     holder: null,
     leaseUntil: 0,
     resumes: 0,

@@ -244,8 +244,8 @@ test("a write to a site that is locked is ended by the database, before this pro
 test("a write to a site that another process has just created sees the writes of that process", async () => {
   const engine = await open(20_000);
   const finish = await inTransaction(
-    `insert into sites (id, epoch, revision, counters, floor, last_at, live, live_revision)
-     values (7, 'epoch', 1, '{"brand":1}', 0, 1, '{"brand":{"count":1,"revision":1}}', 1);
+    `insert into sites (id, epoch, revision, last_ids, floor, last_at, counts)
+     values (7, 'epoch', 1, '{"brand":1}', 0, 1, '{"brand":{"count":1,"revision":1}}');
      insert into records (site_id, resource, id, revision, body) values (7, 'brand', 1, 1, '{"ID":1,"Name":"theirs"}');
      insert into journal (site_id, revision, at, actor, resource, id, operation, body)
      values (7, 1, 1, '', 'brand', 1, 'create', '{"ID":1,"Name":"theirs"}')`,

@@ -131,7 +131,7 @@ test("a standby that lagged and became the primary is used: the changes that it 
   const name = /[^/]+$/.exec(shop.database)?.[0];
   await database.run(
     `begin;
-     update sites set revision = ${revision - 1}, live_revision = ${revision - 1}, counters = '{"brand":100}' where id = ${shop.site.ID};
+     update sites set revision = ${revision - 1}, last_ids = '{"brand":100}' where id = ${shop.site.ID};
      delete from journal where site_id = ${shop.site.ID} and revision = ${revision};
      delete from records where site_id = ${shop.site.ID} and revision = ${revision};
      commit`,
