@@ -81,10 +81,10 @@ describe.each(engines)("on $name", (kind) => {
     await kind.run(url, `update records set revision = 2 where site_id = ${site}`);
     expect(await message()).toBe(`site ${site} is at revision 1, and its brand 1 at revision 2`);
     await kind.run(url, `update records set revision = 1 where site_id = ${site}`);
-    await kind.run(url, `update sites set live = '{"brand":{"count":0,"revision":1}}' where id = ${site}`);
+    await kind.run(url, `update sites set counts = '{"brand":{"count":0,"revision":1}}' where id = ${site}`);
     expect(await message()).toContain("run `storefront check`");
     expect((await engine.readHeads([site]))[0]?.revision).toBe(1);
-    await kind.run(url, `update sites set live = '{"brand":{"count":1,"revision":1}}' where id = ${site}`);
+    await kind.run(url, `update sites set counts = '{"brand":{"count":1,"revision":1}}' where id = ${site}`);
     expect((await commit(deletion)).revision).toBe(2);
   });
 

@@ -13,13 +13,13 @@ import {
   transactionOf,
 } from "../../src/store/database/operations.ts";
 import { replaceEpoch } from "../../src/store/database/site-operations.ts";
-import { decideAndWrite, writerStatements } from "../../src/store/sqlite/decide-and-write.ts";
 import { createViews, migrate } from "../../src/store/sqlite/migrate.ts";
-import { OpenTransaction } from "../../src/store/sqlite/open-transaction.ts";
 import { createReader } from "../../src/store/sqlite/reads.ts";
 import { fillAndSwapTables } from "../../src/store/sqlite/table-sets.ts";
 import { runInTransaction, runStatements } from "../../src/store/sqlite/transaction.ts";
+import { OpenTransaction } from "../../src/store/sqlite/writer.ts";
 import { BatchTransaction } from "../../src/store/writes/batch-transaction.ts";
+import { commitBatch } from "../../src/store/writes/commit-batch.ts";
 import { simulatedClock } from "./time.ts";
 
 /** The tables of a site of which a failover may lose the last commits. */
@@ -146,7 +146,7 @@ function commitAll(
   batches: Parameters<Engine["commitAtomically"]>[0],
   options: AtomicCommitOptions,
 ): { readonly decided: readonly (readonly Outcome[])[]; readonly result: AtomicCommitResult } {
-  const open = new OpenTransaction(database, statementsOf(database), options);
+  const open = new OpenTransaction(database, options);
   try {
     const decided = Array.from(batches, (intents) => open.add(intents)).filter(({ length }) => length > 0);
     return { decided, result: open.end(true) };
@@ -157,15 +157,7 @@ function commitAll(
 }
 
 function decideAll(database: Database, intents: Parameters<Engine["commit"]>[0], atomic = false) {
-  return decideAndWrite(statementsOf(database), intents, new BatchTransaction(), atomic);
-}
-
-const statements = new WeakMap<Database, ReturnType<typeof writerStatements>>();
-
-function statementsOf(database: Database): ReturnType<typeof writerStatements> {
-  const made = statements.get(database) ?? writerStatements(database);
-  statements.set(database, made);
-  return made;
+  return runStatements(database, commitBatch(intents, new BatchTransaction(), atomic)).outcomes;
 }
 
 function storeResponsesOnly(database: Database, decide: () => unknown): void {

@@ -52,14 +52,14 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "atomic-import-in-several-transactions": {
     story: "import --atomic",
     file: "src/store/sqlite/writer.ts",
-    from: "    this.#requireTransaction();\n    return withSqliteErrors(() => decideAndWrite(",
-    to: '    this.#database.run("commit");\n    this.#database.run("begin immediate");\n    return withSqliteErrors(() => decideAndWrite(',
+    from: "      this.#requireTransaction();\n      return runStatements(",
+    to: '      this.#database.run("commit");\n      this.#database.run("begin immediate");\n      return runStatements(',
   },
   "failed-commit-reported-as-done": {
     story: "import --atomic",
     file: "src/store/sqlite/writer.ts",
-    from: 'withSqliteErrors(() => this.#database.run(shouldCommit ? "commit" : "rollback"));',
-    to: 'try { this.#database.run(shouldCommit ? "commit" : "rollback"); } catch {}',
+    from: '    this.#database.run("commit");\n    return this.#shared.result;',
+    to: '    try { this.#database.run("commit"); } catch {}\n    return this.#shared.result;',
   },
   "log-not-settled-after-a-kill": {
     story: "failing-sync of 400, then 50 after a kill",

@@ -11,7 +11,7 @@
 // their texts. On PostgreSQL, rows are looked up by keys, as for all statements (store/postgres/statements.ts).
 
 import type { DumpedRow } from "../../model/engine.ts";
-import type { TableName, TableRow } from "./tables.ts";
+import { columnsOf, type TableName, type TableRow } from "./tables.ts";
 
 export type Row = DumpedRow["row"];
 
@@ -27,7 +27,7 @@ export type Statement =
       readonly kind: "insert" | "upsert";
       readonly table: TableName;
       readonly rows: readonly Row[];
-      readonly where?: string;
+      readonly where?: string | undefined;
     }
   | { readonly kind: "findByKeys"; readonly table: TableName; readonly keys: readonly Row[] }
   | { readonly kind: "now" };
@@ -50,7 +50,7 @@ export function queryForUpdate(
 
 /** Returns the rows of a table with these primary keys, in any order. A key without a row is left out. */
 export function findByKeys(table: TableName, keys: readonly Row[]): Transaction<readonly Row[]> {
-  return answered({ kind: "findByKeys", table, keys });
+  return keys.length === 0 ? noRows() : answered({ kind: "findByKeys", table, keys });
 }
 
 /** Executes a statement that changes rows. Returns rows if the statement has a `returning` clause. */
@@ -60,7 +60,7 @@ export function execute(sql: string, values: StatementValues = {}): Transaction<
 
 /** Inserts rows. */
 export function insert<T extends TableName>(table: T, rows: readonly TableRow<T>[]): Transaction<readonly Row[]> {
-  return answered({ kind: "insert", table, rows });
+  return rows.length === 0 ? noRows() : answered({ kind: "insert", table, rows });
 }
 
 /** Inserts rows, or replaces the rows with the same primary keys. @param where the condition for replacing a row; by default, every row is replaced */
@@ -69,15 +69,21 @@ export function upsert<T extends TableName>(
   rows: readonly TableRow<T>[],
   where?: string,
 ): Transaction<readonly Row[]> {
-  return answered({ kind: "upsert", table, rows, ...(where === undefined ? {} : { where }) });
+  return rows.length === 0 ? noRows() : answered({ kind: "upsert", table, rows, where });
 }
 
 /** Inserts or upserts rows of a dump. Columns that a row lacks become null. */
 export function storeDumped(
   kind: "insert" | "upsert",
-  { table, rows }: { readonly table: TableName; readonly rows: readonly Row[] },
+  chunk: { readonly table: TableName; readonly rows: readonly Row[] },
 ): Transaction<readonly Row[]> {
-  return answered({ kind, table, rows });
+  return answered({ kind, table: chunk.table, rows: withAllColumns(chunk) });
+}
+
+/** Returns rows in which the columns that a row lacks are null. */
+export function withAllColumns({ table, rows }: { readonly table: TableName; readonly rows: readonly Row[] }): Row[] {
+  const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
+  return rows.map((row) => ({ ...empty, ...row }));
 }
 
 /**
@@ -87,6 +93,11 @@ export function storeDumped(
 export function* readTime(): Transaction<number> {
   const [row] = yield { kind: "now" };
   return Number(row?.now);
+}
+
+// biome-ignore lint/correctness/useYield: nothing to execute
+function* noRows(): Transaction<readonly Row[]> {
+  return [];
 }
 
 function* answered(statement: Statement): Transaction<readonly Row[]> {

@@ -19,15 +19,18 @@ import type { Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { recordRestrictions } from "../database/restrictions.ts";
+import type { Transaction } from "../database/transaction.ts";
+import { upsert } from "../database/transaction.ts";
 import { type BatchResult, type BatchState, decideBatch, keysOfBatch } from "../writes/batch.ts";
-import { type BatchRow, BatchRows, type JournalRow } from "../writes/batch-rows.ts";
+import { type BatchRow, BatchRows, type JournalRow, type ResponseRow } from "../writes/batch-rows.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
-import { lockAndRead, sendRows, sendSites, updateMatches } from "./commit.ts";
+import { storeRows, storeSites, updateMatches } from "../writes/commit-batch.ts";
+import { lockAndRead } from "./commit.ts";
 import type { PostgresConnection } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { addRowsBefore, type RowsBefore, readRowsBefore } from "./rows-before.ts";
 import { sql } from "./statements.ts";
-import { awaitAll, commitTransaction, runStatements } from "./transaction.ts";
+import { awaitAll, commitTransaction, runStatements, sendStatements } from "./transaction.ts";
 
 /** Maximum batches whose rows were sent, and are not stored yet. */
 const maxSent = 2;
@@ -103,13 +106,13 @@ class OpenTransaction {
       const intents = next.value;
       const state = await reading;
       // Sent after the rows of the batch before, so that it sees their entries.
-      await updateMatches(this.#connection, intents, state);
+      await runStatements(this.#connection, updateMatches(intents, state));
       const result = decideBatch(intents, state, true);
       await onOutcomes(result.outcomes);
       if (this.#transaction.isAborted) return this.#rollBack(this.#transaction.result);
       next = batches.next();
       if (!next.done) reading = awaitLater(this.#read(next.value, state));
-      await this.#send(sendEntries(this.#connection, result));
+      await this.#send(await sendEntries(this.#connection, result));
       if (result.sites.has(systemSite)) await runStatements(this.#connection, recordRestrictions(result.entries));
       for (const site of result.sites) this.changedSites.add(site);
     }
@@ -136,18 +139,15 @@ class OpenTransaction {
       if (!known) unknown.push(key);
       else if (rows !== before.rows) rows.add({ ...known });
     }
-    const found = unknown.length === 0 ? [] : await this.#connection.query(sql.records, unknown);
+    const found = unknown.length === 0 ? [] : await this.#connection.query(sql.rowsByKeys("records"), unknown);
     for (const row of found) rows.add(row as BatchRow);
     return { ...before, rows };
   }
 
   async #commit(sites: BatchState["sites"]): Promise<AtomicCommitResult> {
     const response = this.#transaction.toResponse();
-    await commitTransaction(this.#connection, this.#progress, "", [
-      ...this.#sent,
-      ...sendSites(this.#connection, sites, this.changedSites),
-      ...(response ? [this.#connection.query(sql.upsertResponses, [response])] : []),
-    ]);
+    const { last, sent } = await sendStatements(this.#connection, storeEnd(sites, this.changedSites, response));
+    await commitTransaction(this.#connection, this.#progress, last, [...this.#sent, ...sent]);
     return this.#transaction.result;
   }
 
@@ -157,16 +157,26 @@ class OpenTransaction {
   }
 }
 
+/** Stores what a transaction stores only at its end. */
+function* storeEnd(
+  sites: BatchState["sites"],
+  changed: ReadonlySet<number>,
+  response: ResponseRow | undefined,
+): Transaction<void> {
+  yield* storeSites(sites, changed);
+  if (response) yield* upsert("idempotency", [response]);
+}
+
 /**
  * Sends the statements that store the results of a batch of one site. Usually the journal entries are enough, because the records follow from them; not
  * if a record has several entries, or was created again.
  */
-function sendEntries(connection: PostgresConnection, result: BatchResult): Promise<unknown>[] {
+async function sendEntries(connection: PostgresConnection, result: BatchResult): Promise<readonly Promise<unknown>[]> {
   const { entries, rows, newRows, newSites, responses } = result;
   const [first, last] = [entries[0], entries.at(-1)];
   const created = entries.filter(({ operation }) => operation === "create").length;
   const isUsual = rows.size === entries.length && newRows.size === created && newSites.length + responses.length === 0;
-  if (!first || !last || !isUsual) return sendRows(connection, result);
+  if (!first || !last || !isUsual) return (await sendStatements(connection, storeRows(result))).sent;
   const range = { site: first.site_id, first: first.revision, last: last.revision };
   return [
     insertEntries(connection, entries),
@@ -178,7 +188,7 @@ function sendEntries(connection: PostgresConnection, result: BatchResult): Promi
 function insertEntries(connection: PostgresConnection, entries: readonly JournalRow[]): Promise<unknown> {
   const [{ site_id, at, actor, run }] = entries as readonly [JournalRow];
   const isSimilar = (entry: JournalRow) => entry.at === at && entry.actor === actor && entry.run === run;
-  if (run === null || !entries.every(isSimilar)) return connection.query(sql.insertEntries, entries);
+  if (run === null || !entries.every(isSimilar)) return connection.query(sql.insertInto("journal"), entries);
   const columns = (["revision", "resource", "id", "operation", "body", "before"] as const).map((column) =>
     toArrayLiteral(entries.map((entry) => entry[column])),
   );

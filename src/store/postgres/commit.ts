@@ -1,5 +1,5 @@
 // Commits batches. `commitBatch` has one transaction per batch, usually in two round trips. The first locks the sites, and reads the rows that the batch
-// may change. Then `decideBatch` decides the outcomes. The second stores the results and commits. commit-atomically.ts has one transaction for several batches.
+// may change. Then `decideAndStore` decides the outcomes. The second stores the results and commits. commit-atomically.ts has one transaction for several batches.
 //
 // More round trips are necessary in these cases:
 // (1) Two for sites that were never written to: they insert the rows of the sites, and lock them. If another process writes to one of the sites in
@@ -8,26 +8,18 @@
 //     more reads its row.
 // (3) One for a statement with parameters that the connection executes for the first time, or must not prepare (`prepare=no`).
 
-import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
+import type { Intent, Outcome } from "../../model/change.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { recordRestrictions } from "../database/restrictions.ts";
 import { newSiteState, type SiteState, toSiteRow, toSiteState } from "../database/site-state.ts";
 import type { TableRow } from "../database/tables.ts";
-import {
-  type BatchKeys,
-  type BatchResult,
-  type BatchState,
-  decideBatch,
-  isBatchAborted,
-  keysOfBatch,
-  responseKey,
-} from "../writes/batch.ts";
+import { type BatchKeys, type BatchState, isBatchAborted, keysOfBatch, responseKey } from "../writes/batch.ts";
 import { type BatchRow, BatchRows, type StoredResponse } from "../writes/batch-rows.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
+import { decideAndStore } from "../writes/commit-batch.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
-import { awaitAll, commitTransaction, repeatOnCollision, runStatements } from "./transaction.ts";
+import { awaitAll, commitTransaction, repeatOnCollision, sendStatements } from "./transaction.ts";
 
 /** Implements `Engine.commit`. @param timeoutMs the time limit of the pool, in milliseconds */
 export async function commitBatch(
@@ -39,18 +31,6 @@ export async function commitBatch(
   return repeatOnCollision(() =>
     pool.commit((connection, progress) => transact(connection, progress, timeoutMs, intents, atomic)),
   );
-}
-
-/** Decides an atomic batch and stores the results without recording restrictions, in a transaction that the caller has begun. */
-export async function decideAndWriteAtomically(
-  connection: PostgresConnection,
-  intents: readonly Intent[],
-): Promise<readonly Outcome[]> {
-  const { state } = await lockAndRead(connection, keysOfBatch(intents), new BatchTransaction());
-  await updateMatches(connection, intents, state);
-  const result = decideBatch(intents, state, true);
-  await awaitAll(sendResult(connection, state, result));
-  return result.outcomes;
 }
 
 /** Implements `Engine.probeWrite`. @param timeoutMs as for `commitBatch` */
@@ -69,8 +49,7 @@ async function transact(
 ) {
   const transaction = new BatchTransaction();
   const { state } = await lockAndRead(connection, keysOfBatch(intents), transaction, `${sql.beginByKeys(timeoutMs)}; `);
-  await updateMatches(connection, intents, state);
-  const result = decideBatch(intents, state, atomic);
+  const { result, last, sent } = await sendStatements(connection, decideAndStore(intents, state, atomic));
   // A commit also waits for the standby to have all earlier commits. So commit even if nothing changes, because the outcomes `unchanged` and `replayed`
   // confirm an earlier write. This write may exist only on this host: with synchronous replication, a commit waits for the standby, but an
   // administrator of PostgreSQL can cancel the wait, or end the session. The write is then visible. Even a transaction without changes has
@@ -81,8 +60,7 @@ async function transact(
     await connection.script("rollback");
     return outcomes;
   }
-  if (result.sites.has(systemSite)) await runStatements(connection, recordRestrictions(result.entries));
-  await commitTransaction(connection, progress, "", sendResult(connection, state, result));
+  await commitTransaction(connection, progress, last, sent);
   return outcomes;
 }
 
@@ -102,8 +80,8 @@ export async function lockAndRead(
   // Sent together and executed in this order, so that the rows are read after the sites are locked.
   const [locked, rows, responses] = await awaitAll<[ResultRow[][], ResultRow[], ResultRow[]]>([
     connection.script(`${begin}${sql.lockSites(keys.sites)}; ${sql.heads([systemSite])}${readAuthorization}`),
-    keys.records.length === 0 ? none : connection.query(sql.records, keys.records),
-    keys.responses.length === 0 ? none : connection.query(sql.responses, keys.responses),
+    keys.records.length === 0 ? none : connection.query(sql.rowsByKeys("records"), keys.records),
+    keys.responses.length === 0 ? none : connection.query(sql.rowsByKeys("idempotency"), keys.responses),
   ]);
   const sites = new Map(toStates(locked[0] ?? []));
   const missing = keys.sites.filter((site) => !sites.has(site));
@@ -144,26 +122,6 @@ function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
 
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
-/**
- * Reads the changes since the writers of upserts found their records, before a batch is decided, and the rows of the records that have the values only
- * now. Usually the revision of the site shows that nothing has changed.
- */
-export async function updateMatches(
-  connection: PostgresConnection,
-  intents: readonly Intent[],
-  { sites, rows, transaction: { presentMatches } }: BatchState,
-): Promise<void> {
-  for (const part of presentMatches.entriesToRead(intents)) {
-    const last = (sites.get(part.site) as SiteState).revision;
-    const isChanged = last > part.revision;
-    const [entries = []] = isChanged ? await connection.script(sql.lastChanges(part)) : [];
-    presentMatches.add(intents, part, entries as RecordChange[], last);
-  }
-  const records = presentMatches.recordsToRead(intents, rows);
-  const found = records.length === 0 ? [] : await connection.query(sql.records, records);
-  for (const row of found) rows.add(row as BatchRow);
-}
-
 /** Inserts the rows of sites that are written to for the first time, and locks them. Returns the states of these sites by ID. */
 async function insertSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
@@ -171,40 +129,6 @@ async function insertSites(connection: PostgresConnection, missing: readonly num
   await connection.query(sql.insertSites, rows);
   const [locked = []] = await connection.script(sql.lockSites(missing));
   return toStates(locked);
-}
-
-/** Sends the statements that store the results of a batch. Returns their promises. */
-function sendResult(connection: PostgresConnection, state: BatchState, result: BatchResult) {
-  return [...sendRows(connection, result), ...sendSites(connection, state.sites, result.sites)];
-}
-
-/** Sends the statements that store the results of a batch, without the states of its sites. Returns their promises. */
-export function sendRows(connection: PostgresConnection, result: BatchResult) {
-  const { newRows } = result;
-  const send = (text: string, rows: readonly object[]) => (rows.length === 0 ? [] : [connection.query(text, rows)]);
-  return [
-    ...send(
-      sql.insertSites,
-      result.newSites.map((id) => toSiteRow(id, newSiteState())),
-    ),
-    ...send(sql.insertRecords, [...newRows]),
-    ...send(
-      sql.upsertRecords,
-      [...result.rows].filter((row) => !newRows.has(row)),
-    ),
-    ...send(sql.insertEntries, result.entries),
-    ...send(sql.upsertResponses, result.responses),
-  ];
-}
-
-/** Sends the statement that stores the states of the `changed` sites. Returns its promise. */
-export function sendSites(
-  connection: PostgresConnection,
-  sites: ReadonlyMap<number, SiteState>,
-  changed: ReadonlySet<number>,
-) {
-  const rows = [...changed].map((id) => toSiteRow(id, sites.get(id) as SiteState));
-  return rows.length === 0 ? [] : [connection.query(sql.upsertSites, rows)];
 }
 
 /** Converts rows of `sites` to states, with the ID of each. */

@@ -28,7 +28,7 @@ export async function readRowsBefore(
   if (site === undefined) return undefined;
   const [sites, found] = await awaitAll<[ResultRow[][], ResultRow[][], unknown]>([
     connection.script(sql.beginReadByKeys(site)),
-    awaitAll(keys.map((some) => connection.query(sql.records, some))),
+    awaitAll(keys.map((some) => connection.query(sql.rowsByKeys("records"), some))),
     connection.script(sql.endRead),
   ]);
   const row = sites[0]?.[0];

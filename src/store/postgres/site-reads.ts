@@ -87,7 +87,7 @@ async function readRows(connection: PostgresConnection, site: number, keys: RowK
   const ofSite = keys.map(({ resource, id }) => ({ site_id: site, resource, id }));
   const [sites, rows] = await awaitAll<[ResultRow[][], ResultRow[], unknown]>([
     connection.script(sql.beginReadByKeys(site)),
-    ofSite.length === 0 ? Promise.resolve([]) : connection.query(sql.records, ofSite),
+    ofSite.length === 0 ? Promise.resolve([]) : connection.query(sql.rowsByKeys("records"), ofSite),
     connection.script(sql.endRead),
   ]);
   const row = sites[0]?.[0];

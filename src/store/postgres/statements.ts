@@ -20,7 +20,15 @@
 import { systemSite } from "../../model/system-site.ts";
 import { changeColumns, entryColumns, recordChangeColumns } from "../database/journal.ts";
 import { deleteSome } from "../database/site-operations.ts";
-import { columnsOf, dumpedColumns, isText, primaryKeyOf, siteColumnOf, type TableName } from "../database/tables.ts";
+import {
+  columnsOf,
+  dumpedColumns,
+  isText,
+  primaryKeyOf,
+  siteColumnOf,
+  type TableName,
+  tableNames,
+} from "../database/tables.ts";
 import type { SystemRecordKey } from "../writes/write-authorization.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 
@@ -135,20 +143,18 @@ fetch ${list([limit])} from pages; close pages`,
 
   insertSites: `${insert("sites")} order by id on conflict (id) do nothing`,
 
-  records: selectByKeys("records"),
+  /** Selects the rows with the keys in `$1`. */
+  rowsByKeys: onceForEach(selectByKeys),
 
   /** Selects rows of the system site, without their record JSON. With a join, PostgreSQL would search all records while the table has few rows. */
   systemRevisions: (rows: readonly SystemRecordKey[]) =>
     [...Map.groupBy(rows, ({ resource }) => resource)].map(selectRevisions).join("\nunion all "),
 
-  responses: selectByKeys("idempotency"),
+  /** Inserts the rows in `$1`. */
+  insertInto: onceForEach(insert),
 
-  /** Takes a third of the time of `upsertRecords`. */
-  insertRecords: insert("records"),
-
-  upsertRecords: upsertStatement("records"),
-
-  insertEntries: insert("journal"),
+  /** Inserts the rows in `$1`, and replaces existing rows with the same keys. */
+  upsertInto: onceForEach((table) => `${insert(table)} ${replaceRow(table)}`),
 
   /**
    * Inserts journal entries that have the same site, time, actor and run (`$1` to `$4`). The other columns are arrays, which the database parses in half of
@@ -169,10 +175,6 @@ from unnest($5::bigint[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10:
     `insert into records (site_id, resource, id, revision, body)
 select site_id, resource, id, revision, case when operation <> 'delete' then body end from journal
 where site_id = ${list([site])} and revision between ${list([first])} and ${list([last])} and operation ${which === "new" ? "= 'create'" : `<> 'create' ${replaceRow("records")}`}`,
-
-  upsertSites: upsertStatement("sites"),
-
-  upsertResponses: upsertStatement("idempotency"),
 
   insert,
 
@@ -229,9 +231,10 @@ function insert(table: TableName, into: string = table): string {
   return `insert into ${into} (${columns}) select ${columns} from ${given(table)}`;
 }
 
-/** Returns a statement that inserts the rows in `$1`, and replaces existing rows with the same keys. */
-export function upsertStatement(table: TableName): string {
-  return `${insert(table)} ${replaceRow(table)}`;
+/** Makes each text once, because a create executes several of them. */
+function onceForEach(make: (table: TableName) => string): (table: TableName) => string {
+  const texts = new Map(tableNames.map((table) => [table, make(table)]));
+  return (table) => texts.get(table) as string;
 }
 
 /** Returns the clause of an insert that replaces an existing row with the same key. */
@@ -249,13 +252,13 @@ function replaceRow(table: TableName): string {
  *   statistics are old. But only the primary key has this order.
  * - `between` keeps the order necessary. With `=`, the last column would be constant, and PostgreSQL would ignore the order.
  */
-export function selectByKeys(table: TableName, columns = columnsOf(table)): string {
+function selectByKeys(table: TableName): string {
   const key = primaryKeyOf(table);
   const last = key.at(-1) as string;
   const same = key.map(
     (column) => `${table}.${column} ${column === last ? `between given.${last} and` : "="} given.${column}`,
   );
-  const found = `select ${columns.join(", ")} from ${table} where ${same.join(" and ")} order by ${table}.${last} limit 1`;
+  const found = `select ${columnsOf(table).join(", ")} from ${table} where ${same.join(" and ")} order by ${table}.${last} limit 1`;
   return `select found.* from ${given(table, key)} cross join lateral (${found}) as found`;
 }
 

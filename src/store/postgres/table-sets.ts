@@ -4,8 +4,6 @@ import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
 import { ProblemError, unavailableError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
-import { decideAmendments, requireAmended } from "../database/amend.ts";
-import { carryRestrictions } from "../database/restrictions.ts";
 import type { RowChunk } from "../database/row-chunks.ts";
 import {
   replaceAllData,
@@ -15,9 +13,7 @@ import {
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { tableNames } from "../database/tables.ts";
-import { upsert } from "../database/transaction.ts";
-import { amendWebhook } from "../database/webhook-state.ts";
-import { decideAndWriteAtomically } from "./commit.ts";
+import { amendSystem } from "../writes/amend.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { dumpRows } from "./dump.ts";
 import { codeOf, isCollision } from "./errors.ts";
@@ -123,8 +119,7 @@ async function swap(
   ]);
   await run(connection, renames.join("; "));
   await restoreDependents(connection, dependents);
-  if (amend) await amendSystem(connection, replaced, amend);
-  else await step(connection, runStatements(connection, carryRestrictions(replaced)));
+  await step(connection, runStatements(connection, amendSystem(replaced, amend)));
   await commitStep(connection);
 }
 
@@ -202,16 +197,4 @@ async function readDependents(connection: PostgresConnection): Promise<Dependent
 
 async function restoreDependents(connection: PostgresConnection, dependents: Dependents): Promise<void> {
   for (const text of dependents) await step(connection, connection.script(text));
-}
-
-/** Amends the restored system site, in the transaction that has swapped the tables. */
-async function amendSystem(connection: PostgresConnection, replaced: TableSet, amend: Amend): Promise<void> {
-  const { intents, webhooks, restrictions } = await step(
-    connection,
-    runStatements(connection, decideAmendments(replaced, amend)),
-  );
-  if (intents.length > 0) requireAmended(await step(connection, decideAndWriteAtomically(connection, intents)));
-  for (const { key, secrets } of webhooks)
-    await step(connection, runStatements(connection, amendWebhook(key, secrets)));
-  await step(connection, runStatements(connection, upsert("restrictions", restrictions)));
 }

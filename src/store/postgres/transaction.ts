@@ -7,7 +7,7 @@ import type { Row, Statement, StatementValues, Transaction } from "../database/t
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { isCollision } from "./errors.ts";
 import type { CallProgress, Pool } from "./pool.ts";
-import { list, selectByKeys, sql, upsertStatement } from "./statements.ts";
+import { list, sql } from "./statements.ts";
 
 /** Creates the function that executes operations on connections of a pool. @param timeoutMs the time limit of the pool, in milliseconds */
 export function createOperationExecutor(pool: Pool, timeoutMs: number): ExecuteOperation {
@@ -126,11 +126,20 @@ async function commitIfChanged<R>(
 
 /** Executes the statements of a transaction that the caller has begun, and will commit. */
 export async function runStatements<R>(connection: PostgresConnection, transaction: Transaction<R>): Promise<R> {
+  const { result, last, sent } = await sendStatements(connection, transaction);
+  await awaitAll(last === "" ? sent : [...sent, connection.script(last)]);
+  return result;
+}
+
+/**
+ * Executes the statements of a transaction that the caller has begun, but does not wait for those whose rows nobody needs. The caller sends the statements
+ * `last` together with the commit, and awaits the results `sent`.
+ */
+export async function sendStatements<R>(connection: PostgresConnection, transaction: Transaction<R>) {
   const sender = new StatementSender(connection);
   const result = await sender.run(transaction);
   const [last, sent] = sender.takePending();
-  await awaitAll(last === "" ? sent : [...sent, connection.script(last)]);
-  return result;
+  return { result, last, sent };
 }
 
 /** A statement with parameters. */
@@ -172,14 +181,14 @@ class StatementSender {
       case "queryForUpdate":
         return this.#lock(statement.sql, statement.values);
       case "findByKeys":
-        return this.#askPrepared(selectByKeys(statement.table), statement.keys);
+        return this.#askPrepared(sql.rowsByKeys(statement.table), statement.keys);
       case "now":
         if (this.#now === undefined) throw new Error("the transaction has locked no row, so it has no time");
         return [{ now: this.#now }];
     }
     this.hasChanged = true;
     if (statement.kind === "execute") return this.#execute(statement.sql, statement.values);
-    if (statement.rows.length > 0) this.#sendPrepared(toStore(statement), statement.rows);
+    this.#sendPrepared(toStore(statement), statement.rows);
     return [];
   }
 
@@ -244,8 +253,8 @@ async function answerAfter<T>(sent: readonly Promise<unknown>[], answer: Promise
 }
 
 function toStore({ kind, table, where }: Extract<Statement, { kind: "insert" | "upsert" }>): string {
-  if (kind === "insert") return sql.insert(table);
-  return where === undefined ? upsertStatement(table) : `${upsertStatement(table)} where ${where}`;
+  if (kind === "insert") return sql.insertInto(table);
+  return where === undefined ? sql.upsertInto(table) : `${sql.upsertInto(table)} where ${where}`;
 }
 
 /**

@@ -13,6 +13,9 @@ export const logLimit = 16 * 1024 * 1024;
 
 /** Maximum milliseconds that a server waits for a transaction of another process. */
 const serverBusyTimeoutMs = 3000;
+// A statement that Bun does not cache stays open, and keeps the database open, until it is collected. So cache all of them: their texts are constant.
+Database.MAX_QUERY_CACHE_SIZE = 200;
+
 /** Milliseconds between two attempts to set WAL mode. */
 const busyPauseMs = 10;
 

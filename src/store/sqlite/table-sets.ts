@@ -4,8 +4,6 @@ import type { Database } from "bun:sqlite";
 import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, SaveReplacedRows } from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
-import { decideAmendments, requireAmended } from "../database/amend.ts";
-import { carryRestrictions } from "../database/restrictions.ts";
 import { maxDeletedRows } from "../database/site-operations.ts";
 import {
   newTableSetId,
@@ -16,11 +14,9 @@ import {
   upgradedDuringRestoreError,
 } from "../database/table-swap.ts";
 import { tableNames } from "../database/tables.ts";
-import { upsert } from "../database/transaction.ts";
-import { amendWebhook } from "../database/webhook-state.ts";
-import { BatchTransaction } from "../writes/batch-transaction.ts";
+import { withAllColumns } from "../database/transaction.ts";
+import { amendSystem } from "../writes/amend.ts";
 import { tableNamesIn } from "./database.ts";
-import { decideAndStore, writerStatements } from "./decide-and-write.ts";
 import { dumpRows } from "./dump.ts";
 import { fromSqlite } from "./errors.ts";
 import { version } from "./migrate.ts";
@@ -55,15 +51,14 @@ function createTableSetSteps(database: Database, open: () => Database, amend?: A
     },
     insert: async (set, chunk) => {
       const text = insertStatement(chunk.table, tableNameIn(set, chunk.table));
-      runInTransaction(database, () => runForEachRow(database, text, chunk));
+      runInTransaction(database, () => runForEachRow(database, text, withAllColumns(chunk)));
       await pauseForOtherWriters();
     },
     swap: async (filled, replaced, expected) => {
       runInTransaction(database, () => {
         if (version(database) !== expected) throw upgradedDuringRestoreError();
         rename(database, filled, replaced);
-        if (amend) amendSystem(database, replaced, amend);
-        else runStatements(database, carryRestrictions(replaced));
+        runStatements(database, amendSystem(replaced, amend));
       });
     },
     drop: (set) => dropTables(database, set),
@@ -142,13 +137,4 @@ function deleteChunk(database: Database, table: string): number {
 function keyOf(database: Database, table: string): string[] {
   const columns = database.query(`select name from pragma_table_info('${table}') where pk > 0 order by pk`).values();
   return columns.map(([name]) => name as string);
-}
-
-/** Amends the restored system site, in the transaction that has swapped the tables. */
-function amendSystem(database: Database, replaced: TableSet, amend: Amend): void {
-  const { intents, webhooks, restrictions } = runStatements(database, decideAmendments(replaced, amend));
-  if (intents.length > 0)
-    requireAmended(decideAndStore(writerStatements(database), intents, new BatchTransaction(), true).outcomes);
-  for (const { key, secrets } of webhooks) runStatements(database, amendWebhook(key, secrets));
-  runStatements(database, upsert("restrictions", restrictions));
 }

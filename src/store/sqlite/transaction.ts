@@ -2,7 +2,7 @@
 // the tables. Each parameter has the name of its column, so that a row can be bound as an object.
 
 import type { Database } from "bun:sqlite";
-import { columnsOf, primaryKeyOf, type TableName } from "../database/tables.ts";
+import { columnsOf, primaryKeyOf, type TableName, tableNames } from "../database/tables.ts";
 import type { Row, Statement, Transaction } from "../database/transaction.ts";
 
 /** Runs `work` in a transaction with the write lock, so that other writers wait. Rolls back if `work` throws. */
@@ -36,28 +36,22 @@ function execute(database: Database, statement: Statement, now: number): readonl
     case "execute":
       return database.query<Row, [Row]>(statement.sql).all(statement.values);
     case "insert":
-      runForEachRow(database, insertStatement(statement.table), statement);
+      runForEachRow(database, insertInto(statement.table), statement.rows);
       return [];
     case "upsert":
-      runForEachRow(database, upsertStatement(statement.table, statement.where), statement);
+      runForEachRow(database, upsertInto(statement.table, statement.where), statement.rows);
       return [];
     case "findByKeys":
-      return statement.keys.flatMap((key) => database.query<Row, [Row]>(selectStatement(statement.table)).all(key));
+      return statement.keys.flatMap((key) => database.query<Row, [Row]>(selectFrom(statement.table)).all(key));
     case "now":
       return [{ now }];
   }
 }
 
-interface TableRows {
-  readonly table: TableName;
-  readonly rows: readonly Row[];
-}
-
-/** Executes the statement `text` with each row. Columns that a row lacks become null. */
-export function runForEachRow(database: Database, text: string, { table, rows }: TableRows): void {
-  const query = database.query<never, [Row]>(text);
-  const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
-  for (const row of rows) query.run({ ...empty, ...row });
+/** Executes the statement `text` with each row, which has a value for each column. */
+export function runForEachRow(database: Database, text: string, rows: readonly Row[]): void {
+  const statement = database.query<never, [Row]>(text);
+  for (const row of rows) statement.run(row);
 }
 
 /** Returns a statement that inserts a row. @param into the name of the table; by default, that of `table`, which has the same columns */
@@ -66,18 +60,30 @@ export function insertStatement(table: TableName, into: string = table): string 
   return `insert into ${into} (${columns.join(", ")}) values (${columns.map(parameter).join(", ")})`;
 }
 
-/** Returns a statement that inserts a row, or replaces the row with the same key. @param where the condition for replacing it */
-export function upsertStatement(table: TableName, where?: string): string {
-  const key = primaryKeyOf(table);
-  const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
-  const text = `${insertStatement(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
-  return where === undefined ? text : `${text} where ${where}`;
-}
+// Each text is made once, because a create executes several of them.
+
+const insertInto = onceForEach(insertStatement);
 
 /** Returns a statement that selects the row with a key. */
-export function selectStatement(table: TableName, columns = columnsOf(table)): string {
+const selectFrom = onceForEach((table) => {
   const conditions = primaryKeyOf(table).map((column) => `${column} = ${parameter(column)}`);
-  return `select ${columns.join(", ")} from ${table} where ${conditions.join(" and ")}`;
+  return `select ${columnsOf(table).join(", ")} from ${table} where ${conditions.join(" and ")}`;
+});
+
+const upsertAlways = onceForEach((table) => {
+  const key = primaryKeyOf(table);
+  const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
+  return `${insertStatement(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
+});
+
+/** Returns a statement that inserts a row, or replaces the row with the same key. @param where the condition for replacing it */
+function upsertInto(table: TableName, where?: string): string {
+  return where === undefined ? upsertAlways(table) : `${upsertAlways(table)} where ${where}`;
+}
+
+function onceForEach(make: (table: TableName) => string): (table: TableName) => string {
+  const texts = new Map(tableNames.map((table) => [table, make(table)]));
+  return (table) => texts.get(table) as string;
 }
 
 function parameter(column: string): string {
