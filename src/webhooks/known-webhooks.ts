@@ -6,7 +6,7 @@ import type { Head } from "../model/head.ts";
 import type { WebhookState } from "../model/webhooks.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
-import type { RunnerEngine } from "./delivery-attempt.ts";
+import type { RunnerEngine } from "./delivery.ts";
 import type { LastSent } from "./last-sent.ts";
 import { isBackingOff } from "./retry-policy.ts";
 

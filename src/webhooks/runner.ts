@@ -2,7 +2,7 @@
 //
 // A webhook becomes due in two ways: a scan of all states every two to four seconds, which also takes over webhooks of dead processes, and a
 // notification that its site has changed. Due webhooks wait in the delivery queue (delivery-queue.ts). A delivery makes at most one attempt
-// (deliver-next.ts) and returns when the next one may start: `more` at once, `done` after the next change, `later` after the next scan, or after
+// (delivery.ts) and returns when the next one may start: `more` at once, `done` after the next change, `later` after the next scan, or after
 // a change once the cool-down is over.
 //
 // Invariants:
@@ -16,7 +16,7 @@ import { createLogRateLimiter, type LogRateLimiter } from "../lib/logging.ts";
 import type { Head } from "../model/head.ts";
 import type { WebhookRef, WebhookState } from "../model/webhooks.ts";
 import type { ServedWebhook } from "../system/system-site-index.ts";
-import { type DeliveryDependencies, deliverNext } from "./deliver-next.ts";
+import { type DeliveryDependencies, deliverNext } from "./delivery.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
 import { type KnownWebhook, mayHaveChanges, readKnownWebhooks } from "./known-webhooks.ts";
 import { LastSent } from "./last-sent.ts";

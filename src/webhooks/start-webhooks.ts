@@ -11,7 +11,7 @@ import type { SiteViews } from "../store/reads/site-views.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
 import { toDeliveryPolicy } from "./address-policy.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import type { RunnerEngine } from "./delivery-attempt.ts";
+import type { RunnerEngine } from "./delivery.ts";
 import { WebhookRunner } from "./runner.ts";
 import { send } from "./send.ts";
 import { type AttemptCounts, webhookFamilies } from "./webhook-metrics.ts";

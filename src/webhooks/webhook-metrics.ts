@@ -3,7 +3,7 @@
 import { counter, gauge, type MetricFamily } from "../lib/metrics.ts";
 import { revisionInCursor } from "../store/database/cursor.ts";
 import type { SystemSiteIndex } from "../system/system-site-index.ts";
-import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
+import type { AttemptOutcome, RunnerEngine } from "./delivery.ts";
 import type { KnownWebhook } from "./known-webhooks.ts";
 import type { WebhookRunner } from "./runner.ts";
 

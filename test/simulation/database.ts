@@ -157,7 +157,7 @@ function commitAll(
 }
 
 function decideAll(database: Database, intents: Parameters<Engine["commit"]>[0], atomic = false) {
-  return runStatements(database, commitBatch(intents, new BatchTransaction(), atomic)).outcomes;
+  return runStatements(database, commitBatch(intents, new BatchTransaction(), { atomic })).outcomes;
 }
 
 function storeResponsesOnly(database: Database, decide: () => unknown): void {

@@ -6,7 +6,7 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
-import { readRevisionBefore } from "../../store/changes/revision-before.ts";
+import { readRevisionBefore } from "../../store/changes/journal-pruning.ts";
 
 /** Entries per read of the journal. A read takes SQLite some milliseconds. */
 const pageSize = 500;

@@ -4,7 +4,7 @@ import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import { readCursorAt, readFeedPage } from "../../store/changes/feed.ts";
-import { readRevisionBefore } from "../../store/changes/revision-before.ts";
+import { readRevisionBefore } from "../../store/changes/journal-pruning.ts";
 import { parseCursor } from "../../store/database/cursor.ts";
 
 /** Where delivery starts: with the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */

@@ -22,8 +22,8 @@ import { revisionInCursor } from "../../store/database/cursor.ts";
 import { commitSystemChanges, toDeleteIntent, toInstant, toUpdateIntent } from "../../system/system-changes.ts";
 import type { WebhookRecord } from "../../system/system-records.ts";
 import { type AddressPolicy, resolveAllowedUrl } from "../../webhooks/address-policy.ts";
+import { deliverTest } from "../../webhooks/delivery.ts";
 import { isBackingOff } from "../../webhooks/retry-policy.ts";
-import { deliverTest } from "../../webhooks/test-delivery.ts";
 import { continuedCursorOf } from "../../webhooks/webhook-event.ts";
 import { type DeliveryStart, resolveDeliveryStart, type WebhookPosition } from "./delivery-start.ts";
 import { getWebhook, type ListedWebhook, requireWebhook, webhookRefOf } from "./webhook-list.ts";
@@ -81,7 +81,7 @@ export async function changeWebhookUrl(
   const { href, isResolved } = await checkWebhookUrl(url, policy);
   if (href === before.URL) return { webhook: before, isResolved };
   await changeRecord(engine, id, now, () => ({ URL: href }));
-  // After the record, so that no attempt whose result counts can have the earlier URL (webhooks/deliver-next.ts).
+  // After the record, so that no attempt whose result counts can have the earlier URL (webhooks/delivery.ts).
   await updateState(engine, id, ({ resumes }) => ({ ...noFailures, resumes: resumes + 1 }));
   return { webhook: await getWebhook(engine, id), isResolved };
 }

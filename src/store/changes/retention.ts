@@ -19,9 +19,9 @@ import {
   minPauseMs,
   type PrunableRange,
   pruneChunk,
+  readRevisionBefore,
   readTimeAtAge,
 } from "./journal-pruning.ts";
-import { readRevisionBefore } from "./revision-before.ts";
 
 const dayMs = 24 * 60 * 60_000;
 /** Maximum sites that a log line lists. */

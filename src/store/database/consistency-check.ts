@@ -1,11 +1,13 @@
 // Checks stored rows for inconsistencies: in `storefront check`, of a database or a backup, and in `import-site`, of the rows in the file.
-// It compares sites, records and journals, with the records in checked-records.ts. The rows of webhooks have their own check (webhook-check.ts).
+// It compares sites, records and journals. Of a webhook, it checks that it has a record, a state and a secret, of the same site.
 
+import { openScratch } from "../../lib/scratch-database.ts";
 import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts";
+import { withTemporaryFileErrors } from "../../model/errors.ts";
 import { systemSite, webhookResourceName } from "../../model/system-site.ts";
-import { CheckedRecords } from "./checked-records.ts";
+import { isWebhookSecret } from "../../model/webhooks.ts";
+import { tryParseCursorRevision } from "./cursor.ts";
 import { isImportingEpoch, isUsableEpoch } from "./site-state.ts";
-import { WebhookChecker } from "./webhook-check.ts";
 
 /**
  * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns a sentence per inconsistency: for
@@ -217,5 +219,151 @@ function parse(text: string): Cells | undefined {
     return JSON.parse(text) ?? undefined;
   } catch {
     return undefined;
+  }
+}
+
+// Webhooks.
+
+type Row = DumpedRow["row"];
+
+/** The rows of a webhook so far. */
+interface CheckedWebhook {
+  /** The site in its record; undefined if no record exists. */
+  site?: number;
+  /** The site in its state; undefined if no state exists. */
+  stateSite?: number;
+  /** Whether the cursor in its state is well-formed. */
+  hasCursor?: boolean;
+  /** Number of secrets without an end. There must be exactly one. */
+  presentSecretCount: number;
+  /** Whether all secrets are well-formed. */
+  areSecretsFit: boolean;
+}
+
+/** Checks the rows of webhooks. The caller adds them in any order. */
+class WebhookChecker {
+  readonly #webhooks = new Map<number, CheckedWebhook>();
+
+  /** @param values the record of the webhook */
+  addRecord(id: number, values: Readonly<Record<string, unknown>>): void {
+    this.#of(id).site = Number(values.Site);
+  }
+
+  addState({ webhook_id, site_id, cursor }: Row): void {
+    const webhook = this.#of(webhook_id);
+    webhook.stateSite = Number(site_id);
+    webhook.hasCursor = tryParseCursorRevision(String(cursor)) !== undefined;
+  }
+
+  addSecret({ webhook_id, secret, until }: Row): void {
+    const webhook = this.#of(webhook_id);
+    if (until === null) webhook.presentSecretCount++;
+    webhook.areSecretsFit &&= isWebhookSecret(String(secret));
+  }
+
+  /** Returns the inconsistencies, after the last row. */
+  finish(): string[] {
+    return [...this.#webhooks].flatMap(
+      ([id, webhook]) => describeWebhookFault(webhook)?.replace(/^/, `webhook ${id} `) ?? [],
+    );
+  }
+
+  #of(id: unknown): CheckedWebhook {
+    const webhook = this.#webhooks.get(Number(id)) ?? { presentSecretCount: 0, areSecretsFit: true };
+    this.#webhooks.set(Number(id), webhook);
+    return webhook;
+  }
+}
+
+function describeWebhookFault({
+  site,
+  stateSite,
+  hasCursor,
+  presentSecretCount: present,
+  areSecretsFit,
+}: CheckedWebhook): string | undefined {
+  if (site === undefined) return "has no record";
+  if (stateSite === undefined)
+    return "is incomplete: `webhook add` is in progress or was interrupted; if it was interrupted, remove the webhook";
+  if (site !== stateSite) return `is of site ${site}, and its state of site ${stateSite}`;
+  if (!hasCursor) return "has a damaged cursor";
+  return present === 1 && areSecretsFit ? undefined : "has damaged secrets";
+}
+
+// The records that were read so far, each with the revision of its last journal entry. They are in a temporary file, because a site may have millions. Its
+// columns have no types, because a damaged database may contain any values.
+
+const withScratchErrors = withTemporaryFileErrors("the check cannot use its temporary file");
+
+/** A resource of a site. */
+interface Kind {
+  readonly site_id: number;
+  readonly resource: string;
+}
+
+/** A record, as the check stores it. */
+interface CheckedRecord extends Kind {
+  readonly id: number;
+  readonly revision: number;
+  /** CRC-32 of its JSON; 0 if it is deleted. */
+  readonly hash: number;
+  /** The revision of its last journal entry so far; 0 if none exists. */
+  readonly journal_end: number;
+}
+
+/** The records, in a temporary file. All methods throw ProblemError `unavailable` if space is missing for the file. */
+class CheckedRecords {
+  readonly #database = openScratch(
+    "create table scratch.records (kind, id, revision, hash, journal_end, primary key (kind, id)) without rowid",
+  );
+  readonly #add = this.#database.query<never, [number, number, number, number]>(
+    "insert or replace into scratch.records values (?, ?, ?, ?, 0)",
+  );
+  readonly #find = this.#database.query<Pick<CheckedRecord, "revision" | "hash">, [number, number]>(
+    "select revision, hash from scratch.records where kind = ? and id = ?",
+  );
+  readonly #setEnd = this.#database.query<never, [number, number, number]>(
+    "update scratch.records set journal_end = ? where kind = ? and id = ?",
+  );
+  readonly #different = this.#database.query<CheckedRecord & { readonly kind: number }, []>(
+    "select * from scratch.records where journal_end <> revision",
+  );
+  /** The resources of the sites. The file has their indexes, because a number is written and found in half the time of a name. */
+  readonly #kinds: Kind[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  add({ id, revision, hash, ...kind }: Omit<CheckedRecord, "journal_end">): void {
+    withScratchErrors(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
+  }
+
+  /** Saves the revision of a journal entry with its record. Returns the record; undefined if none exists. */
+  addEntry({
+    id,
+    revision,
+    ...kind
+  }: Omit<CheckedRecord, "hash" | "journal_end">): Pick<CheckedRecord, "revision" | "hash"> | undefined {
+    return withScratchErrors(() => {
+      const number = this.#numberOf(kind);
+      const record = this.#find.get(number, id) ?? undefined;
+      if (record) this.#setEnd.run(revision, number, id);
+      return record;
+    });
+  }
+
+  /** Yields the records for which the last journal entry has another revision than the record. */
+  *different(): Generator<CheckedRecord> {
+    for (const { kind, ...record } of this.#different.iterate()) yield { ...record, ...(this.#kinds[kind] as Kind) };
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #numberOf({ site_id, resource }: Kind): number {
+    const name = `${site_id}/${resource}`;
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    this.#numbers.set(name, this.#kinds.length);
+    return this.#kinds.push({ site_id, resource }) - 1;
   }
 }

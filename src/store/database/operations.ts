@@ -2,9 +2,8 @@
 // once for both engines; transaction.ts says which work is not. An engine executes operations by name, because SQLite does so in another thread: their
 // arguments and results are plain data.
 
+import { type Credential, maxCredentials } from "../../model/credentials.ts";
 import type { Engine } from "../../model/engine.ts";
-import { consumeCredential, deleteCredentials, findCredential, saveCredential } from "./credentials.ts";
-import { readLastKeyUses, saveKeyUses } from "./key-uses.ts";
 import { readRestrictions } from "./restrictions.ts";
 import {
   deleteSiteChunk,
@@ -17,7 +16,7 @@ import {
   startSiteImport,
 } from "./site-operations.ts";
 import { readDatabaseId, readLastBackupTime, saveBackupTime } from "./this-database.ts";
-import type { Transaction } from "./transaction.ts";
+import { execute, insert, query, type Row, type Transaction, upsert } from "./transaction.ts";
 import {
   acquireWebhookLease,
   addWebhookAttempt,
@@ -107,4 +106,46 @@ export function createOperationCalls(execute: ExecuteOperation, pause: () => Pro
     dropSite: (site) => deleteSiteInChunks(site, deleteSiteChunk, pause),
     importSiteRows: (site, rows) => importSiteInChunks(site, rows, { startSiteImport, importSiteChunk }, pause),
   };
+}
+
+function* saveKeyUses(uses: ReadonlyMap<number, number>): Transaction<void> {
+  const rows = [...uses].map(([key_id, at]) => ({ key_id, at }));
+  // The order prevents two processes from waiting for each other's rows.
+  rows.sort((a, b) => a.key_id - b.key_id);
+  yield upsert("key_uses", rows, "excluded.at > key_uses.at");
+}
+
+function* readLastKeyUses(): Transaction<ReadonlyMap<number, number>> {
+  const rows = yield query("select key_id, at from key_uses");
+  return new Map(rows.map(({ key_id, at }) => [Number(key_id), Number(at)]));
+}
+
+const columns = "digest, kind, operator_id, expires_at";
+
+const deleteOldest = `delete from credentials where operator_id = :operator and kind = :kind and digest not in (
+  select digest from credentials where operator_id = :operator and kind = :kind order by expires_at desc, digest limit ${maxCredentials}
+)`;
+
+function* saveCredential({ digest, kind, operator, expiresAt }: Credential, now: number): Transaction<void> {
+  yield execute("delete from credentials where expires_at <= :now", { now: Math.floor(now) });
+  yield insert("credentials", [{ digest, kind, operator_id: operator, expires_at: Math.floor(expiresAt) }]);
+  yield execute(deleteOldest, { operator, kind });
+}
+
+function* findCredential(digest: string): Transaction<Credential | undefined> {
+  return toCredential(yield query(`select ${columns} from credentials where digest = :digest`, { digest }));
+}
+
+function* consumeCredential(digest: string): Transaction<Credential | undefined> {
+  return toCredential(yield execute(`delete from credentials where digest = :digest returning ${columns}`, { digest }));
+}
+
+function* deleteCredentials(operator: number): Transaction<void> {
+  yield execute("delete from credentials where operator_id = :operator", { operator });
+}
+
+function toCredential([row]: readonly Row[]): Credential | undefined {
+  if (!row) return undefined;
+  const { digest, kind, operator_id: operator, expires_at: expiresAt } = row;
+  return { digest, kind, operator, expiresAt } as Credential;
 }

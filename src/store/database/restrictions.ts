@@ -148,7 +148,7 @@ export function textIn(record: object, field: string): string {
 const columns = columnsOf("restrictions").join(", ");
 
 export function* readRestrictions(): Transaction<readonly RecordedRestriction[]> {
-  return (yield* query(`select ${columns} from restrictions`)) as unknown as readonly RecordedRestriction[];
+  return (yield query(`select ${columns} from restrictions`)) as unknown as readonly RecordedRestriction[];
 }
 
 /** Records what journal entries decide about limits. Call it in the transaction that stores them. */
@@ -176,22 +176,22 @@ export function* saveRestrictions(decided: readonly RecordedRestriction[], now =
   if (decided.length === 0) return;
   const last = new Map((yield* withSiteNames(decided)).map((row) => [keyOf(row), row]));
   const keys = [...last.values()].map(({ kind, name, field }) => ({ kind, name, field }));
-  const earlier = (yield* findByKeys("restrictions", keys)) as unknown as readonly RecordedRestriction[];
+  const earlier = (yield findByKeys("restrictions", keys)) as unknown as readonly RecordedRestriction[];
   const times = new Map(earlier.map((row) => [keyOf(row), row.at]));
   const rows = [...last].map(([key, row]) => ({ ...row, at: Math.max(row.at, (times.get(key) ?? 0) + 1) }));
-  const [all] = yield* query("select count(*) as count, min(at) as oldest, max(at) as newest from restrictions");
-  yield* upsert("restrictions", rows);
+  const [all] = yield query("select count(*) as count, min(at) as oldest, max(at) as newest from restrictions");
+  yield upsert("restrictions", rows);
   // A wrong clock must not make the table forget everything. So the age counts from the newest row before these, if that is earlier.
   const end = Math.min(Number(all?.newest ?? 0), now) - restrictionsKeptMs;
-  if (Number(all?.oldest ?? end) < end) yield* execute("delete from restrictions where at < :end", { end });
+  if (Number(all?.oldest ?? end) < end) yield execute("delete from restrictions where at < :end", { end });
   if (Number(all?.count) + rows.length <= maxRestrictions) return;
   const oldestKept = `select at from restrictions order by at desc limit 1 offset ${restrictionsLeft - 1}`;
-  yield* execute(`delete from restrictions where at < (${oldestKept})`);
+  yield execute(`delete from restrictions where at < (${oldestKept})`);
 }
 
 /** Adds the rows of the replaced table to those of the restored one, in the transaction that has swapped them. */
 export function* carryRestrictions(replaced: TableSet): Transaction<void> {
-  yield* execute(`insert into restrictions (${columns}) select ${columns} from ${tableNameIn(replaced, "restrictions")} where true
+  yield execute(`insert into restrictions (${columns}) select ${columns} from ${tableNameIn(replaced, "restrictions")} where true
 on conflict (kind, name, field) do update set value = excluded.value, at = excluded.at where excluded.at >= restrictions.at`);
 }
 
@@ -207,7 +207,7 @@ function* withSiteNames(rows: readonly RecordedRestriction[]): Transaction<reado
   const isOfSites = ({ kind, field, value }: RecordedRestriction) =>
     kind === operatorResourceName && field === "Sites" && value !== "";
   if (!rows.some(isOfSites)) return rows;
-  const sites = yield* query(
+  const sites = yield query(
     `select id, body from records where site_id = ${systemSite} and resource = '${siteResourceName}' and body is not null`,
   );
   const names = new Map(

@@ -22,8 +22,8 @@ export function* pruneJournal(site: number, through: number, most: number): Tran
   const end = lastPrunable(through, row?.revision ?? 0);
   if (!row || row.epoch === removedEpoch || row.floor >= end) return false;
   const floor = Math.min(end, row.floor + most);
-  yield* execute("delete from journal where site_id = :site and revision <= :floor", { site, floor });
-  yield* execute("update sites set floor = :floor where id = :site", { site, floor });
+  yield execute("delete from journal where site_id = :site and revision <= :floor", { site, floor });
+  yield execute("update sites set floor = :floor where id = :site", { site, floor });
   return floor < end;
 }
 
@@ -31,10 +31,10 @@ export function* pruneJournal(site: number, through: number, most: number): Tran
 const maxRows = 1000;
 
 export function* replaceEpochs(now = Date.now()): Transaction<number> {
-  const rows = yield* queryForUpdate(`select ${columnsOf("sites").join(", ")} from sites order by id`);
+  const rows = yield queryForUpdate(`select ${columnsOf("sites").join(", ")} from sites order by id`);
   const usable = rows.filter(({ epoch }) => isUsableEpoch(String(epoch)));
   const changed = usable.map((row) => ({ ...(row as TableRow<"sites">), epoch: randomText(8) }));
-  for (let at = 0; at < changed.length; at += maxRows) yield* upsert("sites", changed.slice(at, at + maxRows));
+  for (let at = 0; at < changed.length; at += maxRows) yield upsert("sites", changed.slice(at, at + maxRows));
   yield* saveRestrictions([{ kind: renewedKind, name: yield* readDatabaseId(), field: "", value: "", at: now }]);
   return changed.filter(({ id }) => id !== systemSite).length;
 }
@@ -48,7 +48,7 @@ export function* replaceEpoch(site: number, epoch: string): Transaction<Pick<Hea
   const { revision } = row;
   if (row.epoch !== epoch) return { revision, epoch: row.epoch };
   const newEpoch = randomText(8);
-  yield* execute("update sites set epoch = :epoch where id = :site", { site, epoch: newEpoch });
+  yield execute("update sites set epoch = :epoch where id = :site", { site, epoch: newEpoch });
   return { revision, epoch: newEpoch };
 }
 
@@ -65,7 +65,7 @@ where gone.site_id = ${systemSite} and gone.resource = '${siteResourceName}' and
 ) order by gone.id`;
 
 export function* readSitesToDrop(): Transaction<readonly number[]> {
-  return (yield* query(selectSitesToDrop)).map(({ id }) => Number(id));
+  return (yield query(selectSitesToDrop)).map(({ id }) => Number(id));
 }
 
 /** Maximum rows that one transaction of a long deletion deletes. On SQLite, this takes 10 to 25 ms, during which other writers wait. */
@@ -78,10 +78,10 @@ const selectDeleted = `select 1 from records where site_id = ${systemSite} and r
 export function* deleteSiteChunk(site: number, table: TableName): Transaction<boolean> {
   // A lock on a row of `sites` prevents a restore from replacing the tables before the commit.
   yield* lockSite(site);
-  const deleted = yield* query(selectDeleted, { site });
+  const deleted = yield query(selectDeleted, { site });
   if (deleted.length === 0) return false;
-  yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch: removedEpoch })]);
-  return (yield* execute(deleteSome(table, ":site", `limit ${maxDeletedRows}`), { site })).length > 0;
+  yield upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch: removedEpoch })]);
+  return (yield execute(deleteSome(table, ":site", `limit ${maxDeletedRows}`), { site })).length > 0;
 }
 
 /** Implements `Engine.dropSite`. @param pause lets others write, between two chunks */
@@ -107,13 +107,13 @@ export function* startSiteImport(site: number, epoch: string): Transaction<void>
   const [row] = yield* lockSite(site);
   // Importing is only possible before the first write.
   if (row && (row.revision > 0 || !isUsableEpoch(row.epoch))) throw siteNotImportingError();
-  yield* upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch })]);
+  yield upsert("sites", [toSiteRow(site, { ...newSiteState(), epoch })]);
 }
 
 export function* importSiteChunk(site: number, epoch: string, chunk: RowChunk): Transaction<void> {
   const [row] = yield* lockSite(site);
   if (row?.epoch !== epoch) throw siteNotImportingError();
-  yield* storeDumped(chunk.table === "sites" ? "upsert" : "insert", chunk);
+  yield storeDumped(chunk.table === "sites" ? "upsert" : "insert", chunk);
 }
 
 interface ImportCalls {
@@ -161,6 +161,6 @@ function siteNotImportingError(): ProblemError {
 type LockedSite = Pick<TableRow<"sites">, "revision" | "epoch" | "floor">;
 
 function* lockSite(site: number): Transaction<readonly LockedSite[]> {
-  const rows = yield* queryForUpdate("select revision, epoch, floor from sites where id = :site", { site });
+  const rows = yield queryForUpdate("select revision, epoch, floor from sites where id = :site", { site });
   return rows as unknown as readonly LockedSite[];
 }

@@ -4,7 +4,7 @@ import { execute, query, type Transaction } from "./transaction.ts";
 
 /** Reads the random ID of this database. Dumps do not contain it. */
 export function* readDatabaseId(): Transaction<string> {
-  const [row] = yield* query("select name from this_database where id = 1");
+  const [row] = yield query("select name from this_database where id = 1");
   return String(row?.name);
 }
 
@@ -14,7 +14,7 @@ export function* readDatabaseId(): Transaction<string> {
  * @param at the time that the backup shows, in milliseconds since 1970
  */
 export function* saveBackupTime(at: number, now = Date.now()): Transaction<void> {
-  yield* execute(
+  yield execute(
     `update this_database set last_backup = :at
 where id = 1 and (last_backup is null or last_backup < :at or last_backup > :now)`,
     { at: Math.floor(at), now },
@@ -22,6 +22,6 @@ where id = 1 and (last_backup is null or last_backup < :at or last_backup > :now
 }
 
 export function* readLastBackupTime(): Transaction<number | undefined> {
-  const [row] = yield* query("select last_backup from this_database where id = 1");
+  const [row] = yield query("select last_backup from this_database where id = 1");
   return (row?.last_backup as number | null) ?? undefined;
 }

@@ -36,52 +36,47 @@ export type Statement =
 export type Transaction<R> = Generator<Statement, R, readonly Row[]>;
 
 /** Reads rows. */
-export function query(sql: string, values: StatementValues = {}): Transaction<readonly Row[]> {
-  return answered({ kind: "query", sql, values });
+export function query(sql: string, values: StatementValues = {}): Statement {
+  return { kind: "query", sql, values };
 }
 
 /** Reads rows. Until this transaction ends, no other transaction can change them. */
-export function queryForUpdate(
-  sql: string,
-  values: Readonly<Record<string, number>> = {},
-): Transaction<readonly Row[]> {
-  return answered({ kind: "queryForUpdate", sql, values });
+export function queryForUpdate(sql: string, values: Readonly<Record<string, number>> = {}): Statement {
+  return { kind: "queryForUpdate", sql, values };
 }
 
 /** Returns the rows of a table with these primary keys, in any order. A key without a row is left out. */
-export function findByKeys(table: TableName, keys: readonly Row[]): Transaction<readonly Row[]> {
-  return keys.length === 0 ? noRows() : answered({ kind: "findByKeys", table, keys });
+export function findByKeys(table: TableName, keys: readonly Row[]): Statement {
+  return { kind: "findByKeys", table, keys };
 }
 
 /** Executes a statement that changes rows. Returns rows if the statement has a `returning` clause. */
-export function execute(sql: string, values: StatementValues = {}): Transaction<readonly Row[]> {
-  return answered({ kind: "execute", sql, values });
+export function execute(sql: string, values: StatementValues = {}): Statement {
+  return { kind: "execute", sql, values };
 }
 
 /** Inserts rows. */
-export function insert<T extends TableName>(table: T, rows: readonly TableRow<T>[]): Transaction<readonly Row[]> {
-  return rows.length === 0 ? noRows() : answered({ kind: "insert", table, rows });
+export function insert<T extends TableName>(table: T, rows: readonly TableRow<T>[]): Statement {
+  return { kind: "insert", table, rows };
 }
 
 /** Inserts rows, or replaces the rows with the same primary keys. @param where the condition for replacing a row; by default, every row is replaced */
-export function upsert<T extends TableName>(
-  table: T,
-  rows: readonly TableRow<T>[],
-  where?: string,
-): Transaction<readonly Row[]> {
-  return rows.length === 0 ? noRows() : answered({ kind: "upsert", table, rows, where });
+export function upsert<T extends TableName>(table: T, rows: readonly TableRow<T>[], where?: string): Statement {
+  return { kind: "upsert", table, rows, where };
 }
 
 /** Inserts or upserts rows of a dump. Columns that a row lacks become null. */
-export function storeDumped(
-  kind: "insert" | "upsert",
-  chunk: { readonly table: TableName; readonly rows: readonly Row[] },
-): Transaction<readonly Row[]> {
-  return answered({ kind, table: chunk.table, rows: withAllColumns(chunk) });
+export function storeDumped(kind: "insert" | "upsert", chunk: DumpedRows): Statement {
+  return { kind, table: chunk.table, rows: withAllColumns(chunk) };
+}
+
+interface DumpedRows {
+  readonly table: TableName;
+  readonly rows: readonly Row[];
 }
 
 /** Returns rows in which the columns that a row lacks are null. */
-export function withAllColumns({ table, rows }: { readonly table: TableName; readonly rows: readonly Row[] }): Row[] {
+export function withAllColumns({ table, rows }: DumpedRows): Row[] {
   const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
   return rows.map((row) => ({ ...empty, ...row }));
 }
@@ -93,13 +88,4 @@ export function withAllColumns({ table, rows }: { readonly table: TableName; rea
 export function* readTime(): Transaction<number> {
   const [row] = yield { kind: "now" };
   return Number(row?.now);
-}
-
-// biome-ignore lint/correctness/useYield: nothing to execute
-function* noRows(): Transaction<readonly Row[]> {
-  return [];
-}
-
-function* answered(statement: Statement): Transaction<readonly Row[]> {
-  return yield statement;
 }

@@ -137,20 +137,20 @@ const ofWebhook = "where site_id = :site_id and webhook_id = :webhook_id";
 const states = `select ${columnsOf("webhook_state").join(", ")} from webhook_state`;
 
 export function* readWebhookStates(refs?: readonly WebhookRef[]): Transaction<readonly WebhookState[]> {
-  const rows = refs ? yield* findByKeys("webhook_state", refs.map(toKeyRow)) : yield* query(states);
+  const rows = refs ? yield findByKeys("webhook_state", refs.map(toKeyRow)) : yield query(states);
   return rows.map(fromStateRow).sort((a, b) => a.site - b.site || a.webhook - b.webhook);
 }
 
 export function* readWebhookSecrets(ref: WebhookRef): Transaction<readonly WebhookSecret[]> {
   const text = `select secret, created_at, until from webhook_secrets ${ofWebhook} order by created_at desc`;
-  return fromSecretRows(yield* query(text, toKeyRow(ref)));
+  return fromSecretRows(yield query(text, toKeyRow(ref)));
 }
 
 const attemptColumns = "number, at, status, milliseconds, fault";
 
 export function* readWebhookAttempts(ref: WebhookRef, limit = maxWebhookAttempts): Transaction<readonly KeptAttempt[]> {
   const text = `select ${attemptColumns} from webhook_attempts ${ofWebhook} order by number desc limit :max`;
-  return (yield* query(text, { ...toKeyRow(ref), max: limit })) as unknown as readonly KeptAttempt[];
+  return (yield query(text, { ...toKeyRow(ref), max: limit })) as unknown as readonly KeptAttempt[];
 }
 
 const latestAttempts = `select webhook_id, ${attemptColumns} from (
@@ -162,7 +162,7 @@ export function* readLatestAttempts(
   site: number,
   limit: number,
 ): Transaction<ReadonlyMap<number, readonly KeptAttempt[]>> {
-  const rows = yield* query(latestAttempts, { site_id: site, max: limit });
+  const rows = yield query(latestAttempts, { site_id: site, max: limit });
   const latest = new Map<number, KeptAttempt[]>();
   for (const { webhook_id: webhook, ...attempt } of rows) {
     const known = latest.get(Number(webhook)) ?? [];
@@ -173,7 +173,7 @@ export function* readLatestAttempts(
 
 export function* readWebhookExchange(ref: WebhookRef, number: number): Transaction<DeliveryExchange | undefined> {
   const text = `select exchange from webhook_attempts ${ofWebhook} and number = :number`;
-  const [row] = yield* query(text, { ...toKeyRow(ref), number });
+  const [row] = yield query(text, { ...toKeyRow(ref), number });
   return typeof row?.exchange === "string" ? JSON.parse(row.exchange) : undefined;
 }
 
@@ -199,7 +199,7 @@ export function* compareAndSetWebhook(
 export function* saveWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Transaction<void> {
   yield* lockState(state);
   yield* upsertState(state);
-  yield* execute(`delete from webhook_attempts ${ofWebhook}`, toKeyRow(state));
+  yield execute(`delete from webhook_attempts ${ofWebhook}`, toKeyRow(state));
   yield* replaceSecrets(state, secrets);
   yield* recordRotation(secrets);
 }
@@ -229,15 +229,15 @@ export function* addWebhookAttempt(
 ): Transaction<void> {
   if (!(yield* lockState(ref))) return;
   const text = `select coalesce(max(number), 0) as last from webhook_attempts ${ofWebhook}`;
-  const [row] = yield* query(text, toKeyRow(ref));
+  const [row] = yield query(text, toKeyRow(ref));
   const number = Number(row?.last) + 1;
-  yield* insert("webhook_attempts", [toAttemptRow(ref, { number, ...attempt }, exchange)]);
+  yield insert("webhook_attempts", [toAttemptRow(ref, { number, ...attempt }, exchange)]);
   const old = { ...toKeyRow(ref), through: number - maxWebhookExchanges };
-  yield* execute(
+  yield execute(
     `update webhook_attempts set exchange = null ${ofWebhook} and number <= :through and exchange is not null`,
     old,
   );
-  yield* execute(`delete from webhook_attempts ${ofWebhook} and number <= :through`, {
+  yield execute(`delete from webhook_attempts ${ofWebhook} and number <= :through`, {
     ...toKeyRow(ref),
     through: number - maxWebhookAttempts,
   });
@@ -251,23 +251,23 @@ export function* amendWebhook(ref: WebhookRef, secrets: readonly WebhookSecret[]
 /** Deletes the state, the secrets and the delivery attempts of a webhook. */
 function* deleteRows(ref: WebhookRef): Transaction<void> {
   for (const table of ["webhook_state", "webhook_secrets", "webhook_attempts"])
-    yield* execute(`delete from ${table} ${ofWebhook}`, toKeyRow(ref));
+    yield execute(`delete from ${table} ${ofWebhook}`, toKeyRow(ref));
 }
 
 function* lockState(ref: WebhookRef): Transaction<WebhookState | undefined> {
-  const [row] = yield* queryForUpdate(`${states} ${ofWebhook}`, toKeyRow(ref));
+  const [row] = yield queryForUpdate(`${states} ${ofWebhook}`, toKeyRow(ref));
   return row && fromStateRow(row);
 }
 
 /** Stores a state, if there is one. Returns it. */
 function* upsertState(state: WebhookState | undefined): Transaction<WebhookState | undefined> {
-  if (state) yield* upsert("webhook_state", [toStateRow(state)]);
+  if (state) yield upsert("webhook_state", [toStateRow(state)]);
   return state;
 }
 
 function* replaceSecrets(ref: WebhookRef, secrets: readonly WebhookSecret[]): Transaction<void> {
-  yield* execute(`delete from webhook_secrets ${ofWebhook}`, toKeyRow(ref));
-  yield* insert(
+  yield execute(`delete from webhook_secrets ${ofWebhook}`, toKeyRow(ref));
+  yield insert(
     "webhook_secrets",
     secrets.map((secret) => toSecretRow(ref, secret)),
   );

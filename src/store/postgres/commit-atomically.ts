@@ -7,7 +7,7 @@
 //
 // An example of a run: 1,200 intents in three batches.
 //
-//   before the transaction    The rows that the intents name are looked up, as of revision 17 (rows-before.ts).
+//   before the transaction    The rows that the intents name are looked up, as of revision 17 (`readRowsBefore`).
 //   begin                     Locks the site, which has revision 19 by now. Reads entries 18 and 19, and updates the rows (`lockAndRead`, `addRowsBefore`).
 //   batch 1                   Is decided. Its entries are sent; the database stores them while batch 2 is decided.
 //   batches 2 and 3           In the same way. If an intent is rejected, the transaction is rolled back.
@@ -15,20 +15,19 @@
 
 import { awaitLater } from "../../lib/concurrency.ts";
 import { createYielder, nextImmediate } from "../../lib/yielding.ts";
-import type { Intent } from "../../model/change.ts";
+import type { Intent, RecordChange } from "../../model/change.ts";
 import type { AtomicCommitOptions, AtomicCommitResult, OnOutcomes } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { recordRestrictions } from "../database/restrictions.ts";
-import type { Transaction } from "../database/transaction.ts";
-import { upsert } from "../database/transaction.ts";
+import type { SiteState } from "../database/site-state.ts";
+import { type Transaction, upsert } from "../database/transaction.ts";
 import { type BatchResult, type BatchState, decideBatch, keysOfBatch } from "../writes/batch.ts";
 import { type BatchRow, BatchRows, type JournalRow, type ResponseRow } from "../writes/batch-rows.ts";
 import { BatchTransaction } from "../writes/batch-transaction.ts";
 import { storeRows, storeSites, updateMatches } from "../writes/commit-batch.ts";
 import { lockAndRead } from "./commit.ts";
-import type { PostgresConnection } from "./connection.ts";
+import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { CallProgress, Pool } from "./pool.ts";
-import { addRowsBefore, type RowsBefore, readRowsBefore } from "./rows-before.ts";
 import { sql } from "./statements.ts";
 import { awaitAll, commitTransaction, runStatements, sendStatements } from "./transaction.ts";
 
@@ -164,7 +163,7 @@ function* storeEnd(
   response: ResponseRow | undefined,
 ): Transaction<void> {
   yield* storeSites(sites, changed);
-  if (response) yield* upsert("idempotency", [response]);
+  if (response) yield upsert("idempotency", [response]);
 }
 
 /**
@@ -201,4 +200,55 @@ function insertEntries(connection: PostgresConnection, entries: readonly Journal
  */
 function toArrayLiteral(values: readonly (string | number | null)[]): string {
   return `{${JSON.stringify(values).slice(1, -1)}}`;
+}
+
+// The rows that the intents of a run name, looked up before the transaction that locks the site. So other writers do not wait for the look-ups.
+
+/** Maximum changes of others between the look-up and the transaction. After more of them, the transaction looks the rows up itself. */
+const maxChanges = 2000;
+
+interface RowsBefore {
+  readonly site: number;
+  /** The head of the site as of which the rows were read. */
+  readonly head: { readonly revision: number; readonly epoch: string };
+  readonly rows: readonly BatchRow[];
+}
+
+/** Looks up the rows that `batches` name, as of one moment. Returns undefined if they name none, or if the site was never written to. */
+async function readRowsBefore(
+  connection: PostgresConnection,
+  batches: readonly (readonly Intent[])[],
+): Promise<RowsBefore | undefined> {
+  const keys = batches.map((intents) => keysOfBatch(intents).records).filter(({ length }) => length > 0);
+  const site = keys[0]?.[0]?.site_id;
+  if (site === undefined) return undefined;
+  const [sites, found] = await awaitAll<[ResultRow[][], ResultRow[][], unknown]>([
+    connection.script(sql.beginReadByKeys(site)),
+    awaitAll(keys.map((some) => connection.query(sql.rowsByKeys("records"), some))),
+    connection.script(sql.endRead),
+  ]);
+  const row = sites[0]?.[0];
+  return row && { site, head: { revision: row.revision, epoch: row.epoch }, rows: found.flat() as BatchRow[] };
+}
+
+/**
+ * Adds the rows to the state of a transaction that has locked the site. Reads the changes since then, and applies them. If the site has another epoch, or
+ * if changes are too many or were pruned, adds nothing.
+ */
+async function addRowsBefore(
+  connection: PostgresConnection,
+  { site, head, rows }: RowsBefore,
+  state: BatchState,
+): Promise<void> {
+  const { revision, epoch } = state.sites.get(site) as SiteState;
+  const count = revision - head.revision;
+  if (epoch !== head.epoch || count < 0 || count > maxChanges) return;
+  const since = { site, revision: head.revision, limit: maxChanges };
+  const [changes = []] = count > 0 ? await connection.script(sql.lastChanges(since)) : [];
+  if (changes.length !== count) return;
+  for (const row of rows) state.rows.add(row);
+  for (const { resource, id, revision: last, operation, body } of changes.toReversed() as RecordChange[]) {
+    const row = state.rows.find(site, resource, id);
+    if (row) Object.assign(row, { revision: last, body: operation === "delete" ? null : body });
+  }
 }

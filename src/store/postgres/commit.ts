@@ -49,7 +49,7 @@ async function transact(
 ) {
   const transaction = new BatchTransaction();
   const { state } = await lockAndRead(connection, keysOfBatch(intents), transaction, `${sql.beginByKeys(timeoutMs)}; `);
-  const { result, last, sent } = await sendStatements(connection, decideAndStore(intents, state, atomic));
+  const { result, last, sent } = await sendStatements(connection, decideAndStore(intents, state, { atomic }));
   // A commit also waits for the standby to have all earlier commits. So commit even if nothing changes, because the outcomes `unchanged` and `replayed`
   // confirm an earlier write. This write may exist only on this host: with synchronous replication, a commit waits for the standby, but an
   // administrator of PostgreSQL can cancel the wait, or end the session. The write is then visible. Even a transaction without changes has

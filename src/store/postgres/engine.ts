@@ -16,12 +16,11 @@ import type { PostgresConnection } from "./connection.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { dumpRows } from "./dump.ts";
 import { createExpiredResponseDeletion } from "./expired-responses.ts";
-import { createJournalReads } from "./journal-reads.ts";
 import { migrate } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import { requireSuitablePooler } from "./pooler.ts";
 import { createPrimary, type Primary } from "./primary.ts";
-import { createSiteReads, toHead } from "./site-reads.ts";
+import { createReads, toHead } from "./reads.ts";
 import { sql } from "./statements.ts";
 import { fillAndSwapTables, readTableNames } from "./table-sets.ts";
 import { changeLoosely, createOperationExecutor } from "./transaction.ts";
@@ -56,8 +55,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     readsOnThisThread: false,
     openConnections: () => openOneEach(sharedPools),
     readHeads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
-    ...createSiteReads(pool, pagePool, maxLoads),
-    ...createJournalReads(pool, pagePool),
+    ...createReads(pool, pagePool, maxLoads),
     ...createCommits(pool, timeoutMs, notifier),
     subscribeToCommits: (onCommit) => listener.start(onCommit),
     replaceEpoch: (site, epoch) =>

@@ -181,14 +181,14 @@ class StatementSender {
       case "queryForUpdate":
         return this.#lock(statement.sql, statement.values);
       case "findByKeys":
-        return this.#askPrepared(sql.rowsByKeys(statement.table), statement.keys);
+        return statement.keys.length === 0 ? [] : this.#askPrepared(sql.rowsByKeys(statement.table), statement.keys);
       case "now":
         if (this.#now === undefined) throw new Error("the transaction has locked no row, so it has no time");
         return [{ now: this.#now }];
     }
     this.hasChanged = true;
     if (statement.kind === "execute") return this.#execute(statement.sql, statement.values);
-    this.#sendPrepared(toStore(statement), statement.rows);
+    if (statement.rows.length > 0) this.#sendPrepared(toStore(statement), statement.rows);
     return [];
   }
 

@@ -23,10 +23,10 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
+import { toCursor } from "../database/cursor.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import { buildSnapshot } from "../memory/site-loader.ts";
 import type { Snapshot } from "../memory/snapshot.ts";
-import { compareLastChange } from "./compare-after-failover.ts";
 import { type CacheUsage, MemoryBudget } from "./memory-budget.ts";
 import type { OnDifferences, SnapshotDifference } from "./snapshot-differences.ts";
 
@@ -355,4 +355,31 @@ function isFarBehind({ siteId, revision }: Snapshot, head: Head): boolean {
 /** Returns the number of entries to read after `revision`. Entries after `head` are not read, because their transaction may be incomplete. */
 function nextReadLimit(head: Head, revision: number): number {
   return Math.min(maxEntriesPerRead, head.revision - revision);
+}
+
+// Finds out whether a database that was promoted has the changes that a snapshot has. After a failover, it may lack the last commits of a site, and have
+// other commits with the same revisions. Each promotion of a standby starts a new timeline. Before a snapshot is used on a new timeline, its last change is
+// compared with the stored entry of the same revision, by the digests in their feed cursors. `verifyTimeline` then keeps or evicts the snapshot.
+
+interface Comparison {
+  readonly head: Head;
+  /**
+   * `same`: the database has the snapshot's last change. `lost`: the database has another change of that revision, or none. `unknown`: the entry
+   * was pruned, the snapshot does not know its last change, or the epoch differs.
+   */
+  readonly finding: "same" | "lost" | "unknown";
+}
+
+/** Compares the last change of a snapshot with the database. */
+async function compareLastChange(engine: Pick<Engine, "readJournalPage">, snapshot: Snapshot): Promise<Comparison> {
+  const { siteId, revision, epoch, last } = snapshot;
+  const { head, floor, entries } = await engine.readJournalPage(siteId, Math.max(0, revision - 1), 1);
+  const [entry] = entries;
+  if (head.epoch !== epoch) return { head, finding: "unknown" };
+  if (revision === 0) return { head, finding: "same" };
+  if (head.revision < revision) return { head, finding: "lost" };
+  if (!last || floor >= revision || entry?.revision !== revision) return { head, finding: "unknown" };
+  // `last` may have the time and the actor too; then they are also compared.
+  const isSame = toCursor(epoch, entry) === toCursor(epoch, { ...entry, ...last });
+  return { head, finding: isSame ? "same" : "lost" };
 }

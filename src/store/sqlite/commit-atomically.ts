@@ -6,7 +6,7 @@
 //     received all outcomes.
 //
 // An example of a run: 1,200 intents in three batches. This thread encodes them, and then sends five calls at once: `beginBatches`, three times `addBatch`,
-// and `endBatches`. The writer thread executes them in order (open-transaction.ts). If an intent of batch 2 is rejected, the outcomes of batch 2 end with
+// and `endBatches`. The writer thread executes them in order (`OpenTransaction` in writer.ts). If an intent of batch 2 is rejected, the outcomes of batch 2 end with
 // this intent, batch 3 is skipped and has no outcomes, and `endBatches` rolls back. The result is `aborted`.
 
 import { awaitLater } from "../../lib/concurrency.ts";

@@ -1,9 +1,10 @@
-// Opens a database file, and lists its tables.
+// Opens a database file, so that a power loss loses nothing that was acknowledged; and lists its tables.
 
 import { Database, SQLiteError } from "bun:sqlite";
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
-import { flushFolders, rewriteFile } from "./durable-files.ts";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { systemErrorCode } from "../../lib/errors-for-log.ts";
+import { flushToDiskSync } from "../../lib/flush.ts";
 import { withSqliteErrors } from "./errors.ts";
 import { logPath, logSize } from "./files.ts";
 import { requireKnownSchema } from "./migrate.ts";
@@ -13,11 +14,11 @@ export const logLimit = 16 * 1024 * 1024;
 
 /** Maximum milliseconds that a server waits for a transaction of another process. */
 const serverBusyTimeoutMs = 3000;
-// A statement that Bun does not cache stays open, and keeps the database open, until it is collected. So cache all of them: their texts are constant.
-Database.MAX_QUERY_CACHE_SIZE = 200;
-
 /** Milliseconds between two attempts to set WAL mode. */
 const busyPauseMs = 10;
+
+// By default, Bun caches only 20 statements. Each of the others would be prepared again and again, and keep the database open until it is collected.
+Database.MAX_QUERY_CACHE_SIZE = 200;
 
 /**
  * Opens a database file. Creates it and its folder if they do not exist. On this connection, a commit returns when it is on the disk.
@@ -132,4 +133,48 @@ function createPrivateFile(path: string): void {
 /** Returns the names of all tables. */
 export function tableNamesIn(database: Database): string[] {
   return database.query("select name from sqlite_master where type = 'table'").values().flat() as string[];
+}
+
+/** Bytes that `rewriteFile` reads at once. */
+const chunkBytes = 1024 * 1024;
+
+/** Codes of errors that say that a folder cannot be flushed by this user, or on this file system. */
+const cannotFlush = ["EACCES", "EPERM", "EINVAL", "ENOTSUP", "ENOSYS", "EROFS", "EISDIR"];
+
+/**
+ * Flushes a folder and all folders above it, so that a power loss does not remove new ones with everything in them. SQLite flushes only the folder of
+ * its files. Omits folders that this user may not read: this process has not created them.
+ * @throws Error of the file system if a flush fails
+ */
+export function flushFolders(folder: string): void {
+  for (let path = resolve(folder); ; path = dirname(path)) {
+    flushFolder(path);
+    if (path === dirname(path)) return;
+  }
+}
+
+/** Flushes a folder, unless this user or this file system cannot. */
+function flushFolder(path: string): void {
+  try {
+    flushToDiskSync(path);
+  } catch (error) {
+    if (!cannotFlush.includes(String(systemErrorCode(error)))) throw error;
+  }
+}
+
+/** Writes the bytes of a file again, and flushes the file. Its content is the same at all times. @throws Error of the file system */
+export function rewriteFile(path: string): void {
+  const file = openSync(path, "r+");
+  try {
+    const bytes = new Uint8Array(chunkBytes);
+    for (let position = 0; ; ) {
+      const length = readSync(file, bytes, 0, chunkBytes, position);
+      if (length === 0) break;
+      for (let done = 0; done < length; ) done += writeSync(file, bytes, done, length - done, position + done);
+      position += length;
+    }
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }

@@ -29,7 +29,8 @@ export function runStatements<R>(database: Database, transaction: Transaction<R>
   return step.value;
 }
 
-function execute(database: Database, statement: Statement, now: number): readonly Row[] {
+/** Executes one statement, in a transaction that the caller has begun. @param now as for `runStatements` */
+export function execute(database: Database, statement: Statement, now = Date.now()): readonly Row[] {
   switch (statement.kind) {
     case "query":
     case "queryForUpdate":
@@ -50,6 +51,7 @@ function execute(database: Database, statement: Statement, now: number): readonl
 
 /** Executes the statement `text` with each row, which has a value for each column. */
 export function runForEachRow(database: Database, text: string, rows: readonly Row[]): void {
+  if (rows.length === 0) return;
   const statement = database.query<never, [Row]>(text);
   for (const row of rows) statement.run(row);
 }

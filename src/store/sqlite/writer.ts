@@ -15,7 +15,7 @@ import { withSqliteErrors } from "./errors.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
 import type { OperationCall, WriterStart } from "./messages.ts";
 import { version } from "./migrate.ts";
-import { runInTransaction, runStatements } from "./transaction.ts";
+import { execute, runInTransaction, runStatements } from "./transaction.ts";
 
 export class Writer {
   readonly #files: readonly KnownFile[];
@@ -31,7 +31,7 @@ export class Writer {
   }
 
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
-    const batch = commitBatch(intents, new BatchTransaction(), atomic);
+    const batch = commitBatch(intents, new BatchTransaction(), { atomic });
     return this.#transact(() => runStatements(this.#database, batch).outcomes);
   }
 
@@ -119,7 +119,7 @@ export class OpenTransaction {
     database.run(`pragma cache_size = ${largeCache}`);
     try {
       const key = this.#shared.responseKey;
-      const [response] = key ? runStatements(database, findByKeys("idempotency", [key])) : [];
+      const [response] = key ? execute(database, findByKeys("idempotency", [key])) : [];
       this.#replay = this.#shared.findReplay(response as unknown as StoredResponse | undefined);
     } catch (error) {
       this.#failure = { error };
@@ -131,7 +131,7 @@ export class OpenTransaction {
     if (this.#replay || this.#failure || this.#shared.isAborted) return [];
     try {
       this.#requireTransaction();
-      return runStatements(this.#database, commitBatch(intents, this.#shared, true)).outcomes;
+      return runStatements(this.#database, commitBatch(intents, this.#shared, { atomic: true })).outcomes;
     } catch (error) {
       this.#failure = { error };
       throw error;
@@ -155,7 +155,7 @@ export class OpenTransaction {
     if (this.#shared.isAborted) return this.#shared.result;
     this.#requireTransaction();
     const response = this.#shared.toResponse();
-    if (response) runStatements(this.#database, upsert("idempotency", [response]));
+    if (response) execute(this.#database, upsert("idempotency", [response]));
     this.#database.run("commit");
     return this.#shared.result;
   }

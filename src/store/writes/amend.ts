@@ -9,7 +9,7 @@ import type { TableName } from "../database/tables.ts";
 import { query, type Row, type Transaction, upsert } from "../database/transaction.ts";
 import { amendWebhook, fromSecretRows } from "../database/webhook-state.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
-import { commitUnrecorded } from "./commit-batch.ts";
+import { commitBatch } from "./commit-batch.ts";
 
 /** Returns the name of a table in the database. */
 type NameOf = (table: TableName) => string;
@@ -29,21 +29,21 @@ export function* amendSystem(replaced: TableSet, amend: Amend | undefined): Tran
     restrictions: yield* readRestrictions(),
   });
   if (intents.length > 0) {
-    const { outcomes } = yield* commitUnrecorded(intents, new BatchTransaction());
+    const { outcomes } = yield* commitBatch(intents, new BatchTransaction(), { atomic: true, isAmendment: true });
     // Nobody else can change the rows that the intents were decided from.
     const rejected = outcomes.find((outcome) => outcome.kind === "rejected");
     if (rejected) throw new Error(`an amendment was rejected: ${rejected.rejectionReason}`);
   }
   for (const { key, secrets } of webhooks) yield* amendWebhook(key, secrets);
-  yield* upsert("restrictions", restrictions);
+  yield upsert("restrictions", restrictions);
 }
 
 /** Reads records of the system site, and the secrets of webhooks. */
 function* readStoredSystem(nameOf: NameOf): Transaction<StoredSystem> {
-  const records = yield* query(
+  const records = yield query(
     `select resource, body from ${nameOf("records")} where site_id = ${systemSite} and body is not null order by id`,
   );
-  const secrets = yield* query(
+  const secrets = yield query(
     `select site_id, webhook_id, secret, created_at, until from ${nameOf("webhook_secrets")} order by created_at desc`,
   );
   return {

@@ -1,5 +1,5 @@
-// Decides the outcome of each intent in a batch. An engine locks and reads the rows, calls `decideBatch`, and stores the result, all in one
-// transaction. `decideBatch` has no clock and no database: the same rows and intents give the same outcomes with every engine.
+// Decides the outcome of each intent in a batch. The rows are locked and read, decided, and the results stored, in one transaction (commit-batch.ts).
+// `decideBatch` has no clock and no database: the same rows and intents give the same outcomes with every engine.
 //
 // An intent is checked in this order, and rejected by the first check that fails:
 // 1. `restore` has not replaced the database since the writer read it. The key and the sites that authorized the write have not changed since. (A write to a
@@ -9,7 +9,7 @@
 // 4. The conditions on the site hold: `ifHead`, `ifEpoch`.
 // 5. The match of an upsert allows an update or a create (present-matches.ts, record-match.ts).
 // 6. The record was not created by the same run (batch-transaction.ts).
-// 7. The conditions on the record hold (decide-record-change.ts).
+// 7. The conditions on the record hold (`decideRecordChange`).
 //
 // Every change of a record in the program is decided here, except when whole sites are stored or deleted: `replaceAllData` (restore, copy),
 // `importSiteRows` (import-site) and `dropSite` (site remove).
@@ -23,16 +23,16 @@ import {
   type RecordAfterWrite,
   type RecordChange,
   type RejectedOutcome,
+  versionOf,
 } from "../../model/change.ts";
 import type { RecordCounts } from "../../model/engine.ts";
 import { idempotencyLifetimeMs } from "../../model/limits.ts";
-import { textAt } from "../../model/record.ts";
+import { merge, textAt, type Values, withId } from "../../model/record.ts";
 import { siteResourceName, systemSite } from "../../model/system-site.ts";
 import { isUsableEpoch, type SiteState } from "../database/site-state.ts";
 import { type BatchRow, BatchRows, type JournalRow, type ResponseRow, type StoredResponse } from "./batch-rows.ts";
 import { BatchTransaction } from "./batch-transaction.ts";
-import { decideRecordChange } from "./decide-record-change.ts";
-import { parseRecord } from "./parsed-record.ts";
+import { parseRecord, stringifyRecord } from "./parsed-record.ts";
 import { onlyRecord, toReading } from "./record-match.ts";
 import { authorizationKeys, rejectIfAuthorizationChanged, type SystemRecordKey } from "./write-authorization.ts";
 
@@ -313,4 +313,63 @@ function addStoredResponse(
   const response: ResponseRow = { site_id, key_id, name, digest, at, operation, id, revision, body };
   state.responses.set(responseKey(site_id, key_id, name), response);
   result.responses.push(response);
+}
+
+/** The row of a record. A deleted record keeps its row, without a body, so that its ID is not used again. */
+interface StoredRow {
+  readonly revision: number;
+  readonly body: string | null;
+}
+
+/** A rejection, nothing to write, or the next change of the site. */
+type Decision =
+  | RejectedOutcome
+  | { readonly kind: "unchanged"; readonly id: number; readonly revision: number; readonly body: string }
+  | { readonly kind: "change"; readonly id: number; readonly body: string };
+
+/**
+ * Decides one intent. An upsert has become an update or a create (record-match.ts).
+ * @param row the record's row; undefined if its ID was never used
+ * @param nextId the ID for a new record of this site and resource
+ * @param epoch the site's epoch
+ */
+function decideRecordChange(intent: Intent, row: StoredRow | undefined, nextId: number, epoch: string): Decision {
+  const { operation, id } = intent;
+  if (operation === "create") {
+    if (row) return { kind: "rejected", rejectionReason: row.body === null ? "id-used" : "id-exists" };
+    const newId = id ?? nextId;
+    return { kind: "change", id: newId, body: withId(newId, intent.valuesJson) };
+  }
+  if (id === undefined) throw new Error(`${operation} without an ID`);
+  if (operation === "restore") return decideRestore(id, intent, row, epoch);
+  if (!row || row.body === null) return { kind: "rejected", rejectionReason: "not-found" };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
+  if (operation === "delete") return { kind: "change", id, body: row.body };
+  return decideUpdate(id, intent.valuesJson, row.revision, row.body);
+}
+
+function meetsConditions({ ifVersion, ifNotVersion }: Intent, { revision }: StoredRow, epoch: string): boolean {
+  if (!ifVersion && !ifNotVersion) return true;
+  const version = versionOf(epoch, revision);
+  if (ifVersion && !ifVersion.includes(version)) return false;
+  return !ifNotVersion?.some((excluded) => excluded === "*" || excluded === version);
+}
+
+function decideUpdate(id: number, valuesJson: string, revision: number, body: string): Decision {
+  const record = parseRecord(body);
+  const merged = merge(record, JSON.parse(valuesJson) as Values);
+  if (merged === record) return { kind: "unchanged", id, revision, body };
+  return { kind: "change", id, body: stringifyRecord(merged) };
+}
+
+/**
+ * Decides the operation `restore`. A record that is in the state already is unchanged. Otherwise the conditions apply, to deleted records too: the revision
+ * of a deleted record is the revision of the delete.
+ */
+function decideRestore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
+  if (!row) return { kind: "rejected", rejectionReason: "not-found" };
+  const body = intent.valuesJson;
+  if (row.body === body) return { kind: "unchanged", id, revision: row.revision, body };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "rejected", rejectionReason: "precondition-failed" };
+  return { kind: "change", id, body };
 }

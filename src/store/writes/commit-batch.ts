@@ -20,35 +20,39 @@ import { type BatchResult, type BatchState, decideBatch, emptyBatchState, keysOf
 import type { BatchRow, StoredResponse } from "./batch-rows.ts";
 import type { BatchTransaction } from "./batch-transaction.ts";
 
-/** Decides intents and stores the results. @param atomic as for `decideBatch` */
+interface CommitBatchOptions {
+  /** As for `decideBatch`. */
+  readonly atomic?: boolean | undefined;
+  /** Whether the intents only apply what is recorded about restrictions, so that they are not recorded again. */
+  readonly isAmendment?: boolean;
+}
+
+/** Decides intents and stores the results. */
 export function* commitBatch(
   intents: readonly Intent[],
   transaction: BatchTransaction,
-  atomic?: boolean,
+  options: CommitBatchOptions = {},
 ): Transaction<BatchResult> {
-  return yield* decideAndStore(intents, yield* readBatchState(intents, transaction), atomic);
+  const state = yield* readBatchState(intents, transaction);
+  return yield* decideAndStore(intents, state, options);
 }
 
-/** Stores intents that only apply what is recorded about restrictions, so that they are not recorded again. */
-export function* commitUnrecorded(intents: readonly Intent[], transaction: BatchTransaction): Transaction<BatchResult> {
-  return yield* decideAndStoreUnrecorded(intents, yield* readBatchState(intents, transaction), true);
-}
-
-const siteColumns = columnsOf("sites").join(", ");
+const selectSystemEpoch = `select epoch from sites where id = ${systemSite}`;
+const selectSite = `select ${columnsOf("sites").join(", ")} from sites where id = :id`;
 
 /** Locks the sites of a batch, and reads the rows that it may change or check. */
 function* readBatchState(intents: readonly Intent[], transaction: BatchTransaction): Transaction<BatchState> {
   const keys = keysOfBatch(intents);
-  const [system] = yield* query(`select epoch from sites where id = ${systemSite}`);
+  const [system] = yield query(selectSystemEpoch);
   const state = emptyBatchState(String(system?.epoch ?? ""), transaction);
   for (const id of keys.sites) {
-    const [row] = yield* queryForUpdate(`select ${siteColumns} from sites where id = :id`, { id });
+    const [row] = yield queryForUpdate(selectSite, { id });
     state.sites.set(id, row ? toSiteState(row as TableRow<"sites">) : newSiteState());
   }
   const authorization = keys.authorization.map((row) => ({ site_id: systemSite, ...row }));
-  addRows(state, yield* findByKeys("records", authorization));
-  addRows(state, yield* findByKeys("records", keys.records));
-  for (const response of yield* findByKeys("idempotency", keys.responses)) {
+  addRows(state, yield findByKeys("records", authorization));
+  addRows(state, yield findByKeys("records", keys.records));
+  for (const response of yield findByKeys("idempotency", keys.responses)) {
     const { site_id, key_id, name } = response as TableRow<"idempotency">;
     state.responses.set(responseKey(site_id, key_id, name), response as unknown as StoredResponse);
   }
@@ -63,22 +67,13 @@ function addRows({ rows }: BatchState, found: readonly Row[]): void {
 export function* decideAndStore(
   intents: readonly Intent[],
   state: BatchState,
-  atomic?: boolean,
-): Transaction<BatchResult> {
-  const result = yield* decideAndStoreUnrecorded(intents, state, atomic);
-  if (result.sites.has(systemSite)) yield* recordRestrictions(result.entries);
-  return result;
-}
-
-function* decideAndStoreUnrecorded(
-  intents: readonly Intent[],
-  state: BatchState,
-  atomic?: boolean,
+  { atomic, isAmendment = false }: CommitBatchOptions,
 ): Transaction<BatchResult> {
   yield* updateMatches(intents, state);
   const result = decideBatch(intents, state, atomic);
   yield* storeRows(result);
   yield* storeSites(state.sites, result.sites);
+  if (result.sites.has(systemSite) && !isAmendment) yield* recordRestrictions(result.entries);
   return result;
 }
 
@@ -92,27 +87,27 @@ export function* updateMatches(intents: readonly Intent[], state: BatchState): T
   const { presentMatches } = state.transaction;
   for (const part of presentMatches.entriesToRead(intents)) {
     const last = (state.sites.get(part.site) as SiteState).revision;
-    const entries = last > part.revision ? yield* query(lastChanges, { ...part }) : [];
+    const entries = last > part.revision ? yield query(lastChanges, { ...part }) : [];
     presentMatches.add(intents, part, entries as unknown as RecordChange[], last);
   }
-  addRows(state, yield* findByKeys("records", presentMatches.recordsToRead(intents, state.rows)));
+  addRows(state, yield findByKeys("records", presentMatches.recordsToRead(intents, state.rows)));
 }
 
 /** Stores the results of a batch, without the states of its sites. */
 export function* storeRows({ entries, rows, newRows, responses, newSites }: BatchResult): Transaction<void> {
-  yield* insert("journal", entries);
+  yield insert("journal", entries);
   // An insert takes PostgreSQL a third of the time of an upsert.
-  yield* insert("records", [...newRows]);
-  yield* upsert("records", newRows.size === 0 ? [...rows] : [...rows].filter((row) => !newRows.has(row)));
-  yield* upsert("idempotency", responses);
+  yield insert("records", [...newRows]);
+  yield upsert("records", newRows.size === 0 ? [...rows] : [...rows].filter((row) => !newRows.has(row)));
+  yield upsert("idempotency", responses);
   // A site that was written to before its record was created keeps its row.
   const states = newSites.map((id) => toSiteRow(id, newSiteState()));
-  yield* upsert("sites", states, "false");
+  yield upsert("sites", states, "false");
 }
 
 /** Stores the states of the `changed` sites. */
 export function* storeSites(sites: ReadonlyMap<number, SiteState>, changed: ReadonlySet<number>): Transaction<void> {
-  yield* upsert(
+  yield upsert(
     "sites",
     Array.from(changed, (id) => toSiteRow(id, sites.get(id) as SiteState)),
   );

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { flushFolders, rewriteFile } from "../../../src/store/sqlite/durable-files.ts";
+import { flushFolders, rewriteFile } from "../../../src/store/sqlite/database.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-durable-"));
 

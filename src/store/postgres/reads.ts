@@ -1,19 +1,39 @@
-// Reads of the records of a site: one record, a page of records, or all rows.
+// Reads of one site: its records (one, a page, or all of them) and its journal; and a search in many sites.
 
-import type { Change } from "../../model/change.ts";
-import type { Engine, RecordRow, SiteContents, SiteReadResult, SiteRows } from "../../model/engine.ts";
+import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
+import type {
+  Engine,
+  RecordCounts,
+  RecordRow,
+  RowSearch,
+  RowsOfSites,
+  SinceOptions,
+  SiteContents,
+  SiteReadResult,
+  SiteRows,
+} from "../../model/engine.ts";
 import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
+import { contiguousChanges } from "../database/journal.ts";
 import { requireHeadAtLeast } from "../database/required-head.ts";
 import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { LoadQueue } from "./load-queue.ts";
-import { readMatchingRows } from "./matching-rows.ts";
 import type { Pool } from "./pool.ts";
 import { lookUp, sql } from "./statements.ts";
 import { awaitAll } from "./transaction.ts";
 
-type SiteReads = Required<
-  Pick<Engine, "readRecord" | "readPage" | "readRowsAfter" | "readRows" | "readMatchingRows" | "readSite">
+type Reads = Required<
+  Pick<
+    Engine,
+    | "readRecord"
+    | "readPage"
+    | "readRowsAfter"
+    | "readRows"
+    | "readMatchingRows"
+    | "readSite"
+    | "readChangesSince"
+    | "readJournalPage"
+  >
 >;
 
 type RowKeys = Parameters<Engine["readRows"]>[1];
@@ -22,10 +42,10 @@ type RowKeys = Parameters<Engine["readRows"]>[1];
 const rowsPerChunk = 500;
 
 /**
- * @param pagePool the pool for pages, so that other reads and writes do not wait for pages
+ * @param pagePool the pool for pages, which many clients may read at once, so that other reads and writes do not wait for them
  * @param maxLoads maximum sites that are read as a whole at once: fewer than the connections of `pool`, because a load uses a connection for seconds
  */
-export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): SiteReads {
+export function createReads(pool: Pool, pagePool: Pool, maxLoads: number): Reads {
   const loads = new LoadQueue(maxLoads, pool.timeoutMs);
   return {
     readRecord: (site, resource, id, requiredHead) =>
@@ -58,6 +78,10 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
       // The system site does not wait, because all requests need it.
       return site === systemSite ? read() : loads.run(read);
     },
+    readChangesSince: (site, revision, options = {}) =>
+      pool.read((connection) => readChanges(connection, site, revision, options)),
+    readJournalPage: (site, revision, limit) =>
+      pagePool.read((connection) => readJournal(connection, site, revision, limit)),
   };
 }
 
@@ -154,4 +178,88 @@ export function toHead(
   { timeline }: Pick<PostgresConnection, "timeline">,
 ): Head {
   return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "", timeline };
+}
+
+// The journal.
+
+/** The limit for reading all changes: more than any journal has. */
+const maxChanges = 1_000_000_000;
+
+async function readChanges(
+  connection: PostgresConnection,
+  site: number,
+  revision: number,
+  options: SinceOptions,
+): Promise<readonly Change[] | undefined> {
+  const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.endRead];
+  const [heads, rows = []] = await connection.script(texts.join("; "));
+  const head = toHead(heads?.[0], connection);
+  requireHeadAtLeast(head, options.requiredHead);
+  return contiguousChanges(rows as Change[], head, revision, options);
+}
+
+async function readJournal(
+  connection: PostgresConnection,
+  site: number,
+  revision: number,
+  limit: number,
+): Promise<JournalPage> {
+  const texts = [sql.beginRead, sql.floor(site), sql.entries(site, revision, limit), sql.endRead];
+  const [sites, rows = []] = await connection.script(texts.join("; "));
+  return { head: toHead(sites?.[0], connection), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
+}
+
+// The search in many small sites, with one query. Their rows do not leave the database, and no site takes round trips of its own.
+
+interface SearchLimits {
+  /** Maximum sites of one query. */
+  readonly sites: number;
+  /** Maximum records that one query reads. PostgreSQL reads a thousand records in about a millisecond. */
+  readonly records: number;
+  /** Maximum rows that one query returns. */
+  readonly rows: number;
+}
+
+const defaultLimits: SearchLimits = { sites: 1000, records: 10_000, rows: 500 };
+
+/** Implements `Engine.readMatchingRows`, in two round trips. */
+export async function readMatchingRows(
+  connection: PostgresConnection,
+  sites: readonly number[],
+  { id, text }: RowSearch,
+  limits = defaultLimits,
+): Promise<RowsOfSites> {
+  const read = await selectSites(connection, sites.slice(0, limits.sites), limits.records);
+  if (read.length === 0) return { siteCount: 0, rows: [] };
+  const ofSites = read.map((site) => ({ id: site }));
+  const found = await lookUp(connection, sql.matchingRows(limits.rows + 1), ofSites, id ?? -1, text);
+  // If rows remain, the site of the first of them was not read to its end.
+  const incomplete: number | undefined = found[limits.rows]?.site_id;
+  const siteCount = incomplete === undefined ? read.length : read.indexOf(incomplete);
+  const complete = found.filter(({ site_id }) => incomplete === undefined || site_id < incomplete);
+  const rows = complete.map(({ site_id, resource, id, revision, body }) => ({
+    site: site_id as number,
+    ...{ resource, id, revision, body },
+  }));
+  return { siteCount, rows };
+}
+
+/** Returns the first of `sites`, which have at most `maxRecords` records together. */
+async function selectSites(
+  connection: PostgresConnection,
+  sites: readonly number[],
+  maxRecords: number,
+): Promise<readonly number[]> {
+  const [rows = []] = await connection.script(sql.counts(sites));
+  const sizes = new Map(rows.map((row) => [row.id as number, recordCount(JSON.parse(row.counts))]));
+  let records = 0;
+  const end = sites.findIndex((site) => {
+    records += sizes.get(site) ?? 0;
+    return records > maxRecords;
+  });
+  return end === -1 ? sites : sites.slice(0, end);
+}
+
+function recordCount(counts: RecordCounts): number {
+  return Object.values(counts).reduce((sum, { count }) => sum + count, 0);
 }

@@ -1,0 +1,416 @@
+// Delivers the next event of a webhook: acquires the lease, prepares the event, and makes at most one attempt per call.
+//
+// Everything on which an event depends is saved before it is sent for the first time. So each attempt, in whichever process, sends the same event.
+
+import type { IpNetwork } from "../lib/networks.ts";
+import { randomText } from "../lib/text.ts";
+import { yieldToEventLoop } from "../lib/yielding.ts";
+import { versionOf } from "../model/change.ts";
+import type { Engine } from "../model/engine.ts";
+import { ProblemError, RetryableError } from "../model/errors.ts";
+import type { Head } from "../model/head.ts";
+import { maxChangesPerEvent } from "../model/limits.ts";
+import type { Resource } from "../model/resource.ts";
+import { systemSite } from "../model/system-site.ts";
+import type {
+  DeliveryAttempt,
+  DeliveryExchange,
+  WebhookRef,
+  WebhookSecret,
+  WebhookState,
+  WebhookStore,
+} from "../model/webhooks.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
+import { type FeedPage, readCursorAt, readFeedPage } from "../store/changes/feed.ts";
+import { revisionInCursor } from "../store/database/cursor.ts";
+import { toInstant } from "../system/system-changes.ts";
+import type { ServedWebhook, SystemSiteIndex } from "../system/system-site-index.ts";
+import { toDeliveryPolicy } from "./address-policy.ts";
+import type { Clock } from "./clock.ts";
+import { toExchange } from "./exchange.ts";
+import type { LastSent } from "./last-sent.ts";
+import {
+  acquireLease,
+  type LeaseRef,
+  type NextDelivery,
+  releaseChangedLease,
+  releaseLease,
+  type WebhookLease,
+} from "./lease.ts";
+import { decideAfterFailure, isBackingOff, updateAfterSuccess } from "./retry-policy.ts";
+import { type Delivery, type DeliveryResponse, send } from "./send.ts";
+import {
+  changesEvent,
+  continuedCursorOf,
+  goneEvent,
+  signatureHeaders,
+  testEvent,
+  type WebhookEvent,
+} from "./webhook-event.ts";
+
+export type RunnerEngine = Pick<Engine, "readHeads" | "readJournalPage" | "readDatabaseId" | "commit"> & WebhookStore;
+
+/** `delivered`: 2xx. `refused`: another status. `failed`: no response. `interrupted`: aborted by this process. */
+export type AttemptOutcome = "delivered" | "refused" | "failed" | "interrupted";
+
+export interface DeliveryDependencies {
+  readonly engine: RunnerEngine;
+  readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryResponse>;
+  readonly clock: Clock;
+  /** Returns a number from 0 to 1. */
+  readonly random: () => number;
+  readonly lastSent: LastSent;
+  readonly onAttempt: (outcome: AttemptOutcome, webhook: ServedWebhook, milliseconds: number) => void;
+  readonly onPause: (webhook: ServedWebhook, reason: string) => void;
+  readonly index: SystemSiteIndex;
+  /** Catches up the index with the system site. */
+  readonly catchUpIndex: () => Promise<unknown>;
+  /** Returns how often an operator had resumed a webhook, or changed its URL, as of the last scan; undefined for an unknown webhook. */
+  readonly knownResumes: (webhook: number) => number | undefined;
+  /** The resources by name. */
+  readonly resources: ReadonlyMap<string, Resource>;
+  /** Identifies this process. */
+  readonly holder: string;
+}
+
+/** The event to deliver, and whether there is more to deliver after it. */
+interface NextEvent {
+  readonly event: WebhookEvent;
+  readonly hasMore: boolean;
+}
+
+/**
+ * Acquires or renews the lease of the webhook, and makes at most one attempt. Keeps the lease in `leaseRef` if there is more to deliver; otherwise
+ * releases it.
+ * @param stop aborts the attempt
+ */
+export async function deliverNext(
+  id: number,
+  leaseRef: LeaseRef,
+  dependencies: DeliveryDependencies,
+  stop: AbortSignal,
+): Promise<NextDelivery> {
+  const { index, catchUpIndex, knownResumes, engine, clock } = dependencies;
+  await catchUpIndex();
+  const webhook = index.findActive(id);
+  if (!webhook) return releaseLease(leaseRef, "later");
+  const lease = await acquireOrRenewLease(webhook, leaseRef, dependencies);
+  if (!lease) return "later";
+  const { state } = lease;
+  // An operator has resumed the webhook, or changed its URL, perhaps after the index was read above.
+  if (state.resumes !== knownResumes(id)) await catchUpIndex();
+  if (index.findActive(id)?.url !== webhook.url) return releaseChangedLease(leaseRef);
+  if (state.home !== (await engine.readDatabaseId()) || isBackingOff(state, clock.now()))
+    return releaseLease(leaseRef, "later");
+  // Yield: the leases of many webhooks are acquired together, and reading an event takes one or two milliseconds.
+  await yieldToEventLoop();
+  const next = await prepareNextEvent(lease, webhook, dependencies);
+  if (next === "lost") return releaseChangedLease(leaseRef);
+  if (next === "none") return releaseLease(leaseRef, "done");
+  if (next === "skipped") return releaseLease(leaseRef, "later");
+  if (lease.state.goneAt !== null) {
+    // The rows of the site are perhaps being deleted, because a renewal of the sandbox has replaced the site after the index was read above.
+    await catchUpIndex();
+    if (index.findActive(id)?.site !== webhook.site) return releaseChangedLease(leaseRef);
+  }
+  return attemptDelivery(next, webhook, leaseRef, dependencies, stop);
+}
+
+/** Returns undefined if another process has the lease. */
+async function acquireOrRenewLease(
+  webhook: ServedWebhook,
+  leaseRef: LeaseRef,
+  { engine, holder, clock }: DeliveryDependencies,
+): Promise<WebhookLease | undefined> {
+  // The renewal of a sandbox has moved the webhook to another site, where it has another state.
+  if (leaseRef.lease && leaseRef.lease.state.site !== webhook.site) await releaseChangedLease(leaseRef);
+  const { lease } = leaseRef;
+  const isRenewed = lease !== undefined && lease.usableMs > 0 && (await lease.renew());
+  leaseRef.lease = isRenewed ? lease : await acquireLease(webhook, { engine, holder, clock });
+  return leaseRef.lease;
+}
+
+// The event: a page of changes, or `storefront.gone` if changes after the cursor are gone.
+
+/** Maximum times that the cursor is moved to the head while one event is prepared, because the changes after it are gone. */
+const maxRestarts = 3;
+
+/**
+ * Returns the event to deliver, and saves what its next attempts need. Moves the cursor past changes of resources that the webhook does not follow.
+ * @returns `none`: nothing to deliver; `skipped`: the cursor only moved past changes of other resources; `lost`: others have changed the state, or
+ * the lease has ended
+ */
+async function prepareNextEvent(
+  lease: WebhookLease,
+  webhook: ServedWebhook,
+  dependencies: DeliveryDependencies,
+): Promise<NextEvent | "none" | "skipped" | "lost"> {
+  for (let restarts = 0; restarts < maxRestarts; ) {
+    const { state } = lease;
+    const isLost = await dependencies.lastSent.isLost(state, dependencies.engine);
+    const page = isLost ? "gone" : await readPage(lease, webhook, dependencies);
+    if (page === "gone") {
+      restarts++;
+      if (!(await moveCursorToHead(lease, dependencies, isLost))) return "lost";
+    } else if (state.goneAt !== null) {
+      const hasMore = page.head.revision > revisionInCursor(state.cursor);
+      return { event: goneEvent(state, webhook.siteName, state.goneAt), hasMore };
+    } else if (page.changes.length > 0) {
+      if (!(await savePageBounds(lease, page))) return "lost";
+      return {
+        event: changesEvent(lease.state, webhook.siteName, page, dependencies.resources),
+        hasMore: page.hasMore,
+      };
+    } else {
+      if (page.next === state.cursor) return "none";
+      const moved = { cursor: page.next, epoch: page.head.epoch, since: continuedCursorOf(state), first: 0, last: 0 };
+      if (!(await lease.update(moved))) return "lost";
+      if (!page.hasMore) return "skipped";
+    }
+  }
+  throw new RetryableError("the site was restored, or its journal pruned, several times while an event was prepared");
+}
+
+/**
+ * Reads the page that is being delivered, or else the next one. Returns `gone` if changes after the cursor are missing or belong to another epoch.
+ */
+async function readPage(
+  { state }: WebhookLease,
+  { resources }: ServedWebhook,
+  { engine }: DeliveryDependencies,
+): Promise<FeedPage | "gone"> {
+  const { site, cursor: since, epoch, last } = state;
+  // A page that is being delivered is read up to its last revision. Another program version may see more changes in it, so the limit is its number of
+  // revisions.
+  const limit = last > 0 ? last - revisionInCursor(since) : maxChangesPerEvent;
+  const until = last > 0 ? { until: last } : {};
+  try {
+    const page = await readFeedPage(engine, site, { since, limit, resources, isCollapsed: false, ...until });
+    return page.head.epoch === epoch ? page : "gone";
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "gone") return "gone";
+    throw error;
+  }
+}
+
+/** Saves the first and last revision of a page before its first attempt. Returns whether the state could be changed. */
+async function savePageBounds(lease: WebhookLease, { changes, next, head }: FeedPage): Promise<boolean> {
+  const first = changes[0]?.change.revision as number;
+  const last = revisionInCursor(next);
+  const { state } = lease;
+  if (state.first === first && state.last === last && state.epoch === head.epoch) return true;
+  return lease.update({ first, last, epoch: head.epoch });
+}
+
+/**
+ * Moves the cursor to the head of the site. `storefront.gone` is then delivered first: it tells the receiver to read the lists again. Returns whether
+ * the state could be changed.
+ * @param isLost whether the database has lost changes that were sent
+ */
+async function moveCursorToHead(
+  lease: WebhookLease,
+  { engine, clock, lastSent }: DeliveryDependencies,
+  isLost: boolean,
+): Promise<boolean> {
+  const { state } = lease;
+  const [head] = (await engine.readHeads([state.site])) as [Head];
+  const cursor = await readCursorAt(engine, state.site, head);
+  const gone = { goneAt: clock.now(), first: 0, last: 0 } as const;
+  const rewinds = isLost ? lastSent.nextRewind(state) : state.rewinds;
+  return lease.update({ cursor, epoch: head.epoch, since: continuedCursorOf(state), rewinds, ...gone });
+}
+
+// The attempt.
+
+/** The actor of the changes that the runner makes. */
+const actor = "webhook";
+
+/**
+ * Sends the event once, and releases the lease unless there is more to deliver. Returns when the next delivery may start.
+ * @param stop aborts the request
+ */
+async function attemptDelivery(
+  { event, hasMore }: NextEvent,
+  webhook: ServedWebhook,
+  leaseRef: LeaseRef,
+  dependencies: DeliveryDependencies,
+  stop: AbortSignal,
+): Promise<NextDelivery> {
+  const { engine, clock, onAttempt } = dependencies;
+  const secrets = await engine.readWebhookSecrets(webhook);
+  // Yield: the reads of many webhooks complete together, and preparing each request takes about a millisecond.
+  await yieldToEventLoop();
+  const at = clock.now();
+  const valid = validSecrets(secrets, at);
+  // A webhook without a secret is being removed.
+  if (valid.length === 0) return releaseLease(leaseRef, "later");
+  const delivery = toDelivery(webhook.url, event, at, valid);
+  const sent = await sendWithinLease(delivery, event, leaseRef.lease as WebhookLease, dependencies, stop);
+  if (sent) onAttempt(sent.outcome, webhook, sent.milliseconds);
+  if (!sent || sent.outcome === "interrupted")
+    return stop.aborted ? releaseLease(leaseRef, "done") : releaseChangedLease(leaseRef);
+  const { received, milliseconds } = sent;
+  const { status, fault } = received;
+  const exchange = toExchange(delivery, received.message);
+  const savingAttempt = saveAttempt(engine, webhook, { at, status, milliseconds, fault }, exchange);
+  const result = await saveResponse(received, { event, hasMore }, webhook, leaseRef, dependencies);
+  await savingAttempt;
+  return result;
+}
+
+/** A request that was sent, and its result. */
+interface SentRequest {
+  readonly received: DeliveryResponse;
+  readonly outcome: AttemptOutcome;
+  readonly milliseconds: number;
+}
+
+/**
+ * Sends a request, which is aborted at `stop` and at the end of the lease. Returns undefined, and sends nothing, if one of these has come already.
+ * @param event the event in the request
+ */
+async function sendWithinLease(
+  delivery: Delivery,
+  event: WebhookEvent,
+  lease: WebhookLease,
+  { clock, send, lastSent }: DeliveryDependencies,
+  stop: AbortSignal,
+): Promise<SentRequest | undefined> {
+  const { signal, cancel } = abortAtLeaseEnd(lease, clock, stop);
+  const startedAt = clock.monotonicMs();
+  lastSent.trackSent(lease.state, event.next);
+  // Await nothing between this check and the request. Otherwise the request could be sent after the end of the lease.
+  const received = signal.aborted ? undefined : await send(delivery, signal);
+  cancel();
+  if (!received) return undefined;
+  return { received, outcome: outcomeOf(received, signal), milliseconds: Math.round(clock.monotonicMs() - startedAt) };
+}
+
+/** Returns the secrets that sign a delivery at that time. @param at milliseconds since 1970 */
+function validSecrets(secrets: readonly WebhookSecret[], at: number): string[] {
+  return secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret);
+}
+
+/** Returns a signal that aborts at `stop`, or one second before the lease ends, and a function that removes its listener and timer. */
+function abortAtLeaseEnd(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  if (stop.aborted || lease.usableMs <= 0) abort();
+  stop.addEventListener("abort", abort);
+  const cancelTimer = clock.callAfter(lease.usableMs, abort);
+  const cancel = () => {
+    cancelTimer();
+    stop.removeEventListener("abort", abort);
+  };
+  return { signal: controller.signal, cancel };
+}
+
+/** @param at when it is sent, in milliseconds since 1970 */
+function toDelivery(url: string, { id, body }: WebhookEvent, at: number, secrets: readonly string[]): Delivery {
+  const headers = { "content-type": "application/json", "user-agent": "Storefront" };
+  return { url, headers: { ...headers, ...signatureHeaders(id, at, body, secrets) }, body };
+}
+
+function outcomeOf({ status, fault }: DeliveryResponse, { aborted }: AbortSignal): AttemptOutcome {
+  if (fault === null) return "delivered";
+  if (status !== null) return "refused";
+  return aborted ? "interrupted" : "failed";
+}
+
+/**
+ * Saves the result of an attempt: after a success the new cursor, after a failure the back-off and perhaps a pause. Returns when the next delivery
+ * may start.
+ */
+async function saveResponse(
+  received: DeliveryResponse,
+  { event, hasMore }: NextEvent,
+  webhook: ServedWebhook,
+  leaseRef: LeaseRef,
+  dependencies: DeliveryDependencies,
+): Promise<NextDelivery> {
+  const lease = leaseRef.lease as WebhookLease;
+  if (received.fault === null) {
+    const update = updateAfterSuccess(event.next);
+    if (!hasMore) return releaseLease(leaseRef, "done", update);
+    return (await lease.update(update)) ? "more" : releaseChangedLease(leaseRef);
+  }
+  const { clock, random, onPause } = dependencies;
+  const { update, pauseReason } = decideAfterFailure(lease.state, received, { now: clock.now(), random: random() });
+  const result = await releaseLease(leaseRef, "later", update);
+  const isPaused = result === "later" && pauseReason !== undefined;
+  if (isPaused && (await pause(webhook, pauseReason, lease.state, dependencies))) onPause(webhook, pauseReason);
+  return result;
+}
+
+/** Pauses a webhook, unless an operator has resumed it since `before`. Returns whether this process has paused it. */
+async function pause(
+  webhook: ServedWebhook,
+  reason: string,
+  before: WebhookState,
+  { engine, clock }: DeliveryDependencies,
+): Promise<boolean> {
+  const at = clock.now();
+  const paused = await changePause(engine, webhook, { Paused: toInstant(at), Reason: reason }, at);
+  const [state] = await engine.readWebhookStates([webhook]);
+  if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
+  // `webhook resume` changes the state before the record, so this pause came too late. Undo it, unless the record was changed after it.
+  const version = versionOf(paused.epoch, paused.revision);
+  await changePause(engine, webhook, { Paused: "", Reason: "" }, at, version);
+  return false;
+}
+
+/** Pauses or resumes a webhook by a change of its record, as an operator does. @param version the version that the record must have, if given */
+async function changePause(
+  engine: RunnerEngine,
+  { webhook: id }: ServedWebhook,
+  values: { readonly Paused: string; readonly Reason: string },
+  at: number,
+  version?: string,
+) {
+  const change = { site: systemSite, resource: webhookResource.name, operation: "update", id } as const;
+  const ifVersion = version === undefined ? undefined : [version];
+  const [outcome] = await engine.commit([{ ...change, valuesJson: JSON.stringify(values), actor, at, ifVersion }]);
+  return outcome;
+}
+
+/** Saves an attempt for `webhook deliveries`. If that fails, only this entry is missing: nothing depends on it. */
+async function saveAttempt(
+  engine: RunnerEngine,
+  webhook: ServedWebhook,
+  made: DeliveryAttempt,
+  exchange: DeliveryExchange,
+): Promise<void> {
+  await engine.addWebhookAttempt(webhook, made, exchange).catch(() => {});
+}
+
+// The test delivery of `webhook test`.
+
+interface TestedWebhook extends WebhookRef {
+  readonly siteName: string;
+  readonly url: string;
+}
+
+type TestEngine = Pick<WebhookStore, "readWebhookStates" | "readWebhookSecrets" | "addWebhookAttempt">;
+
+/**
+ * Sends `storefront.test` once, whether or not the webhook is paused, and saves the attempt. The cursor does not move.
+ * @param allow networks that are allowed although they are not public
+ * @throws ProblemError `not-found` if the webhook has no state
+ */
+export async function deliverTest(
+  engine: TestEngine,
+  webhook: TestedWebhook,
+  allow: readonly IpNetwork[],
+): Promise<DeliveryAttempt> {
+  const [state] = await engine.readWebhookStates([webhook]);
+  if (!state) throw new ProblemError("not-found", `the webhook ${webhook.webhook} is incomplete`);
+  const at = Date.now();
+  const secrets = validSecrets(await engine.readWebhookSecrets(webhook), at);
+  const event = testEvent(state, webhook.siteName, randomText(8), at);
+  const startedAt = performance.now();
+  const delivery = toDelivery(webhook.url, event, at, secrets);
+  const { status, fault, message } = await send(delivery, toDeliveryPolicy(allow), new AbortController().signal);
+  const attempt = { at, status, milliseconds: Math.round(performance.now() - startedAt), fault };
+  await engine.addWebhookAttempt(webhook, attempt, toExchange(delivery, message));
+  return attempt;
+}
