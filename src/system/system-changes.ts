@@ -40,42 +40,25 @@ export async function commitSystemChanges(
 export function toCreateIntent(resource: Resource, values: Values, at: number, id?: number): Intent {
   const isIdentified = resource.textFields.some(({ path }) => path === "UID");
   const all = isIdentified ? { ...values, UID: values.UID || randomText(16) } : values;
-  const text = JSON.stringify(parseNewRecord(resource, all));
   return {
-    site: systemSite,
-    resource: resource.name,
+    ...toIntent(resource, id, at),
     operation: "create",
-    id,
-    valuesJson: text,
-    actor: operatorActor,
-    at,
+    valuesJson: JSON.stringify(parseNewRecord(resource, all)),
   };
 }
 
 /** Returns the intent to change the fields in `values`. @param at milliseconds since 1970. @throws ProblemError `invalid-record` */
 export function toUpdateIntent(resource: Resource, id: number, values: Values, at: number): Intent {
-  const text = JSON.stringify(parseRecordChanges(resource, values).values);
-  return {
-    site: systemSite,
-    resource: resource.name,
-    operation: "update",
-    id,
-    valuesJson: text,
-    actor: operatorActor,
-    at,
-  };
+  const changes = parseRecordChanges(resource, values).values;
+  return { ...toIntent(resource, id, at), operation: "update", valuesJson: JSON.stringify(changes) };
 }
 
 export function toDeleteIntent(resource: Resource, id: number, at: number): Intent {
-  return {
-    site: systemSite,
-    resource: resource.name,
-    operation: "delete",
-    id,
-    valuesJson: "{}",
-    actor: operatorActor,
-    at,
-  };
+  return { ...toIntent(resource, id, at), operation: "delete", valuesJson: "{}" };
+}
+
+function toIntent(resource: Resource, id: number | undefined, at: number) {
+  return { site: systemSite, resource: resource.name, id, actor: operatorActor, at };
 }
 
 /** Formats a time as the records of the system site contain it (ISO 8601, UTC). @param at milliseconds since 1970 */

@@ -204,7 +204,7 @@ async function readJournal(
   revision: number,
   limit: number,
 ): Promise<JournalPage> {
-  const texts = [sql.beginRead, sql.floor(site), sql.entries(site, revision, limit), sql.endRead];
+  const texts = [sql.beginRead, sql.site(site), sql.entries(site, revision, limit), sql.endRead];
   const [sites, rows = []] = await connection.script(texts.join("; "));
   return { head: toHead(sites?.[0], connection), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
 }

@@ -69,10 +69,9 @@ export const sql = {
   endRead: "commit",
 
   /** Begins a transaction that looks rows of a site up by keys, as of one moment, and reads the row of the site. */
-  beginReadByKeys: (site: number) =>
-    `${sql.beginRead}; ${byKeys}; select revision, epoch, counts, last_ids from sites where id = ${list([site])}`,
+  beginReadByKeys: (site: number) => `${sql.beginRead}; ${byKeys}; ${sql.site(site)}`,
 
-  site: (site: number) => `select revision, epoch, counts from sites where id in (${list([site])})`,
+  site: (site: number) => `select revision, epoch, counts, last_ids, floor from sites where id = ${list([site])}`,
 
   lastEntry: (site: number) => {
     const revision = `select revision from sites where id = ${list([site])}`;
@@ -107,8 +106,6 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
   lastChanges: ({ site, revision, limit }: Readonly<Record<"site" | "revision" | "limit", number>>) =>
     `select ${recordChangeColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision desc limit ${list([limit])}`,
-
-  floor: (site: number) => `select revision, epoch, floor from sites where id = ${list([site])}`,
 
   /**
    * Reads a page of a journal, only in a transaction. PostgreSQL plans a cursor so that it returns the first rows soon. Without the cursor, it would
