@@ -348,7 +348,11 @@ describe.each(engines)("a site on $name", (kind) => {
       /state of its site/,
     ],
     ["with a revision of zero", (rows) => edit(rows, "sites", { revision: 0 }), /state of its site/],
-    ["with wrong counts", (rows) => edit(rows, "sites", { live: '{"brand":{"count":7,"revision":6}}' }), /are counted/],
+    [
+      "with wrong counts",
+      (rows) => edit(rows, "sites", { counts: '{"brand":{"count":7,"revision":6}}' }),
+      /are counted/,
+    ],
     ["with two sites", (rows) => rows.splice(2, 0, rows[1] as DumpedRow), /more than one site/],
     ["with two rows of `sites`", (rows) => rows.push(rows[0] as DumpedRow), /more than one site/],
     ["with an invalid name", (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"A B"}' }, 1), /`Name`/],

@@ -14,7 +14,7 @@ export const schemaVersion = 1;
 export type DeclaredTables = Readonly<Record<string, Table>>;
 
 /** The columns that each table in a database has. */
-export type PresentColumns = ReadonlyMap<string, ReadonlySet<string>>;
+type PresentColumns = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** @param rows the name of a table and of one of its columns in each */
 export function toPresentColumns(rows: Iterable<readonly [table: string, column: string]>): PresentColumns {
@@ -86,7 +86,7 @@ interface ViewDialect {
 }
 
 /**
- * Returns the views that are missing, or lack columns, for example the column `address_town` of `brand` for `Address.Town`. Program versions that declare
+ * Returns the views that are missing, or lack columns, for example the column address_town of the view brand for `Address.Town`. Program versions that declare
  * different fields may share a database. So columns are only added, after those that the view already has.
  * @param present the statements that have made the views, by name
  */

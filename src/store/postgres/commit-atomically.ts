@@ -34,7 +34,7 @@ import { awaitAll, commitTransaction, runStatements, sendStatements } from "./tr
 /** Maximum batches whose rows were sent, and are not stored yet. */
 const maxSent = 2;
 
-/** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeoutMs as for `commitBatch` */
+/** Implements `Engine.commitAtomically`. If the transaction conflicts with another one, it fails. @param timeoutMs as for `commitIntents` */
 export function commitAtomically(
   pool: Pool,
   timeoutMs: number,

@@ -1,4 +1,4 @@
-// Commits batches. `commitBatch` has one transaction per batch, usually in two round trips. The first locks the sites, and reads the rows that the batch
+// Commits batches. `commitIntents` has one transaction per batch, usually in two round trips. The first locks the sites, and reads the rows that the batch
 // may change. Then `decideAndStore` decides the outcomes. The second stores the results and commits. commit-atomically.ts has one transaction for several batches.
 //
 // More round trips are necessary in these cases:
@@ -22,7 +22,7 @@ import { sql } from "./statements.ts";
 import { awaitAll, commitTransaction, repeatOnCollision, sendStatements } from "./transaction.ts";
 
 /** Implements `Engine.commit`. @param timeoutMs the time limit of the pool, in milliseconds */
-export async function commitBatch(
+export async function commitIntents(
   pool: Pool,
   timeoutMs: number,
   intents: readonly Intent[],
@@ -33,7 +33,7 @@ export async function commitBatch(
   );
 }
 
-/** Implements `Engine.probeWrite`. @param timeoutMs as for `commitBatch` */
+/** Implements `Engine.probeWrite`. @param timeoutMs as for `commitIntents` */
 export function probeWrite(pool: Pool, timeoutMs: number): Promise<void> {
   return pool.commit(async (connection, progress) => {
     await commitTransaction(connection, progress, `${sql.begin(timeoutMs)}; ${sql.probeWrite}`);

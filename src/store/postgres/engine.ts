@@ -8,7 +8,7 @@ import { createOperationCalls } from "../database/operations.ts";
 import { replaceEpoch } from "../database/site-operations.ts";
 import { describeLeftoverTables } from "../database/table-swap.ts";
 import { parseAddress } from "./address.ts";
-import { commitBatch, probeWrite } from "./commit.ts";
+import { commitIntents, probeWrite } from "./commit.ts";
 import { commitAtomically } from "./commit-atomically.ts";
 import { CommitListener } from "./commit-listener.ts";
 import { CommitNotifier } from "./commit-notifier.ts";
@@ -108,7 +108,7 @@ function createCommits(
 ): Pick<Engine, "commit" | "commitAtomically"> {
   return {
     async commit(intents, options) {
-      const outcomes = await commitBatch(pool, timeoutMs, intents, options?.atomic);
+      const outcomes = await commitIntents(pool, timeoutMs, intents, options?.atomic);
       if (outcomes.some(({ kind }) => kind === "done"))
         notifier.queueSites([...new Set(intents.map(({ site }) => site))]);
       return outcomes;

@@ -25,12 +25,12 @@ export function runInTransaction<T>(database: Database, work: () => T): T {
  */
 export function runStatements<R>(database: Database, transaction: Transaction<R>, now = Date.now()): R {
   let step = transaction.next([]);
-  while (!step.done) step = transaction.next(execute(database, step.value, now));
+  while (!step.done) step = transaction.next(executeStatement(database, step.value, now));
   return step.value;
 }
 
 /** Executes one statement, in a transaction that the caller has begun. @param now as for `runStatements` */
-export function execute(database: Database, statement: Statement, now = Date.now()): readonly Row[] {
+export function executeStatement(database: Database, statement: Statement, now = Date.now()): readonly Row[] {
   switch (statement.kind) {
     case "query":
     case "queryForUpdate":

@@ -15,7 +15,7 @@ import { withSqliteErrors } from "./errors.ts";
 import { type KnownFile, requireUnreplacedFiles } from "./files.ts";
 import type { OperationCall, WriterStart } from "./messages.ts";
 import { version } from "./migrate.ts";
-import { execute, runInTransaction, runStatements } from "./transaction.ts";
+import { executeStatement, runInTransaction, runStatements } from "./transaction.ts";
 
 export class Writer {
   readonly #files: readonly KnownFile[];
@@ -119,7 +119,7 @@ export class OpenTransaction {
     database.run(`pragma cache_size = ${largeCache}`);
     try {
       const key = this.#shared.responseKey;
-      const [response] = key ? execute(database, findByKeys("idempotency", [key])) : [];
+      const [response] = key ? executeStatement(database, findByKeys("idempotency", [key])) : [];
       this.#replay = this.#shared.findReplay(response as unknown as StoredResponse | undefined);
     } catch (error) {
       this.#failure = { error };
@@ -155,7 +155,7 @@ export class OpenTransaction {
     if (this.#shared.isAborted) return this.#shared.result;
     this.#requireTransaction();
     const response = this.#shared.toResponse();
-    if (response) execute(this.#database, upsert("idempotency", [response]));
+    if (response) executeStatement(this.#database, upsert("idempotency", [response]));
     this.#database.run("commit");
     return this.#shared.result;
   }

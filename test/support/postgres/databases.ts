@@ -80,7 +80,7 @@ async function makeTemplate(run: (text: string) => Promise<unknown[]>, databases
   const [name] = created;
   // Copies are different databases, so each has another name.
   const nameOfCopy =
-    "drop table this_database; create view this_database as select 1 as id, md5(current_database()) as name";
+    "alter table this_database rename to stored_database; create view this_database as select id, md5(current_database()) as name, last_backup from stored_database";
   await databases.run(nameOfCopy, name);
   try {
     await run(`alter database ${name} rename to ${template}`);

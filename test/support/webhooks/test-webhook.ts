@@ -37,6 +37,7 @@ export async function createTestWebhook(
   const key = { site, webhook: outcome.id };
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
   const home = await engine.readDatabaseId();
-  await engine.saveWebhook(webhookState({ home, epoch: "", ...state, ...key }), [webhookSecret({ secret })]);
+  const [{ epoch = "" } = {}] = await engine.readHeads([site]);
+  await engine.saveWebhook(webhookState({ home, epoch, ...state, ...key }), [webhookSecret({ secret })]);
   return { ...key, secret };
 }

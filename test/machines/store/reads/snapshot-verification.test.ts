@@ -181,7 +181,7 @@ describe.each(engines)("on $name", (kind) => {
     const process = startProcess(engine);
     await loadUpToDate(process.siteViews, at);
     const stored = '{"brand":{"count":9,"revision":12},"order-status":{"count":1,"revision":11}}';
-    await kind.run(url, `update sites set live = '${stored.replace("9", "8")}' where id = ${at}`);
+    await kind.run(url, `update sites set counts = '${stored.replace("9", "8")}' where id = ${at}`);
     expect(await found(process)).toMatchObject([
       { site: at, resource: "brand", kind: "count", memory: 9, database: 8 },
     ]);
@@ -190,7 +190,7 @@ describe.each(engines)("on $name", (kind) => {
     await waitUntil(() => differences(process) >= 3, "further passes");
     expect(process.lines).toHaveLength(1);
     expect(process.siteViews.findCached(at)).toBeDefined();
-    await kind.run(url, `update sites set live = '${stored.replace("12", "1")}' where id = ${at}`);
+    await kind.run(url, `update sites set counts = '${stored.replace("12", "1")}' where id = ${at}`);
     await waitUntil(() => process.lines.length > 1, "the other difference");
     expect(process.lines[1]).toMatchObject({ kind: "last-change", memory: 12, database: 1 });
     expect(process.siteViews.usage.loads).toBe(loads);
