@@ -50,9 +50,8 @@ export function missingTables(
       return `${column} ${type.includes("text") ? "text" : integer}${isNullable ? "" : " not null"}`;
     });
     if (known) return columns.map((column) => `alter table ${name} add column ${column}`);
-    return [
-      `create table ${name} (${[...columns, `primary key (${table.key.join(", ")})`].join(", ")})${options(table)}`,
-    ];
+    const lines = [...columns, `primary key (${table.key.join(", ")})`];
+    return [`create table ${name} (\n  ${lines.join(",\n  ")}\n)${options(table)}`];
   });
 }
 

@@ -113,7 +113,7 @@ export const tables = {
       failing_since: "integer?",
       next_at: "integer",
       holder: "text?",
-      lease_until: "integer?",
+      lease_until: "integer",
       resumes: "integer",
       since: "text?",
       gone_at: "integer?",
