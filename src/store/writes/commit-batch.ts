@@ -51,8 +51,8 @@ function* readBatchState(intents: readonly Intent[], transaction: BatchTransacti
   }
   const authorization = keys.authorization.map((row) => ({ site_id: systemSite, ...row }));
   addRows(state, yield findByKeys("records", authorization));
-  addRows(state, yield findByKeys("records", keys.records));
-  for (const response of yield findByKeys("idempotency", keys.responses)) {
+  if (keys.records.length > 0) addRows(state, yield findByKeys("records", keys.records));
+  for (const response of keys.responses.length === 0 ? [] : yield findByKeys("idempotency", keys.responses)) {
     const { site_id, key_id, name } = response as TableRow<"idempotency">;
     state.responses.set(responseKey(site_id, key_id, name), response as unknown as StoredResponse);
   }
@@ -97,12 +97,20 @@ export function* updateMatches(intents: readonly Intent[], state: BatchState): T
 export function* storeRows({ entries, rows, newRows, responses, newSites }: BatchResult): Transaction<void> {
   yield insert("journal", entries);
   // An insert takes PostgreSQL a third of the time of an upsert.
-  yield insert("records", [...newRows]);
-  yield upsert("records", newRows.size === 0 ? [...rows] : [...rows].filter((row) => !newRows.has(row)));
-  yield upsert("idempotency", responses);
+  if (newRows.size > 0) yield insert("records", [...newRows]);
+  if (rows.size > newRows.size)
+    yield upsert(
+      "records",
+      [...rows].filter((row) => !newRows.has(row)),
+    );
+  if (responses.length > 0) yield upsert("idempotency", responses);
   // A site that was written to before its record was created keeps its row.
-  const states = newSites.map((id) => toSiteRow(id, newSiteState()));
-  yield upsert("sites", states, "false");
+  if (newSites.length > 0)
+    yield upsert(
+      "sites",
+      newSites.map((id) => toSiteRow(id, newSiteState())),
+      "false",
+    );
 }
 
 /** Stores the states of the `changed` sites. */
