@@ -328,5 +328,5 @@ test("a call to the database that fails is counted", async () => {
   await engine.readLastKeyUses();
   const errors = [...calls].filter(([, call]) => call.errors > 0).map(([name]) => name);
   await server.stop();
-  expect(errors.sort()).toEqual(["commit", "heads"]);
+  expect(errors.sort()).toEqual(["commit", "readHeads"]);
 });
