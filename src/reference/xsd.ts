@@ -1,18 +1,38 @@
-// Makes the XML Schema (1.0) from the declarations of the resources. One type describes a record in responses and in request bodies, so the type does
-// not require the ID or any element. The JSON Schema has a type for each of them, and says which members are required.
+// Makes the XML Schema (1.0): of records from the declarations of the resources, and of other documents from their JSON Schemas. One type describes a
+// record in responses and in request bodies, so the type does not require the ID or any element. The JSON Schema has a type for each of them, and says
+// which members are required.
 
 import type { FieldGroup, Fields, TextField } from "../model/field.ts";
-import type { Resource } from "../model/resource.ts";
-import { batchElements, choiceAttribute } from "./batch-xsd.ts";
+import { type Resource, writtenResources } from "../model/resource.ts";
+import { batchSchemaNames, batchSchemas } from "./batch-schema.ts";
+import { feedSchemas, pageSchemaName, type Schemas } from "./json-schema.ts";
 
 const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;
 
 /** Returns the document at `/schemas/storefront.xsd`. */
 export function toXsd(resources: readonly Resource[]): string {
-  return `${start}>
-  <xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
-${numberType("ID")}${numberType("Revision")}${resources.map(recordType).join("")}${listElement(resources)}${feedElement(resources)}${batchElements(resources)}</xs:schema>
-`;
+  const feed = feedSchemas(resources, "");
+  const batch = batchSchemas(resources, "");
+  const written = writtenResources(resources);
+  const documents = [
+    documentElement(pageSchemaName, feed, resources),
+    ...Object.values(batchSchemaNames).map((name) => documentElement(name, batch, written)),
+  ];
+  return indented(`${start}>
+<xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
+${numberType("ID")}${numberType("Revision")}${resources.map(recordType).join("")}${listElement(resources)}${documents.join("")}</xs:schema>
+`);
+}
+
+/** Indents a document in which each tag is on a line of its own. */
+function indented(xml: string): string {
+  let depth = 0;
+  return xml.replace(/^<.*/gm, (line) => {
+    if (line.startsWith("</")) depth--;
+    const indent = "  ".repeat(depth);
+    if (!/^<[?/]|<\/|\/>$/.test(line)) depth++;
+    return indent + line;
+  });
 }
 
 /** Returns the document at `/schemas/problem.xsd` (RFC 9457 appendix B, with the namespace of RFC 7807). */
@@ -52,97 +72,124 @@ export function toProblemXsd(): string {
 
 /** Returns a type for the numbers from 1 that every program can read exactly. */
 function numberType(name: string): string {
-  return `  <xs:simpleType name="${name}">
-    <xs:restriction base="xs:unsignedLong">
-      <xs:minInclusive value="1"/>
-      <xs:maxInclusive value="${Number.MAX_SAFE_INTEGER}"/>
-    </xs:restriction>
-  </xs:simpleType>
+  return `<xs:simpleType name="${name}">
+<xs:restriction base="xs:unsignedLong">
+<xs:minInclusive value="1"/>
+<xs:maxInclusive value="${Number.MAX_SAFE_INTEGER}"/>
+</xs:restriction>
+</xs:simpleType>
 `;
 }
 
 function recordType({ element, fields, description }: Resource): string {
-  return `  <xs:element name="${element}" type="${element}"/>
-  <xs:complexType name="${element}">
-${annotation(description, "    ")}    <xs:all>
-${fieldElements(fields, "      ")}    </xs:all>
-    <xs:attribute name="ID" type="ID"/>
-  </xs:complexType>
+  return `<xs:element name="${element}" type="${element}"/>
+<xs:complexType name="${element}">
+${annotation(description)}<xs:all>
+${fieldElements(fields)}</xs:all>
+<xs:attribute name="ID" type="ID"/>
+</xs:complexType>
 `;
 }
 
 /** Returns the element of a list. An `xs:key` per resource requires the ID of each record, because the type of a record does not require it. */
 function listElement(resources: readonly Resource[]): string {
   const lists = resources.map(
-    ({ element }) => `        <xs:element name="${element}" type="${element}" minOccurs="0" maxOccurs="unbounded"/>\n`,
+    ({ element }) => `<xs:element name="${element}" type="${element}" minOccurs="0" maxOccurs="unbounded"/>\n`,
   );
   const keys = resources.map(
-    ({ element }) =>
-      `    <xs:key name="${element}ID"><xs:selector xpath="${element}"/><xs:field xpath="@ID"/></xs:key>\n`,
+    ({ element }) => `<xs:key name="${element}ID"><xs:selector xpath="${element}"/><xs:field xpath="@ID"/></xs:key>\n`,
   );
-  return `  <xs:element name="Results">
-    <xs:complexType>
-      <xs:choice>
-${lists.join("")}      </xs:choice>
-    </xs:complexType>
-${keys.join("")}  </xs:element>
+  return `<xs:element name="Results">
+<xs:complexType>
+<xs:choice>
+${lists.join("")}</xs:choice>
+</xs:complexType>
+${keys.join("")}</xs:element>
 `;
 }
 
-/** Returns the element of a feed page. A change without a record is a delete. */
-function feedElement(resources: readonly Resource[]): string {
-  const records = resources.map(({ element }) => `              <xs:element name="${element}" type="${element}"/>\n`);
-  const operations = choiceAttribute("Operation", ["create", "update", "delete"]);
-  return `  <xs:element name="Changes">
-    <xs:complexType>
-      <xs:sequence>
-        <xs:element name="Change" minOccurs="0" maxOccurs="unbounded">
-          <xs:complexType>
-            <xs:choice minOccurs="0">
-${records.join("")}            </xs:choice>
-            <xs:attribute name="Cursor" type="xs:string" use="required"/>
-            <xs:attribute name="Revision" type="Revision" use="required"/>
-            <xs:attribute name="Time" type="xs:dateTime" use="required"/>
-${operations}${choiceAttribute(
-  "Resource",
-  resources.map(({ path }) => path),
-)}            <xs:attribute name="ID" type="ID" use="required"/>
-            <xs:attribute name="ETag" type="xs:string"/>
-            <xs:attribute name="Run" type="xs:string"/>
-          </xs:complexType>
-        </xs:element>
-      </xs:sequence>
-      <xs:attribute name="Next" type="xs:string" use="required"/>
-      <xs:attribute name="More" type="xs:boolean" use="required"/>
-    </xs:complexType>
-  </xs:element>
-`;
+/** The keywords of a JSON Schema from which its XML Schema is made. */
+interface DocumentSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, DocumentSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: { readonly $ref: string };
+  readonly enum?: readonly string[];
+  readonly format?: string;
+  readonly maximum?: number;
+  readonly oneOf?: readonly { readonly $ref: string }[];
+  readonly discriminator?: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };
+  readonly xml?: { readonly name?: string; readonly attribute?: boolean };
 }
 
-function fieldElements(fields: Fields, indent: string): string {
+/**
+ * Returns the element of a document, or of an item in it, as its JSON Schema describes it.
+ * @param name of the schema in `schemas`, whose references have no prefix
+ * @param resources those whose records the document may contain
+ */
+function documentElement(name: string, schemas: Schemas, resources: readonly Resource[], isItem = false): string {
+  const { oneOf, discriminator, ...schema } = schemas[name] as DocumentSchema;
+  // The alternatives differ only in their resource.
+  const { properties = {}, required = [] } = oneOf ? (schemas[oneOf[0]?.$ref ?? ""] as DocumentSchema) : schema;
+  const attributes: string[] = [];
+  const items: string[] = [];
+  for (const [member, { xml, ...of }] of Object.entries(properties)) {
+    const values = member === discriminator?.propertyName ? Object.keys(discriminator.mapping) : of.enum;
+    const isRequired = required.includes(member) && !Array.isArray(of.type);
+    if (xml?.attribute) attributes.push(attributeOf(member, of, isRequired, values));
+    else if (of.items) items.push(documentElement(of.items.$ref, schemas, resources, true));
+  }
+  const problem = '<xs:element xmlns:p="urn:ietf:rfc:7807" ref="p:problem"/>\n';
+  // A result has a record or a problem. Elsewhere, the record can be absent.
+  const [occurs, other] = "Problem" in properties ? ["", problem] : [' minOccurs="0"', ""];
+  const choice =
+    "Record" in properties ? `<xs:choice${occurs}>\n${recordElements(resources)}${other}</xs:choice>\n` : "";
+  const sequence = items.length === 0 ? "" : `<xs:sequence>\n${items.join("")}</xs:sequence>\n`;
+  const occurrence = isItem ? ' minOccurs="0" maxOccurs="unbounded"' : "";
+  return `<xs:element name="${schema.xml?.name}"${occurrence}>\n<xs:complexType>\n${choice}${sequence}${attributes.join("")}</xs:complexType>\n</xs:element>\n`;
+}
+
+function recordElements(resources: readonly Resource[]): string {
+  return resources.map(({ element }) => `<xs:element name="${element}" type="${element}"/>\n`).join("");
+}
+
+function attributeOf(
+  name: string,
+  { type, format, maximum }: DocumentSchema,
+  isRequired: boolean,
+  values: readonly string[] | undefined,
+): string {
+  const use = isRequired ? ' use="required"' : "";
+  if (values) {
+    const choices = values.map((value) => `<xs:enumeration value="${value}"/>\n`).join("");
+    return `<xs:attribute name="${name}"${use}>\n<xs:simpleType>\n<xs:restriction base="xs:string">\n${choices}</xs:restriction>\n</xs:simpleType>\n</xs:attribute>\n`;
+  }
+  const simple = type === "integer" ? "xs:unsignedInt" : type === "boolean" ? "xs:boolean" : "xs:string";
+  // The numbers of records and revisions have types of their own.
+  const typeName = maximum === Number.MAX_SAFE_INTEGER ? name : format === "date-time" ? "xs:dateTime" : simple;
+  return `<xs:attribute name="${name}" type="${typeName}"${use}/>\n`;
+}
+
+function fieldElements(fields: Fields): string {
   return Object.entries(fields)
     .map(([name, field]) => {
-      const inner = `${indent}  `;
-      const type = field.kind === "text" ? textType(field, inner) : groupType(field, inner);
-      const content = annotation(field.description, inner) + type;
-      return `${indent}<xs:element name="${name}" minOccurs="0">\n${content}${indent}</xs:element>\n`;
+      const type = field.kind === "text" ? textType(field) : groupType(field);
+      return `<xs:element name="${name}" minOccurs="0">\n${annotation(field.description)}${type}</xs:element>\n`;
     })
     .join("");
 }
 
-function groupType({ fields }: FieldGroup, indent: string): string {
-  const elements = fieldElements(fields, `${indent}    `);
-  return `${indent}<xs:complexType>\n${indent}  <xs:all>\n${elements}${indent}  </xs:all>\n${indent}</xs:complexType>\n`;
+function groupType({ fields }: FieldGroup): string {
+  return `<xs:complexType>\n<xs:all>\n${fieldElements(fields)}</xs:all>\n</xs:complexType>\n`;
 }
 
-function textType(field: TextField, indent: string): string {
+function textType(field: TextField): string {
   const facets = [
-    ...(field.required ? [`<xs:minLength value="1"/>`] : []),
-    `<xs:maxLength value="${field.max}"/>`,
-    ...(field.pattern ? [`<xs:pattern value="${escaped(toXsdPattern(field.pattern.source))}"/>`] : []),
+    ...(field.required ? [`<xs:minLength value="1"/>\n`] : []),
+    `<xs:maxLength value="${field.max}"/>\n`,
+    ...(field.pattern ? [`<xs:pattern value="${escaped(toXsdPattern(field.pattern.source))}"/>\n`] : []),
   ];
-  const lines = facets.map((facet) => `${indent}    ${facet}\n`).join("");
-  return `${indent}<xs:simpleType>\n${indent}  <xs:restriction base="xs:string">\n${lines}${indent}  </xs:restriction>\n${indent}</xs:simpleType>\n`;
+  return `<xs:simpleType>\n<xs:restriction base="xs:string">\n${facets.join("")}</xs:restriction>\n</xs:simpleType>\n`;
 }
 
 /** Converts a pattern. A pattern of XML Schema always applies to the whole value, and has no non-capturing groups (part 2, appendix F). */
@@ -150,8 +197,8 @@ function toXsdPattern(source: string): string {
   return source.replace(/^\^/, "").replace(/\$$/, "").replaceAll("(?:", "(");
 }
 
-function annotation(text: string, indent: string): string {
-  return `${indent}<xs:annotation><xs:documentation>${escaped(text)}</xs:documentation></xs:annotation>\n`;
+function annotation(text: string): string {
+  return `<xs:annotation><xs:documentation>${escaped(text)}</xs:documentation></xs:annotation>\n`;
 }
 
 function escaped(text: string): string {
