@@ -1,10 +1,10 @@
 // The parts of a format for batch requests and for undo (contract section 14).
 
-import type { SentChanges } from "../model/canonical-json.ts";
-import type { Operation } from "../model/change.ts";
-import type { ErrorLimits, FieldError, ProblemError } from "../model/errors.ts";
+import { type FieldError, ProblemError } from "../model/errors.ts";
+import { describeJsonType, isJsonObject } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Decoded, Problem } from "./format.ts";
+import { addFault, maxFaults, noSuchMember, type ReadOperation } from "./batch-operation.ts";
+import type { Problem } from "./format.ts";
 
 /** The encoding of batch requests, of their responses, and of requests to undo a run. */
 export interface BatchFormat {
@@ -27,40 +27,6 @@ export interface BatchFormat {
   undo(body: Uint8Array): SentUndo;
   /** Encodes the response to a request to undo a run. */
   undone(result: Undone): string;
-}
-
-export type ReadOperation = SentOperation | MalformedOperation;
-
-/** An operation whose envelope has faults. Its record was not decoded. */
-export interface MalformedOperation {
-  /** From 1. */
-  readonly number: number;
-  /** At least one, without the number of the operation. */
-  readonly faults: readonly FieldError[];
-  /** The UTF-16 units of the operation in the body. */
-  readonly length: number;
-}
-
-/** An operation of a batch request: its envelope and its record are checked, as far as that's possible without the other operations. */
-export interface SentOperation {
-  /** From 1. */
-  readonly number: number;
-  readonly method: Operation;
-  /** A resource that can be written. */
-  readonly resource: Resource;
-  /** The member `ID`. The record may name an ID too. */
-  readonly id: number | undefined;
-  /** As it was sent; its grammar is that of the header field `If-Match`. */
-  readonly ifMatch: string | undefined;
-  readonly record: Decoded | undefined;
-  /** All values of the record (create) or its changes (update, delete), if it's valid. */
-  readonly canonical?: SentChanges | undefined;
-  /** Why the record isn't valid. Undefined also if it isn't an object. */
-  readonly problem?: ProblemError | undefined;
-  /** How many errors of the record are reported. */
-  readonly limits: ErrorLimits;
-  /** The UTF-16 units of the operation in the body. */
-  readonly length: number;
 }
 
 /** The result of an operation. */
@@ -102,4 +68,26 @@ interface SkippedRecord {
   readonly id: number;
   /** The revision of its latest change. */
   readonly revision: number;
+}
+
+/**
+ * Returns the decoded body of a request to undo a run.
+ * @param fieldErrors errors of form, such as a name that appears twice
+ * @param form the form of the body, for messages
+ * @throws ProblemError `bad-request`
+ */
+export function toUndo(input: unknown, fieldErrors: readonly FieldError[], form: string): SentUndo {
+  if (!isJsonObject(input)) throw new ProblemError("bad-request", `the body must be \`${form}\``);
+  const { Run: run } = input;
+  const faults = [...fieldErrors];
+  for (const name of Object.keys(input)) {
+    if (name !== "Run" && faults.length < maxFaults)
+      faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, ["Run"]) });
+  }
+  if (run === undefined) addFault(faults, "Run", "is required");
+  else if (typeof run !== "string") addFault(faults, "Run", `must be a string, not ${describeJsonType(run)}`);
+  const [first] = faults;
+  if (!first) return { run: run as string };
+  const detail = `the body must be \`${form}\`: \`${first.field}\`: ${first.detail}`;
+  throw new ProblemError("bad-request", detail, { fieldErrors: faults.slice(0, maxFaults) });
 }

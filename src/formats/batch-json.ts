@@ -1,34 +1,29 @@
-// Batch requests and undo in JSON. The operations are read one after the other (batch-json-operation.ts). This file reads the text around the operations.
+// Batch requests and undo in JSON.
 
-import { ErrorBudget, firstErrorOnly, ProblemError } from "../model/errors.ts";
-import { maxBatchOperations } from "../model/limits.ts";
-import type { Resource } from "../model/resource.ts";
+import { ProblemError } from "../model/errors.ts";
+import { describeNonObject, isJsonObject } from "../model/field.ts";
+import { type BatchFormat, type EncodedResult, type SentUndo, toUndo, type Undone } from "./batch-format.ts";
 import {
-  EnvelopeParser,
+  addFault,
+  type Envelope,
+  maxFaults,
+  memberNames,
   noSuchMember,
-  type OperationPlace,
-  readOperation,
-  tooManyOperationsError,
-  toUndo,
-} from "./batch-envelope.ts";
-import type { BatchFormat, EncodedResult, ReadOperation, SentUndo, Undone } from "./batch-format.ts";
-import { readJsonOperation } from "./batch-json-operation.ts";
-import { openStringDetail, type Place, unexpectedDetail } from "./json-advice.ts";
-import { endOfString } from "./json-items.ts";
-import { parseJson } from "./json-parser.ts";
-import {
-  endOfSpace,
-  malformedErrorAt,
-  maxValues,
-  type Position,
-  positionInSteps,
-  stepLength,
-} from "./syntax-errors.ts";
-import { fromUtf8, fromUtf8InSteps } from "./text-encoding.ts";
+  OperationParser,
+  operationErrors,
+  type ReadOperation,
+  readOperations,
+} from "./batch-operation.ts";
+import type { ItemReader } from "./items.ts";
+import { type JsonItem, JsonText } from "./json-items.ts";
+import { parseJson, parseJsonWithout } from "./json-parser.ts";
+import { maxValues, positionOf } from "./syntax-errors.ts";
+import { fromUtf8 } from "./text-encoding.ts";
 
 export const jsonBatch: BatchFormat = {
-  *operations(body, resources) {
-    yield* new BatchReader(yield* fromUtf8InSteps(body), resources).operations();
+  operations(body, resources) {
+    const parser = new OperationParser(resources);
+    return readOperations(body, operationItems(), (item) => parseOperation(item, parser));
   },
   start: (run) => `{"Run":${JSON.stringify(run)},"Results":[`,
   result: resultObject,
@@ -41,121 +36,37 @@ export const jsonBatch: BatchFormat = {
 const listName = "Operations";
 const form = `{"${listName}": [...]}`;
 
-/** Reads the operations of a batch request. */
-class BatchReader {
-  readonly #text: string;
-  readonly #read: (place: OperationPlace, from: Position) => ReadOperation;
-  #at = 0;
-  /** The number of operations that were read. */
-  #count = 0;
+/** Reads the operations in the only member of a body. */
+function* operationItems(): ItemReader<JsonItem> {
+  const text = new JsonText(operationErrors);
+  yield* text.skipSpace();
+  if (text.next === undefined) throw new ProblemError("bad-request", `the body is empty; send \`${form}\``);
+  if (text.next === "<")
+    throw new ProblemError("bad-request", `the body must be \`${form}\`; send XML to \`batch.xml\``);
+  if (!text.skip("{")) throw isValue(text.next) ? noListError() : text.error("start");
+  yield* text.skipSpace();
+  if (text.next === "}") throw noListError();
+  let hasList = false;
+  do {
+    yield* text.skipSpace();
+    const name = yield* text.name();
+    if (name !== listName || hasList) throw otherMemberError(name);
+    yield* text.skipSpace();
+    if (!text.skip(":")) throw text.error("colon");
+    yield* text.skipSpace();
+    if (text.next === '"') throw listInStringError();
+    if (text.next !== "[") throw isValue(text.next) ? noListError() : text.error("value");
+    yield* text.list();
+    hasList = true;
+    yield* text.skipSpace();
+  } while (text.skip(","));
+  if (!text.skip("}")) throw text.error("member");
+  yield* text.end();
+}
 
-  constructor(text: string, resources: readonly Resource[]) {
-    this.#text = text;
-    const envelopes = new EnvelopeParser(resources);
-    const errors = new ErrorBudget(firstErrorOnly);
-    this.#read = (place, from) => readJsonOperation(place, from, envelopes, errors);
-  }
-
-  *operations(): Generator<ReadOperation | undefined, void, undefined> {
-    yield* this.#skipSpace();
-    if (this.#at === this.#text.length) throw new ProblemError("bad-request", `the body is empty; send \`${form}\``);
-    if (!this.#skip("{")) throw yield* this.#otherValueError("start");
-    yield* this.#skipSpace();
-    if (this.#text[this.#at] === "}") throw noListError();
-    let hasList = false;
-    do {
-      yield* this.#requireListName(hasList);
-      yield* this.#list();
-      hasList = true;
-      yield* this.#skipSpace();
-    } while (this.#skip(","));
-    if (!this.#skip("}")) throw yield* this.#unexpectedError("member");
-    yield* this.#skipSpace();
-    if (this.#at < this.#text.length) throw yield* this.#unexpectedError("end");
-  }
-
-  /** Reads the name of a member, which must be that of the list. @param isKnown whether the list was read already */
-  *#requireListName(isKnown: boolean): Generator<undefined, void> {
-    yield* this.#skipSpace();
-    if (this.#text[this.#at] !== '"') throw yield* this.#unexpectedError("name");
-    const start = this.#at;
-    const limit = Math.min(this.#text.length, start + stepLength);
-    const end = endOfString(this.#text, start + 1, limit);
-    if (end === -1 && limit < this.#text.length) throw otherMemberError(this.#text.slice(start + 1, limit));
-    if (end === -1) throw yield* this.#malformedError(openStringDetail(this.#text, start));
-    const name = String(yield* this.#parse(start, end + 1));
-    if (name !== listName || isKnown) throw otherMemberError(name);
-    this.#at = end + 1;
-    yield* this.#skipSpace();
-    if (!this.#skip(":")) throw yield* this.#unexpectedError("colon");
-    yield* this.#skipSpace();
-  }
-
-  *#list(): Generator<ReadOperation | undefined, void, undefined> {
-    if (this.#text[this.#at] === '"') throw listInStringError();
-    if (!this.#skip("[")) throw yield* this.#otherValueError("value");
-    yield* this.#skipSpace();
-    if (this.#skip("]")) return;
-    do {
-      // Without space, the call of a generator for each operation is saved.
-      if (this.#isAtSpace) yield* this.#skipSpace();
-      if (this.#count === maxBatchOperations) throw tooManyOperationsError();
-      yield yield* this.#operation();
-      this.#count++;
-      if (this.#isAtSpace) yield* this.#skipSpace();
-    } while (this.#skip(","));
-    if (!this.#skip("]")) throw yield* this.#unexpectedError("item");
-  }
-
-  *#operation(): Generator<undefined, ReadOperation> {
-    const place = { text: this.#text, begin: this.#at, number: this.#count + 1 };
-    const sent = yield* readOperation(place, this.#read);
-    this.#at += sent.length;
-    return sent;
-  }
-
-  /** Parses the part of the text from `start` to `end`. @throws ProblemError `bad-request` with its position in the body */
-  *#parse(start: number, end: number): Generator<undefined, unknown> {
-    const part = this.#text.slice(start, end);
-    try {
-      return parseJson(part, maxValues).input;
-    } catch {
-      const from = yield* positionInSteps(this.#text, start);
-      return parseJson(part, maxValues, () => from).input;
-    }
-  }
-
-  get #isAtSpace(): boolean {
-    return this.#text.charCodeAt(this.#at) <= 0x20;
-  }
-
-  /** Skips white space, in steps. */
-  *#skipSpace(): Generator<undefined, void> {
-    this.#at = yield* endOfSpace(this.#text, this.#at);
-  }
-
-  #skip(character: string): boolean {
-    if (this.#text[this.#at] !== character) return false;
-    this.#at++;
-    return true;
-  }
-
-  *#unexpectedError(place: Place): Generator<undefined, ProblemError> {
-    return yield* this.#malformedError(unexpectedDetail(this.#text, this.#at, place));
-  }
-
-  /** Returns the error of a text that is malformed at the index `#at`. */
-  *#malformedError(detail: string): Generator<undefined, ProblemError> {
-    return malformedErrorAt("valid JSON", yield* positionInSteps(this.#text, this.#at), detail);
-  }
-
-  /** Returns the error of another value in place of the body or the list, or of no value. */
-  *#otherValueError(place: Place): Generator<undefined, ProblemError> {
-    const next = this.#text[this.#at] ?? "";
-    if (/^[[{"tfn0-9-]$/.test(next)) return noListError();
-    if (next === "<") return new ProblemError("bad-request", `the body must be \`${form}\`; send XML to \`batch.xml\``);
-    return yield* this.#unexpectedError(place);
-  }
+/** Whether a JSON value begins with this character. */
+function isValue(first = ""): boolean {
+  return /^[[{"tfn0-9-]$/.test(first);
 }
 
 function noListError(): ProblemError {
@@ -174,6 +85,46 @@ function otherMemberError(name: string): ProblemError {
   return new ProblemError("bad-request", `the body must be \`${form}\`: \`${field}\`: ${detail}`, {
     fieldErrors: [{ field, detail }],
   });
+}
+
+/** Parses an operation. Its record is parsed as a body with one record is, and not at all if it's canonical. */
+function parseOperation({ text, number, findStart }: JsonItem, parser: OperationParser): ReadOperation {
+  const inOperation = <T>(parse: () => T): T => {
+    try {
+      return parse();
+    } catch (error) {
+      throw operationErrors.inItem(number, error);
+    }
+  };
+  const { input, fieldErrors, isCut, unparsed } = inOperation(() =>
+    parseJsonWithout("Record", text, maxValues, findStart),
+  );
+  if (!isJsonObject(input))
+    return { number, faults: [{ field: "", detail: `must be an object, not ${describeNonObject(input)}` }] };
+  const unknown = Object.keys(input).filter((name) => !memberNames.includes(name));
+  const faults = unknown
+    .slice(0, maxFaults)
+    .map((name) => ({ field: name.slice(0, 100), detail: noSuchMember(name, memberNames) }));
+  if (faults.length === maxFaults) return { number, faults };
+  // The members that are missing may be those that weren't read.
+  if (isCut) return { number, faults: [...faults, ...fieldErrors.slice(0, 1)] };
+  faults.push(...fieldErrors.filter(({ field }) => memberNames.includes(field)));
+  const { Method, Resource, ID, IfMatch } = input;
+  const envelope = parser.envelope(number, { Method, Resource, ID, IfMatch }, faults);
+  const decode = (json: string, start: number) =>
+    inOperation(() => parseJson(json, maxValues, () => positionOf(text, start, findStart())));
+  if (faults.length > 0) {
+    if (unparsed && !unparsed.text.startsWith("{")) {
+      const { input: record } = decode(unparsed.text, unparsed.start);
+      addFault(faults, "Record", `must be an object, not ${describeNonObject(record)}`);
+    }
+    return { number, faults };
+  }
+  if (!unparsed) return parser.withoutRecord(envelope as Envelope);
+  return (
+    parser.withCanonical(envelope as Envelope, unparsed.text) ??
+    parser.withRecord(envelope as Envelope, decode(unparsed.text, unparsed.start), unparsed.text)
+  );
 }
 
 function resultObject(result: EncodedResult): string {

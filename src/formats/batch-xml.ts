@@ -1,37 +1,42 @@
-// Batch requests and undo in XML. The operations are read one after the other (batch-xml-operation.ts). This file reads the text around the operations.
+// Batch requests and undo in XML.
 
-import { ErrorBudget, firstErrorOnly, ProblemError } from "../model/errors.ts";
-import { maxBatchOperations } from "../model/limits.ts";
-import type { Resource } from "../model/resource.ts";
+import { type FieldError, ProblemError } from "../model/errors.ts";
+import { toId } from "../model/record.ts";
+import { type BatchFormat, type EncodedResult, type SentUndo, toUndo, type Undone } from "./batch-format.ts";
 import {
-  EnvelopeParser,
+  addFault,
+  type Envelope,
+  maxFaults,
+  memberNames,
   noSuchMember,
-  type OperationPlace,
-  readOperation,
-  tooManyOperationsError,
-  toUndo,
-} from "./batch-envelope.ts";
-import type { BatchFormat, EncodedResult, ReadOperation, SentUndo, Undone } from "./batch-format.ts";
-import { operationElement, readXmlOperation } from "./batch-xml-operation.ts";
-import {
-  endOfSpace,
-  malformedErrorAt,
-  maxValues,
-  type Position,
-  positionInSteps,
-  stepLength,
-} from "./syntax-errors.ts";
-import { fromUtf8InSteps } from "./text-encoding.ts";
+  OperationParser,
+  operationErrors,
+  type ReadOperation,
+  readOperations,
+} from "./batch-operation.ts";
+import { maxValues } from "./syntax-errors.ts";
 import { unknownAttributes } from "./xml-attributes.ts";
 import { declaration, escapeEtag, problemElement, recordElement } from "./xml-elements.ts";
-import { endOfMarkup } from "./xml-markup.ts";
-import { type XmlElement, XmlReader } from "./xml-parser.ts";
-import { declarationSize, isElement, parseXmlBody, requireDeclaredUtf8, shorten } from "./xml-records.ts";
+import { type XmlItem, type XmlList, xmlItems } from "./xml-items.ts";
+import type { XmlElement } from "./xml-parser.ts";
+import {
+  declarationSize,
+  decodeRecord,
+  isElement,
+  parseXmlBody,
+  requireDeclaredUtf8,
+  shorten,
+  unwrapHint,
+} from "./xml-records.ts";
 
 export const xmlBatch: BatchFormat = {
-  *operations(body, resources) {
-    requireDeclaredUtf8(body.subarray(0, declarationSize));
-    yield* new BatchReader(yield* fromUtf8InSteps(body), resources).operations();
+  operations(body, resources) {
+    const start = body.subarray(0, declarationSize);
+    requireDeclaredUtf8(start);
+    if (/^(?:\xef\xbb\xbf)?\s*\{/.test(Buffer.from(start).toString("latin1")))
+      throw new ProblemError("bad-request", `the body must be \`${form}\`; send JSON to \`batch.json\``);
+    const parser = new OperationParser(resources);
+    return readOperations(body, xmlItems(operationList), (item) => parseOperation(item, parser));
   },
   start: (run) => `${declaration}<BatchResults${runAttribute(run)}>`,
   result: resultElement,
@@ -41,129 +46,94 @@ export const xmlBatch: BatchFormat = {
   undone: undoneElement,
 };
 
-/** Comments and other short tokens that are read between two yields. */
-const maxTokensInStep = 1000;
-
 const rootName = "Batch";
-const form = `<${rootName}><${operationElement} ...>...</${operationElement}></${rootName}>`;
+const operationName = "Operation";
+const form = `<${rootName}><${operationName} ...>...</${operationName}></${rootName}>`;
 
-/** The error of a malformed text, without its position in a long body. */
-class UnlocatedError extends Error {
-  readonly at: number;
+const operationList: XmlList = {
+  name: rootName,
+  errors: operationErrors,
+  emptyDetail: `the body is empty; send \`${form}\``,
+  // The operation itself is one more.
+  maxElements: maxValues + 1,
+  requireRoot(root) {
+    const { name } = root;
+    if (name !== rootName)
+      throw new ProblemError("bad-request", `the root element must be <${rootName}>, not <${name.slice(0, 100)}>`);
+    for (const [attribute, advice] of unknownAttributes([root], [])) {
+      const field = attribute.slice(0, 100);
+      const detail = advice ?? noSuchMember(attribute, [], "attribute");
+      throw new ProblemError("bad-request", `<${rootName}>: ${field && `\`${field}\`: `}${detail}`, {
+        fieldErrors: [{ field, detail }],
+      });
+    }
+  },
+  requireText(text) {
+    if (isStray(text)) {
+      const detail = `<${rootName}> must hold <${operationName}> only; stray text: ${shorten(text)}`;
+      throw new ProblemError("bad-request", detail);
+    }
+  },
+};
 
-  constructor(detail: string, at: number) {
-    super(detail);
-    this.at = at;
-  }
+/** Whether a child of an element is text, and not only white space. */
+function isStray(child: XmlElement | string): boolean {
+  return !isElement(child) && /[^ \t\r\n]/.test(child);
 }
 
-/** Reads the operations of a batch request. Its base class reads the markup outside of operations. */
-class BatchReader extends XmlReader {
-  readonly #read: (place: OperationPlace, from: Position) => ReadOperation;
-  /** The number of operations that were read. */
-  #count = 0;
+/** Members that are attributes. */
+const attributeNames = memberNames.filter((name) => name !== "Record");
 
-  constructor(text: string, resources: readonly Resource[]) {
-    super(text, Number.POSITIVE_INFINITY);
-    const envelopes = new EnvelopeParser(resources);
-    const errors = new ErrorBudget(firstErrorOnly);
-    this.#read = (place, from) => readXmlOperation(place, from, envelopes, errors, this.root as XmlElement);
+/** Parses an operation. Its record is decoded as the document with one record is. */
+function parseOperation({ number, element: operation, root, isCut }: XmlItem, parser: OperationParser): ReadOperation {
+  const { name } = operation;
+  if (name !== operationName)
+    return { number, faults: [{ field: name.slice(0, 100), detail: `must be <${operationName}>` }] };
+  const path = [root as XmlElement, operation] as const;
+  const faults: FieldError[] = [];
+  const attributes = attributesOf(path, faults);
+  const element = recordElementOf(operation, faults);
+  const envelope = parser.envelope(number, attributes, faults);
+  const wanted = envelope.resource?.element;
+  if (element && envelope.resource && element.name !== wanted) {
+    const hint = unwrapHint(envelope.resource, element, "in one operation each");
+    addFault(faults, element.name.slice(0, 100), `must be <${wanted}>${hint}`);
   }
-
-  *operations(): Generator<ReadOperation | undefined, void, undefined> {
-    try {
-      yield* this.#tokens();
-    } catch (error) {
-      if (!(error instanceof UnlocatedError)) throw error;
-      throw malformedErrorAt("well-formed XML", yield* positionInSteps(this.text, error.at), error.message);
-    }
-  }
-
-  *#tokens(): Generator<ReadOperation | undefined, void, undefined> {
-    this.declaration();
-    yield* this.#skipSpace();
-    if (this.at === this.text.length && !this.root)
-      throw new ProblemError("bad-request", `the body is empty; send \`${form}\``);
-    if (this.text[this.at] === "{")
-      throw new ProblemError("bad-request", `the body must be \`${form}\`; send JSON to \`batch.json\``);
-    for (let tokens = 1; this.at < this.text.length; tokens++) {
-      if (this.#isAtElement) yield yield* this.#operation();
-      else yield* this.#otherToken();
-      if (tokens % maxTokensInStep === 0) yield;
-      if (this.text.charCodeAt(this.at) <= 0x20) yield* this.#skipSpace();
-    }
-    this.end();
-  }
-
-  /** Whether the index `at` is at the start tag of an element in the root element. */
-  get #isAtElement(): boolean {
-    const next = this.text[this.at + 1];
-    return this.open.length === 1 && this.text[this.at] === "<" && next !== "/" && next !== "!" && next !== "?";
-  }
-
-  *#operation(): Generator<undefined, ReadOperation> {
-    if (this.#count === maxBatchOperations) throw tooManyOperationsError();
-    const place = { text: this.text, begin: this.at, number: ++this.#count };
-    const sent = yield* readOperation(place, this.#read);
-    this.at += sent.length;
-    return sent;
-  }
-
-  /** Reads a comment, a processing instruction, or a tag of the root element. */
-  *#otherToken(): Generator<undefined, void> {
-    const begin = this.at;
-    if (this.open.length === 1 && this.text[begin] !== "<") throw this.#strayTextError(begin);
-    this.#requireShortTag(begin);
-    const hadRoot = this.root !== undefined;
-    this.token();
-    if (!hadRoot && this.root) requireRoot(this.root);
-    if (this.open[0]?.children.length) throw this.#strayTextError(begin);
-    for (let at = begin; at < this.at; at += stepLength) {
-      this.requireCharacters(at, Math.min(this.at, at + stepLength));
-      if (at > begin) yield;
-    }
-  }
-
-  /** @throws ProblemError if the tag that begins at the index `begin` has more than `stepLength` characters */
-  #requireShortTag(begin: number): void {
-    if (!/^<[^!?]/.test(this.text.slice(begin, begin + 2))) return;
-    const limit = begin + stepLength;
-    const end = endOfMarkup(this.text, begin, Math.min(limit, this.text.length));
-    if (limit < this.text.length && (end === undefined || end > limit))
-      throw new ProblemError(
-        "bad-request",
-        `a tag outside of <${operationElement}> has more than ${stepLength} characters`,
-      );
-  }
-
-  #strayTextError(begin: number): ProblemError {
-    const detail = `stray text: ${shorten(/^.[^<]*/s.exec(this.text.slice(begin, begin + 100))?.[0] ?? "")}`;
-    return new ProblemError("bad-request", `<${rootName}> must hold <${operationElement}> only; ${detail}`);
-  }
-
-  /** Skips white space, in steps. */
-  *#skipSpace(): Generator<undefined, void> {
-    this.at = yield* endOfSpace(this.text, this.at);
-  }
-
-  protected override fail(detail: string, at = this.at): never {
-    throw new UnlocatedError(detail, at);
-  }
+  if (faults.length > 0) return { number, faults };
+  const checked = envelope as Envelope;
+  if (!element) return parser.withoutRecord(checked);
+  return parser.withRecord(
+    checked,
+    decodeRecord(checked.resource, element, { isCut, ancestors: path, limits: parser.limits }),
+  );
 }
 
-/** @throws ProblemError if the root element has another name, or an attribute that only some elements have */
-function requireRoot(root: XmlElement): void {
-  const { name } = root;
-  if (name !== rootName) {
-    throw new ProblemError("bad-request", `the root element must be <${rootName}>, not <${name.slice(0, 100)}>`);
+/** Returns the attributes of an operation. @param path the operation after its root element */
+function attributesOf(path: readonly [XmlElement, XmlElement], faults: FieldError[]) {
+  for (const [name, advice] of unknownAttributes(path, attributeNames)) {
+    if (faults.length < maxFaults)
+      faults.push({ field: name.slice(0, 100), detail: advice ?? noSuchMember(name, attributeNames, "attribute") });
   }
-  for (const [attribute, advice] of unknownAttributes([root], [])) {
-    const field = attribute.slice(0, 100);
-    const detail = advice ?? noSuchMember(attribute, [], "attribute");
-    throw new ProblemError("bad-request", `<${rootName}>: ${field && `\`${field}\`: `}${detail}`, {
-      fieldErrors: [{ field, detail }],
-    });
-  }
+  const [, { attributes }] = path;
+  const id = attributes.get("ID");
+  return {
+    Method: attributes.get("Method"),
+    Resource: attributes.get("Resource"),
+    ID: id === undefined ? undefined : (toId(id) ?? id),
+    IfMatch: attributes.get("IfMatch"),
+  };
+}
+
+/** Returns the only element in an operation; undefined if the operation has no element. */
+function recordElementOf({ children }: XmlElement, faults: FieldError[]): XmlElement | undefined {
+  const elements = children.filter(isElement);
+  const member = elements.find(({ name }) => attributeNames.includes(name));
+  const [first, second] = elements;
+  if (member) faults.push({ field: member.name, detail: `must be an attribute of <${operationName}>` });
+  else if (second) addFault(faults, second.name.slice(0, 100), "is a second record; send one operation for each");
+  const stray = children.find(isStray);
+  if (stray !== undefined) addFault(faults, operationName, `stray text: ${shorten(String(stray))}`);
+  return first;
 }
 
 /** Returns the attribute `Run`, or nothing without a run. Its value is letters, digits and hyphens. */
@@ -201,7 +171,7 @@ function decodeUndo(body: Uint8Array): SentUndo {
     field: name.slice(0, 100) || undoName,
     detail: advice ?? noSuchMember(name, ["Run"], "attribute"),
   }));
-  const content = root.children.find((child) => isElement(child) || /[^ \t\r\n]/.test(child));
+  const content = root.children.find((child) => isElement(child) || isStray(child));
   if (content !== undefined) faults.push({ field: undoName, detail: "must be empty" });
   return toUndo({ Run: root.attributes.get("Run") }, faults, undoForm);
 }

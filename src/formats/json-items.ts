@@ -1,144 +1,142 @@
-// Reads the items of a JSON list one after the other, so that the list can have any size. This file only finds the end of each item; the item is then
-// parsed as one value (json-parser.ts).
+// Reads the items of a JSON list one after the other. This file only finds where each item ends; the item is then parsed as one value (json-parser.ts).
 
 import { ProblemError } from "../model/errors.ts";
-import { type Place, unexpectedDetail } from "./json-advice.ts";
-import { parseJson } from "./json-parser.ts";
-import {
-  type FileItem,
-  firstPosition,
-  malformedError,
-  maxItemLength,
-  maxValues,
-  positionOf,
-  tooLongError,
-} from "./syntax-errors.ts";
+import { type FileItem, type ItemErrors, type ItemReader, itemsOfFile, maxItemLength, recordErrors } from "./items.ts";
+import { openStringDetail, type Place, unexpectedDetail } from "./json-advice.ts";
+import { endOfItem, endOfString, parseJson } from "./json-parser.ts";
+import { firstPosition, malformedError, maxValues, type Position, positionOf } from "./syntax-errors.ts";
 
-/**
- * Yields the items of a JSON list, or the only value of a text that is not a list.
- * @throws ProblemError `bad-request` if the text is malformed or empty, or has an item longer than `maxItemLength`
- */
-export async function* readJsonItems(chunks: AsyncIterable<string>): AsyncGenerator<FileItem> {
-  const text = new ArrivingText(chunks);
-  await text.skipSpace();
-  if (text.next === undefined) throw new ProblemError("bad-request", "the file is empty");
-  if (text.isAt("{")) while (await text.more());
-  if (!text.isAt("[")) return yield text.read();
-  text.at++;
-  await text.skipSpace();
-  let separator = text.isAt("]") ? await text.separator() : ",";
-  while (separator === ",") {
-    yield text.read(await text.endOfItem());
-    separator = await text.separator();
-  }
-  await text.skipSpace();
-  if (text.next !== undefined) text.failAt("end");
+export interface JsonItem {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+  /** Returns the position at which `text` begins. */
+  readonly findStart: () => Position;
 }
 
-/** The part of a text that has arrived and was not read yet. It begins at the index `at`. */
-class ArrivingText {
-  at = 0;
-  readonly #chunks: AsyncIterator<string>;
+/**
+ * Yields the records of a file: the items of a list, or the only value of a text that isn't a list.
+ * @throws ProblemError `bad-request` if the text is malformed or empty, or has a record longer than `maxItemLength`
+ */
+export async function* readJsonRecords(chunks: AsyncIterable<string>): AsyncGenerator<FileItem> {
+  for await (const { text, findStart } of itemsOfFile(recordItems(), chunks))
+    yield { text: text.trim(), decoded: parseJson(text, Number.POSITIVE_INFINITY, findStart) };
+}
+
+function* recordItems(): ItemReader<JsonItem> {
+  const text = new JsonText(recordErrors);
+  yield* text.skipSpace();
+  if (text.next === undefined) throw new ProblemError("bad-request", "the file is empty");
+  if (text.next === "[") yield* text.list();
+  else yield yield* text.wholeText();
+  yield* text.end();
+}
+
+/** The part of a JSON text that has arrived and wasn't read yet. Its methods are parts of an `ItemReader`. */
+export class JsonText {
+  readonly #errors: ItemErrors;
   #text = "";
-  /** The position of the beginning of `#text` in the file. */
+  #at = 0;
+  /** The position of the beginning of `#text` in the whole text. */
   #from = firstPosition;
-  /** The number of items that were read. */
   #count = 0;
 
-  constructor(chunks: AsyncIterable<string>) {
-    this.#chunks = chunks[Symbol.asyncIterator]();
+  constructor(errors: ItemErrors) {
+    this.#errors = errors;
   }
 
+  /** The next character, if it has arrived. After `skipSpace`, it's undefined only at the end of the text. */
   get next(): string | undefined {
-    return this.#text[this.at];
+    return this.#text[this.#at];
   }
 
-  isAt(character: string): boolean {
-    return this.next === character;
+  *skipSpace(): Generator<undefined, void, string | undefined> {
+    do {
+      let code = this.#text.charCodeAt(this.#at);
+      while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = this.#text.charCodeAt(++this.#at);
+    } while (this.#at === this.#text.length && (yield* this.#more()));
   }
 
-  /** Waits for the next chunk, and discards the text before `at`. Returns false at the end of the text. */
-  async more(): Promise<boolean> {
-    if (this.#text.length - this.at > maxItemLength) throw tooLongError(this.#count + 1);
-    const { done, value } = await this.#chunks.next();
-    if (done) return false;
-    this.#from = positionOf(this.#text, this.at, this.#from);
-    this.#text = this.#text.slice(this.at) + value;
-    this.at = 0;
+  skip(character: string): boolean {
+    if (this.next !== character) return false;
+    this.#at++;
     return true;
   }
 
-  async skipSpace(): Promise<void> {
+  /** Yields the items of the list that begins here. */
+  *list(): ItemReader<JsonItem> {
+    this.#at++;
+    yield* this.skipSpace();
+    if (this.skip("]")) return;
     do {
-      while (this.next !== undefined && " \n\r\t".includes(this.next)) this.at++;
-    } while (this.next === undefined && (await this.more()));
+      if (this.#isAtSpace) yield* this.skipSpace();
+      let end = endOfItem(this.#text, this.#at);
+      while (end === undefined && (yield* this.#more())) end = endOfItem(this.#text, this.#at);
+      if (end === this.#at) throw this.#errors.inItem(this.#count + 1, this.error("value"));
+      yield this.#itemTo(end ?? this.#text.length);
+      if (this.#isAtSpace) yield* this.skipSpace();
+    } while (this.skip(","));
+    if (!this.skip("]")) throw this.error("item");
   }
 
-  /** Returns the index after the item that begins at `at`; undefined if the text ends within the item. */
-  async endOfItem(): Promise<number | undefined> {
-    for (;;) {
-      const end = endOfItem(this.#text, this.at);
-      if (end !== undefined || !(await this.more())) return end;
-    }
+  /** Returns the text from here on as one item. Waits for its end if it's an object. */
+  *wholeText(): Generator<undefined, JsonItem, string | undefined> {
+    while (this.next === "{" && (yield* this.#more()));
+    return this.#itemTo(this.#text.length);
   }
 
-  /** Parses the item that begins at `at` and ends before the index `end`, by default the end of the text. @throws ProblemError `bad-request` */
-  read(end = this.#text.length): FileItem {
-    const text = this.#text.slice(this.at, end);
-    const item = text.trim();
-    if (item.length > maxItemLength) throw tooLongError(this.#count + 1);
-    const separator = this.#text[end];
-    if (separator !== undefined && /^[ \t\r\n]*$/.test(text)) {
-      this.at = end;
-      this.failAt("value");
-    }
-    const decoded = parseJson(text, Number.POSITIVE_INFINITY, () => positionOf(this.#text, this.at, this.#from));
-    this.at = end;
-    this.#count++;
-    return { text: item, decoded };
+  /** Reads the name of a member, which is expected here. */
+  *name(): Generator<undefined, string, string | undefined> {
+    if (this.next !== '"') throw this.error("name");
+    let end = endOfString(this.#text, this.#at + 1);
+    while (end === -1 && (yield* this.#more())) end = endOfString(this.#text, this.#at + 1);
+    if (end === -1) throw this.#error(openStringDetail(this.#text, this.#at));
+    const json = this.#text.slice(this.#at, end + 1);
+    const { input } = parseJson(json, maxValues, () => positionOf(this.#text, this.#at, this.#from));
+    this.#at = end + 1;
+    return String(input);
   }
 
-  /** Reads and returns the `,` before the next item, or the `]` at the end of the list. */
-  async separator(): Promise<string> {
-    await this.skipSpace();
-    const { next } = this;
-    if (next !== "," && next !== "]") this.failAt("item");
-    this.at++;
-    return next;
+  /** Requires that only white space follows. */
+  *end(): Generator<undefined, void, string | undefined> {
+    yield* this.skipSpace();
+    if (this.next !== undefined) throw this.error("end");
   }
 
-  failAt(place: Place): never {
-    const detail = unexpectedDetail(this.#text, this.at, place);
-    throw malformedError("valid JSON", this.#text, this.at, detail, this.#from);
+  /** Returns the error of a text that has something else here. */
+  error(place: Place): ProblemError {
+    return this.#error(unexpectedDetail(this.#text, this.#at, place));
   }
-}
 
-/**
- * Returns the index after the object or list that begins at `start`; for any other value, the index of the `,` or bracket after it.
- * @param limit the index at which to stop; then the result is undefined
- */
-export function endOfItem(text: string, start: number, limit = text.length): number | undefined {
-  let depth = 0;
-  for (let at = start; at < limit; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) {
-      at = endOfString(text, at + 1, limit);
-      if (at === -1) return undefined;
-    } else if (code === 0x7b || code === 0x5b) depth++;
-    else if (depth === 0 && (code === 0x2c || code === 0x7d || code === 0x5d)) return at;
-    else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at + 1;
+  #error(detail: string): ProblemError {
+    return malformedError("valid JSON", this.#text, this.#at, detail, this.#from);
   }
-  return undefined;
-}
 
-/** Returns the index of the quote that ends a string; -1 if no quote ends it before `limit`. The content of the string begins at `start`. */
-export function endOfString(text: string, start: number, limit = text.length): number {
-  for (let at = start; at < limit; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) return at;
-    if (code === 0x5c) at++;
+  /** Whether white space or the end of the chunk is here. Otherwise, the call of a generator is saved. */
+  get #isAtSpace(): boolean {
+    return !(this.#text.charCodeAt(this.#at) > 0x20);
   }
-  return -1;
+
+  #itemTo(end: number): JsonItem {
+    const number = ++this.#count;
+    if (end - this.#at > maxItemLength) throw this.#errors.tooLong(number);
+    const [text, at, from] = [this.#text, this.#at, this.#from];
+    this.#at = end;
+    return { number, text: text.slice(at, end), findStart: () => positionOf(text, at, from) };
+  }
+
+  /** Waits for the next chunk, and discards what was read. Returns false at the end of the text. */
+  *#more(): Generator<undefined, boolean, string | undefined> {
+    if (this.#text.length - this.#at > maxItemLength) throw this.#errors.tooLong(this.#count + 1);
+    const chunk = yield;
+    if (chunk === undefined) return false;
+    // A CR stays, because it's known only now whether an LF follows, which belongs to the same line end.
+    const start = this.#text.endsWith("\r", this.#at) ? this.#at - 1 : this.#at;
+    this.#from = positionOf(this.#text, start, this.#from);
+    this.#text = this.#text.slice(start) + chunk;
+    this.#at -= start;
+    return true;
+  }
 }
 
 /** Limits of a text for `JSON.parse`, which takes a third of a second for 1 MiB of brackets, and a tenth for as many members of one object. */

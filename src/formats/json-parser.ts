@@ -21,8 +21,32 @@ export function parseJson(
 ): { input: unknown; fieldErrors: FieldError[] } {
   const input = tryFastParse(text, maxCount);
   if (input !== undefined) return { input, fieldErrors: [] };
-  const reader = new JsonReader(text, maxCount, findStart());
+  const reader = new JsonReader(text, { maxCount, findStart });
   return { input: reader.read(), fieldErrors: reader.fieldErrors };
+}
+
+/** An object of which one member was not parsed. */
+interface PartlyParsed {
+  /** Without the member. */
+  readonly input: unknown;
+  readonly fieldErrors: readonly FieldError[];
+  /** Whether there were too many values, so that the rest was not read. */
+  readonly isCut: boolean;
+  /** The text of the member, and the index at which it begins; undefined if it's absent. */
+  readonly unparsed: { readonly text: string; readonly start: number } | undefined;
+}
+
+/** Parses one JSON value as `parseJson` does, but not the member `name` of an object: only its end is found. */
+export function parseJsonWithout(
+  name: string,
+  text: string,
+  maxCount: number,
+  findStart: () => Position,
+): PartlyParsed {
+  const reader = new JsonReader(text, { maxCount, findStart, unparsedName: name });
+  const input = reader.read();
+  const { fieldErrors, isCut, unparsed } = reader;
+  return { input, fieldErrors, isCut, unparsed };
 }
 
 /**
@@ -31,7 +55,7 @@ export function parseJson(
  * @throws ProblemError as `parseJson`
  */
 export function explainSyntaxError(text: string, deepest: number): void {
-  new JsonReader(text, Number.POSITIVE_INFINITY, firstPosition, deepest).read();
+  new JsonReader(text, { maxDepth: deepest }).read();
 }
 
 /** The number of values in a value, itself included, and the number of its strings, names of members included. */
@@ -96,31 +120,42 @@ const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const word = /(?:true|false|null)(?![A-Za-z0-9_])/y;
 const words: Record<string, unknown> = { true: true, false: false, null: null };
 
+interface JsonReaderOptions {
+  readonly maxCount?: number;
+  readonly maxDepth?: number;
+  readonly findStart?: () => Position;
+  /** A member of the outermost object that isn't parsed. */
+  readonly unparsedName?: string;
+}
+
 /** The objects in its result have no prototype. */
 class JsonReader {
   readonly fieldErrors: FieldError[] = [];
+  /** Whether there were too many values. Then reading stops. */
+  isCut = false;
+  unparsed: PartlyParsed["unparsed"];
   readonly #text: string;
   readonly #maxCount: number;
-  readonly #from: Position;
   readonly #maxDepth: number;
+  readonly #findStart: () => Position;
+  readonly #unparsedName: string | undefined;
   /** The names of the members that contain the present position, outermost first. */
   readonly #path: string[] = [];
   #at = 0;
   #values = 0;
-  /** Whether there were too many values. Then reading stops. */
-  #isCut = false;
 
-  constructor(text: string, maxCount: number, from: Position, deepest = maxDepth) {
+  constructor(text: string, options: JsonReaderOptions) {
     this.#text = text;
-    this.#maxCount = maxCount;
-    this.#from = from;
-    this.#maxDepth = deepest;
+    this.#maxCount = options.maxCount ?? Number.POSITIVE_INFINITY;
+    this.#maxDepth = options.maxDepth ?? maxDepth;
+    this.#findStart = options.findStart ?? (() => firstPosition);
+    this.#unparsedName = options.unparsedName;
   }
 
   read(): unknown {
     const input = this.#value(0);
     this.#skipSpace();
-    if (!this.#isCut && this.#at < this.#text.length) this.#failAt("end");
+    if (!this.isCut && this.#at < this.#text.length) this.#failAt("end");
     return input;
   }
 
@@ -130,7 +165,7 @@ class JsonReader {
     const first = this.#text[this.#at];
     if (first === '"') return this.#string();
     if (first === "{" || first === "[") {
-      if (depth > this.#maxDepth) throw tooDeepError(this.#text, this.#at, this.#from);
+      if (depth > this.#maxDepth) throw tooDeepError(this.#text, this.#at, this.#findStart());
       return first === "{" ? this.#object(depth) : this.#array(depth);
     }
     const literal = this.#take(word);
@@ -147,7 +182,7 @@ class JsonReader {
     if (this.#skip("}")) return object;
     do {
       this.#member(object, depth);
-      if (this.#isCut) return object;
+      if (this.isCut) return object;
       this.#skipSpace();
     } while (this.#skip(","));
     if (!this.#skip("}")) this.#failAt("member");
@@ -162,8 +197,19 @@ class JsonReader {
     if (!this.#skip(":")) this.#failAt("colon");
     this.#path.push(name);
     if (name in object) this.#addFieldError();
-    object[name] = this.#value(depth + 1);
+    object[name] = depth === 0 && name === this.#unparsedName ? this.#leaveUnparsed() : this.#value(depth + 1);
     this.#path.pop();
+  }
+
+  #leaveUnparsed(): unknown {
+    this.#skipSpace();
+    const start = this.#at;
+    const end = endOfItem(this.#text, start);
+    // The value or its end is missing. To parse it finds the error.
+    if (end === undefined || end === start) return this.#value(1);
+    this.#at = end;
+    this.unparsed = { text: this.#text.slice(start, end), start };
+    return undefined;
   }
 
   #array(depth: number): unknown[] {
@@ -173,7 +219,7 @@ class JsonReader {
     if (this.#skip("]")) return array;
     do {
       array.push(this.#value(depth + 1));
-      if (this.#isCut) return array;
+      if (this.isCut) return array;
       this.#skipSpace();
     } while (this.#skip(","));
     if (!this.#skip("]")) this.#failAt("item");
@@ -203,7 +249,7 @@ class JsonReader {
   }
 
   #cut(): void {
-    this.#isCut = true;
+    this.isCut = true;
     this.fieldErrors.unshift({
       field: "",
       detail: `has more than ${this.#maxCount} values; what follows was not read`,
@@ -229,7 +275,8 @@ class JsonReader {
 
   /** Whether the text is the beginning of its file or body. */
   get #isBeginning(): boolean {
-    return this.#from.line === 1 && this.#from.column === 1;
+    const { line, column } = this.#findStart();
+    return line === 1 && column === 1;
   }
 
   #failAt(place: Place): never {
@@ -237,7 +284,7 @@ class JsonReader {
   }
 
   #fail(detail: string, at = this.#at): never {
-    throw malformedError("valid JSON", this.#text, at, detail, this.#from);
+    throw malformedError("valid JSON", this.#text, at, detail, this.#findStart());
   }
 }
 
@@ -245,4 +292,32 @@ class JsonReader {
 function passOver(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
+}
+
+/**
+ * Returns the index after the object or list that begins at `start`; for any other value, the index of the `,` or bracket after it.
+ * Undefined if the text ends before that.
+ */
+export function endOfItem(text: string, start: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) {
+      at = endOfString(text, at + 1);
+      if (at === -1) return undefined;
+    } else if (code === 0x7b || code === 0x5b) depth++;
+    else if (depth === 0 && (code === 0x2c || code === 0x7d || code === 0x5d)) return at;
+    else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+/** Returns the index of the quote that ends a string; -1 if no quote ends it. The content of the string begins at `start`. */
+export function endOfString(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at;
+    if (code === 0x5c) at++;
+  }
+  return -1;
 }

@@ -2,7 +2,7 @@
 
 import { findNearest } from "../lib/text.ts";
 import { ProblemError } from "../model/errors.ts";
-import { malformedErrorAt, type Position, positionInSteps, positionOf } from "./syntax-errors.ts";
+import { firstPosition, malformedErrorAt, type Position, positionOf } from "./syntax-errors.ts";
 
 /** The encodings that an import accepts. Their other labels, such as `latin1`, are accepted, too. Those that files most often have come first. */
 export const encodings = [
@@ -177,28 +177,37 @@ export function fromUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Bytes that are decoded between two yields. */
-const decodedAtOnce = 1 << 19;
+/** Bytes that are decoded at once: little enough for a tick. */
+const chunkBytes = 1 << 16;
 
-/** Decodes UTF-8 as `fromUtf8` does. Yields between the parts of a long text. @throws ProblemError as `fromUtf8` */
-export function* fromUtf8InSteps(bytes: Uint8Array): Generator<undefined, string> {
-  if (bytes.length <= decodedAtOnce) return fromUtf8(bytes);
-  const partDecoder = new TextDecoder("utf-8", { fatal: true });
-  const parts: string[] = [];
-  for (let start = 0; start < bytes.length; start += decodedAtOnce) {
-    const end = start + decodedAtOnce;
+/** Decodes UTF-8 in chunks, as `fromUtf8` decodes it at once. @throws ProblemError as `fromUtf8` */
+export function* utf8Chunks(bytes: Uint8Array): Generator<string, void> {
+  const chunkDecoder = new TextDecoder("utf-8", { fatal: true });
+  for (let start = 0; start < bytes.length; start += chunkBytes) {
+    const end = start + chunkBytes;
+    let chunk: string | undefined;
     try {
-      parts.push(partDecoder.decode(bytes.subarray(start, end), { stream: end < bytes.length }));
+      chunk = chunkDecoder.decode(bytes.subarray(start, end), { stream: end < bytes.length });
     } catch {
-      // A character may begin in the last three bytes of the part before.
+      // A character may begin in the last three bytes of the chunk before.
       const back = [1, 2, 3].find((count) => (bytes[start - count] ?? 0) >= 0xc0) ?? 0;
       const at = findInvalidByte(bytes, start - back);
-      const text = decodeLeniently(bytes, at);
-      throw invalidUtf8Error(yield* positionInSteps(text, text.length), bytes, at);
+      throw invalidUtf8Error(yield* positionAtEnd(decodeLeniently(bytes, at)), bytes, at);
     }
-    yield;
+    yield chunk;
   }
-  return parts.join("");
+}
+
+/** Returns the position of the end of a long text. Yields empty chunks between the steps. */
+function* positionAtEnd(text: string): Generator<string, Position> {
+  let position = firstPosition;
+  for (let start = 0; start < text.length; start += chunkBytes) {
+    // With the next character, because a CR and an LF are one line end.
+    const step = text.slice(start, start + chunkBytes + 1);
+    position = positionOf(step, Math.min(step.length, chunkBytes), position);
+    yield "";
+  }
+  return position;
 }
 
 /** Decodes the bytes before the index `end`. */

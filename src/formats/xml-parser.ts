@@ -4,18 +4,8 @@
 import { ProblemError } from "../model/errors.ts";
 import { invalidInXml } from "../model/field.ts";
 import { guessForm } from "./other-forms.ts";
-import {
-  firstPosition,
-  malformedError,
-  maxDepth,
-  notShown,
-  type Position,
-  shownAt,
-  tooDeepError,
-} from "./syntax-errors.ts";
+import { firstPosition, malformedError, maxDepth, notShown, shownAt, tooDeepError } from "./syntax-errors.ts";
 import { predefinedEntities, quotesHint, referenceDetail } from "./xml-advice.ts";
-
-// Scans the tokens of XML 1.0.
 
 // XML 1.0 sections 2.2, 2.3 and 2.8. No pattern can match a text in two ways, so a match takes time in proportion to the length of the text.
 const nameStart =
@@ -28,16 +18,194 @@ const declarationPattern =
 /** Maximum attributes of one element. */
 const maxAttributes = 100;
 
-/** Reads tokens of `text` from the index `at`. */
-class XmlScanner {
+export interface XmlElement {
+  readonly name: string;
+  readonly attributes: ReadonlyMap<string, string>;
+  /** Elements, and the text between them. Adjacent text may be in several strings. */
+  readonly children: readonly (XmlElement | string)[];
+}
+
+export interface XmlDocument {
+  readonly root: XmlElement;
+  /** Whether reading stopped because there were too many elements. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Parses a document.
+ * @param maxElements maximum number of elements. Elements after it are not read
+ * @throws ProblemError `bad-request` if the text is malformed, has a DOCTYPE or exceeds `maxDepth`
+ */
+export function parseXml(text: string, maxElements = Number.POSITIVE_INFINITY): XmlDocument {
+  return new XmlReader(text, maxElements).read();
+}
+
+/** An element before its end tag was read. */
+interface OpenElement {
+  readonly name: string;
+  readonly children: (XmlElement | string)[];
+}
+
+/** Reads a document. `root` is the root element, as far as it was read. `open` has the elements that contain the index `at`, outermost first. */
+export class XmlReader {
   protected text: string;
   protected at = 0;
-  /** The position of the beginning of `text` in its file, because `text` may be a part of a file. */
-  protected from: Position;
+  /** The position of the beginning of `text` in its document, because `text` may be a part of it. */
+  protected from = firstPosition;
+  readonly #maxElements: number;
+  readonly #maxDepth: number;
+  protected readonly open: OpenElement[] = [];
+  protected root: XmlElement | undefined;
+  protected elements = 0;
 
-  constructor(text: string, from = firstPosition) {
+  /**
+   * @param maxElements maximum number of elements. Elements after it are not read
+   * @param deepest maximum depth, if the root element is not a record
+   */
+  constructor(text: string, maxElements: number, deepest = maxDepth) {
     this.text = text;
-    this.from = from;
+    this.#maxElements = maxElements;
+    this.#maxDepth = deepest;
+  }
+
+  read(): XmlDocument {
+    this.requireCharacters(0);
+    this.declaration();
+    while (this.at < this.text.length && !this.isCut) this.token();
+    return { root: this.end(this.isCut), isCut: this.isCut };
+  }
+
+  /** Whether there were too many elements. What follows is not added to the document. */
+  protected get isCut(): boolean {
+    return this.elements > this.#maxElements;
+  }
+
+  /** @throws ProblemError if the text has a character that XML cannot contain, at the index `start` or later, before the index `end` */
+  protected requireCharacters(start: number, end?: number): void {
+    const bad = this.text.slice(start, end).search(invalidInXml);
+    if (bad !== -1) this.fail(`XML cannot contain ${shownAt(this.text, start + bad)}; leave it out`, start + bad);
+  }
+
+  /** Skips the XML declaration, if there is one. */
+  protected declaration(): void {
+    if (/^<\?xml[ \t\r\n]/.test(this.text) && !this.skip(declarationPattern)) this.fail(malformedDeclaration);
+  }
+
+  /** Reads the tag, comment, instruction, CDATA section or text that begins at the index `at`. */
+  protected token(): void {
+    if (this.text[this.at] === "<") this.#markup();
+    else this.#characters();
+  }
+
+  /** Returns the root element at the end of the text. @param isCut whether elements may still be open */
+  protected end(isCut = false): XmlElement {
+    if (!this.root) this.fail("the document has no element");
+    const last = this.open.at(-1);
+    if (last && !isCut) this.fail(`\`</${shorten(last.name)}>\` is missing`);
+    return this.root;
+  }
+
+  #markup(): void {
+    const next = this.text[this.at + 1];
+    if (next === "/") this.#endTag();
+    else if (next === "?") this.#instruction();
+    else if (next === "!") this.#commentOrCdata();
+    else this.#startTag();
+  }
+
+  #startTag(): void {
+    const begin = this.at++;
+    const name = this.name("an element's name after `<`", this.root && lessThanHint);
+    if (this.root && this.open.length === 0) this.fail(secondRoot, begin);
+    if (this.open.length > this.#maxDepth) throw tooDeepError(this.text, begin, this.from);
+    const element = { name, attributes: this.attributes(), children: [] };
+    this.root ??= element;
+    if (!this.isCut) this.open.at(-1)?.children.push(element);
+    this.elements++;
+    if (this.text[this.at] !== "/") this.open.push(element);
+    else if (this.text[++this.at] !== ">") this.fail(`expected \`>\` after \`/\`, ${this.notShown}`);
+    this.at++;
+  }
+
+  #endTag(): void {
+    const begin = this.at;
+    this.at += 2;
+    const open = this.open.pop();
+    if (open && this.#skipEndOf(open)) return;
+    const name = this.name("an element's name after `</`");
+    if (!open) this.fail(`\`</${shorten(name)}>\` has no start tag`, begin);
+    if (open.name !== name) {
+      const [expected, sent] = [shorten(open.name), shorten(name)];
+      const hint =
+        this.open.at(-1)?.name === name
+          ? `; \`<${expected}>\` is still open: close it, or write its \`<\` as \`&lt;\` if it is text`
+          : "";
+      this.fail(`expected \`</${expected}>\`, not \`</${sent}>\`${hint}`, begin);
+    }
+    this.skipSpace();
+    if (this.text[this.at] !== ">") this.fail(`expected \`>\`, ${this.notShown}`);
+    this.at++;
+  }
+
+  /** Skips the rest of an end tag if it is that of `element`, without white space. */
+  #skipEndOf({ name }: OpenElement): boolean {
+    const end = this.at + name.length;
+    if (this.text[end] !== ">" || !this.text.startsWith(name, this.at)) return false;
+    this.at = end + 1;
+    return true;
+  }
+
+  #instruction(): void {
+    const begin = this.at;
+    this.at += 2;
+    const target = this.name("a name after `<?`");
+    const isFirst = begin === 0 && this.from.line === 1 && this.from.column === 1;
+    if (target.toLowerCase() === "xml") this.fail(isFirst ? malformedDeclaration : lateDeclaration, begin);
+    const end = this.text.indexOf("?>", this.at);
+    if (end === -1) this.fail("this processing instruction is not closed", begin);
+    if (end > this.at && !this.skip(spacePattern)) this.fail(`expected white space or \`?>\`, ${this.notShown}`);
+    this.at = end + 2;
+  }
+
+  #commentOrCdata(): void {
+    const text = this.text;
+    const begin = this.at;
+    if (text.startsWith("<!--", begin)) {
+      const end = text.indexOf("--", begin + 4);
+      if (end === -1) this.fail("this comment is not closed", begin);
+      if (text[end + 2] !== ">") this.fail("a comment must not contain `--`", end);
+      this.at = end + 3;
+    } else if (text.startsWith("<![CDATA[", begin) && this.open.length > 0) {
+      const end = text.indexOf("]]>", begin);
+      if (end === -1) this.fail("this CDATA section is not closed", begin);
+      this.#addText(normalizedLines(text.slice(begin + 9, end)));
+      this.at = end + 3;
+    } else if (text.startsWith("<!DOCTYPE", begin)) throw doctypeError(text.slice(begin, begin + 20));
+    else this.fail("expected a comment or a CDATA section after `<!`");
+  }
+
+  /** Reads the text up to the next markup. */
+  #characters(): void {
+    const begin = this.at;
+    const next = this.text.indexOf("<", begin);
+    const end = next === -1 ? this.text.length : next;
+    const raw = this.text.slice(begin, end);
+    if (this.open.length === 0) {
+      const stray = raw.search(/[^ \t\r\n]/);
+      if (stray !== -1) {
+        const form = this.root ? undefined : guessForm(raw);
+        this.fail(`expected an element, ${notShown(raw, stray)}${form ? `; ${form.hint}` : ""}`, begin + stray);
+      }
+    } else {
+      const section = raw.indexOf("]]>");
+      if (section !== -1) this.fail("text must not contain `]]>`; write `]]&gt;`", begin + section);
+      this.#addText(this.resolved(raw, begin, normalizedLines));
+    }
+    this.at = end;
+  }
+
+  #addText(text: string): void {
+    if (text !== "" && !this.isCut) this.open.at(-1)?.children.push(text);
   }
 
   /** Skips the text that `pattern` matches. Returns whether it is not empty. */
@@ -181,188 +349,4 @@ function normalizedAttribute(text: string): string {
 
 function shorten(text: string): string {
   return text.slice(0, 40);
-}
-
-export interface XmlElement {
-  readonly name: string;
-  readonly attributes: ReadonlyMap<string, string>;
-  /** Elements, and the text between them. Adjacent text may be in several strings. */
-  readonly children: readonly (XmlElement | string)[];
-}
-
-export interface XmlDocument {
-  readonly root: XmlElement;
-  /** Whether reading stopped because there were too many elements. */
-  readonly isCut: boolean;
-}
-
-/**
- * Parses a document.
- * @param maxElements maximum number of elements. Elements after it are not read
- * @throws ProblemError `bad-request` if the text is malformed, has a DOCTYPE or exceeds `maxDepth`
- */
-export function parseXml(text: string, maxElements = Number.POSITIVE_INFINITY): XmlDocument {
-  return new XmlReader(text, maxElements).read();
-}
-
-/** An element before its end tag was read. */
-interface OpenElement {
-  readonly name: string;
-  readonly children: (XmlElement | string)[];
-}
-
-/** Reads a document. `root` is the root element, as far as it was read. `open` has the elements that contain the index `at`, outermost first. */
-export class XmlReader extends XmlScanner {
-  readonly #maxElements: number;
-  readonly #maxDepth: number;
-  protected readonly open: OpenElement[] = [];
-  protected root: XmlElement | undefined;
-  #elements = 0;
-
-  /**
-   * @param maxElements maximum number of elements. Elements after it are not read
-   * @param from the position of the beginning of `text` in its file
-   * @param deepest maximum depth, if the root element is not a record
-   */
-  constructor(text: string, maxElements: number, from?: Position, deepest = maxDepth) {
-    super(text, from);
-    this.#maxElements = maxElements;
-    this.#maxDepth = deepest;
-  }
-
-  read(): XmlDocument {
-    this.requireCharacters(0);
-    this.declaration();
-    while (this.at < this.text.length && this.#elements <= this.#maxElements) this.token();
-    const isCut = this.#elements > this.#maxElements;
-    return { root: this.end(isCut), isCut };
-  }
-
-  /** @throws ProblemError if the text has a character that XML cannot contain, at the index `start` or later, before the index `end` */
-  protected requireCharacters(start: number, end?: number): void {
-    const bad = this.text.slice(start, end).search(invalidInXml);
-    if (bad !== -1) this.fail(`XML cannot contain ${shownAt(this.text, start + bad)}; leave it out`, start + bad);
-  }
-
-  /** Skips the XML declaration, if there is one. */
-  protected declaration(): void {
-    if (/^<\?xml[ \t\r\n]/.test(this.text) && !this.skip(declarationPattern)) this.fail(malformedDeclaration);
-  }
-
-  /** Reads the tag, comment, instruction, CDATA section or text that begins at the index `at`. */
-  protected token(): void {
-    if (this.text[this.at] === "<") this.#markup();
-    else this.#characters();
-  }
-
-  /** Returns the root element at the end of the text. @param isCut whether elements may still be open */
-  protected end(isCut = false): XmlElement {
-    if (!this.root) this.fail("the document has no element");
-    const last = this.open.at(-1);
-    if (last && !isCut) this.fail(`\`</${shorten(last.name)}>\` is missing`);
-    return this.root;
-  }
-
-  #markup(): void {
-    const next = this.text[this.at + 1];
-    if (next === "/") this.#endTag();
-    else if (next === "?") this.#instruction();
-    else if (next === "!") this.#commentOrCdata();
-    else this.#startTag();
-  }
-
-  #startTag(): void {
-    const begin = this.at++;
-    const name = this.name("an element's name after `<`", this.root && lessThanHint);
-    if (this.root && this.open.length === 0) this.fail(secondRoot, begin);
-    if (this.open.length > this.#maxDepth) throw tooDeepError(this.text, begin, this.from);
-    const element = { name, attributes: this.attributes(), children: [] };
-    this.root ??= element;
-    this.open.at(-1)?.children.push(element);
-    this.#elements++;
-    if (this.text[this.at] !== "/") this.open.push(element);
-    else if (this.text[++this.at] !== ">") this.fail(`expected \`>\` after \`/\`, ${this.notShown}`);
-    this.at++;
-  }
-
-  #endTag(): void {
-    const begin = this.at;
-    this.at += 2;
-    const open = this.open.pop();
-    if (open && this.#skipEndOf(open)) return;
-    const name = this.name("an element's name after `</`");
-    if (!open) this.fail(`\`</${shorten(name)}>\` has no start tag`, begin);
-    if (open.name !== name) {
-      const [expected, sent] = [shorten(open.name), shorten(name)];
-      const hint =
-        this.open.at(-1)?.name === name
-          ? `; \`<${expected}>\` is still open: close it, or write its \`<\` as \`&lt;\` if it is text`
-          : "";
-      this.fail(`expected \`</${expected}>\`, not \`</${sent}>\`${hint}`, begin);
-    }
-    this.skipSpace();
-    if (this.text[this.at] !== ">") this.fail(`expected \`>\`, ${this.notShown}`);
-    this.at++;
-  }
-
-  /** Skips the rest of an end tag if it is that of `element`, without white space. */
-  #skipEndOf({ name }: OpenElement): boolean {
-    const end = this.at + name.length;
-    if (this.text[end] !== ">" || !this.text.startsWith(name, this.at)) return false;
-    this.at = end + 1;
-    return true;
-  }
-
-  #instruction(): void {
-    const begin = this.at;
-    this.at += 2;
-    const target = this.name("a name after `<?`");
-    const isFirst = begin === 0 && this.from.line === 1 && this.from.column === 1;
-    if (target.toLowerCase() === "xml") this.fail(isFirst ? malformedDeclaration : lateDeclaration, begin);
-    const end = this.text.indexOf("?>", this.at);
-    if (end === -1) this.fail("this processing instruction is not closed", begin);
-    if (end > this.at && !this.skip(spacePattern)) this.fail(`expected white space or \`?>\`, ${this.notShown}`);
-    this.at = end + 2;
-  }
-
-  #commentOrCdata(): void {
-    const text = this.text;
-    const begin = this.at;
-    if (text.startsWith("<!--", begin)) {
-      const end = text.indexOf("--", begin + 4);
-      if (end === -1) this.fail("this comment is not closed", begin);
-      if (text[end + 2] !== ">") this.fail("a comment must not contain `--`", end);
-      this.at = end + 3;
-    } else if (text.startsWith("<![CDATA[", begin) && this.open.length > 0) {
-      const end = text.indexOf("]]>", begin);
-      if (end === -1) this.fail("this CDATA section is not closed", begin);
-      this.#addText(normalizedLines(text.slice(begin + 9, end)));
-      this.at = end + 3;
-    } else if (text.startsWith("<!DOCTYPE", begin)) throw doctypeError(text.slice(begin, begin + 20));
-    else this.fail("expected a comment or a CDATA section after `<!`");
-  }
-
-  /** Reads the text up to the next markup. */
-  #characters(): void {
-    const begin = this.at;
-    const next = this.text.indexOf("<", begin);
-    const end = next === -1 ? this.text.length : next;
-    const raw = this.text.slice(begin, end);
-    if (this.open.length === 0) {
-      const stray = raw.search(/[^ \t\r\n]/);
-      if (stray !== -1) {
-        const form = this.root ? undefined : guessForm(raw);
-        this.fail(`expected an element, ${notShown(raw, stray)}${form ? `; ${form.hint}` : ""}`, begin + stray);
-      }
-    } else {
-      const section = raw.indexOf("]]>");
-      if (section !== -1) this.fail("text must not contain `]]>`; write `]]&gt;`", begin + section);
-      this.#addText(this.resolved(raw, begin, normalizedLines));
-    }
-    this.at = end;
-  }
-
-  #addText(text: string): void {
-    if (text !== "") this.open.at(-1)?.children.push(text);
-  }
 }

@@ -2,27 +2,17 @@
 
 import { describeCharacter, describeOddity, toPlainCharacters } from "../lib/characters.ts";
 import { normalizeName } from "../lib/text.ts";
-import {
-  ErrorBudget,
-  type ErrorLimits,
-  type FieldError,
-  fullLimits,
-  hasTooManyFieldErrors,
-  noMoreHints,
-  ProblemError,
-} from "../model/errors.ts";
+import { type ErrorLimits, type FieldError, fullLimits, hasTooManyFieldErrors, ProblemError } from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
 import { findMeantField } from "../model/field-vocabulary.ts";
 import { methodAdvice } from "../model/parameters.ts";
 import { toId } from "../model/record.ts";
 import { basePath, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
-import { type FileItem, maxItemLength, maxValues, positionOf, tooLongError } from "./syntax-errors.ts";
-import { decodeText, findWideEncoding, fromUtf8, isUtf8Name } from "./text-encoding.ts";
+import { maxValues } from "./syntax-errors.ts";
+import { findWideEncoding, fromUtf8, isUtf8Name } from "./text-encoding.ts";
 import { unknownAttributes } from "./xml-attributes.ts";
-import { escapeText } from "./xml-elements.ts";
-import { endOfMarkup } from "./xml-markup.ts";
-import { parseXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
+import { parseXml, type XmlDocument, type XmlElement } from "./xml-parser.ts";
 
 /**
  * Parses a document.
@@ -36,38 +26,26 @@ export function parseXmlBody(body: Uint8Array, maxCount: number): XmlDocument {
   return parseXml(text, maxCount);
 }
 
-/** Decodes the record of a request body, and reads at most `maxValues` elements. @throws ProblemError as `parseXml` and `decodeRecord` do */
+/** Decodes the record of a request body, and reads at most `maxValues` elements. @throws ProblemError as `parseXmlBody` and `decodeRecord` do */
 export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
   const { root, isCut } = parseXmlBody(body, maxValues);
-  return decodeRecordInPart(resource, root, isCut);
+  return decodeRecord(resource, root, { isCut });
 }
 
-/**
- * Decodes the element of a record.
- * @param isCut whether reading stopped within it. This becomes a field error
- * @param ancestors the elements that contain it, outermost first
- * @param limits of the errors that are returned; one more is, if there are more
- * @throws ProblemError as `decodeRecord` does
- */
-export function decodeRecordInPart(
-  resource: Resource,
-  root: XmlElement,
-  isCut: boolean,
-  ancestors: readonly XmlElement[] = [],
-  limits = fullLimits,
-): Decoded {
-  const { input, fieldErrors } = decodeRecord(resource, root, ancestors, limits);
-  if (!isCut) return { input, fieldErrors };
-  const cut = { field: "", detail: `has more than ${maxValues} elements; what follows was not read` };
-  return { input, fieldErrors: [cut, ...fieldErrors] };
+interface RecordContext {
+  /** Whether reading stopped within the element. This becomes a field error. */
+  readonly isCut?: boolean;
+  /** The elements that contain it, outermost first. */
+  readonly ancestors?: readonly XmlElement[];
+  /** Of the errors that are returned; one more is, if there are more. */
+  readonly limits?: ErrorLimits;
 }
 
 /** Decodes the element of a record. @throws ProblemError `bad-request` if the element has another name than records of `resource` */
-function decodeRecord(
+export function decodeRecord(
   resource: Resource,
   root: XmlElement,
-  ancestors: readonly XmlElement[],
-  limits: ErrorLimits,
+  { isCut = false, ancestors = [], limits = fullLimits }: RecordContext,
 ): Decoded {
   if (root.name !== resource.element) throw otherRootError(resource, root);
   const fieldErrors: FieldError[] = [];
@@ -79,29 +57,9 @@ function decodeRecord(
   const attribute = id === undefined ? undefined : (toId(id) ?? id);
   decodeChildren(root, position, input);
   agreeOnId(input, attribute, fieldErrors);
+  if (isCut)
+    fieldErrors.unshift({ field: "", detail: `has more than ${maxValues} elements; what follows was not read` });
   return { input, fieldErrors };
-}
-
-/** Yields the records of a file: the children of `<Results>`, or the only record. @throws ProblemError `bad-request`, `unsupported-media-type` */
-export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<FileItem> {
-  const requireRoot = (name: string) => {
-    if (name !== listElement && name !== resource.element)
-      throw new ProblemError("bad-request", `the root element must be <${listElement}>, not <${name.slice(0, 100)}>`);
-  };
-  const errors = new ErrorBudget(noMoreHints);
-  for await (const { element, list, text } of readXmlItems(decodeText(bytes), listElement, requireRoot)) {
-    const decoded = decodeRecord(resource, element, list ? [list] : [], errors.limits);
-    errors.spend(decoded.fieldErrors.length);
-    yield { text, decoded, declarations: list && declarationsOf(list) };
-  }
-}
-
-const listElement = "Results";
-
-/** Returns the declarations of prefixes in an element, as they can be written into a start tag. */
-function declarationsOf({ attributes }: XmlElement): string {
-  const declared = [...attributes].filter(([name]) => name.startsWith("xmlns:"));
-  return declared.map(([name, value]) => ` ${name}="${escapeText(value).replaceAll('"', "&quot;")}"`).join("");
 }
 
 /** Bytes at the beginning of a body in which the XML declaration is searched for an encoding. */
@@ -307,121 +265,4 @@ export function shorten(text: string): string {
   const start = text.trim().slice(0, 40);
   const [unseen] = toPlainCharacters(start) === "" ? (/[^ \t\r\n]/u.exec(text) ?? []) : [];
   return unseen === undefined ? JSON.stringify(start) : describeCharacter(unseen.codePointAt(0) as number);
-}
-
-// Reads the records of an XML list one after the other, so that the list can have any size. It uses the parser for whole documents, but removes each
-// record from the document once it was read.
-
-/** The element of a record, and its text in the file. */
-interface ElementItem extends Pick<FileItem, "text"> {
-  readonly element: XmlElement;
-  /** The list, without its items; undefined if the record is the root element. */
-  readonly list?: XmlElement;
-}
-
-/**
- * Yields the children of the root element, if it is named `list`; otherwise the root element.
- * @param requireRoot called with the name of the root element as soon as it is read
- * @throws ProblemError `bad-request` if the text is malformed or empty, or has a record longer than `maxItemLength`
- */
-async function* readXmlItems(
-  chunks: AsyncIterable<string>,
-  list: string,
-  requireRoot: (name: string) => void,
-): AsyncGenerator<ElementItem> {
-  const reader = new XmlItems(list, requireRoot);
-  for await (const chunk of chunks) {
-    reader.add(chunk);
-    yield* reader.items(false);
-    reader.requireBounded();
-  }
-  yield* reader.items(true);
-}
-
-class XmlItems extends XmlReader {
-  readonly #list: string;
-  readonly #requireRoot: (name: string) => void;
-  /** The index at which the record that is being read begins. */
-  #begin = 0;
-  #isBegun = false;
-  #count = 0;
-
-  constructor(list: string, requireRoot: (name: string) => void) {
-    super("", Number.POSITIVE_INFINITY);
-    this.#list = list;
-    this.#requireRoot = requireRoot;
-  }
-
-  /** Adds a chunk, and discards the text before the record that is being read. */
-  add(chunk: string): void {
-    const end = this.#isInItem ? this.#begin : this.at;
-    this.from = positionOf(this.text, end, this.from);
-    this.text = this.text.slice(end) + chunk;
-    this.at -= end;
-    this.#begin -= end;
-    this.requireCharacters(this.text.length - chunk.length);
-  }
-
-  /** @throws ProblemError `bad-request` if a record is longer than `maxItemLength` */
-  requireBounded(): void {
-    if (this.text.length - (this.#isInItem ? this.#begin : this.at) > maxItemLength)
-      throw tooLongError(this.#count + 1);
-  }
-
-  /** Yields the records that are complete. @param isEnd whether the whole text has arrived */
-  *items(isEnd: boolean): Generator<ElementItem> {
-    while (this.at < this.text.length && (isEnd || this.#isTokenComplete())) {
-      if (!this.#isBegun) {
-        this.declaration();
-        this.#isBegun = true;
-        // The token after it may not have arrived yet.
-        if (this.at > 0) continue;
-      }
-      if (!this.#isInItem) this.#begin = this.at;
-      const hadRoot = this.root !== undefined;
-      this.token();
-      if (!hadRoot && this.root) this.#requireRoot(this.root.name);
-      yield* this.#taken();
-    }
-    if (!isEnd) return;
-    if (!this.#isBegun) throw new ProblemError("bad-request", "the file is empty");
-    const root = this.end();
-    if (root.name !== this.#list) yield { element: root, text: this.text.slice(this.#begin).trimEnd() };
-  }
-
-  /** The bytes of the file say which of UTF-8 and UTF-16 it is. The declaration is often wrong about that. */
-  protected override declaration(): void {
-    super.declaration();
-    const declared = /encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)/.exec(this.text.slice(0, this.at))?.[1];
-    if (declared === undefined || isUtf8Name(declared) || /^utf-?16(?:le|be)?$/i.test(declared)) return;
-    throw new ProblemError(
-      "unsupported-media-type",
-      `the file declares the encoding ${declared.slice(0, 40)}; save it as UTF-8, and change the declaration to encoding="utf-8"`,
-    );
-  }
-
-  /** Whether the index `at` is within the element of a record. */
-  get #isInItem(): boolean {
-    return this.root !== undefined && (this.root.name !== this.#list || this.open.length > 1);
-  }
-
-  /** Removes the complete elements from the list, and yields them. */
-  *#taken(): Generator<ElementItem> {
-    const [list] = this.open;
-    if (!list || this.#isInItem) return;
-    for (const child of list.children.splice(0)) {
-      if (typeof child === "string") continue;
-      this.#count++;
-      yield { element: child, list: this.root as XmlElement, text: this.text.slice(this.#begin, this.at) };
-    }
-  }
-
-  /** Whether the tag, comment, instruction, CDATA section or text that begins at the index `at` has arrived to its end. */
-  #isTokenComplete(): boolean {
-    const { text, at } = this;
-    if (text[at] !== "<") return text.includes("<", at);
-    if (text.startsWith("<!", at) && !/^<!(?:--|\[CDATA\[)/.test(text.slice(at, at + 9)))
-      return text.length - at >= "<!DOCTYPE".length;
-    return endOfMarkup(text, at) !== undefined;
-  }
 }

@@ -3,9 +3,9 @@
 import { BoundedCache } from "../lib/bounded-cache.ts";
 import { toId } from "../model/record.ts";
 import type { RequestAuthorizer } from "./authorization/authorizer.ts";
+import { batchRoutes } from "./batch/batch.ts";
 import { BatchPlaces } from "./batch/batch-places.ts";
-import { batchRoutes } from "./batch/batch-routes.ts";
-import { undoRoutes } from "./batch/undo-route.ts";
+import { undoRoutes } from "./batch/undo.ts";
 import { toTarget } from "./common/request-target.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";

@@ -1,7 +1,7 @@
 // `match` of batch requests: updates find their record by a value, or create it (contract section 14); and which operations before them are a fault.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { BatchResults } from "../../src/http/batch/results.ts";
+import type { BatchResults } from "../../src/http/batch/batch.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { engines } from "../support/engine/engines.ts";
 import {

@@ -2,7 +2,7 @@
 // records were validated when they were decoded.
 // Each valid operation becomes a write to the record that it names, or to a record that is found by a value (`match`).
 
-import type { MalformedOperation, SentOperation } from "../../formats/batch-format.ts";
+import type { MalformedOperation, SentOperation } from "../../formats/batch-operation.ts";
 import type { Decoded } from "../../formats/format.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import type { SentChanges } from "../../model/canonical-json.ts";
@@ -18,7 +18,7 @@ import { describeNonObject, isEmptyList, isJsonObject } from "../../model/field.
 import { textAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import { versionsInIfMatch } from "../conditional-requests.ts";
-import { MemberError, malformedProblem } from "./request-problem.ts";
+import { MemberError, malformedProblem } from "./operation-problems.ts";
 
 /** An operation after its check. */
 export type CheckedOperation = FaultyOperation | CheckedWrite;
@@ -182,11 +182,11 @@ class MatchingCheck {
 
   /** Returns a malformed operation if the operation has to be matched, and its resource does not have the field. */
   check(sent: SentOperation): CheckedOperation | MalformedOperation {
-    const { method, resource, id, number, length } = sent;
+    const { method, resource, id, number } = sent;
     const fields = fieldsIn(sent);
     const field = this.#fieldOf(resource);
     const isMatched = method === "update" && id === undefined && fields !== undefined && !Object.hasOwn(fields, "ID");
-    if (isMatched && !field) return { number, faults: [noFieldFault(resource, this.#path)], length };
+    if (isMatched && !field) return { number, faults: [noFieldFault(resource, this.#path)] };
     const checked = orFaulty(sent, () =>
       isMatched && field ? this.#checkMatched(sent, field, fields) : checkNamed(sent),
     );

@@ -1,15 +1,46 @@
-// Makes the results of a batch request again, for a repeated request with the same idempotency key. The stored response (`StoredBatch`) has the
-// run, and the operations without a change. The changes are read from the journal.
+// Repeated requests with the same idempotency key: finds the response that was stored for a batch request or an undo, and makes the results of a batch request
+// again. The stored response (`StoredBatch`) has the run, and the operations without a change. The changes are read from the journal.
 
+import { randomText } from "../../lib/text.ts";
 import { chunksOf, yieldBetween, yieldToEventLoop } from "../../lib/yielding.ts";
-import type { AcceptedOutcome, JournalEntry, Outcome } from "../../model/change.ts";
-import type { Engine, StoredBatch } from "../../model/engine.ts";
+import type { AcceptedOutcome, Intent, JournalEntry, Outcome } from "../../model/change.ts";
+import type { AtomicCommitOptions, AtomicCommitResult, Engine, StoredBatch } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
 import { type RecordKey, toKeyText } from "../../model/record-key.ts";
 import { parseRun } from "../../model/run.ts";
-import { rejectionProblem } from "./batch-faults.ts";
+import type { WriteQueue } from "../../store/writes/write-queue.ts";
+import type { AuthorizedIntent } from "../authorization/authorized-intent.ts";
+import { idempotencyKeyReusedError } from "../common/parameters.ts";
+import type { OperationResult } from "./batch.ts";
 import type { CheckedOperation, CheckedWrite, NamedWrite } from "./check-operations.ts";
-import type { OperationResult } from "./results.ts";
+import { rejectionProblem } from "./operation-problems.ts";
+
+/**
+ * Returns the stored response that a transaction has found for its idempotency key; undefined if it has found none.
+ * @throws ProblemError `idempotency-key-reused`
+ */
+export function storedResponseIn(result: AtomicCommitResult): StoredBatch | undefined {
+  if (result.kind === "idempotency-key-reused") throw idempotencyKeyReusedError();
+  return result.kind === "replayed" ? result.stored : undefined;
+}
+
+/**
+ * Looks for the stored response, as `storedResponseIn` does. Stores nothing.
+ * @param base the authorization of the request
+ * @param resource the name of any resource
+ */
+export async function findStoredResponse(
+  writeQueue: Pick<WriteQueue, "commitAtomically">,
+  base: AuthorizedIntent,
+  resource: string,
+  idempotency: AtomicCommitOptions["idempotency"],
+): Promise<StoredBatch | undefined> {
+  // No record has one of no versions, so this intent is rejected in every state of the site.
+  const never = { resource, operation: "delete", id: 1, valuesJson: "{}", ifVersion: [], isOptional: false } as const;
+  const rejected: Intent = { ...base, ...never };
+  const options = { run: { id: randomText(8), size: 1 }, idempotency };
+  return storedResponseIn(await writeQueue.commitAtomically(base.site, [[rejected]], () => {}, options));
+}
 
 /** Entries, or rows, per read. */
 const readSize = 500;

@@ -3,7 +3,7 @@
 import { maxFilters } from "../../model/limits.ts";
 import { publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import { recordSchema, type Schema, type Schemas, schemaName } from "../../reference/json-schema.ts";
-import { matchablePaths } from "../batch/batch-parameters.ts";
+import { matchablePaths } from "../batch/batch.ts";
 
 /** A tool, without the function that it calls. */
 export interface ToolDefinition {

@@ -1,20 +1,23 @@
 // The tools that store. Without `confirm` they are dry runs; with it, they store exactly the result of the dry run, or nothing.
 
-import type { SentOperation } from "../../formats/batch-format.ts";
+import type { SentOperation } from "../../formats/batch-operation.ts";
 import { json } from "../../formats/json.ts";
 import { yieldToEventLoop } from "../../lib/yielding.ts";
 import { isJsonObject } from "../../model/field.ts";
 import { publicResources, type Resource, writtenResources } from "../../model/resource.ts";
 import { sizeOfRun } from "../../store/writes/undo-plan.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
-import { parseMatch } from "../batch/batch-parameters.ts";
+import { whileAuthorized } from "../authorization/while-authorized.ts";
+import {
+  type BatchParts,
+  type BatchResults,
+  decodeOperations,
+  encodeResults,
+  parseMatch,
+  storeBatch,
+} from "../batch/batch.ts";
 import type { BatchPlaces } from "../batch/batch-places.ts";
-import { encodeResults } from "../batch/batch-response.ts";
-import { decodeOperations } from "../batch/batch-routes.ts";
-import type { BatchResults } from "../batch/results.ts";
-import { runAuthorized } from "../batch/run-authorized.ts";
-import { type BatchParts, runBatch } from "../batch/run-batch.ts";
-import { type UndoParts, type UndoResult, undoRun } from "../batch/run-undo.ts";
+import { type UndoParts, type UndoResult, undoRun } from "../batch/undo.ts";
 import type { AuthorizedView } from "../request-context.ts";
 import {
   type Confirmed,
@@ -61,7 +64,7 @@ class Writing {
       this.#dependencies.authorizer.countOperations(context, authorized.key, list.length);
       const operations = await this.#decode(list, match);
       const done = await this.#runConfirmed<BatchResults>(call, argumentsOf(match, operations), (current, how) =>
-        runBatch(this.#dependencies, context, current, { operations, match, isAtomic: true, ...how }),
+        storeBatch(this.#dependencies, context, current, { operations, match, allOrNothing: true, ...how }),
       );
       const parts = await encodeResults(context, json, operations, done.result);
       return toResult(Buffer.concat(parts).toString(), done, effectOf(done.result));
@@ -103,7 +106,7 @@ class Writing {
     const { authorizer } = this.#dependencies;
     const digest = await digestOf(asked);
     return authorizer.reauthorize(context, (first) =>
-      runAuthorized(authorizer, context, first, {
+      whileAuthorized(authorizer, context, first, {
         work: (authorized) =>
           runConfirmed(authorized, {
             asked: digest,

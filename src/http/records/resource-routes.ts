@@ -12,7 +12,7 @@ import type { SiteView } from "../../store/reads/site-views.ts";
 import type { WireResponse } from "../../wire/response.ts";
 import { requireWriteScope } from "../authorization/authenticate.ts";
 import type { RequestAuthorizer } from "../authorization/authorizer.ts";
-import { runAuthorized } from "../batch/run-authorized.ts";
+import { whileAuthorized } from "../authorization/while-authorized.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { QueryOwner } from "../parameter-advice.ts";
 import type { QueryReader } from "../query.ts";
@@ -147,7 +147,7 @@ class ResourceEndpoint {
     const work = (current: AuthorizedView) =>
       respondToWrite(context, route, { ...received, authorized: current, at: now() }, this.#dependencies);
     // No transaction checks the key of a dry run.
-    if (context.isDryRun) return runAuthorized(authorizer, context, authorized, { work, isStored: () => false });
+    if (context.isDryRun) return whileAuthorized(authorizer, context, authorized, { work, isStored: () => false });
     return authorizer.repeatIfOutdated(context, authorized, (current) => {
       requireWriteScope(context, current.key);
       return work(current);

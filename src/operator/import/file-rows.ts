@@ -3,10 +3,10 @@
 import { type CellPlan, decodeCsvLine, fieldNames, planColumns, readCsvRows } from "../../formats/csv.ts";
 import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
 import type { Decoded } from "../../formats/format.ts";
-import { readJsonItems } from "../../formats/json-items.ts";
+import { readJsonRecords } from "../../formats/json-items.ts";
 import { toFileError } from "../../formats/syntax-errors.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
-import { readXmlRecords } from "../../formats/xml-records.ts";
+import { readXmlRecords } from "../../formats/xml-items.ts";
 import { createYielder } from "../../lib/yielding.ts";
 import { invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { findListOfRecords } from "../../model/record.ts";
@@ -110,7 +110,7 @@ async function* readItems(
   format: ItemSource["format"],
 ): AsyncGenerator<NumberedRow> {
   let number = 0;
-  const items = format === "json" ? readJsonItems(decodeText(bytes)) : readXmlRecords(resource, bytes);
+  const items = format === "json" ? readJsonRecords(decodeText(bytes)) : readXmlRecords(resource, bytes);
   for await (const { text, decoded, declarations } of items) {
     const list = number === 0 ? findListOfRecords(resource, decoded.input) : undefined;
     if (list !== undefined)

@@ -1,13 +1,13 @@
-// The operations of a batch request (src/formats/batch-json.ts, src/formats/batch-xml.ts): each record is decoded as a body with one record is, errors
+// The operations of a batch request (src/formats/batch-operation.ts): each record is decoded as a body with one record is, errors
 // have their position and the number of the operation, and no step is long.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { ReadOperation, SentOperation } from "../../../src/formats/batch-format.ts";
+import type { ReadOperation, SentOperation } from "../../../src/formats/batch-operation.ts";
 import { type Decoded, type Format, formats } from "../../../src/formats/format.ts";
 import { json } from "../../../src/formats/json.ts";
 import { xml } from "../../../src/formats/xml.ts";
-import { type FieldError, ProblemError } from "../../../src/model/errors.ts";
+import { type FieldError, maxFieldErrors, ProblemError } from "../../../src/model/errors.ts";
 import { text } from "../../../src/model/field.ts";
 import { parseNewRecord, parseRecordChanges } from "../../../src/model/record.ts";
 import { defineResource, publicResources } from "../../../src/model/resource.ts";
@@ -52,7 +52,7 @@ function errorOf(format: Format, body: string | Uint8Array): ProblemError {
 function told(decode: () => Decoded | undefined): string {
   try {
     const { input, fieldErrors } = decode() as Decoded;
-    return JSON.stringify({ input, fieldErrors });
+    return JSON.stringify({ input, fieldErrors: fieldErrors.slice(0, maxFieldErrors) });
   } catch (error) {
     if (error instanceof ProblemError) return withoutPosition(error.message);
     throw error;
@@ -197,7 +197,6 @@ describe("JSON", () => {
       {"Method":"DELETE","Resource":"orderstatuses","ID":9007199254740991} ] } `;
     const [create, update, remove] = operationsIn(json, body) as [SentOperation, SentOperation, SentOperation];
     expect(create).toMatchObject({ method: "create", resource: brand, id: undefined, ifMatch: undefined });
-    expect(create.length).toBe('{"Method":"POST","Resource":"brands","Record":{"Name":"A"}}'.length);
     expect(update).toMatchObject({ method: "update", resource: brand, id: 12, ifMatch: '"a", *' });
     expect(update.record?.input).toEqual({ ID: 3 });
     expect(remove).toMatchObject({ method: "delete", id: Number.MAX_SAFE_INTEGER, record: undefined });
@@ -232,6 +231,8 @@ describe("JSON", () => {
     ['{"Operations":[]}\n}', "line 2, column 1: `}` follows the end of the value"],
     [`{"Operations":[${good} ${good}]}`, "line 1, column 63: expected `,` or `]`, not `{`"],
     [`{"Operations":[${good}`, "expected `,` or `]`, not the end of the text"],
+    ['{"Operations":[', "expected a value, not the end of the text"],
+    [`{"Operations":[${good},`, "expected a value, not the end of the text"],
   ])("%j is rejected", (body, message) => {
     const error = errorOf(json, body);
     expect([error.code, error.message]).toEqual(["bad-request", expect.stringContaining(message)]);
@@ -314,7 +315,7 @@ describe("JSON", () => {
     ]);
     expect(long.fieldErrors[0]?.operation).toBe(2);
     const fitting = `{"Method":"POST","Resource":"brands","Record":{"Name":"${"x".repeat((1 << 20) - 58)}"}}`;
-    expect(operationsIn(json, list(fitting, good))).toMatchObject([{ length: 1 << 20 }, {}]);
+    expect(operationsIn(json, list(fitting, good))).toHaveLength(2);
     expect(errorOf(json, list(good, fitting.replace("x", "é"))).code).toBe("too-large");
     expect(operationsIn(json, list(...Array(10_000).fill(good)))).toHaveLength(10_000);
     const many = errorOf(json, list(...Array(10_001).fill(good)));
@@ -329,7 +330,7 @@ describe("JSON", () => {
         Buffer.from(text, "latin1"),
       )) {
         for (const lead of [0, 1, 2, 3]) {
-          const valid = `${"é".repeat(10)}\n${" ".repeat(length - 21 - lead)}`;
+          const valid = `${'{"Operations":['.padEnd(20)}\n${" ".repeat(length - 21 - lead)}`;
           const [fault] = errorOf(
             json,
             Buffer.concat([Buffer.from(valid), cut, Buffer.from(" ".repeat(10))]),
@@ -409,7 +410,7 @@ describe("XML", () => {
     ['<Batch Atomic="1"/>', "<Batch>: `Atomic`: no such attribute"],
     ['<Batch xsi:nil="true"/>', "<Batch>: `xsi:nil` is not supported; leave the element out"],
     ["<Batch>foo</Batch>", '<Batch> must hold <Operation> only; stray text: "foo"'],
-    ["<Batch><![CDATA[ ]]></Batch>", '<Batch> must hold <Operation> only; stray text: "<![CDATA[ ]]>"'],
+    ["<Batch><![CDATA[x]]></Batch>", '<Batch> must hold <Operation> only; stray text: "x"'],
     ["<Batch></Batch>\nx", "line 2, column 1: expected an element, not `x`"],
     ["<Batch/><Batch/>", "line 1, column 9: a document has one root element; this is the second"],
     ["<Batch>\n<!-- \u0001 --></Batch>", "line 2, column 6: XML cannot contain U+0001"],
@@ -418,7 +419,6 @@ describe("XML", () => {
     ["<Batch></Batches>", "expected `</Batch>`, not `</Batches>`"],
     ["<!DOCTYPE Batch [<!ENTITY a 'b'>]><Batch/>", "a DOCTYPE is not allowed"],
     ["<Batch><!DOCTYPE x></Batch>", "a DOCTYPE is not allowed"],
-    [`<Batch ${'a="b" '.repeat(20_000)}/>`, "a tag outside of <Operation> has more than 65536 characters"],
   ])("%j is rejected", (body, message) => {
     const error = errorOf(xml, body);
     expect([error.code, error.message]).toEqual(["bad-request", expect.stringContaining(message)]);
@@ -429,7 +429,7 @@ describe("XML", () => {
   test.each<[string, string, string]>([
     ["<Brand/>", "Brand", "must be <Operation>"],
     ["<x:Operation/>", "x:Operation", "must be <Operation>"],
-    ["<Brand>", "", "`</Brand>` is missing"],
+    ["<Brand>", "", "expected `</Brand>`, not `</Batch>`"],
     ["<Operation/>", "Method", "is required: POST, PUT, PATCH or DELETE"],
     ['<Operation Method="PUT" Resource="brands" ID="a"/>', "ID", 'must be a whole number from 1, not "a"'],
     ['<Operation Method="PUT" Resource="brands" ID="01"/>', "ID", 'must be a whole number from 1, not "01"'],

@@ -1,4 +1,4 @@
-// Files of any size are read record by record, wherever their chunks end (src/formats/json-items.ts, src/formats/xml-records.ts).
+// Files of any size are read record by record, wherever their chunks end (src/formats/json-items.ts, src/formats/xml-items.ts).
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

@@ -1,8 +1,7 @@
 // Batch requests in tests.
 
 import { json } from "../../../src/formats/json.ts";
-import type { BatchResults } from "../../../src/http/batch/results.ts";
-import { type BatchRequest, runBatch } from "../../../src/http/batch/run-batch.ts";
+import { type BatchRequest, type BatchResults, storeBatch } from "../../../src/http/batch/batch.ts";
 import type { RequestContext } from "../../../src/http/request-context.ts";
 import type { Engine } from "../../../src/model/engine.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
@@ -95,11 +94,11 @@ export async function createBatchRunner(server: TestServer, engine: Engine) {
     const sent = [...json.batch.operations(body, allResources)].filter((one) => one !== undefined && "record" in one);
     const siteView = await siteViews.getUpToDate(site.ID);
     const context = { site: toSite(site), request: { isAbandoned: false } } as RequestContext;
-    return runBatch(
+    return storeBatch(
       { engine, siteViews, writeQueue, now: Date.now },
       context,
       { key, siteView, systemHead: siteViews.systemHead },
-      { match: undefined, isAtomic: true, isDry: false, ...options, operations: sent },
+      { match: undefined, allOrNothing: true, isDry: false, ...options, operations: sent },
     );
   };
 }

@@ -2,9 +2,9 @@
 // that only reads.
 
 import { ProblemError } from "../../model/errors.ts";
-import { requireWriteScope } from "../authorization/authenticate.ts";
-import { type RequestAuthorizer, requireSameSite } from "../authorization/authorizer.ts";
 import type { AuthorizedView, RequestContext } from "../request-context.ts";
+import { requireWriteScope } from "./authenticate.ts";
+import { type RequestAuthorizer, requireSameSite } from "./authorizer.ts";
 
 interface AuthorizedWork<T> {
   /** @throws OutdatedError if the key, the site or its epoch has changed. Nothing was stored */
@@ -18,7 +18,7 @@ interface AuthorizedWork<T> {
  * @param first the present authorization of the request
  * @throws the errors of `work` and of `RequestAuthorizer.reauthorize`
  */
-export function runAuthorized<T>(
+export function whileAuthorized<T>(
   authorizer: RequestAuthorizer,
   context: RequestContext,
   first: AuthorizedView,

@@ -1,5 +1,4 @@
-// Undoes a run for the key of a request, or reports what the undo would do. The caller has checked the scope of the key and its rate, and authorizes
-// again if nothing was stored.
+// POST /restapi/undo.json and .xml: a key undoes one of its runs, or a dry run reports what that would do (contract section 14).
 //
 // An example: the run has created brand 30, and updated brand 7. The plan is to delete brand 30, and to restore brand 7.
 //
@@ -9,18 +8,32 @@
 // (4) With `confirm`, the whole plan is stored, or nothing. Then another plan follows.
 
 import type { Undone } from "../../formats/batch-format.ts";
+import type { Format } from "../../formats/format.ts";
 import { randomText } from "../../lib/text.ts";
 import { chunksOf } from "../../lib/yielding.ts";
 import type { Idempotency, Intent } from "../../model/change.ts";
 import type { AtomicCommitOptions, NotDone, StoredBatch } from "../../model/engine.ts";
 import { OutdatedError, ProblemError, RetryableError } from "../../model/errors.ts";
-import type { Resource } from "../../model/resource.ts";
+import { publicResources, type Resource } from "../../model/resource.ts";
 import { parseRun } from "../../model/run.ts";
-import { type LaterChangedRecord, planUndo, toUndoIntent, type UndoPlan } from "../../store/writes/undo-plan.ts";
+import {
+  type LaterChangedRecord,
+  planUndo,
+  sizeOfRun,
+  toUndoIntent,
+  type UndoPlan,
+} from "../../store/writes/undo-plan.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import { requireWriteScope } from "../authorization/authenticate.ts";
 import { authorizedIntent } from "../authorization/authorized-intent.ts";
+import { whileAuthorized } from "../authorization/while-authorized.ts";
+import { parseSwitch } from "../common/parameters.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import type { AuthorizedView, RequestContext } from "../request-context.ts";
-import { findStoredResponse, storedResponseIn } from "./stored-response.ts";
+import { parseBatchIdempotency } from "../records/idempotency.ts";
+import type { AuthorizedView, RequestContext, SiteRoute } from "../request-context.ts";
+import { toResponse } from "../responses.ts";
+import { findStoredResponse, storedResponseIn } from "./replay.ts";
+import { checkHead, type RunRouteDependencies, runRoutes } from "./run-routes.ts";
 
 export type UndoParts = Pick<HttpDependencies, "engine" | "writeQueue" | "resources" | "systemSiteIndex" | "now">;
 
@@ -44,6 +57,52 @@ export interface UndoResult {
   readonly isReplay: boolean;
   /** Returns the records of the plan that the undo changes, and their revisions before it, as a text to compare. */
   readonly touched: () => string;
+}
+
+interface UndoRouteDependencies extends UndoParts, RunRouteDependencies {}
+
+/** Returns the routes of undo, by path. */
+export function undoRoutes(dependencies: UndoRouteDependencies): [path: string, route: SiteRoute][] {
+  return runRoutes("undo", "undo a run with POST", (context, format, authorized) =>
+    respondToUndo(dependencies, context, format, authorized),
+  );
+}
+
+async function respondToUndo(
+  dependencies: UndoRouteDependencies,
+  context: RequestContext,
+  format: Format,
+  { key }: AuthorizedView,
+): Promise<WireResponse> {
+  const { authorizer, batchPlaces, idempotencies, resources } = dependencies;
+  const served = publicResources(resources);
+  const isDry = parseSwitch(
+    checkHead(dependencies, context, key, { kind: "undo", format, resources: served }),
+    "dryRun",
+    false,
+  );
+  context.isDryRun = isDry;
+  const { request } = context;
+  const body = request.receivedBody ?? (await request.readBody());
+  return authorizer.reauthorize(context, async (authorized) => {
+    requireWriteScope(context, authorized.key);
+    const idempotency = isDry ? undefined : await parseBatchIdempotency(context, authorized.key, body.view);
+    const { run } = format.batch.undo(body.view);
+    // An undo counts as a batch request of the size of its run, and needs as much memory.
+    authorizer.countOperations(context, authorized.key, sizeOfRun(run));
+    const undo = () =>
+      whileAuthorized(authorizer, context, authorized, {
+        work: (current) => undoRun(dependencies, context, current, { run, isDry, idempotency }),
+        isStored: ({ undone, isReplay }) => undone.run !== null && !isReplay,
+      });
+    const result = await batchPlaces.withPlace(authorized.key, () => idempotencies.runUnlessRunning(idempotency, undo));
+    return toUndoneResponse(context, format, result);
+  });
+}
+
+function toUndoneResponse(context: RequestContext, format: Format, { undone, isReplay }: UndoResult): WireResponse {
+  const content = { type: format.contentType, body: format.batch.undone(undone) };
+  return toResponse(context, 200, content, isReplay ? { "Idempotency-Replayed": "true" } : {});
 }
 
 /** Maximum attempts to store a plan that `confirm` accepts. */

@@ -1,0 +1,60 @@
+// What batch requests and undo have in common: both make a run.
+
+import { type Format, formats } from "../../formats/format.ts";
+import { ProblemError } from "../../model/errors.ts";
+import { basePath } from "../../model/resource.ts";
+import type { ApiKey } from "../../system/system-records.ts";
+import type { WireResponse } from "../../wire/response.ts";
+import { requireWriteScope } from "../authorization/authenticate.ts";
+import type { RequestAuthorizer } from "../authorization/authorizer.ts";
+import { parseIdempotencyName } from "../common/parameters.ts";
+import type { QueryOwner } from "../parameter-advice.ts";
+import type { QueryReader } from "../query.ts";
+import type { RunningIdempotencyKeys } from "../records/idempotency.ts";
+import { rejectOtherEncodings } from "../records/record-body.ts";
+import { type AuthorizedView, type RequestContext, type SiteRoute, siteRoute } from "../request-context.ts";
+import type { BatchPlaces } from "./batch-places.ts";
+
+export interface RunRouteDependencies {
+  readonly authorizer: RequestAuthorizer;
+  readonly idempotencies: RunningIdempotencyKeys;
+  readonly batchPlaces: BatchPlaces;
+  readonly queries: QueryReader;
+}
+
+/** Returns the route of each format, by path. @param otherMethodDetail the problem of any method but POST */
+export function runRoutes(
+  name: "batch" | "undo",
+  otherMethodDetail: string,
+  respond: (context: RequestContext, format: Format, authorized: AuthorizedView) => Promise<WireResponse>,
+): [path: string, route: SiteRoute][] {
+  return formats.map((format) =>
+    siteRoute<Omit<SiteRoute, "kind" | "label">>(`${basePath}${name}.${format.name}`, {
+      readOperation: name,
+      writeOperation: name,
+      methods: ["POST", "OPTIONS"],
+      methodNotAllowedDetail: () => otherMethodDetail,
+      respond: (context, authorized) => respond(context, format, authorized),
+    }),
+  );
+}
+
+/** Checks a request before its body is read. Returns the query parameters. @throws ProblemError */
+export function checkHead(
+  { queries }: RunRouteDependencies,
+  context: RequestContext,
+  key: ApiKey,
+  owner: QueryOwner & { readonly kind: "batch" | "undo" },
+): URLSearchParams {
+  const { request, target } = context;
+  requireWriteScope(context, key);
+  const parameters = queries.read(target.query, owner);
+  // There are many records, and to ignore a condition would be unsafe.
+  const [what, advice] = owner.kind === "batch" ? ["a batch", "; send `IfMatch` in each operation"] : ["an undo", ""];
+  for (const name of ["If-Match", "If-None-Match"])
+    if (request.headers.has(name.toLowerCase()))
+      throw new ProblemError("bad-request", `${what} has no ${name}${advice}`);
+  rejectOtherEncodings(request.headers);
+  parseIdempotencyName(context);
+  return parameters;
+}
