@@ -6,6 +6,7 @@ import { versionParts } from "../../model/change.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Collection } from "../../store/memory/collection.ts";
 import { type CollectionVersion, type Page, toDocument } from "../../store/memory/collection-version.ts";
+import type { MemoryRecord } from "../../store/memory/memory-record.ts";
 import { Snapshot } from "../../store/memory/snapshot.ts";
 import type { TextInParts } from "../../store/memory/text-in-parts.ts";
 import type { SiteView } from "../../store/reads/site-views.ts";
@@ -34,15 +35,25 @@ function respondToLookUp(
   route: ResourceRoute,
   siteView: SiteView,
 ): MaybePromise<WireResponse> {
+  const { recordIdInPath: id } = context;
+  const record = id === undefined ? undefined : siteView.lookUpRecord(route.resource, id);
+  return record instanceof Promise
+    ? record.then((found) => toRecordResponse(context, route, siteView, found))
+    : toRecordResponse(context, route, siteView, record);
+}
+
+function toRecordResponse(
+  context: RequestContext,
+  route: ResourceRoute,
+  siteView: SiteView,
+  record: MemoryRecord | undefined,
+): WireResponse {
   const { resource, format } = route;
-  const { recordIdInPath: id, request, target } = context;
-  return whenResolved(id === undefined ? undefined : siteView.lookUpRecord(resource, id), (record) => {
-    if (!record) throw recordNotFoundError(route, idIn(target.path));
-    const etag = toEtag(versionParts(siteView, record.revision), resource, format.name);
-    if (isNotModified(request.headers, etag)) return toResponse(context, 304, null, { ETag: etag });
-    const body = toDocument(record, resource, format);
-    return toResponse(context, 200, { type: format.contentType, body }, { ETag: etag });
-  });
+  if (!record) throw recordNotFoundError(route, idIn(context.target.path));
+  const etag = toEtag(versionParts(siteView, record.revision), resource, format.name);
+  if (isNotModified(context.request.headers, etag)) return toResponse(context, 304, null, { ETag: etag });
+  const body = toDocument(record, resource, format);
+  return toResponse(context, 200, { type: format.contentType, body }, { ETag: etag });
 }
 
 /** Reads a plain page from the database. Loads the site for every other list, and for a page with a large offset. */
