@@ -15,7 +15,7 @@ import { copyHead, type Head, isSameHead } from "../../model/head.ts";
 import type { SiteChangeNotifier } from "../../store/changes/site-change-notifier.ts";
 
 /** A rest, as a multiple of its round. It's the long one if the site gets more changes than pages are read, so that its writers need the time. */
-const restFactor = { short: 6, long: 20 };
+const restFactor = { short: 6, long: 40 };
 /** Maximum rest, in milliseconds. A round takes long, too, if the database doesn't respond. */
 const maxRestMs = 10_000;
 
