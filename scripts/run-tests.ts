@@ -20,7 +20,7 @@ const startFirst = ["test/console/pages/", "test/command-line/", "test/docs/", "
 
 const args = process.argv.slice(2);
 const files = [...new Bun.Glob("test/**/*.test.ts").scanSync(root)].filter((file) => !file.includes("node_modules/"));
-const selects = args.filter((arg) => files.some((file) => `./${file}`.includes(arg)));
+const selects = args.filter((arg) => !arg.startsWith("-") && files.some((file) => `./${file}`.includes(arg)));
 const leftOut = [
   ...(selects.some((arg) => arg.includes("test/packaging")) ? [] : [packages]),
   ...(selects.length === 0 ? [slow] : []),
