@@ -1,8 +1,9 @@
 // The client's TypeScript types, generated from the declarations of the resources.
 
-import { problemTitles } from "../../src/model/errors.ts";
+import { faultCodes, problemTitles } from "../../src/model/errors.ts";
 import type { Field, FieldGroup, Fields } from "../../src/model/field.ts";
 import type { Resource } from "../../src/model/resource.ts";
+import { faultParameterSchemas } from "../../src/reference/problem-schema.ts";
 
 /** The text of `src/client/record-types.ts`. */
 export function toRecordTypes(resources: readonly Resource[]): string {
@@ -17,6 +18,11 @@ ${[...groups.values(), ...records].join("\n")}
 /** The last segment of a problem's \`type\`. */
 export type ProblemCode =
 ${codes.join("\n")};
+
+/** The codes of field errors, with their parameters. */
+export interface FieldErrorParameters {
+${Object.entries(faultCodes).map(parametersMember).join("\n")}
+}
 
 /** A collection per resource. */
 export interface Collections {
@@ -41,6 +47,15 @@ export const paths: Readonly<Record<keyof Collections, keyof FeedRecords>> = {
 ${resources.map((resource) => `  ${memberName(resource)}: "${resource.path}",`).join("\n")}
 };
 `;
+}
+
+const parameterTypes: Record<string, string> = { integer: "number", string: "string", array: "readonly string[]" };
+
+function parametersMember([code, { parameters }]: [string, (typeof faultCodes)[keyof typeof faultCodes]]): string {
+  const members = parameters.map(
+    (name) => `readonly ${name}: ${parameterTypes[String(faultParameterSchemas[name].type)]}`,
+  );
+  return `  readonly "${code}": ${members.length === 0 ? "object" : `{ ${members.join("; ")} }`};`;
 }
 
 function typesOf({ element, description, fields, textFields, access }: Resource, groups: Map<string, string>): string {

@@ -165,6 +165,32 @@ export type ProblemCode =
   | "internal"
   | "unavailable";
 
+/** The codes of field errors, with their parameters. */
+export interface FieldErrorParameters {
+  readonly "required": object;
+  readonly "unknown-field": object;
+  readonly "duplicate-field": object;
+  readonly "read-only": object;
+  readonly "wrong-type": { readonly expected: string };
+  readonly "too-long": { readonly max: number };
+  readonly "too-many": { readonly max: number };
+  readonly "out-of-range": { readonly min: number; readonly max: number };
+  readonly "invalid-id": object;
+  readonly "invalid-choice": { readonly choices: readonly string[] };
+  readonly "invalid-country": object;
+  readonly "invalid-email": object;
+  readonly "invalid-time": object;
+  readonly "invalid-hostname": object;
+  readonly "invalid-character": object;
+  readonly "bad-pattern": { readonly pattern: string };
+  readonly "stray-text": object;
+  readonly "syntax": object;
+  readonly "several-matches": { readonly count: number };
+  readonly "duplicate-value": object;
+  readonly "taken": object;
+  readonly "invalid": object;
+}
+
 /** A collection per resource. */
 export interface Collections {
   /** The brands. */

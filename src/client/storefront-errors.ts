@@ -1,8 +1,29 @@
-import type { ProblemCode } from "./record-types.ts";
+import type { FieldErrorParameters, ProblemCode } from "./record-types.ts";
 
-/** One field error of a rejected record: its field (a dotted path such as `Address.Town`) and a message. */
-export interface FieldError {
+/**
+ * One field error of a rejected record. Compare `code` to know its parameters; show `detail` for codes that you don't know.
+ * @example if (error.code === "too-long") console.log(`${error.field}: at most ${error.max} characters`);
+ */
+export type FieldError = FieldErrorPlace & (KnownFieldError | UnknownFieldError);
+
+type KnownFieldError =
+  | {
+      [Code in keyof FieldErrorParameters]: { readonly code: Code } & FieldErrorParameters[Code];
+    }[keyof FieldErrorParameters]
+  | { /** The problem of an operation that failed as a whole. */ readonly code: ProblemCode };
+
+/**
+ * An error of a newer server, with another code, or of an older one, without a code. Its code has no type here, because comparing `code` with a known
+ * one couldn't narrow the type otherwise.
+ */
+interface UnknownFieldError {
+  readonly code: undefined;
+}
+
+interface FieldErrorPlace {
+  /** A dotted path such as `Address.Town`; empty for the whole record. */
   readonly field: string;
+  /** What's wrong and what to do, for people. The wording can change. */
   readonly detail: string;
   /** The number of the operation in a batch request, or of the record in `upsert`, from 1. */
   readonly operation?: number;

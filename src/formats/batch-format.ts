@@ -1,9 +1,9 @@
 // The parts of a format for batch requests and for undo (contract section 14).
 
-import { type FieldError, ProblemError } from "../model/errors.ts";
-import { describeJsonType, isJsonObject } from "../model/field.ts";
+import { type FieldError, fault, ProblemError } from "../model/errors.ts";
+import { isJsonObject, unknownFieldFault, wrongTypeFault } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
-import { addFault, maxFaults, noSuchMember, type ReadOperation } from "./batch-operation.ts";
+import { addFault, maxFaults, type ReadOperation } from "./batch-operation.ts";
 import type { Problem } from "./format.ts";
 
 /** The encoding of batch requests, of their responses, and of requests to undo a run. */
@@ -82,10 +82,10 @@ export function toUndo(input: unknown, fieldErrors: readonly FieldError[], form:
   const faults = [...fieldErrors];
   for (const name of Object.keys(input)) {
     if (name !== "Run" && faults.length < maxFaults)
-      faults.push({ field: name.slice(0, 100), detail: noSuchMember(name, ["Run"]) });
+      faults.push({ field: name.slice(0, 100), ...unknownFieldFault(name, ["Run"]) });
   }
-  if (run === undefined) addFault(faults, "Run", "is required");
-  else if (typeof run !== "string") addFault(faults, "Run", `must be a string, not ${describeJsonType(run)}`);
+  if (run === undefined) addFault(faults, "Run", fault("required"));
+  else if (typeof run !== "string") addFault(faults, "Run", wrongTypeFault("string", run));
   const [first] = faults;
   if (!first) return { run: run as string };
   const detail = `the body must be \`${form}\`: \`${first.field}\`: ${first.detail}`;

@@ -1,14 +1,13 @@
 // Batch requests and undo in JSON.
 
-import { ProblemError } from "../model/errors.ts";
-import { describeNonObject, isJsonObject } from "../model/field.ts";
+import { type Fault, type FieldError, fault, ProblemError } from "../model/errors.ts";
+import { isJsonObject, unknownFieldFault, wrongTypeFault } from "../model/field.ts";
 import { type BatchFormat, type EncodedResult, type SentUndo, toUndo, type Undone } from "./batch-format.ts";
 import {
   addFault,
   type Envelope,
   maxFaults,
   memberNames,
-  noSuchMember,
   OperationParser,
   operationErrors,
   type ReadOperation,
@@ -74,16 +73,20 @@ function noListError(): ProblemError {
 }
 
 function listInStringError(): ProblemError {
-  const detail = "must be a list, not a string: send it without quotes around it";
-  return new ProblemError("bad-request", `\`${listName}\` ${detail}`, { fieldErrors: [{ field: listName, detail }] });
+  return memberError(listName, wrongTypeFault("array", "", "; remove the quotes around it"));
 }
 
 /** Returns the error of a member beside the list. */
 function otherMemberError(name: string): ProblemError {
-  const field = name.slice(0, 100);
-  const detail = name === listName ? "appears more than once" : noSuchMember(name, [listName]);
-  return new ProblemError("bad-request", `the body must be \`${form}\`: \`${field}\`: ${detail}`, {
-    fieldErrors: [{ field, detail }],
+  return memberError(
+    name.slice(0, 100),
+    name === listName ? fault("duplicate-field") : unknownFieldFault(name, [listName]),
+  );
+}
+
+function memberError(field: string, wrong: Fault): ProblemError {
+  return new ProblemError("bad-request", `the body must be \`${form}\`: \`${field}\`: ${wrong.detail}`, {
+    fieldErrors: [{ field, ...wrong }],
   });
 }
 
@@ -99,12 +102,11 @@ function parseOperation({ text, number, findStart }: JsonItem, parser: Operation
   const { input, fieldErrors, isCut, unparsed } = inOperation(() =>
     parseJsonWithout("Record", text, maxValues, findStart),
   );
-  if (!isJsonObject(input))
-    return { number, faults: [{ field: "", detail: `must be an object, not ${describeNonObject(input)}` }] };
+  if (!isJsonObject(input)) return { number, faults: [{ field: "", ...wrongTypeFault("object", input) }] };
   const unknown = Object.keys(input).filter((name) => !memberNames.includes(name));
-  const faults = unknown
+  const faults: FieldError[] = unknown
     .slice(0, maxFaults)
-    .map((name) => ({ field: name.slice(0, 100), detail: noSuchMember(name, memberNames) }));
+    .map((name) => ({ field: name.slice(0, 100), ...unknownFieldFault(name, memberNames) }));
   if (faults.length === maxFaults) return { number, faults };
   // The members that are missing may be those that weren't read.
   if (isCut) return { number, faults: [...faults, ...fieldErrors.slice(0, 1)] };
@@ -116,7 +118,7 @@ function parseOperation({ text, number, findStart }: JsonItem, parser: Operation
   if (faults.length > 0) {
     if (unparsed && !unparsed.text.startsWith("{")) {
       const { input: record } = decode(unparsed.text, unparsed.start);
-      addFault(faults, "Record", `must be an object, not ${describeNonObject(record)}`);
+      addFault(faults, "Record", wrongTypeFault("object", record));
     }
     return { number, faults };
   }

@@ -5,16 +5,19 @@ import { findNearest, formatHint } from "../lib/text.ts";
 import { isCanonicalRecord, matchCanonicalChanges, type SentChanges } from "../model/canonical-json.ts";
 import type { Operation } from "../model/change.ts";
 import {
+  alternatives,
   ErrorBudget,
   type ErrorLimits,
+  type Fault,
   type FieldError,
+  fault,
   firstErrorOnly,
   fullLimits,
   ProblemError,
 } from "../model/errors.ts";
-import { describeJsonType, isJsonObject } from "../model/field.ts";
+import { isJsonObject, wrongTypeFault } from "../model/field.ts";
 import { maxBatchOperations } from "../model/limits.ts";
-import { idFault, isId, parseNewRecord, parseRecordChanges } from "../model/record.ts";
+import { idFault, idOfNewRecord, isId, parseNewRecord, parseRecordChanges } from "../model/record.ts";
 import { type Resource, writtenResources } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
 import { type ItemErrors, type ItemReader, itemsOfBody, maxItemLength } from "./items.ts";
@@ -80,7 +83,7 @@ export const operationErrors: ItemErrors = {
   tooLong(number) {
     const detail = `is longer than ${maxItemLength} bytes; its end may be missing`;
     return new ProblemError("too-large", `operation ${number} ${detail}`, {
-      fieldErrors: [{ operation: number, field: "", detail }],
+      fieldErrors: [{ operation: number, field: "", code: "too-large", detail }],
     });
   },
   inItem(number, error) {
@@ -127,11 +130,11 @@ export class OperationParser {
   envelope(number: number, { Method, Resource, ID, IfMatch }: SentEnvelope, faults: FieldError[]): UncheckedEnvelope {
     const method = methods.get(Method);
     const resource = this.#resources.get(Resource);
-    if (method === undefined) addFault(faults, "Method", choiceFault(Method, "method", [...methods.keys()]));
+    if (method === undefined) addFault(faults, "Method", choiceFault(Method, [...methods.keys()].map(String)));
     if (resource?.access !== "written") addFault(faults, "Resource", this.#resourceFault(Resource, resource));
     if (ID !== undefined && !isId(ID)) addFault(faults, "ID", idFault(ID));
     if (IfMatch !== undefined && typeof IfMatch !== "string")
-      addFault(faults, "IfMatch", `must be a string, not ${describeJsonType(IfMatch)}`);
+      addFault(faults, "IfMatch", wrongTypeFault("string", IfMatch));
     return { number, method, resource, id: ID as number | undefined, ifMatch: IfMatch as string | undefined };
   }
 
@@ -170,37 +173,24 @@ export class OperationParser {
     }
   }
 
-  #resourceFault(sent: unknown, resource: Resource | undefined): string {
-    if (resource) return `${resource.plural} can only be read`;
-    const written = writtenResources([...this.#resources.values()]);
-    return choiceFault(
-      sent,
-      "resource",
-      written.map(({ path }) => path),
-    );
+  #resourceFault(sent: unknown, resource: Resource | undefined): Fault {
+    const choices = writtenResources([...this.#resources.values()]).map(({ path }) => path);
+    if (!resource) return choiceFault(sent, choices);
+    return fault("invalid-choice", `; ${resource.plural} can only be read`, { choices });
   }
 }
 
 /** Adds a fault, unless the member has one already, such as that it appears more than once. */
-export function addFault(faults: FieldError[], field: string, detail: string): void {
-  if (!faults.some((known) => known.field === field)) faults.push({ field, detail });
+export function addFault(faults: FieldError[], field: string, added: Fault): void {
+  if (!faults.some((known) => known.field === field)) faults.push({ field, ...added });
 }
 
-/** Returns the fault of a value other than `choices`. @param noun what the value should name */
-function choiceFault(sent: unknown, noun: string, choices: readonly unknown[]): string {
-  const names = choices.map(String);
-  const list = `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
-  if (sent === undefined) return `is required: ${list}`;
-  if (typeof sent !== "string") return `must be a string, not ${describeJsonType(sent)}`;
-  const hint = formatHint(findNearest(sent, names), `use ${list}`, sent);
-  return `there is no ${noun} \`${sent.slice(0, 100)}\`; ${hint}`;
-}
-
-/** Returns the detail of a member that does not exist. @param names the names of the members that exist */
-export function noSuchMember(name: string, names: readonly string[], noun = "member"): string {
-  const nearest = findNearest(name, names);
-  if (nearest !== undefined) return `no such ${noun}; ${formatHint(nearest, "", name)}`;
-  return names.length < 2 ? `no such ${noun}` : `no such ${noun}; there is ${names.join(", ")}`;
+/** Returns the fault of a value other than `choices`. */
+function choiceFault(sent: unknown, choices: readonly string[]): Fault {
+  if (sent === undefined) return fault("required", `: ${alternatives(choices)}`);
+  if (typeof sent !== "string") return wrongTypeFault("string", sent);
+  const meant = formatHint(findNearest(sent, choices), "", sent);
+  return fault("invalid-choice", `, not \`${sent.slice(0, 100)}\`${meant && `; ${meant}`}`, { choices });
 }
 
 /** Faults of an envelope after which no more are collected. Each unknown member is a fault. */
@@ -249,8 +239,3 @@ function validate(
   const known = sentId === undefined || Object.hasOwn(input, "ID") ? fieldErrors : [...fieldErrors, idOfNewRecord];
   return { id: undefined, valuesJson: JSON.stringify(parseNewRecord(resource, input, known, limits)) };
 }
-
-const idOfNewRecord: FieldError = {
-  field: "ID",
-  detail: "must be absent: the server assigns the ID of a new record",
-};

@@ -1,6 +1,7 @@
 // Batch requests and undo in XML.
 
-import { type FieldError, ProblemError } from "../model/errors.ts";
+import { type FieldError, fault, ProblemError } from "../model/errors.ts";
+import { unknownFieldFault } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { type BatchFormat, type EncodedResult, type SentUndo, toUndo, type Undone } from "./batch-format.ts";
 import {
@@ -8,7 +9,6 @@ import {
   type Envelope,
   maxFaults,
   memberNames,
-  noSuchMember,
   OperationParser,
   operationErrors,
   type ReadOperation,
@@ -60,11 +60,10 @@ const operationList: XmlList = {
     const { name } = root;
     if (name !== rootName)
       throw new ProblemError("bad-request", `the root element must be <${rootName}>, not <${name.slice(0, 100)}>`);
-    for (const [attribute, advice] of unknownAttributes([root], [])) {
+    for (const [attribute, wrong = fault("unknown-field")] of unknownAttributes([root], [])) {
       const field = attribute.slice(0, 100);
-      const detail = advice ?? noSuchMember(attribute, [], "attribute");
-      throw new ProblemError("bad-request", `<${rootName}>: ${field && `\`${field}\`: `}${detail}`, {
-        fieldErrors: [{ field, detail }],
+      throw new ProblemError("bad-request", `<${rootName}>: ${field && `\`${field}\`: `}${wrong.detail}`, {
+        fieldErrors: [{ field, ...wrong }],
       });
     }
   },
@@ -88,7 +87,7 @@ const attributeNames = memberNames.filter((name) => name !== "Record");
 function parseOperation({ number, element: operation, root, isCut }: XmlItem, parser: OperationParser): ReadOperation {
   const { name } = operation;
   if (name !== operationName)
-    return { number, faults: [{ field: name.slice(0, 100), detail: `must be <${operationName}>` }] };
+    return { number, faults: [{ field: name.slice(0, 100), ...fault("unknown-field", `; send <${operationName}>`) }] };
   const path = [root as XmlElement, operation] as const;
   const faults: FieldError[] = [];
   const attributes = attributesOf(path, faults);
@@ -97,7 +96,7 @@ function parseOperation({ number, element: operation, root, isCut }: XmlItem, pa
   const wanted = envelope.resource?.element;
   if (element && envelope.resource && element.name !== wanted) {
     const hint = unwrapHint(envelope.resource, element, "in one operation each");
-    addFault(faults, element.name.slice(0, 100), `must be <${wanted}>${hint}`);
+    addFault(faults, element.name.slice(0, 100), fault("unknown-field", hint || `; send <${wanted}>`));
   }
   if (faults.length > 0) return { number, faults };
   const checked = envelope as Envelope;
@@ -110,9 +109,9 @@ function parseOperation({ number, element: operation, root, isCut }: XmlItem, pa
 
 /** Returns the attributes of an operation. @param path the operation after its root element */
 function attributesOf(path: readonly [XmlElement, XmlElement], faults: FieldError[]) {
-  for (const [name, advice] of unknownAttributes(path, attributeNames)) {
-    if (faults.length < maxFaults)
-      faults.push({ field: name.slice(0, 100), detail: advice ?? noSuchMember(name, attributeNames, "attribute") });
+  for (const [name, known] of unknownAttributes(path, attributeNames)) {
+    if (faults.length >= maxFaults) break;
+    faults.push({ field: name.slice(0, 100), ...(known ?? unknownFieldFault(name, attributeNames)) });
   }
   const [, { attributes }] = path;
   const id = attributes.get("ID");
@@ -129,10 +128,11 @@ function recordElementOf({ children }: XmlElement, faults: FieldError[]): XmlEle
   const elements = children.filter(isElement);
   const member = elements.find(({ name }) => attributeNames.includes(name));
   const [first, second] = elements;
-  if (member) faults.push({ field: member.name, detail: `must be an attribute of <${operationName}>` });
-  else if (second) addFault(faults, second.name.slice(0, 100), "is a second record; send one operation for each");
+  if (member)
+    faults.push({ field: member.name, ...fault("unknown-field", `; send it as an attribute of <${operationName}>`) });
+  else if (second) addFault(faults, second.name.slice(0, 100), fault("too-many", " record per operation", { max: 1 }));
   const stray = children.find(isStray);
-  if (stray !== undefined) addFault(faults, operationName, `stray text: ${shorten(String(stray))}`);
+  if (stray !== undefined) addFault(faults, operationName, fault("stray-text", ` ${shorten(String(stray))}`));
   return first;
 }
 
@@ -167,11 +167,11 @@ function decodeUndo(body: Uint8Array): SentUndo {
     const name = root.name.slice(0, 100);
     throw new ProblemError("bad-request", `the root element must be <${undoName}>, not <${name}>`);
   }
-  const faults = [...unknownAttributes([root], ["Run"])].map(([name, advice]) => ({
+  const faults: FieldError[] = [...unknownAttributes([root], ["Run"])].map(([name, wrong]) => ({
     field: name.slice(0, 100) || undoName,
-    detail: advice ?? noSuchMember(name, ["Run"], "attribute"),
+    ...(wrong ?? unknownFieldFault(name, ["Run"])),
   }));
   const content = root.children.find((child) => isElement(child) || isStray(child));
-  if (content !== undefined) faults.push({ field: undoName, detail: "must be empty" });
+  if (content !== undefined) faults.push({ field: undoName, ...fault("stray-text", " and elements in it") });
   return toUndo({ Run: root.attributes.get("Run") }, faults, undoForm);
 }

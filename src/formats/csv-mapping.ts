@@ -1,10 +1,10 @@
 // A mapping says which columns of a CSV file become which fields of records. It is for files of other programs. For example:
 //   {"fields": {"Name": "Vendor", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}, "skip": {"Vendor": [""]}}
 
-import { findNearest, findNearestPath, formatHint } from "../lib/text.ts";
-import { type FieldError, fullLimits, hasTooManyFieldErrors, invalidRecordError } from "../model/errors.ts";
-import { describeJsonType, isJsonObject, validateText } from "../model/field.ts";
-import { toId } from "../model/record.ts";
+import { findNearest, findNearestPath } from "../lib/text.ts";
+import { type FieldError, fault, fullLimits, hasTooManyFieldErrors, invalidRecordError } from "../model/errors.ts";
+import { isJsonObject, unknownFieldFault, validateText, wrongTypeFault } from "../model/field.ts";
+import { idFault, toId } from "../model/record.ts";
 import { findTextField, type Resource } from "../model/resource.ts";
 import { type CellPlan, type CellSource, fieldNames } from "./csv.ts";
 import { decodeJson } from "./json.ts";
@@ -30,12 +30,11 @@ export function parseMapping(resource: Resource, text: string): CsvMapping {
   const { input, fieldErrors: malformed } = decodeJson(text);
   const fieldErrors = [...malformed];
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
-  if (!isJsonObject(input))
-    throw invalidRecordError([{ field: "", detail: `must be an object, not ${describeJsonType(input)}` }]);
+  if (!isJsonObject(input)) throw invalidRecordError([{ field: "", ...wrongTypeFault("object", input) }]);
   checkMembers(input, ["fields", "skip"], "", fieldErrors);
   const fields = parseObject(input.fields, "fields", fieldErrors);
   if (isJsonObject(input.fields) && Object.keys(fields).length === 0)
-    fieldErrors.push({ field: "fields", detail: 'names no field; write, for example, "Name": "Brand name"' });
+    fieldErrors.push({ field: "fields", ...fault("required", ', such as `{"Name": "Brand name"}`') });
   const sources = Object.entries(fields).map(([field, source]) => parseSource(resource, field, source, fieldErrors));
   const skip = Object.entries(parseObject(input.skip ?? {}, "skip", fieldErrors)).map(([column, values]) => ({
     column,
@@ -55,9 +54,9 @@ export function planMapping(
     const index = header.indexOf(column);
     if (index === -1) {
       const hint = fieldErrors.length < fullLimits.maxHints ? columnHint(column, header) : "";
-      fieldErrors.push({ field, detail: `the file has no column \`${shorten(column)}\`${hint}` });
+      fieldErrors.push({ field, ...fault("invalid", `the file has no column \`${shorten(column)}\`${hint}`) });
     } else if (header.includes(column, index + 1))
-      fieldErrors.push({ field, detail: `the file has the column \`${shorten(column)}\` more than once` });
+      fieldErrors.push({ field, ...fault("invalid", `the file has two columns \`${shorten(column)}\`; rename one`) });
     return index;
   };
   const sources = mapping.sources.map(({ column, ...source }) =>
@@ -83,14 +82,11 @@ function parseSource(resource: Resource, field: string, entry: unknown, fieldErr
   if (hasTooManyFieldErrors(fieldErrors)) return { field };
   if (!fieldNames(resource).includes(field)) {
     const meant = findNearestPath(field, fieldNames(resource));
-    fieldErrors.push({
-      field: path,
-      detail: `no such field of ${resource.plural}${meant ? `; did you mean \`${meant}\`?` : ""}`,
-    });
+    fieldErrors.push({ field: path, ...fault("unknown-field", meant ? `; did you mean \`${meant}\`?` : "") });
     return { field };
   }
   if (typeof entry === "string") return { field, column: entry };
-  const source = parseObject(entry, path, fieldErrors, "the name of a column, or an object");
+  const source = parseObject(entry, path, fieldErrors, "; or send the name of a column");
   if (source !== entry) return { field };
   checkMembers(source, ["column", "constant", "lookup", "otherwise"], path, fieldErrors);
   const { column, constant, otherwise } = parseTexts(source, path, fieldErrors);
@@ -104,12 +100,11 @@ function parseSource(resource: Resource, field: string, entry: unknown, fieldErr
 /** Checks that the members of a source can be combined. */
 function checkTogether(source: JsonObject, field: string, fieldErrors: FieldError[]): void {
   const has = (name: string) => Object.hasOwn(source, name);
-  if (has("column") && has("constant"))
-    fieldErrors.push({ field, detail: "has both `column` and `constant`; leave one out" });
-  if (!has("column") && !has("constant")) fieldErrors.push({ field, detail: "has neither `column` nor `constant`" });
-  if (has("lookup") && !has("column"))
-    fieldErrors.push({ field, detail: "has a `lookup`, but no `column` to look up" });
-  if (has("otherwise") && !has("lookup")) fieldErrors.push({ field, detail: "has `otherwise`, but no `lookup`" });
+  const add = (detail: string) => fieldErrors.push({ field, ...fault("invalid", detail) });
+  if (has("column") && has("constant")) add("use either `column` or `constant`, not both");
+  if (!has("column") && !has("constant")) add("add `column` or `constant`");
+  if (has("lookup") && !has("column")) add("add the `column` for `lookup`");
+  if (has("otherwise") && !has("lookup")) add("`otherwise` only works with `lookup`; add one");
 }
 
 function parseLookup(
@@ -123,10 +118,7 @@ function parseLookup(
   for (const [content, value] of Object.entries(parseObject(input, path, fieldErrors))) {
     if (hasTooManyFieldErrors(fieldErrors)) break;
     if (typeof value !== "string")
-      fieldErrors.push({
-        field: `${path}.${shorten(content)}`,
-        detail: `must be a string, not ${describeJsonType(value)}`,
-      });
+      fieldErrors.push({ field: `${path}.${shorten(content)}`, ...wrongTypeFault("string", value) });
     else if (checkValue(resource, field, value, `${path}.${shorten(content)}`, fieldErrors)) lookup.set(content, value);
   }
   return lookup;
@@ -145,14 +137,10 @@ function checkValue(
 ): boolean {
   if (value === undefined || value === "") return true;
   const textField = findTextField(resource, field);
-  const isBadId = !textField && toId(value) === undefined;
-  const detail = textField
-    ? validateText(textField.field, value)
-    : isBadId
-      ? "must be a whole number from 1"
-      : undefined;
-  if (detail !== undefined) fieldErrors.push({ field: path, detail });
-  return detail === undefined;
+  const wrongId = textField || toId(value) !== undefined ? undefined : idFault(value);
+  const wrong = textField ? validateText(textField.field, value) : wrongId;
+  if (wrong) fieldErrors.push({ field: path, ...wrong });
+  return wrong === undefined;
 }
 
 /** Returns the members of a source that must be texts. */
@@ -160,7 +148,7 @@ function parseTexts(source: JsonObject, path: string, fieldErrors: FieldError[])
   const read = (name: string): string | undefined => {
     const value = source[name];
     if (value === undefined || typeof value === "string") return value;
-    fieldErrors.push({ field: `${path}.${name}`, detail: `must be a string, not ${describeJsonType(value)}` });
+    fieldErrors.push({ field: `${path}.${name}`, ...wrongTypeFault("string", value) });
     return undefined;
   };
   return { column: read("column"), constant: read("constant"), otherwise: read("otherwise") };
@@ -168,15 +156,15 @@ function parseTexts(source: JsonObject, path: string, fieldErrors: FieldError[])
 
 function parseStrings(input: unknown, path: string, fieldErrors: FieldError[]): string[] {
   if (Array.isArray(input) && input.every((item) => typeof item === "string")) return input;
-  fieldErrors.push({ field: path, detail: 'must be a list of strings, such as ["", "n/a"]' });
+  fieldErrors.push({ field: path, ...fault("wrong-type", ' of strings, such as ["", "n/a"]', { expected: "array" }) });
   return [];
 }
 
-function parseObject(input: unknown, path: string, fieldErrors: FieldError[], expected = "an object"): JsonObject {
+function parseObject(input: unknown, path: string, fieldErrors: FieldError[], hint = ""): JsonObject {
   if (isJsonObject(input)) return input;
   fieldErrors.push({
     field: path,
-    detail: input === undefined ? "is required" : `must be ${expected}, not ${describeJsonType(input)}`,
+    ...(input === undefined ? fault("required") : wrongTypeFault("object", input, hint)),
   });
   return {};
 }
@@ -184,8 +172,7 @@ function parseObject(input: unknown, path: string, fieldErrors: FieldError[], ex
 function checkMembers(input: JsonObject, known: readonly string[], path: string, fieldErrors: FieldError[]): void {
   for (const name of Object.keys(input)) {
     if (known.includes(name) || hasTooManyFieldErrors(fieldErrors)) continue;
-    const hint = formatHint(findNearest(name, known), `known members: ${known.join(", ")}`);
-    fieldErrors.push({ field: path ? `${path}.${shorten(name)}` : shorten(name), detail: `no such member; ${hint}` });
+    fieldErrors.push({ field: path ? `${path}.${shorten(name)}` : shorten(name), ...unknownFieldFault(name, known) });
   }
 }
 

@@ -1,7 +1,7 @@
 // Converts records to rows of CSV (RFC 4180) and back. A file has one column per text field, named by the dotted path of the field.
 
 import { describeOddity } from "../lib/characters.ts";
-import { type FieldError, fullLimits, ProblemError } from "../model/errors.ts";
+import { type FieldError, fault, fullLimits, ProblemError } from "../model/errors.ts";
 import { findMeantField } from "../model/field-vocabulary.ts";
 import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
@@ -64,21 +64,26 @@ export function planColumns(
   const columns = fieldNames(resource);
   const header = cells.slice(0, cells.findLastIndex((name) => name !== "") + 1);
   let unknown = 0;
-  const fieldErrors = header.flatMap((name, index) => {
+  const fieldErrors = header.flatMap((name, index): FieldError[] => {
     if (isAnnotation(name)) return [];
     if (name === "")
-      return [{ field: "", detail: `column ${index + 1} has no name; name it, or choose columns with --map` }];
+      return [
+        { field: "", ...fault("invalid", `column ${index + 1} has no name; name it, or map columns with --map`) },
+      ];
     if (!columns.includes(name)) {
       const meant = unknown++ < fullLimits.maxHints ? findMeantField(resource, name) : undefined;
       const oddity = describeOddity(name);
       const hint = `; did you mean ${meant}?${oddity === undefined ? "" : ` The name in the file ${oddity}`}`;
-      return [{ field: name.slice(0, 100), detail: `no such column${columns.includes(meant ?? "") ? hint : ""}` }];
+      return [{ field: name.slice(0, 100), ...fault("unknown-field", columns.includes(meant ?? "") ? hint : "") }];
     }
-    return header.indexOf(name) < index ? [{ field: name, detail: "the column appears more than once" }] : [];
+    return header.indexOf(name) < index ? [{ field: name, ...fault("duplicate-field") }] : [];
   });
   const sources = header.map((field, index) => ({ field, index })).filter(({ field }) => !isAnnotation(field));
   if (sources.length === 0)
-    fieldErrors.push({ field: "", detail: `the first row, ${quote(header.join(","))}, names no columns` });
+    fieldErrors.push({
+      field: "",
+      ...fault("invalid", `the first row must name columns, not ${quote(header.join(","))}`),
+    });
   return { plan: { width: header.length, sources, skip: [] }, fieldErrors };
 }
 
@@ -88,10 +93,8 @@ export function planColumns(
  */
 export function decodeCsvLine({ width, sources, skip }: CellPlan, cells: readonly string[]): Decoded | undefined {
   if (cells.length > width && !isBlank(cells.slice(width))) {
-    return {
-      input: {},
-      fieldErrors: [{ field: "", detail: `has ${cells.length} cells, but the header has ${width}` }],
-    };
+    const wrong = fault("too-many", ` cells, one for each column; this row has ${cells.length}`, { max: width });
+    return { input: {}, fieldErrors: [{ field: "", ...wrong }] };
   }
   if (skip.some(({ index, values }) => values.has(cells[index] ?? ""))) return undefined;
   const input: Record<string, unknown> = {};
@@ -100,7 +103,11 @@ export function decodeCsvLine({ width, sources, skip }: CellPlan, cells: readonl
     const { field } = source;
     const content = source.constant ?? cells[source.index ?? 0] ?? "";
     const found = source.lookup ? (source.lookup.get(content) ?? source.otherwise) : content;
-    if (found === undefined) fieldErrors.push({ field, detail: `the mapping has no entry for ${quote(content)}` });
+    if (found === undefined)
+      fieldErrors.push({
+        field,
+        ...fault("invalid", `add ${quote(content)} to the lookup in the mapping, or an \`otherwise\``),
+      });
     const value = found ?? content;
     if (field !== "ID") setPath(input, field.split("."), value);
     else if (value !== "") input.ID = toId(value) ?? value;

@@ -1,7 +1,7 @@
 // Parses JSON in two ways. `JSON.parse` is several times faster, but is used only for texts without errors for which both ways have the same result.
 // Our own parser handles all other texts, and reports each error with its position.
 
-import { type FieldError, hasTooManyFieldErrors } from "../model/errors.ts";
+import { type FieldError, fault, hasTooManyFieldErrors } from "../model/errors.ts";
 import { controlDetail, escapeDetail, openStringDetail, type Place, unexpectedDetail } from "./json-advice.ts";
 import { firstPosition, malformedError, maxDepth, type Position, tooDeepError } from "./syntax-errors.ts";
 
@@ -245,15 +245,13 @@ class JsonReader {
 
   #addFieldError(): void {
     if (!hasTooManyFieldErrors(this.fieldErrors))
-      this.fieldErrors.push({ field: this.#path.join(".").slice(0, 200), detail: "appears more than once" });
+      this.fieldErrors.push({ field: this.#path.join(".").slice(0, 200), ...fault("duplicate-field") });
   }
 
   #cut(): void {
     this.isCut = true;
-    this.fieldErrors.unshift({
-      field: "",
-      detail: `has more than ${this.#maxCount} values; what follows was not read`,
-    });
+    const max = this.#maxCount;
+    this.fieldErrors.unshift({ field: "", ...fault("too-many", " values; the rest wasn't read", { max }) });
   }
 
   #take(pattern: RegExp): string {

@@ -1,7 +1,7 @@
 // Limits of request bodies, and the errors of texts that cannot be parsed.
 
 import { characterHint, describeCharacter } from "../lib/characters.ts";
-import { ProblemError } from "../model/errors.ts";
+import { fault, ProblemError } from "../model/errors.ts";
 
 /** Maximum nesting depth of a text. It is more than any record has. */
 export const maxDepth = 8;
@@ -36,7 +36,7 @@ export function malformedError(
 /** Returns the error of a text that cannot be parsed. @param form as for `malformedError` */
 export function malformedErrorAt(form: string, { line, column }: Position, detail: string): ProblemError {
   return new ProblemError("bad-request", `the body is not ${form}: line ${line}, column ${column}: ${detail}`, {
-    fieldErrors: [{ field: "", detail, line, column }],
+    fieldErrors: [{ field: "", ...fault("syntax", detail), line, column }],
   });
 }
 
@@ -45,7 +45,7 @@ export function tooDeepError(text: string, at: number, from = firstPosition): Pr
   const { line, column } = positionOf(text, at, from);
   const detail = "the body is nested too deeply";
   return new ProblemError("bad-request", `${detail}: line ${line}, column ${column}`, {
-    fieldErrors: [{ field: "", detail, line, column }],
+    fieldErrors: [{ field: "", ...fault("syntax", detail), line, column }],
   });
 }
 

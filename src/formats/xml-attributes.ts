@@ -1,6 +1,7 @@
 // The attributes that any XML document may have, whatever its schema says: declarations of namespaces, `xml:lang` and its like, and those with which
 // a document names its schema (XML Schema 1.0 part 1, section 2.6). Serialisers add them, and the server has no use for them.
 
+import { type Fault, fault } from "../model/errors.ts";
 import type { XmlElement } from "./xml-parser.ts";
 
 const instanceNamespace = "http://www.w3.org/2001/XMLSchema-instance";
@@ -8,7 +9,7 @@ const instanceNames = ["schemaLocation", "noNamespaceSchemaLocation", "type", "n
 const ignoredXmlNames = ["lang", "space", "base"];
 
 /**
- * Yields the attributes of an element that it must not have, each with what to do about it, if that is more than to remove it. The name is empty if
+ * Yields the attributes of an element that it must not have, each with its fault, if there is more to do than to remove it. The name is empty if
  * the fault is in the element itself.
  * @param path the element after those that contain it, outermost first; they declare its prefixes
  * @param own the names of the attributes that the element has
@@ -18,7 +19,7 @@ export function* unknownAttributes(
   path: readonly XmlElement[],
   own: readonly string[],
   toEmpty = "send it empty",
-): Generator<[name: string, advice: string | undefined]> {
+): Generator<[name: string, fault: Fault | undefined]> {
   const element = path.at(-1) as XmlElement;
   for (const [name, value] of element.attributes) {
     if (own.includes(name)) continue;
@@ -26,21 +27,22 @@ export function* unknownAttributes(
     const namespace = namespaceOf(prefix, path);
     const isInstance = namespace === instanceNamespace || (name === "xsi:nil" && namespace === undefined);
     if (name === "xmlns") {
-      if (value !== "") yield [name, "elements have no namespace here; leave `xmlns` out"];
+      if (value !== "") yield [name, fault("unknown-field", "; elements have no namespace here, so leave out `xmlns`")];
     } else if (prefix === "xmlns" || (prefix === "xml" && ignoredXmlNames.includes(local))) continue;
     else if (!isInstance)
-      yield [name, prefix === "xsi" && instanceNames.includes(local) ? declarationAdvice : undefined];
+      yield [name, prefix === "xsi" && instanceNames.includes(local) ? undeclaredPrefix : undefined];
     else if (local === "nil") {
       if (!/^\s*(?:false|0)\s*$/.test(value))
-        yield ["", `\`${name}\` is not supported; leave the element out, or ${toEmpty}`];
+        yield ["", fault("invalid", `\`${name}\` isn't supported; leave out the element, or ${toEmpty}`)];
     } else if (local === "type") {
       const type = value.trim().replace(/^.*:/, "");
-      if (type !== element.name && type !== "string") yield [name, "leave it out; an element has only one type here"];
+      if (type !== element.name && type !== "string")
+        yield [name, fault("unknown-field", "; leave it out, because each element has only one type here")];
     } else if (!instanceNames.includes(local)) yield [name, undefined];
   }
 }
 
-const declarationAdvice = `the prefix needs the declaration \`xmlns:xsi="${instanceNamespace}"\``;
+const undeclaredPrefix = fault("unknown-field", `; declare its prefix with \`xmlns:xsi="${instanceNamespace}"\``);
 
 /** Returns the namespace of a prefix; undefined if no element of the path declares it. */
 function namespaceOf(prefix: string, path: readonly XmlElement[]): string | undefined {

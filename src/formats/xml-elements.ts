@@ -1,6 +1,6 @@
 // Encodes records and problem documents as XML elements.
 
-import type { FieldError } from "../model/errors.ts";
+import { type FieldError, faultParameters } from "../model/errors.ts";
 import type { Fields } from "../model/field.ts";
 import type { StorefrontRecord, Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
@@ -45,10 +45,17 @@ export function problemElement(problem: Problem): string {
   return `<problem xmlns="urn:ietf:rfc:7807">${simple.join("")}${list}</problem>`;
 }
 
-function errorElement({ operation, field, detail, line, column }: FieldError): string {
-  const number = operation === undefined ? "" : `<operation>${operation}</operation>`;
-  const position = line === undefined ? "" : `<line>${line}</line><column>${column}</column>`;
-  return `<i>${number}<field>${safeText(field)}</field><detail>${safeText(detail)}</detail>${position}</i>`;
+/** Members of an error in the order of the XML Schema. Those that clients have known for longest come first. */
+const errorMembers = ["operation", "field", "detail", "line", "column", "code", ...faultParameters] as const;
+
+function errorElement(error: FieldError): string {
+  const members = errorMembers.map((name) => {
+    const value = error[name];
+    if (value === undefined) return "";
+    const items = Array.isArray(value) ? value.map((item) => `<i>${safeText(item)}</i>`) : [safeText(String(value))];
+    return `<${name}>${items.join("")}</${name}>`;
+  });
+  return `<i>${members.join("")}</i>`;
 }
 
 /** Escapes a text, and replaces the characters that XML cannot contain by U+FFFD. Problem documents quote texts of clients, which may have them. */

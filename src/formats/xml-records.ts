@@ -2,7 +2,14 @@
 
 import { describeCharacter, describeOddity, toPlainCharacters } from "../lib/characters.ts";
 import { normalizeName } from "../lib/text.ts";
-import { type ErrorLimits, type FieldError, fullLimits, hasTooManyFieldErrors, ProblemError } from "../model/errors.ts";
+import {
+  type ErrorLimits,
+  type FieldError,
+  fault,
+  fullLimits,
+  hasTooManyFieldErrors,
+  ProblemError,
+} from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
 import { findMeantField } from "../model/field-vocabulary.ts";
 import { methodAdvice } from "../model/parameters.ts";
@@ -58,7 +65,7 @@ export function decodeRecord(
   decodeChildren(root, position, input);
   agreeOnId(input, attribute, fieldErrors);
   if (isCut)
-    fieldErrors.unshift({ field: "", detail: `has more than ${maxValues} elements; what follows was not read` });
+    fieldErrors.unshift({ field: "", ...fault("too-many", " elements; the rest wasn't read", { max: maxValues }) });
   return { input, fieldErrors };
 }
 
@@ -137,11 +144,11 @@ interface Position {
 /** Checks the attributes of an element. @param own those that it may have @param toEmpty as for `unknownAttributes` */
 function checkAttributes(position: Position, own: readonly string[], toEmpty?: string): void {
   const { path, prefix, fieldErrors, limits } = position;
-  for (const [name, advice] of unknownAttributes(path, own, toEmpty)) {
+  for (const [name, known] of unknownAttributes(path, own, toEmpty)) {
     if (hasTooManyFieldErrors(fieldErrors, limits)) return;
     const field = name === "" ? prefix.slice(0, -1) : prefix + name.slice(0, 100);
-    const hint = advice === undefined ? attributeHint(name, path.at(-1) as XmlElement, position, own.length > 0) : "";
-    fieldErrors.push({ field, detail: advice ?? `no such attribute${hint}` });
+    const hint = known ? "" : attributeHint(name, path.at(-1) as XmlElement, position, own.length > 0);
+    fieldErrors.push({ field, ...(known ?? fault("unknown-field", hint)) });
   }
 }
 
@@ -168,7 +175,10 @@ function decodeChildren(node: XmlElement, position: Position, into: Record<strin
     if (isElement(child)) decodeChild(child, position, into);
     else if (/[^ \t\r\n]/.test(child)) {
       const hint = strayHint(position);
-      fieldErrors.push({ field: prefix.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}${hint}` });
+      fieldErrors.push({
+        field: prefix.slice(0, -1) || node.name,
+        ...fault("stray-text", ` ${shorten(child)}${hint}`),
+      });
     }
   }
 }
@@ -177,7 +187,7 @@ function decodeChildren(node: XmlElement, position: Position, into: Record<strin
 function strayHint({ resource, prefix, fieldErrors, limits }: Position): string {
   if (prefix === "" || fieldErrors.length >= limits.maxHints) return "";
   const meant = findMeantField(resource, prefix.slice(0, -1));
-  return meant?.startsWith(prefix) ? `; write it in an element, such as <${meant.slice(prefix.length)}>` : "";
+  return meant?.startsWith(prefix) ? `, or write it in an element such as <${meant.slice(prefix.length)}>` : "";
 }
 
 function decodeChild(child: XmlElement, position: Position, into: Record<string, unknown>): void {
@@ -186,13 +196,13 @@ function decodeChild(child: XmlElement, position: Position, into: Record<string,
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
   if (!field) {
     const hint = fieldErrors.length < limits.maxHints ? elementHint(child, position, into) : "";
-    return void fieldErrors.push({ field: path, detail: `no such element${hint}` });
+    return void fieldErrors.push({ field: path, ...fault("unknown-field", hint) });
   }
   const isGroup = field.kind === "group";
   const isPlain = child.attributes.size === 0 && !isGroup;
   const inner = isPlain ? position : { ...position, path: [...position.path, child], prefix: `${path}.` };
   if (child.attributes.size > 0) checkAttributes(inner, [], isGroup ? "send its fields empty" : undefined);
-  if (Object.hasOwn(into, child.name)) fieldErrors.push({ field: path, detail: "appears more than once" });
+  if (Object.hasOwn(into, child.name)) fieldErrors.push({ field: path, ...fault("duplicate-field") });
   else if (!isGroup) into[child.name] = textOf(child, path, position);
   else {
     const nested: Record<string, unknown> = Object.create(null);
@@ -234,10 +244,8 @@ function textOf(node: XmlElement, path: string, { fieldErrors, limits }: Positio
     if (!isElement(child)) text += child;
     else {
       const name = child.name.slice(0, 100);
-      fieldErrors.push({
-        field: path,
-        detail: `must hold text, not <${name}>; leave the tag out, or write its \`<\` as \`&lt;\``,
-      });
+      const hint = `, not <${name}>; leave out the tag, or write its \`<\` as \`&lt;\``;
+      fieldErrors.push({ field: path, ...fault("wrong-type", hint, { expected: "string" }) });
     }
   }
   return text;
@@ -247,10 +255,8 @@ function agreeOnId(input: Record<string, unknown>, attribute: unknown, fieldErro
   if (input.ID !== undefined) input.ID = toId(String(input.ID)) ?? input.ID;
   if (attribute === undefined) return;
   if (input.ID !== undefined && input.ID !== attribute) {
-    fieldErrors.push({
-      field: "ID",
-      detail: `the attribute says ${attribute} and the element ${shorten(String(input.ID))}`,
-    });
+    const hint = `; the attribute says ${attribute}, the element ${shorten(String(input.ID))}`;
+    fieldErrors.push({ field: "ID", ...fault("duplicate-field", hint) });
   }
   input.ID = attribute;
 }

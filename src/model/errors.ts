@@ -27,17 +27,97 @@ export const problemTitles = {
 
 export type ErrorCode = keyof typeof problemTitles;
 
+/** What a field error can tell a program besides its code. Nothing here quotes a request: values aren't redacted, and an import keeps thousands of them. */
+export interface FaultParameters {
+  readonly min: number;
+  readonly max: number;
+  readonly expected: keyof typeof expectedTypes;
+  readonly choices: readonly string[];
+  readonly pattern: string;
+  readonly count: number;
+}
+
+export const faultParameters = [
+  "min",
+  "max",
+  "expected",
+  "choices",
+  "pattern",
+  "count",
+] as const satisfies (keyof FaultParameters)[];
+
+const expectedTypes = { string: "a string", object: "an object", array: "an array", boolean: "true or false" };
+
+/**
+ * The codes of field errors: what to do, in words that can follow the name of the field, and the parameters that clients get with the code. Where only
+ * the place of the error knows what to do, the text is empty. Clients depend on codes and parameters: add new ones, but never change them.
+ */
+export const faultCodes = {
+  required: declareFault(() => "a value is required"),
+  "unknown-field": declareFault(() => "unknown field"),
+  "duplicate-field": declareFault(() => "send it only once"),
+  "read-only": declareFault(() => "leave it out"),
+  "wrong-type": declareFault(({ expected }) => `send ${expectedTypes[expected]}`, "expected"),
+  "too-long": declareFault(({ max }) => `use ${max} characters or fewer`, "max"),
+  "too-many": declareFault(({ max }) => `send at most ${max}`, "max"),
+  "out-of-range": declareFault(({ min, max }) => `use a whole number from ${min} to ${max}`, "min", "max"),
+  "invalid-id": declareFault(() => "use a whole number, 1 or more"),
+  "invalid-choice": declareFault(({ choices }) => `use ${alternatives(choices)}`, "choices"),
+  "invalid-country": declareFault(() => "use a country code of 2 or 3 letters, such as GB"),
+  "invalid-email": declareFault(() => "use an e-mail address, such as ada@shop.example"),
+  "invalid-time": declareFault(() => "use a time such as 2026-01-31T12:00:00.000Z"),
+  "invalid-hostname": declareFault(() => "invalid hostname"),
+  "invalid-character": declareFault(() => "remove"),
+  "bad-pattern": declareFault(() => "", "pattern"),
+  "stray-text": declareFault(() => "remove the text"),
+  syntax: declareFault(() => ""),
+  "several-matches": declareFault(({ count }) => `${count} records have this value`, "count"),
+  "duplicate-value": declareFault(() => ""),
+  taken: declareFault(() => ""),
+  invalid: declareFault(() => ""),
+};
+
+function declareFault<Name extends keyof FaultParameters = never>(
+  text: (parameters: Pick<FaultParameters, Name>) => string,
+  ...parameters: readonly Name[]
+) {
+  return { text, parameters };
+}
+
+export type FaultCode = keyof typeof faultCodes;
+type ParametersOf<Code extends FaultCode> = Parameters<(typeof faultCodes)[Code]["text"]>[0];
+
+/** What's wrong with a field: a code and its parameters for programs, and a text for people. */
+export interface Fault extends Partial<FaultParameters> {
+  /** The code of the problem if an operation of a batch request fails as a whole. */
+  readonly code: FaultCode | ErrorCode;
+  readonly detail: string;
+}
+
 /** One error of a record. */
-export interface FieldError {
+export interface FieldError extends Fault {
   /** The number of the operation of a batch request that has the error, from 1. Absent if the request is not a batch request. */
   readonly operation?: number;
   /** A dotted path such as `Address.Town`; empty for the whole record. */
   readonly field: string;
-  /** The message. */
-  readonly detail: string;
   /** Position of the error in a body that cannot be parsed, from 1. */
   readonly line?: number;
   readonly column?: number;
+}
+
+/** Returns a fault. @param hint what follows the text of the code, such as what was sent and how to correct it */
+export function fault<Code extends FaultCode>(
+  code: Code,
+  hint = "",
+  ...[parameters]: object extends ParametersOf<Code> ? [] : [ParametersOf<Code>]
+): Fault {
+  const text = faultCodes[code].text as (parameters: unknown) => string;
+  return { code, ...parameters, detail: text(parameters) + hint };
+}
+
+/** Returns words as alternatives: `POST, PUT or DELETE`. */
+export function alternatives(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 
 interface ProblemOptions {
@@ -152,7 +232,7 @@ export function hasTooManyFieldErrors(fieldErrors: readonly FieldError[], { maxE
 /** Returns the error of a rejected record. The message contains the first field error. */
 export function invalidRecordError(fieldErrors: readonly FieldError[], limits = fullLimits): ProblemError {
   const [first] = fieldErrors;
-  const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";
+  const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "invalid";
   return new ProblemError("invalid-record", detail + furtherErrors(fieldErrors, limits), {
     fieldErrors: fieldErrors.slice(0, limits.maxErrors),
   });

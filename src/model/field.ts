@@ -2,6 +2,8 @@
 // of the code has only two cases.
 
 import { describeCharacter, describeOddity } from "../lib/characters.ts";
+import { findNearest, formatHint } from "../lib/text.ts";
+import { alternatives, type Fault, fault } from "./errors.ts";
 
 export interface TextField {
   readonly kind: "text";
@@ -11,8 +13,8 @@ export interface TextField {
   readonly required: boolean;
   readonly description: string;
   readonly example: string;
-  /** A regular expression that a non-empty value must match, and the message for a value that does not match: "must be ...". */
-  readonly pattern?: { readonly source: string; readonly fault: string };
+  /** A regular expression that a non-empty value must match, and the fault of a value that does not match. */
+  readonly pattern?: { readonly source: string; readonly fault: Fault };
 }
 
 export interface FieldGroup {
@@ -36,21 +38,22 @@ export function text(options: TextOptions): TextField {
   return { kind: "text", required: false, ...options };
 }
 
-/** A text that must match a regular expression (ECMA-262, as in JSON Schema). @param fault the message for a value that does not match */
-export function matching(source: string, fault: string, options: TextOptions): TextField {
-  return { ...text(options), pattern: { source, fault } };
+/** A text that must match a regular expression (ECMA-262, as in JSON Schema). @param mismatch the fault of another text, or what to do about it */
+export function matching(source: string, mismatch: Fault | string, options: TextOptions): TextField {
+  const wrong = typeof mismatch === "string" ? fault("bad-pattern", mismatch, { pattern: source }) : mismatch;
+  return { ...text(options), pattern: { source, fault: wrong } };
 }
 
 /** One of several words, or empty. */
 export function choice(words: readonly string[], options: Omit<TextOptions, "max">): TextField {
   const max = Math.max(...words.map((word) => word.length));
-  return matching(`^(?:${words.join("|")})?$`, `must be one of ${words.join(", ")}`, { max, ...options });
+  return matching(`^(?:${words.join("|")})?$`, fault("invalid-choice", "", { choices: words }), { max, ...options });
 }
 
 /** A time in UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`, or empty. */
 export function instant(options: Omit<TextOptions, "max">): TextField {
   const source = "^(?:\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z)?$";
-  return matching(source, "must be a time such as 2026-01-31T12:00:00.000Z", { max: 24, ...options });
+  return matching(source, fault("invalid-time"), { max: 24, ...options });
 }
 
 /** Several fields under one name. */
@@ -64,30 +67,41 @@ export const invalidInXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff
 const loneSurrogate = /\p{Cs}/u;
 const patterns = new Map<string, RegExp>();
 
-/** Returns why `value` is not allowed in `field`, as a phrase that follows the name of the field; undefined if it is allowed. */
-export function validateText(field: TextField, value: unknown): string | undefined {
-  if (typeof value !== "string") return `must be a string, not ${describeJsonType(value)}${textHint(field, value)}`;
-  if (value === "") return field.required ? "must not be empty" : undefined;
-  if (value.length > field.max && codePoints(value) > field.max) {
-    return `must have at most ${field.max} characters, not ${codePoints(value)}${oddityHint(field, value)}`;
+/** Returns why `value` is not allowed in `field`; undefined if it is allowed. */
+export function validateText(field: TextField, value: unknown): Fault | undefined {
+  if (typeof value !== "string") return wrongTypeFault("string", value, textHint(field, value));
+  if (value === "") return field.required ? fault("required") : undefined;
+  const { max, pattern, example } = field;
+  if (value.length > max && codePoints(value) > max) {
+    const hint = pattern && example !== "" ? `, such as ${example}` : "";
+    return fault("too-long", `${hint} (this has ${codePoints(value)})${oddityHint(field, value)}`, { max });
   }
   const unfit = invalidInXml.exec(value);
-  if (unfit)
-    return `must not contain the character ${describeCharacter(unfit[0].charCodeAt(0))}, which XML cannot carry; leave it out`;
+  if (unfit) return fault("invalid-character", ` ${describeCharacter(unfit[0].charCodeAt(0))}, which XML can't carry`);
   if (!value.isWellFormed()) {
     const half = describeCharacter(loneSurrogate.exec(value)?.[0].charCodeAt(0) ?? 0);
-    return `must not contain ${half}; send the whole character, or leave it out`;
+    return fault("invalid-character", ` ${half}, or send the whole character`);
   }
-  if (field.pattern && !compiled(field.pattern.source).test(value))
-    return field.pattern.fault + oddityHint(field, value);
-  return undefined;
+  if (!pattern || compiled(pattern.source).test(value)) return undefined;
+  return { ...pattern.fault, detail: pattern.fault.detail + oddityHint(field, value) };
+}
+
+/** Returns the fault of a value of another type. @param hint how to send it instead */
+export function wrongTypeFault(expected: Fault["expected"] & string, value: unknown, hint = ""): Fault {
+  const sent = expected === "object" ? describeNonObject(value) : describeJsonType(value);
+  return fault("wrong-type", `, not ${sent}${hint}`, { expected });
+}
+
+/** Returns the fault of a field that does not exist. @param names the names of those that do */
+export function unknownFieldFault(name: string, names: readonly string[]): Fault {
+  return fault("unknown-field", `; ${formatHint(findNearest(name, names), `use ${alternatives(names)}`, name)}`);
 }
 
 /** Returns what to send instead of a value that is no text. */
 function textHint({ required }: TextField, value: unknown): string {
   if (value === null) return required ? "" : '; leave the field out, or send `""` to empty it';
   if (typeof value === "number" || typeof value === "boolean") return "; put it in double quotes";
-  return Array.isArray(value) && value.length === 1 && typeof value[0] === "string" ? "; send its text alone" : "";
+  return Array.isArray(value) && value.length === 1 && typeof value[0] === "string" ? "; send the string alone" : "";
 }
 
 /** Returns what people can't see in the value of a field with a pattern. Other fields may have any character. */
@@ -116,7 +130,7 @@ export function isEmptyList(value: unknown): boolean {
 
 /** Returns what a value is instead of an object, for messages. */
 export function describeNonObject(value: unknown): string {
-  if (typeof value === "string" && value.startsWith("{")) return "a string; send it without quotes around it";
+  if (typeof value === "string" && value.startsWith("{")) return "a string; remove the quotes around it";
   return isEmptyList(value) ? "an empty array; send `{}`" : describeJsonType(value);
 }
 

@@ -3,7 +3,7 @@
 
 import { isIPv4, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
-import { invalidRecordError } from "./errors.ts";
+import { fault, invalidRecordError } from "./errors.ts";
 
 /** Maximum characters of a name without its trailing dot, and of a label (RFC 1035 section 2.3.4). */
 const maxNameLength = 253;
@@ -96,6 +96,6 @@ function withoutTrailingDot(name: string): string {
 
 function invalidHostname(text: string, why: string) {
   return invalidRecordError([
-    { field: "Hostnames", detail: `invalid hostname ${JSON.stringify(text.slice(0, 300))}: ${why}` },
+    { field: "Hostnames", ...fault("invalid-hostname", ` ${JSON.stringify(text.slice(0, 300))}: ${why}`) },
   ]);
 }

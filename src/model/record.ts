@@ -10,7 +10,9 @@ import { describeOddity } from "../lib/characters.ts";
 import { formatHint, normalizeName } from "../lib/text.ts";
 import {
   type ErrorLimits,
+  type Fault,
   type FieldError,
+  fault,
   fullLimits,
   hasTooManyFieldErrors,
   invalidRecordError,
@@ -25,6 +27,7 @@ import {
   isJsonObject,
   type TextField,
   validateText,
+  wrongTypeFault,
 } from "./field.ts";
 import { findMeantField } from "./field-vocabulary.ts";
 import { methodAdvice } from "./parameters.ts";
@@ -83,9 +86,7 @@ export function parseNewRecord(
 ): Values {
   const fieldErrors = [...known];
   const fields = requireInput(resource, input);
-  if (Object.hasOwn(fields, "ID")) {
-    fieldErrors.push({ field: "ID", detail: "must be absent: the server assigns the ID of a new record" });
-  }
+  if (Object.hasOwn(fields, "ID")) fieldErrors.push(idOfNewRecord);
   const values = parseFields(
     { resource, fields: resource.fields, parentPath: "", requiresAllFields: true, fieldErrors, limits },
     fields,
@@ -93,6 +94,11 @@ export function parseNewRecord(
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors, limits);
   return values;
 }
+
+export const idOfNewRecord: FieldError = {
+  field: "ID",
+  ...fault("read-only", "; the server assigns the ID of a new record"),
+};
 
 /** Returns the JSON of a record, from its ID and the JSON of its values. */
 export function withId(id: number, text: string): string {
@@ -165,17 +171,17 @@ export function requireOneId(candidates: readonly (number | undefined)[], hint: 
 function parseId(id: unknown, fieldErrors: FieldError[]): number | undefined {
   if (id === undefined) return undefined;
   if (isId(id)) return id;
-  fieldErrors.push({ field: "ID", detail: idFault(id) });
+  fieldErrors.push({ field: "ID", ...idFault(id) });
   return undefined;
 }
 
-/** Returns what is wrong with a value that is not an ID, as a phrase that follows its name. */
-export function idFault(id: unknown): string {
+/** Returns the fault of a value that is not an ID. */
+export function idFault(id: unknown): Fault {
   const isShort = typeof id === "number" || typeof id === "string";
   const shown = isShort ? JSON.stringify(id).slice(0, 100) : describeJsonType(id);
-  const hint = typeof id === "string" && toId(id) ? "; send it without quotes" : "";
+  const hint = typeof id === "string" && toId(id) ? "; remove the quotes" : "";
   const oddity = typeof id === "string" ? describeOddity(id) : undefined;
-  return `must be a whole number from 1, not ${shown}${hint}${oddity === undefined ? "" : `, which ${oddity}`}`;
+  return fault("invalid-id", `, not ${shown}${hint}${oddity === undefined ? "" : `, which ${oddity}`}`);
 }
 
 /** The record or group that is being validated. */
@@ -197,7 +203,7 @@ function parseFields(context: ParsingContext, input: Input): Values {
     if (hasTooManyFieldErrors(fieldErrors, limits)) break;
     if (Object.hasOwn(fields, name) || (name === "ID" && parentPath === "")) continue;
     const hint = fieldErrors.length < limits.maxHints ? fieldHint(name, input, context) : "";
-    fieldErrors.push({ field: parentPath + name.slice(0, 100), detail: `no such field${hint}` });
+    fieldErrors.push({ field: parentPath + name.slice(0, 100), ...fault("unknown-field", hint) });
   }
   const values: Values = {};
   for (const name in fields) {
@@ -211,10 +217,7 @@ function parseFields(context: ParsingContext, input: Input): Values {
         values[name] = parseFields({ ...context, fields: field.fields, parentPath: `${parentPath}${name}.` }, value);
       else {
         const hint = groupHint(context.resource, parentPath + name, value);
-        fieldErrors.push({
-          field: parentPath + name,
-          detail: `must be an object, not ${describeNonObject(value)}${hint}`,
-        });
+        fieldErrors.push({ field: parentPath + name, ...wrongTypeFault("object", value, hint) });
       }
     }
   }
@@ -235,10 +238,10 @@ function parseText(
   isPresent: boolean,
 ): string {
   const value = isPresent ? input[name] : "";
-  const detail = isPresent ? validateText(field, value) : field.required ? "is required" : undefined;
+  const wrong = isPresent ? validateText(field, value) : field.required ? fault("required") : undefined;
   // Report one error per field. An error from decoding is the cause of this one.
-  if (detail && !fieldErrors.some((known) => known.field === parentPath + name))
-    fieldErrors.push({ field: parentPath + name, detail });
+  if (wrong && !fieldErrors.some((known) => known.field === parentPath + name))
+    fieldErrors.push({ field: parentPath + name, ...wrong });
   return value as string;
 }
 
@@ -317,18 +320,18 @@ function unwrap(path: readonly string[], isList: boolean, parentPath: string): s
 
 function requireInput(resource: Resource, input: unknown): Input {
   if (isJsonObject(input)) return input;
-  const detail = `the body must be one ${resource.singular} (an object)`;
-  throw invalidRecordError([{ field: "", detail: detail + otherInputHint(resource, input) }]);
+  const hint = ` with one ${resource.singular}${otherInputHint(resource, input)}`;
+  throw invalidRecordError([{ field: "", ...fault("wrong-type", hint, { expected: "object" }) }]);
 }
 
 function otherInputHint(resource: Resource, input: unknown): string {
   if (typeof input === "string" && /^\s*[[{]/.test(input))
-    return ", not a string that contains JSON: it was encoded twice; send the JSON itself";
+    return ", not a string with JSON in it: your JSON was encoded twice";
   if (!Array.isArray(input) || isEmptyList(input)) return `, not ${describeNonObject(input)}`;
   const patch = fieldsOfPatch(resource, input);
   if (patch !== undefined) return `, not a JSON Patch; send the fields to change with PUT or PATCH${patch}`;
-  const alone = input.length === 1 ? "; send it without the `[` and `]` around it" : "";
-  return `${alone}; to send several, use a batch request: POST ${basePath}batch.json`;
+  const alone = input.length === 1 ? ": remove the `[` and `]` around it" : "";
+  return `, not an array${alone}; to send several, use a batch request: POST ${basePath}batch.json`;
 }
 
 /** Maximum operations of a JSON Patch that are converted, and characters of the fields that a message shows. */

@@ -1,6 +1,6 @@
 // JSON Schema of a problem document (RFC 9457 section 3), and of a field error in it.
 
-import { type ErrorCode, problemTitles } from "../model/errors.ts";
+import { type ErrorCode, type FaultParameters, faultCodes, problemTitles } from "../model/errors.ts";
 import { maxBatchOperations } from "../model/limits.ts";
 import type { Schema, Schemas } from "./json-schema.ts";
 
@@ -55,11 +55,27 @@ const errorsSchema: Schema = {
   xml: { wrapped: true },
 };
 
+/** The parameters of fault codes. */
+export const faultParameterSchemas: Record<keyof FaultParameters, Schema> = {
+  min: { type: "integer", description: "The smallest number.", examples: [1] },
+  max: { type: "integer", description: "The largest number, or the most characters or items.", examples: [3] },
+  expected: { type: "string", description: "The type to send.", examples: ["string"] },
+  choices: {
+    type: "array",
+    items: { type: "string" },
+    description: "The values to choose from.",
+    examples: [["POST", "PUT", "PATCH", "DELETE"]],
+    xml: { wrapped: true },
+  },
+  pattern: { type: "string", description: "The regular expression to match (ECMA-262).", examples: ["^[a-z-]*$"] },
+  count: { type: "integer", description: "How many records have the value.", examples: [2] },
+};
+
 const fault: Schema = {
   title: "Fault",
   description: "One fault of a rejected record or body.",
   type: "object",
-  required: ["field", "detail"],
+  required: ["field", "code", "detail"],
   properties: {
     operation: {
       type: "integer",
@@ -73,7 +89,16 @@ const fault: Schema = {
       description: "The dotted path of the field. Empty for the whole record.",
       examples: ["Address.Town"],
     },
-    detail: { type: "string", description: "What is wrong with it.", examples: ["must be a string, not a number"] },
+    code: {
+      type: "string",
+      description: `What's wrong, for programs: ${Object.keys(faultCodes).join(", ")}, or the problem type of an operation. New codes can be added, so fall back to \`detail\`.`,
+      examples: ["too-long"],
+    },
+    detail: {
+      type: "string",
+      description: "What's wrong and what to do, for people. The wording can change.",
+      examples: ["use 3 characters or fewer, such as GB (this has 7)"],
+    },
     line: {
       type: "integer",
       minimum: 1,
@@ -81,6 +106,7 @@ const fault: Schema = {
       examples: [3],
     },
     column: { type: "integer", minimum: 1, description: "Character in that line, from 1.", examples: [14] },
+    ...faultParameterSchemas,
   },
   xml: { name: "i" },
 };

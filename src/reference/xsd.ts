@@ -2,10 +2,12 @@
 // record in responses and in request bodies, so the type does not require the ID or any element. The JSON Schema has a type for each of them, and says
 // which members are required.
 
+import { type FaultParameters, faultParameters } from "../model/errors.ts";
 import type { FieldGroup, Fields, TextField } from "../model/field.ts";
 import { type Resource, writtenResources } from "../model/resource.ts";
 import { batchSchemaNames, batchSchemas } from "./batch-schema.ts";
 import { feedSchemas, pageSchemaName, type Schemas } from "./json-schema.ts";
+import { faultParameterSchemas } from "./problem-schema.ts";
 
 const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;
 
@@ -57,7 +59,8 @@ export function toProblemXsd(): string {
                     <xs:element name="detail" type="xs:string"/>
                     <xs:element name="line" type="xs:positiveInteger" minOccurs="0"/>
                     <xs:element name="column" type="xs:positiveInteger" minOccurs="0"/>
-                  </xs:sequence>
+                    <xs:element name="code" type="xs:string" minOccurs="0"/>
+${faultParameters.map(parameterElement).join("")}                  </xs:sequence>
                 </xs:complexType>
               </xs:element>
             </xs:sequence>
@@ -68,6 +71,14 @@ export function toProblemXsd(): string {
   </xs:element>
 </xs:schema>
 `;
+}
+
+function parameterElement(name: keyof FaultParameters): string {
+  const { type } = faultParameterSchemas[name];
+  const start = `                    <xs:element name="${name}"`;
+  if (type !== "array") return `${start} type="xs:${type}" minOccurs="0"/>\n`;
+  const items = `<xs:complexType><xs:sequence><xs:element name="i" type="xs:string" maxOccurs="unbounded"/></xs:sequence></xs:complexType>`;
+  return `${start} minOccurs="0">${items}</xs:element>\n`;
 }
 
 /** Returns a type for the numbers from 1 that every program can read exactly. */

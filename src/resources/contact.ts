@@ -1,5 +1,6 @@
 // Groups of fields that several resources share (interface 2.4 and 2.5).
 
+import { fault } from "../model/errors.ts";
 import { group, matching, text } from "../model/field.ts";
 
 export const telephone = group("Telephone numbers, in any notation.", {
@@ -17,7 +18,7 @@ export const address = group("A postal address and a contact person.", {
   Town: text({ max: 128, description: "Town or city.", example: "Newcastle upon Tyne" }),
   County: text({ max: 128, description: "County, state or region.", example: "Tyne and Wear" }),
   Postcode: text({ max: 32, description: "Postal code.", example: "NE1 1AA" }),
-  Country: matching("^(?:[A-Za-z]{2,3})?$", "must be empty or a country code of 2 or 3 letters, such as GB", {
+  Country: matching("^(?:[A-Za-z]{2,3})?$", fault("invalid-country"), {
     max: 3,
     description: "Country code of 2 or 3 letters, stored as sent.",
     example: "GB",

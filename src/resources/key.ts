@@ -13,7 +13,7 @@ export const key = defineResource({
   description: "An API key of one site.",
   access: "system",
   fields: {
-    Site: matching("^[1-9][0-9]*$", "must be the ID of a site", {
+    Site: matching("^[1-9][0-9]*$", "use the ID of a site", {
       max: 16,
       required: true,
       description: "ID of the site that it belongs to.",
@@ -25,7 +25,7 @@ export const key = defineResource({
       description: "First characters of the key, which identify it in lists.",
       example: "sfk_AbCd1234",
     }),
-    Digest: matching("^[0-9a-f]{64}$", "must be a SHA-256 in hexadecimal", {
+    Digest: matching("^[0-9a-f]{64}$", "use a SHA-256 in hexadecimal", {
       max: 64,
       required: true,
       description: "SHA-256 of the key.",
@@ -37,7 +37,7 @@ export const key = defineResource({
       description: "What the key allows. `write` includes `read`.",
       example: "write",
     }),
-    Rate: matching("^(?:[1-9][0-9]{0,5})?$", "must be a whole number of requests per second", {
+    Rate: matching("^(?:[1-9][0-9]{0,5})?$", "use a whole number of requests per second, from 1", {
       max: 6,
       description: "Requests per second. Empty for the limit of the server.",
       example: "50",

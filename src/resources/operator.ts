@@ -12,19 +12,19 @@ export const operator = defineResource({
   description: "A person who may use the console.",
   access: "system",
   fields: {
-    Name: matching("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "must not contain control characters", {
+    Name: matching("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "remove line breaks and invisible characters", {
       max: 64,
       required: true,
       description: "Name of the operator, which the history shows as `console:` and the name.",
       example: "anna",
     }),
-    Sites: matching("^(?:[1-9][0-9]*(?: [1-9][0-9]*)*)?$", "must be IDs of sites, separated by spaces", {
+    Sites: matching("^(?:[1-9][0-9]*(?: [1-9][0-9]*)*)?$", "use IDs of sites, separated by spaces", {
       max: 4096,
       description: "IDs of the sites that the operator may manage, separated by spaces. Empty for all sites.",
       example: "1 4",
     }),
     // Any word, because a restore keeps a role that another program version has stored.
-    Role: matching("^[a-z-]*$", "must be the name of a role", {
+    Role: matching("^[a-z-]*$", "use the name of a role", {
       max: 32,
       description: "Role, which says what the operator may do in these sites. Empty for everything.",
       example: "read",

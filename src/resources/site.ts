@@ -19,13 +19,17 @@ export const site = defineResource({
   description: "A site with its own hostnames, keys and records.",
   access: "system",
   fields: {
-    Name: matching("^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", "must be lower-case letters, digits and hyphens", {
-      max: maxSiteNameLength,
-      required: true,
-      description: "Name of the site.",
-      example: "garden-shop",
-    }),
-    Hostnames: matching(hostnames, "must be hostnames in their normal form, separated by spaces", {
+    Name: matching(
+      "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$",
+      "use lower-case letters, digits and hyphens, with a letter or digit at both ends",
+      {
+        max: maxSiteNameLength,
+        required: true,
+        description: "Name of the site.",
+        example: "garden-shop",
+      },
+    ),
+    Hostnames: matching(hostnames, "use hostnames in their normal form, separated by spaces", {
       max: 4096,
       description: "Hostnames of the site in their normal form, separated by spaces.",
       example: "garden.example www.garden.example",
@@ -37,12 +41,12 @@ export const site = defineResource({
         "Time until which a running `import-site` or `site sandbox` has reserved the site. Empty if the site is complete.",
       example: "",
     }),
-    SandboxOf: matching("^(?:[1-9][0-9]*)?$", "must be the ID of a site", {
+    SandboxOf: matching("^(?:[1-9][0-9]*)?$", "use the ID of a site", {
       max: 16,
       description: "ID of the live site whose sandbox it is. Empty for a live site.",
       example: "",
     }),
-    UID: matching("^[0-9A-Za-z]*$", "must be letters and digits", {
+    UID: matching("^[0-9A-Za-z]*$", "use letters and digits", {
       max: 32,
       description: "Random text that stays the same in every backup and site file, unlike the ID.",
       example: "k3J9aZ0qP4mXw7Yb",

@@ -12,19 +12,19 @@ export const webhook = defineResource({
   description: "A URL to which the changes of one site are delivered.",
   access: "system",
   fields: {
-    Site: matching("^[1-9][0-9]*$", "must be the ID of a site", {
+    Site: matching("^[1-9][0-9]*$", "use the ID of a site", {
       max: 16,
       required: true,
       description: "ID of the site that it follows.",
       example: "1",
     }),
-    URL: matching("^https?://[!-~]+$", "must be a URL that begins with https:// (or http:// for this machine)", {
+    URL: matching("^https?://[!-~]+$", "use a URL that begins with https:// (or http:// for this machine)", {
       max: 2048,
       required: true,
       description: "URL of the receiver in its normal form.",
       example: "https://erp.example/hooks/storefront",
     }),
-    Resources: matching("^(?:[a-z]+(?: [a-z]+)*)?$", "must be paths of resources, separated by spaces", {
+    Resources: matching("^(?:[a-z]+(?: [a-z]+)*)?$", "use paths of resources, separated by spaces", {
       max: 1024,
       description: "Paths of the resources whose changes are delivered, separated by spaces. Empty for all.",
       example: "brands orderstatuses",
@@ -36,7 +36,7 @@ export const webhook = defineResource({
       description: "Why it is paused.",
       example: "the receiver responded with 410",
     }),
-    UID: matching("^[0-9A-Za-z]*$", "must be letters and digits", {
+    UID: matching("^[0-9A-Za-z]*$", "use letters and digits", {
       max: 32,
       description: "Random text that stays the same in every backup and site file, unlike the ID.",
       example: "Q8vT2nLs6HdRc1Ue",

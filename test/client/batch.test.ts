@@ -143,7 +143,7 @@ describe("a batch request", () => {
 
 describe("upsert", () => {
   test.each([
-    ["AccountNumber", "is empty, so no record can be matched by it"],
+    ["AccountNumber", "a value is required to find the record by it"],
     ["accountNumber", "did you mean `AccountNumber`?"],
   ])("of two records without a value of %s gets the message of the server", async (match, detail) => {
     const options = { match, dryRun: true } as typeof byAccount;

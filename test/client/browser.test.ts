@@ -74,7 +74,7 @@ test("creates, updates with an ETag, pages, deletes and follows records, and rep
     ["create", "update", "delete", "string"],
     ["Acme Ltd"],
     "precondition-failed",
-    [{ field: "Name", detail: "must not be empty" }],
+    [{ field: "Name", code: "required", detail: "a value is required" }],
     "undefined",
     ["network", "redirect"],
     0,

@@ -81,6 +81,11 @@ describe("the client", () => {
     const problem = await problemOf(client.brands.create({ Name: "", Address: { Country: "Britain" } }));
     expect(problem).toMatchObject({ status: 400, code: "invalid-record", instance: expect.any(String) });
     expect(problem.errors.map(({ field }) => field)).toEqual(["Name", "Address.Country"]);
+    const [required, tooLong] = problem.errors;
+    // The code tells the type which parameters there are.
+    expect(tooLong?.code === "too-long" && (tooLong.max satisfies number)).toBe(3);
+    // @ts-expect-error this code has no parameter
+    expect(required?.code === "required" && required.max).toBeUndefined();
     expect([problem.title, problem.detail]).toEqual(["The record is not acceptable", problem.message]);
     expect(problem.type).toBe(`${server.url}/docs/problems/invalid-record`);
     expect((await problemOf(client.brands.get(999_999))).code).toBe("not-found");

@@ -55,9 +55,9 @@ test("perhaps each field, if the program computes the list", async () => {
 });
 
 test("a field that does not exist is an error of the compiler, and of the server", async () => {
-  // @ts-expect-error: no such field
+  // @ts-expect-error: unknown field
   await expect(client.brands.list({ fields: ["Town"] })).rejects.toMatchObject({ code: "bad-request" });
-  // @ts-expect-error: no such field of a status
+  // @ts-expect-error: unknown field of a status
   await expect(client.orderStatuses.list({ fields: ["Address"] })).rejects.toMatchObject({ status: 400 });
 });
 

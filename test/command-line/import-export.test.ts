@@ -108,9 +108,9 @@ describe("an invalid row", () => {
     const { code, stdout, stderr } = await load(site, csv);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ rows: 5, created: 2, rejected: 3 });
-    expect(stderr).toContain("row 3: Name: must not be empty");
-    expect(stderr).toContain("row 4: Address.Country: must be empty or a country code");
-    expect(stderr).toContain("row 5: has 3 cells, but the header has 2");
+    expect(stderr).toContain("row 3: Name: a value is required");
+    expect(stderr).toContain("row 4: Address.Country: use a country code");
+    expect(stderr).toContain("row 5: send at most 2 cells, one for each column; this row has 3");
     expect(await names(site)).toEqual(["1 Good", "2 Last"]);
   });
 
@@ -129,13 +129,13 @@ describe("an invalid row", () => {
     const text = `ID,Name\n${"x,A\n".repeat(10_002)}`;
     const some = await load(site, text, "--dry-run");
     expect(some.stderr).toContain(
-      'row 10001: ID: must be a whole number from 1, not "x"\n2 more errors; --rejects <file> lists the errors of all rejected rows\n',
+      'row 10001: ID: use a whole number, 1 or more, not "x"\n2 more errors; --rejects <file> lists the errors of all rejected rows\n',
     );
     expect(JSON.parse(some.stdout)).toMatchObject({ rejected: 10_002, moreFaults: 2 });
     const file = workspace.file("many.csv");
     const all = await load(site, text, "--dry-run", "--rejects", file);
     expect(all.stderr).toContain(`\n2 more errors; ${file} lists the errors of all rejected rows\n`);
-    expect((await Bun.file(file).text()).split("must be a whole number")).toHaveLength(10_003);
+    expect((await Bun.file(file).text()).split("use a whole number")).toHaveLength(10_003);
   });
 
   test("in a list may be any value that is not a record", async () => {
@@ -149,7 +149,7 @@ describe("an invalid row", () => {
     const { faults, created } = JSON.parse(stdout);
     expect(created).toBe(1);
     expect(faults.map(({ row }: { row: number }) => row)).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(faults[0].detail).toBe("must be a record, not null");
+    expect(faults[0].detail).toBe("send an object, not null");
   });
 });
 
@@ -286,7 +286,7 @@ describe("lines around the rows of a table", () => {
       {},
       /^the line "sep=" names no delimiter; write, for example, `sep=;`/,
     ],
-    ["a comment", `# exported\n${header}\n`, {}, /the first row, "# exported", names no columns/],
+    ["a comment", `# exported\n${header}\n`, {}, /the first row must name columns, not "# exported"/],
   ];
   test.each(refused)("%s: the import ends with the reason", async (_, text, options, reason) => {
     const site = newSite();
@@ -332,7 +332,7 @@ describe("the cells of a row", () => {
     const site = newSite();
     const summary = await workspace.data.load(site, "brands", "Name,AccountNumber,\nA,1,\nB,2,,x\nC,3,y\n");
     expect(summary).toMatchObject({ created: 1, faults: [{ row: 3 }, { row: 4 }] });
-    expect(summary.faults[0]?.detail).toBe("has 4 cells, but the header has 2");
+    expect(summary.faults[0]?.detail).toBe("send at most 2 cells, one for each column; this row has 4");
   });
 });
 
@@ -360,8 +360,8 @@ describe("a row with an ID", () => {
     expect(JSON.parse(real.stdout)).toMatchObject(JSON.parse(dry.stdout));
     expect(JSON.parse(real.stdout)).toMatchObject({ created: 2, updated: 2, rejected: 3 });
     expect(real.stderr).toContain("row 5: the record 1 was deleted; restore it with restore-record");
-    expect(real.stderr).toContain('row 6: ID: must be a whole number from 1, not "0"');
-    expect(real.stderr).toContain("row 7: ID: must be at most 999999999999999");
+    expect(real.stderr).toContain('row 6: ID: use a whole number, 1 or more, not "0"');
+    expect(real.stderr).toContain("row 7: ID: use a whole number from 1 to 999999999999999");
     expect(await names(site)).toEqual(["7 Changed", "9 Nine again", "10 Next"]);
     const read = await fetch(`${server.url}/restapi/brands/7.json`, { headers: { "X-API-AUTH": key } });
     expect(await read.json()).toMatchObject({ Name: "Changed", AccountNumber: "A7" });
@@ -421,9 +421,9 @@ describe("--match", () => {
     const site = newSite();
     await workspace.data.load(site, "brands", "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
     const { stderr } = await load(site, "Name,AccountNumber\nTwin,3\n", "--match", "Name");
-    expect(stderr).toContain("row 2: Name: 2 records have this value: 1, 2");
+    expect(stderr).toContain("row 2: Name: 2 records have this value (1, 2); name one by its ID");
     const blank = await load(site, "Name,AccountNumber\nOther,\n", "--match", "AccountNumber");
-    expect(blank.stderr).toContain("row 2: AccountNumber: is empty, so no record can be matched by it");
+    expect(blank.stderr).toContain("row 2: AccountNumber: a value is required to find the record by it");
     const misspelt = await load(site, "Name\nX\n", "--match", "Nmae");
     expect([misspelt.code, misspelt.stderr]).toEqual([
       2,
@@ -503,21 +503,21 @@ describe("a file", () => {
   const bad: [string, string | Uint8Array, FileFormat, RegExp][] = [
     ["that is empty", "", "csv", /the file is empty; the first line must name the columns/],
     ["with only a byte order mark", Buffer.from([0xff, 0xfe]), "csv", /the file is empty; the first line must name/],
-    ["with a misspelt column", "Nmae\nA\n", "csv", /`Nmae`: no such column; did you mean Name\?/],
+    ["with a misspelt column", "Nmae\nA\n", "csv", /`Nmae`: unknown field; did you mean Name\?/],
     [
       "with a column whose name has an unseen character",
       "Name\u00a0\nA\n",
       "csv",
       /The name in the file ends with U\+00A0/,
     ],
-    ["with an unknown column", "Qwertyuiop\nA\n", "csv", /`Qwertyuiop`: no such column$/m],
+    ["with an unknown column", "Qwertyuiop\nA\n", "csv", /`Qwertyuiop`: unknown field$/m],
     [
       "with a column without a name",
       "Name;;ID\nA;;1\n",
       "csv",
-      /column 2 has no name; name it, or choose columns with --map/,
+      /column 2 has no name; name it, or map columns with --map/,
     ],
-    ["with a repeated column", "Name,Name\nA,B\n", "csv", /the column appears more than once/],
+    ["with a repeated column", "Name,Name\nA,B\n", "csv", /send it only once/],
     ["with zero bytes", "Name\0\n", "csv", /zero bytes, so it is not text/],
     [
       "of UTF-16 that is cut short",
@@ -583,7 +583,7 @@ describe("a file", () => {
       "row 3 is longer than 1048576 characters; a quote may be missing at the end of a cell",
     );
     const cell = await load(site, `Name\n${"x".repeat(300_000)}\nC\n`);
-    expect(cell.stderr).toContain("row 2: Name: must have at most 255 characters, not 300000");
+    expect(cell.stderr).toContain("row 2: Name: use 255 characters or fewer (this has 300000)");
     expect(await names(site)).toContain("2 C");
   });
 

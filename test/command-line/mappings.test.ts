@@ -119,7 +119,7 @@ const expected: Record<string, Expected> = {
     ],
   },
   "spreadsheet-locations": {
-    rejected: 'row 5: Address.Country: the mapping has no entry for "Norge"',
+    rejected: 'row 5: Address.Country: add "Norge" to the lookup in the mapping, or an `otherwise`',
     records: [
       {
         ID: 1,
@@ -197,7 +197,7 @@ describe("--map", () => {
       "has several errors",
       '{"fields": {"Nmae": "A", "Town": "A"}}',
       "A\n",
-      "storefront: mapping.json: `fields.Nmae`: no such field of brands; did you mean `Name`\\? \\(and 1 more\\)\nstorefront: `fields.Town`: .*",
+      "storefront: mapping.json: `fields.Nmae`: unknown field; did you mean `Name`\\? \\(and 1 more\\)\nstorefront: `fields.Town`: .*",
       1,
     ],
     [
@@ -252,7 +252,7 @@ describe("--map", () => {
     expect(stdout).toBe("2 rows: 0 created, 0 updated, 1 unchanged, 1 rejected\n");
     const rejects = readFileSync(workspace.file("bad.csv"), "utf8");
     expect(rejects).toMatch(
-      /^\ufeff# row;# fault;Land;Marke;Andere\r\n3;"Address.Country: the mapping has no entry for ""Narnia""";Narnia;Aslan;2\r\n$/,
+      /^\ufeff# row;# fault;Land;Marke;Andere\r\n3;"Address.Country: add ""Narnia"" to the lookup in the mapping, or an `otherwise`";Narnia;Aslan;2\r\n$/,
     );
     const again = await load(mapping, rejects.replace("Narnia;", "Norge;"), "--match", "Name");
     expect(again.stdout).toBe("1 row: 1 created, 0 updated, 0 unchanged, 0 rejected\n");

@@ -160,7 +160,7 @@ describe("storefront operator", () => {
     ["a removal of an unknown operator", ["remove", "nobody"], 1, /unknown operator `nobody`/],
     ["a name that is taken", ["add", "anna"], 1, /operator `anna` exists already/],
     ["a new operator of an unknown site", ["add", "ben", "--site", "nowhere"], 1, /unknown site `nowhere`/],
-    ["a name with a terminal escape", ["add", "\u001b[31mben"], 1, /must not contain the character U\+001B/],
+    ["a name with a terminal escape", ["add", "\u001b[31mben"], 1, /remove U\+001B/],
     ["an empty name", ["add", ""], 1, /Name/],
     ["a name that is too long", ["add", "b".repeat(65)], 1, /64/],
     ["an address that is not a URL", ["link", "anna", "--url", "console"], 2, /invalid --url `console`/],

@@ -27,15 +27,15 @@ test("rejected rows are in the file with their number and error; after a correct
   expect(stderr).toContain("first.csv: correct them, and import that file with the same options");
   expect(read("first.csv")).toBe(
     "\ufeff# row;# fault;Name;Address.Country\r\n" +
-      '3;has 3 cells, but the header has 2;A;United;" Kingdom"\r\n' +
-      "4;Address.Country: must be empty or a country code of 2 or 3 letters, such as GB;B;!\r\n" +
-      "5;Name: must not be empty;;GB\r\n",
+      '3;"send at most 2 cells, one for each column; this row has 3";A;United;" Kingdom"\r\n' +
+      "4;Address.Country: use a country code of 2 or 3 letters, such as GB;B;!\r\n" +
+      "5;Name: a value is required;;GB\r\n",
   );
   const corrected = read("first.csv").replace('United;" Kingdom"', "GB").replace("B;!", "Ä;DE");
   const second = await load(corrected, ...options, workspace.file("second.csv"));
   expect(second.stdout).toBe("3 rows: 2 created, 0 updated, 0 unchanged, 1 rejected\n");
   expect(await names()).toEqual(["Good", "'C", "A", "Ä"]);
-  expect(read("second.csv")).toBe("\ufeff# row;# fault;Name;Address.Country\r\n4;Name: must not be empty;;GB\r\n");
+  expect(read("second.csv")).toBe("\ufeff# row;# fault;Name;Address.Country\r\n4;Name: a value is required;;GB\r\n");
 });
 
 test("the file is empty if no row was rejected; an import that fails before its first row does not change it", async () => {
@@ -51,14 +51,14 @@ test("the file is empty if no row was rejected; an import that fails before its 
     },
   );
   expect(broken.stderr).toMatch(/not valid UTF-8.* records were created/);
-  expect(read("old.csv")).toBe("\ufeff# row,# fault,Name,ID\r\n2,Name: must not be empty,,1\r\n");
+  expect(read("old.csv")).toBe("\ufeff# row,# fault,Name,ID\r\n2,Name: a value is required,,1\r\n");
   expect(readdirSync(workspace.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
 });
 
 test("a dry run writes the file of rejected rows too", async () => {
   const { stderr } = await load("Name,AccountNumber\nA,1\n,2\n", "--dry-run", "--rejects", "dry.csv");
   expect(stderr).toEndWith("the rejected rows are in dry.csv\n");
-  expect(read("dry.csv")).toContain("3,Name: must not be empty,,2");
+  expect(read("dry.csv")).toContain("3,Name: a value is required,,2");
   expect(await names()).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ test("if the disk is full at the end of an import, the error follows the summary
   const { code, stdout, stderr } = await load("Name,ID\nA,1\n,2\n", "--rejects", "/dev/full");
   expect([code, stdout]).toEqual([1, "2 rows: 1 created, 0 updated, 0 unchanged, 1 rejected\n"]);
   expect(stderr).toMatch(
-    /^row 3: Name: must not be empty\n.*storefront undo .*\nstorefront: cannot write \/dev\/full: .*no space.*\n$/,
+    /^row 3: Name: a value is required\n.*storefront undo .*\nstorefront: cannot write \/dev\/full: .*no space.*\n$/,
   );
 });
 
@@ -98,7 +98,7 @@ test("Ctrl-C keeps the rows that were already rejected in the file", async () =>
   started.kill("SIGINT");
   expect(await started.exited).toBe(1);
   expect(JSON.parse(started.stdout())).toMatchObject({ interrupted: true, rejected: 1 });
-  expect(read("stopped.csv")).toBe("\ufeff# row,# fault,Name,AccountNumber\r\n2,Name: must not be empty,,1\r\n");
+  expect(read("stopped.csv")).toBe("\ufeff# row,# fault,Name,AccountNumber\r\n2,Name: a value is required,,1\r\n");
 });
 
 const wrong: [string[], number, RegExp][] = [

@@ -81,8 +81,8 @@ describe("JSON: a text with", () => {
     ["a\bb", "U+0008 (backspace); leave it out", "ab", "ab"],
     ["a\fb", "U+000C (form feed); leave it out", "ab", "ab"],
     ["a\u001bb", "U+001B (escape); leave it out", "ab", "ab"],
-    ["a\\u0007b", "U+0007 (bell), which XML cannot carry; leave it out", "ab", "ab"],
-    ["\\ud83d", "U+D83D (half of a surrogate pair); send the whole character", "\\ud83d\\ude00", "😀"],
+    ["a\\u0007b", "remove U+0007 (bell), which XML can't carry", "ab", "ab"],
+    ["\\ud83d", "U+D83D (half of a surrogate pair), or send the whole character", "\\ud83d\\ude00", "😀"],
   ])("%j", async (wrong, says, right, stored) => {
     await expectAdvice("json", `{"Name":"${wrong}"}`, says, `{"Name":"${right}"}`, { Name: stored });
   });
@@ -121,7 +121,7 @@ describe("JSON: a value", () => {
     ['"a"\u2028', "U+2028 (line separator); write a usual space", '"a" ', "a"],
     ['"a",', "remove the comma before it", '"a"', "a"],
     ['"a";', "not `;`; write a comma", '"a"', "a"],
-    ['["a"]', "send its text alone", '"a"', "a"],
+    ['["a"]', "send the string alone", '"a"', "a"],
   ])("%s", async (wrong, says, right, stored) => {
     const [before, after] = ['{"Name":"x","AccountNumber":', "}"];
     await expectAdvice("json", before + wrong + after, says, before + right + after, { AccountNumber: stored });
@@ -152,7 +152,7 @@ describe("JSON: a body", () => {
     [`${acme}\n${acme}`, "put them into a batch request (POST /restapi/batch.json)"],
     [acme.slice(0, -1), "the end is missing"],
     [`'${acme}'`, "remove the `'` around the body"],
-    [JSON.stringify(acme), "it was encoded twice; send the JSON itself"],
+    [JSON.stringify(acme), "your JSON was encoded twice"],
     [Buffer.from(acme).toString("base64"), "this looks like Base64; send it decoded"],
     [encodeURIComponent(acme), "this is percent-encoded; send the text itself"],
     ["Array\n(\n    [Name] => Acme\n)\n", "send the result of json_encode"],
@@ -196,7 +196,7 @@ describe("XML: a text with", () => {
     ["a<3", "write a `<` in text as `&lt;`", "a&lt;3", "a<3"],
     ["a<b", "write a `<` in text as `&lt;`", "a&lt;b", "a<b"],
     ["a<br>b", "or write its `<` as `&lt;` if it is text", "a&lt;br>b", "a<br>b"],
-    ["a<br/>b", "leave the tag out, or write its `<` as `&lt;`", "ab", "ab"],
+    ["a<br/>b", "leave out the tag, or write its `<` as `&lt;`", "ab", "ab"],
     ["a]]>b", "write `]]&gt;`", "a]]&gt;b", "a]]>b"],
   ])("%j", async (wrong, says, right, stored) => {
     const of = (text: string) => `<Brand><Name>${text}</Name></Brand>`;
@@ -218,13 +218,13 @@ describe("XML: a record", () => {
     ["<Brand><Name>Acme</Name><Address><City>Leeds</City></Address></Brand>", "did you mean <Town>?"],
     ["<Brand><Name>Acme</Name><Contact><Town>Leeds</Town></Contact></Brand>", "did you mean <Address>?"],
     ["<Brand><Fields><Name>Acme</Name></Fields></Brand>", "write its elements directly in <Brand>"],
-    ["<Brand><Name>Acme</Name><Address>Leeds</Address></Brand>", "write it in an element, such as <AddressLine1>"],
+    ["<Brand><Name>Acme</Name><Address>Leeds</Address></Brand>", "write it in an element such as <AddressLine1>"],
     [
       "<Brand><N\u0430me>Acme</N\u0430me></Brand>",
       "did you mean <Name>? The name you sent contains `\u0430` (U+0430, a Cyrillic letter)",
     ],
     ["<Brand><Name\u200d>Acme</Name\u200d></Brand>", "The name you sent ends with U+200D (zero-width joiner)"],
-    ["<Brand>\u200b<Name>Acme</Name></Brand>", "stray text: U+200B (zero-width space)"],
+    ["<Brand>\u200b<Name>Acme</Name></Brand>", "remove the text U+200B (zero-width space)"],
     ["<Brand\u00a0ID='1'><Name>Acme</Name></Brand>", "not U+00A0 (no-break space); write a usual space"],
     ["<Brand ID=1><Name>Acme</Name></Brand>", 'write `"1"`'],
     ["<Brand ID=“1”><Name>Acme</Name></Brand>", '`“` (U+201C, a curly quote); write `"`'],
@@ -331,7 +331,7 @@ describe("JSON: a body that is a list", () => {
   });
 
   test("of one record is told to send it alone, of several to send a batch request", async () => {
-    expect(textOf(await ways.record("json", '[{"Name":"x"}]'))).toContain("send it without the `[` and `]`");
+    expect(textOf(await ways.record("json", '[{"Name":"x"}]'))).toContain("remove the `[` and `]`");
     const several = textOf(await ways.record("json", '[{"Name":"x"},{"Name":"y"}]'));
     expect(several).toContain("to send several, use a batch request: POST /restapi/batch.json");
     expect(several).not.toContain("without");

@@ -41,95 +41,87 @@ describe("JSON", () => {
 
   const name = { Name: "x" };
   test.each<[string, unknown, Record<string, string>]>([
-    ["null", null, { "": "the body must be one brand (an object), not null" }],
+    ["null", null, { "": "send an object with one brand, not null" }],
     [
       "an array",
       [name],
       {
-        "": "the body must be one brand (an object); send it without the `[` and `]` around it; to send several, use a batch request: POST /restapi/batch.json",
+        "": "send an object with one brand, not an array: remove the `[` and `]` around it; to send several, use a batch request: POST /restapi/batch.json",
       },
     ],
-    ["a string", '"Acme"', { "": "the body must be one brand (an object), not a string" }],
-    ["without Name", { AccountNumber: "1" }, { Name: "is required" }],
-    ["with an empty Name", { Name: "" }, { Name: "must not be empty" }],
-    ["with an ID", { ...name, ID: 7 }, { ID: "must be absent: the server assigns the ID of a new record" }],
+    ["a string", '"Acme"', { "": "send an object with one brand, not a string" }],
+    ["without Name", { AccountNumber: "1" }, { Name: "a value is required" }],
+    ["with an empty Name", { Name: "" }, { Name: "a value is required" }],
+    ["with an ID", { ...name, ID: 7 }, { ID: "leave it out; the server assigns the ID of a new record" }],
     [
       "with a misspelt field",
       { ...name, accountNumber: "" },
-      { accountNumber: "no such field; did you mean `AccountNumber`?" },
+      { accountNumber: "unknown field; did you mean `AccountNumber`?" },
     ],
     [
       "with a misspelt field in a group",
       { ...name, Address: { town: "" } },
-      { "Address.town": "no such field; did you mean `Address.Town`?" },
+      { "Address.town": "unknown field; did you mean `Address.Town`?" },
     ],
-    ["with a field like no other", { ...name, qwertyuiop: "" }, { qwertyuiop: "no such field" }],
-    ["with a number", { Name: 5 }, { Name: "must be a string, not a number; put it in double quotes" }],
-    ["with a boolean", { Name: true }, { Name: "must be a string, not a boolean; put it in double quotes" }],
-    ["with null", { Name: null }, { Name: "must be a string, not null" }],
+    ["with a field like no other", { ...name, qwertyuiop: "" }, { qwertyuiop: "unknown field" }],
+    ["with a number", { Name: 5 }, { Name: "send a string, not a number; put it in double quotes" }],
+    ["with a boolean", { Name: true }, { Name: "send a string, not a boolean; put it in double quotes" }],
+    ["with null", { Name: null }, { Name: "send a string, not null" }],
     [
       "with null for a field that may be absent",
       { ...name, AccountNumber: null },
-      { AccountNumber: 'must be a string, not null; leave the field out, or send `""` to empty it' },
+      { AccountNumber: 'send a string, not null; leave the field out, or send `""` to empty it' },
     ],
-    ["with an object for a string", { Name: {} }, { Name: "must be a string, not an object" }],
+    ["with an object for a string", { Name: {} }, { Name: "send a string, not an object" }],
     [
       "with a string for a group",
       { ...name, Telephone: "1" },
-      { Telephone: 'must be an object, not a string; write it as `{"Daytime": ...}`' },
+      { Telephone: 'send an object, not a string; write it as `{"Daytime": ...}`' },
     ],
-    ["with an array for a group", { ...name, Address: [""] }, { Address: "must be an object, not an array" }],
+    ["with an array for a group", { ...name, Address: [""] }, { Address: "send an object, not an array" }],
     [
       "with an empty array for a group, as PHP encodes an empty object",
       { ...name, Address: [], Telephone: [] },
       {
-        Address: "must be an object, not an empty array; send `{}`",
-        Telephone: "must be an object, not an empty array; send `{}`",
+        Address: "send an object, not an empty array; send `{}`",
+        Telephone: "send an object, not an empty array; send `{}`",
       },
     ],
-    ["that is an empty array", [], { "": "the body must be one brand (an object), not an empty array; send `{}`" }],
-    ["with a repeated name", '{"Name":"a","Name":"b"}', { Name: "appears more than once" }],
-    ["with a repeated escaped name", '{"Name":"a","N\\u0061me":"b"}', { Name: "appears more than once" }],
+    ["that is an empty array", [], { "": "send an object with one brand, not an empty array; send `{}`" }],
+    ["with a repeated name", '{"Name":"a","Name":"b"}', { Name: "send it only once" }],
+    ["with a repeated escaped name", '{"Name":"a","N\\u0061me":"b"}', { Name: "send it only once" }],
     [
       "with a repeated name in a group",
       '{"Name":"a","Address":{"Town":"","Town":""}}',
-      { "Address.Town": "appears more than once" },
+      { "Address.Town": "send it only once" },
     ],
     ["with __proto__", '{"Name":"a","__proto__":{"AccountNumber":"1"}}', { __proto__x: "" }],
-    ["with constructor", { ...name, constructor: "x" }, { constructor: "no such field" }],
-    [
-      "with a control character",
-      { Name: "a\u0000" },
-      { Name: "must not contain the character U+0000 (NUL), which XML cannot carry; leave it out" },
-    ],
-    [
-      "with U+FFFE",
-      { Name: "\ufffe" },
-      { Name: "must not contain the character U+FFFE (noncharacter), which XML cannot carry; leave it out" },
-    ],
+    ["with constructor", { ...name, constructor: "x" }, { constructor: "unknown field" }],
+    ["with a control character", { Name: "a\u0000" }, { Name: "remove U+0000 (NUL), which XML can't carry" }],
+    ["with U+FFFE", { Name: "\ufffe" }, { Name: "remove U+FFFE (noncharacter), which XML can't carry" }],
     [
       "with half a surrogate pair",
       '{"Name":"\\ud83d"}',
-      { Name: "must not contain U+D83D (half of a surrogate pair); send the whole character, or leave it out" },
+      { Name: "remove U+D83D (half of a surrogate pair), or send the whole character" },
     ],
-    ["with a Name that is too long", { Name: "x".repeat(256) }, { Name: "must have at most 255 characters, not 256" }],
+    ["with a Name that is too long", { Name: "x".repeat(256) }, { Name: "use 255 characters or fewer (this has 256)" }],
     [
       "with a country that does not exist",
       { ...name, Address: { Country: "Greatbritain" } },
-      { "Address.Country": "must have at most 3 characters, not 12" },
+      { "Address.Country": "use 3 characters or fewer, such as GB (this has 12)" },
     ],
     [
       "with a country of digits",
       { ...name, Address: { Country: "12" } },
-      { "Address.Country": "must be empty or a country code of 2 or 3 letters, such as GB" },
+      { "Address.Country": "use a country code of 2 or 3 letters, such as GB" },
     ],
     [
       "with many errors at once",
       { name: "x", Name: 1, Address: { Town: 2 } },
       {
-        name: "no such field; did you mean `Name`?",
-        Name: "must be a string, not a number; put it in double quotes",
-        "Address.Town": "must be a string, not a number; put it in double quotes",
+        name: "unknown field; did you mean `Name`?",
+        Name: "send a string, not a number; put it in double quotes",
+        "Address.Town": "send a string, not a number; put it in double quotes",
       },
     ],
   ])("of a record %s", async (title, body, faults) => {
@@ -165,15 +157,22 @@ describe("JSON", () => {
   ])("of an update with the ID %s", async (id) => {
     const response = await server.call("PUT", "/restapi/brands.json", { body: `{"ID":${id},"Name":"x"}` });
     expect(response.status).toBe(400);
-    const rest = id === '"1"' ? '"1"; send it without quotes' : "";
+    const rest = id === '"1"' ? '"1"; remove the quotes' : "";
     expect(response.json.errors).toEqual([
-      { field: "ID", detail: expect.stringContaining(`must be a whole number from 1, not ${rest}`) },
+      {
+        field: "ID",
+        code: "invalid-id",
+        detail: expect.stringContaining(`use a whole number, 1 or more, not ${rest}`),
+      },
     ]);
   });
 
   test("of an update that empties the Name", async () => {
     const response = await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "" } });
-    expect([response.status, response.json.errors]).toEqual([400, [{ field: "Name", detail: "must not be empty" }]]);
+    expect([response.status, response.json.errors]).toEqual([
+      400,
+      [{ field: "Name", code: "required", detail: "a value is required" }],
+    ]);
   });
 });
 
@@ -252,100 +251,100 @@ describe("XML", () => {
   });
 
   test.each<[string, string, [string, string][]]>([
-    ["a repeated element", "<Brand><Name>a</Name><Name>b</Name></Brand>", [["Name", "appears more than once"]]],
-    ["a repeated group", "<Brand><Name>a</Name><Address/><Address/></Brand>", [["Address", "appears more than once"]]],
+    ["a repeated element", "<Brand><Name>a</Name><Name>b</Name></Brand>", [["Name", "send it only once"]]],
+    ["a repeated group", "<Brand><Name>a</Name><Address/><Address/></Brand>", [["Address", "send it only once"]]],
     [
       "an unknown element",
       "<Brand><Name>a</Name><AcountNumber>b</AcountNumber></Brand>",
-      [["AcountNumber", "no such element; did you mean &lt;AccountNumber&gt;?"]],
+      [["AcountNumber", "unknown field; did you mean &lt;AccountNumber&gt;?"]],
     ],
-    ["an unknown attribute", '<Brand lang="en"><Name>a</Name></Brand>', [["lang", "no such attribute"]]],
-    ["an attribute on a field", '<Brand><Name ID="1">a</Name></Brand>', [["Name.ID", "no such attribute"]]],
+    ["an unknown attribute", '<Brand lang="en"><Name>a</Name></Brand>', [["lang", "unknown field"]]],
+    ["an attribute on a field", '<Brand><Name ID="1">a</Name></Brand>', [["Name.ID", "unknown field"]]],
     [
       "another namespace",
       '<Brand xmlns="urn:x"><Name>a</Name></Brand>',
-      [["xmlns", "elements have no namespace here; leave `xmlns` out"]],
+      [["xmlns", "unknown field; elements have no namespace here, so leave out `xmlns`"]],
     ],
     [
       "xsi:nil",
       `<Brand ${xsi}><Name xsi:nil="true"/><Address xsi:nil=" 1 "/></Brand>`,
       [
-        ["Name", "`xsi:nil` is not supported; leave the element out, or send it empty"],
-        ["Address", "`xsi:nil` is not supported; leave the element out, or send its fields empty"],
+        ["Name", "`xsi:nil` isn't supported; leave out the element, or send it empty"],
+        ["Address", "`xsi:nil` isn't supported; leave out the element, or send its fields empty"],
       ],
     ],
     [
       "xsi:nil without its namespace",
       '<Brand><Name>a</Name><AccountNumber xsi:nil="true"/></Brand>',
-      [["AccountNumber", "`xsi:nil` is not supported; leave the element out, or send it empty"]],
+      [["AccountNumber", "`xsi:nil` isn't supported; leave out the element, or send it empty"]],
     ],
     [
       "xsi:nil by another prefix",
       `<Brand ${xsi.replace("xsi", "i")}><Name>a</Name><AccountNumber i:nil="true"/></Brand>`,
-      [["AccountNumber", "`i:nil` is not supported; leave the element out, or send it empty"]],
+      [["AccountNumber", "`i:nil` isn't supported; leave out the element, or send it empty"]],
     ],
     [
       "xsi without a declaration",
       '<Brand xsi:schemaLocation="a b"><Name>a</Name></Brand>',
-      [["xsi:schemaLocation", `the prefix needs the declaration \`${xsi}\``]],
+      [["xsi:schemaLocation", `unknown field; declare its prefix with \`${xsi}\``]],
     ],
     [
       "xsi as another namespace",
       '<Brand xmlns:xsi="urn:x" xsi:type="Brand"><Name>a</Name></Brand>',
-      [["xsi:type", `the prefix needs the declaration \`${xsi}\``]],
+      [["xsi:type", `unknown field; declare its prefix with \`${xsi}\``]],
     ],
     [
       "attributes that these namespaces do not have, and one without a namespace",
       `<Brand ${xsi} xsi:lang="en" xml:id="a" lang="en" x:schemaLocation="a"><Name>a</Name></Brand>`,
       [
-        ["xsi:lang", "no such attribute"],
-        ["xml:id", "no such attribute"],
-        ["lang", "no such attribute"],
-        ["x:schemaLocation", "no such attribute"],
+        ["xsi:lang", "unknown field"],
+        ["xml:id", "unknown field"],
+        ["lang", "unknown field"],
+        ["x:schemaLocation", "unknown field"],
       ],
     ],
     [
       "another type",
       `<Brand ${xsi}><Name xsi:type="xs:int">1</Name></Brand>`,
-      [["Name.xsi:type", "leave it out; an element has only one type here"]],
+      [["Name.xsi:type", "unknown field; leave it out, because each element has only one type here"]],
     ],
-    ["stray text", "<Brand>hello<Name>a</Name></Brand>", [["Brand", 'stray text: "hello"']]],
+    ["stray text", "<Brand>hello<Name>a</Name></Brand>", [["Brand", 'remove the text "hello"']]],
     [
       "a stray no-break space",
       "<Brand>\u00a0<Name>a</Name></Brand>",
-      [["Brand", "stray text: U+00A0 (no-break space)"]],
+      [["Brand", "remove the text U+00A0 (no-break space)"]],
     ],
     [
       "stray text in a group",
       "<Brand><Name>a</Name><Address>x</Address></Brand>",
-      [["Address", 'stray text: "x"; write it in an element, such as &lt;AddressLine1&gt;']],
+      [["Address", 'remove the text "x", or write it in an element such as &lt;AddressLine1&gt;']],
     ],
     [
       "an element inside a text",
       "<Brand><Name>a<b/></Name></Brand>",
-      [["Name", "must hold text, not &lt;b&gt;; leave the tag out, or write its `&lt;` as `&amp;lt;`"]],
+      [["Name", "send a string, not &lt;b&gt;; leave out the tag, or write its `&lt;` as `&amp;lt;`"]],
     ],
-    ["__proto__", "<Brand><Name>a</Name><__proto__>x</__proto__></Brand>", [["__proto__", "no such element"]]],
+    ["__proto__", "<Brand><Name>a</Name><__proto__>x</__proto__></Brand>", [["__proto__", "unknown field"]]],
     [
       "an ID",
       '<Brand ID="3"><Name>a</Name></Brand>',
-      [["ID", "must be absent: the server assigns the ID of a new record"]],
+      [["ID", "leave it out; the server assigns the ID of a new record"]],
     ],
     [
       "errors of several kinds",
       '<Brand x="1">y<Name></Name></Brand>',
       [
-        ["x", "no such attribute"],
-        ["Brand", 'stray text: "y"'],
-        ["Name", "must not be empty"],
+        ["x", "unknown field"],
+        ["Brand", 'remove the text "y"'],
+        ["Name", "a value is required"],
       ],
     ],
   ])("of a record with %s", async (_, body, faults) => {
     const response = await server.call("POST", "/restapi/brands.xml", { body });
     expect(response.status).toBe(400);
     for (const [field, detail] of faults)
-      expect(response.text).toContain(`<i><field>${field}</field><detail>${detail}</detail></i>`);
-    expect(response.text.match(/<i>/g)).toHaveLength(faults.length);
+      expect(response.text).toContain(`<i><field>${field}</field><detail>${detail}</detail>`);
+    expect(response.text.match(/<i><field>/g)).toHaveLength(faults.length);
   });
 
   test.each([
@@ -361,14 +360,14 @@ describe("XML", () => {
       body: `<Brand ${attribute}><Name>x</Name></Brand>`,
     });
     expect(response.status).toBe(400);
-    expect(response.text).toContain("must be a whole number from 1");
+    expect(response.text).toContain("use a whole number, 1 or more");
   });
 
   test("of an update whose ID element and attribute differ", async () => {
     const response = await server.call("PUT", "/restapi/brands.xml", {
       body: '<Brand ID="1"><ID>2</ID><Name>x</Name></Brand>',
     });
-    expect([response.status, response.text.includes("the attribute says 1 and the element")]).toEqual([400, true]);
+    expect([response.status, response.text.includes("the attribute says 1, the element")]).toEqual([400, true]);
   });
 });
 

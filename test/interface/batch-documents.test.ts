@@ -74,7 +74,10 @@ describe("the JSON Schema", () => {
     const problem = ajv.getSchema("batch#/$defs/Problem") as ValidateFunction;
     const body = { Operations: [post, { ...post, Record: {} }] };
     const { status, json } = await server.call("POST", "/restapi/batch.json", { body });
-    expect([status, json.errors]).toEqual([400, [{ operation: 2, field: "Name", detail: "is required" }]]);
+    expect([status, json.errors]).toEqual([
+      400,
+      [{ operation: 2, field: "Name", code: "required", detail: "a value is required" }],
+    ]);
     expect(problem(json)).toBe(true);
   });
 });

@@ -79,7 +79,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       "AcountNumber",
-      /no such field; did you mean `AccountNumber`\?/,
+      /unknown field; did you mean `AccountNumber`\?/,
     ],
     [
       "a create without a required field",
@@ -87,17 +87,17 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       "Name",
-      /^is required$/,
+      /^a value is required$/,
     ],
-    ["a create with `ID`", { ...toCreate({ Name: "x" }), ID: 3 }, 400, "invalid-record", id, /must be absent/],
-    ["a create with an ID in its record", toCreate({ ID: 3, Name: "x" }), 400, "invalid-record", id, /must be absent/],
+    ["a create with `ID`", { ...toCreate({ Name: "x" }), ID: 3 }, 400, "invalid-record", id, /leave it out/],
+    ["a create with an ID in its record", toCreate({ ID: 3, Name: "x" }), 400, "invalid-record", id, /leave it out/],
     [
       "a create without a record",
       { Method: "POST", Resource: "brands" },
       400,
       "invalid-record",
       "Record",
-      /the operation needs a record: one brand$/,
+      /a value is required: one brand$/,
     ],
     [
       "a record that is a list",
@@ -105,7 +105,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       "Record",
-      /the operation needs a record: one brand, not an empty array; send `\{\}`/,
+      /send an object with one brand, not an empty array; send `\{\}`/,
     ],
     ["an update of null", toUpdate(1, null as never), 400, "invalid-record", "Record", /one brand, not null/],
     [
@@ -114,7 +114,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       "Name",
-      /must be a string, not a number/,
+      /send a string, not a number/,
     ],
     [
       "an update without an ID",
@@ -122,7 +122,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "ambiguous-id",
       "ID",
-      /which record\? Name it by `ID`, or send `match`/,
+      /no record given: set `ID`, or use `match`/,
     ],
     [
       "a delete without an ID",
@@ -130,7 +130,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "ambiguous-id",
       "ID",
-      /which record\? Name it by `ID`$/,
+      /no record given: set `ID`$/,
     ],
     [
       "a delete of the match value",
@@ -138,7 +138,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "ambiguous-id",
       "ID",
-      /which record\? Name it by `ID`$/,
+      /no record given: set `ID`$/,
       account,
     ],
     [
@@ -163,7 +163,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       id,
-      /must be a whole number from 1, not "1"/,
+      /use a whole number, 1 or more, not "1"/,
     ],
     [
       "a malformed `IfMatch`",
@@ -180,7 +180,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "bad-request",
       "IfMatch",
-      /^a create has no `IfMatch`$/,
+      /^`IfMatch` isn't allowed on a create$/,
     ],
     [
       "an update of an unknown ID",
@@ -214,17 +214,25 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       account,
-      /^is empty, so no record can be matched by it$/,
+      /^a value is required to find the record by it$/,
       account,
     ],
-    ["a record without the match value", toUpsert({ Name: "x" }), 400, "invalid-record", account, /^is empty/, account],
+    [
+      "a record without the match value",
+      toUpsert({ Name: "x" }),
+      400,
+      "invalid-record",
+      account,
+      /^a value is required/,
+      account,
+    ],
     [
       "a match value of another type",
       toUpsert({ [account]: 5 }),
       400,
       "invalid-record",
       account,
-      /^must be a string, not a number; put it in double quotes$/,
+      /^send a string, not a number; put it in double quotes$/,
       account,
     ],
     [
@@ -233,7 +241,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       account,
-      /^2 records have this value: 3, 4$/,
+      /^2 records have this value \(3, 4\); name one by its ID$/,
       account,
     ],
     [
@@ -242,7 +250,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       400,
       "invalid-record",
       "Name",
-      /^is required$/,
+      /^a value is required$/,
       account,
     ],
     [
@@ -360,7 +368,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     const results = (texts[0] as string).split(/(?=\{"Status":|<Result )/).slice(1);
     const detailsOf = (result: string | undefined) =>
       [...String(result).matchAll(/(?:"detail":"|<detail>)(.*?)(?:"[,}]|<\/detail>)/g)].map(([, detail]) => detail);
-    const no = format === "json" ? "no such field" : "no such element";
+    const no = format === "json" ? "unknown field" : "unknown field";
     for (const full of [results[0], results[99]]) {
       const [detail, ...details] = detailsOf(full);
       expect(detail).toEndWith("(and 9 more)");
@@ -386,20 +394,20 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     toDelete(9999),
   ];
   const malformedFaults = [
-    [1, "Resource", "there is no resource `brnds`; did you mean `brands`?"],
-    [2, "Method", expect.stringMatching(/^there is no method `UPSERT`/)],
-    [3, "Record", "the operation needs a record: one brand, not an array"],
-    [5, "method", "no such member; did you mean `Method`?"],
-    [5, "Method", "is required: POST, PUT, PATCH or DELETE"],
-    [5, "Resource", "locations can only be read"],
-    [5, "ID", 'must be a whole number from 1, not "1"; send it without quotes'],
-    [5, "IfMatch", "must be a string, not a number"],
-    [5, "Record", "must be an object, not an array"],
-    [6, "Nmae", "no such field; did you mean `Name`?"],
-    [6, "Address.Town", "must be a string, not a number; put it in double quotes"],
-    [7, "", "must be an object, not a string"],
-    [8, "ID", expect.stringMatching(/^which record\?/)],
-    [9, "Id", "no such member; did you mean `ID`?"],
+    [1, "Resource", "use brands or orderstatuses, not `brnds`; did you mean `brands`?"],
+    [2, "Method", expect.stringMatching(/^use POST, PUT, PATCH or DELETE, not `UPSERT`/)],
+    [3, "Record", "send an object with one brand, not an array"],
+    [5, "method", "unknown field; did you mean `Method`?"],
+    [5, "Method", "a value is required: POST, PUT, PATCH or DELETE"],
+    [5, "Resource", "use brands or orderstatuses; locations can only be read"],
+    [5, "ID", 'use a whole number, 1 or more, not "1"; remove the quotes'],
+    [5, "IfMatch", "send a string, not a number"],
+    [5, "Record", "send an object, not an array"],
+    [6, "Nmae", "unknown field; did you mean `Name`?"],
+    [6, "Address.Town", "send a string, not a number; put it in double quotes"],
+    [7, "", "send an object, not a string"],
+    [8, "ID", expect.stringMatching(/^no record given/)],
+    [9, "Id", "unknown field; did you mean `ID`?"],
     [10, "IfMatch", expect.stringMatching(/^IfMatch must be/)],
   ];
 
@@ -412,7 +420,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     const response = await sendBatch(server, malformed as BatchOperation[], { query });
     expect([response.status, response.json.type]).toEqual([400, "/docs/problems/bad-request"]);
     expect(response.json.detail).toBe(
-      "operation 1: `Resource`: there is no resource `brnds`; did you mean `brands`?; nothing was stored (and 14 more)",
+      "operation 1: `Resource`: use brands or orderstatuses, not `brnds`; did you mean `brands`?; nothing was stored (and 14 more)",
     );
     expect(faultsIn(response)).toEqual(malformedFaults as never);
     expect(await head()).toBe(before);
@@ -503,16 +511,16 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       ['{"Operations":[', /line 1, column/],
       [
         { Operations: [fine, { Method: "GET", Resource: "brands" }] },
-        /^operation 2: `Method`: there is no method `GET`/,
+        /^operation 2: `Method`: use POST, PUT, PATCH or DELETE, not `GET`/,
       ],
       [{ Operations: [fine, { Method: "POST", Resource: "brand" }] }, /did you mean `brands`\?/],
       [
         { Operations: [fine, { Method: "POST", Resource: "locations" }] },
-        /^operation 2: `Resource`: locations can only be read/,
+        /^operation 2: `Resource`: use brands or orderstatuses; locations can only be read/,
       ],
-      [{ Operations: [fine, { ...fine, ID: "1" }] }, /^operation 2: `ID`: must be a whole number from 1/],
-      [{ Operations: [fine, { ...fine, Id: 1 }] }, /^operation 2: `Id`: no such member; did you mean `ID`\?/],
-      [{ Operations: [fine, { ...toDelete(1), IfMatch: 5 }] }, /`IfMatch`: must be a string/],
+      [{ Operations: [fine, { ...fine, ID: "1" }] }, /^operation 2: `ID`: use a whole number, 1 or more/],
+      [{ Operations: [fine, { ...fine, Id: 1 }] }, /^operation 2: `Id`: unknown field; did you mean `ID`\?/],
+      [{ Operations: [fine, { ...toDelete(1), IfMatch: 5 }] }, /`IfMatch`: send a string/],
     ];
     for (const query of ["", "?atomic=0", "?dryRun=1"]) {
       for (const [body, detail] of whole) {
@@ -524,7 +532,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
       const response = await sendBatch(server, noField, { query: `match=${account}${query.replace("?", "&")}` });
       expect([response.status, response.json.errors[0].operation]).toEqual([400, 2]);
       expect(response.json.detail).toMatch(
-        /^operation 2: `Resource`: order statuses cannot be matched by `AccountNumber`; their text fields are Name; nothing was stored$/,
+        /^operation 2: `Resource`: unknown field; order statuses can't be matched by `AccountNumber`, only by Name; nothing was stored$/,
       );
     }
     expect(await head()).toBe(before);

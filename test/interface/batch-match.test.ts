@@ -77,7 +77,8 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     await other(createBrand(site, "A"));
     beforeCommit = () => other(createBrand(site, "A"));
     const { status, json } = await send(["New", "A"]);
-    const errors = [{ operation: 2, field: "Name", detail: "2 records have this value: 1, 2" }];
+    const detail = "2 records have this value (1, 2); name one by its ID";
+    const errors = [{ operation: 2, field: "Name", code: "several-matches", count: 2, detail }];
     expect([status, json.errors, commits]).toMatchObject([400, errors, 1]);
     expect(await stored()).toEqual(["1 A", "2 A"]);
   });
@@ -132,8 +133,11 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     const first = await sendAgain();
     expect(first.json.Results).toMatchObject([
       { Status: 200 },
-      { Status: 400, Problem: { errors: [{ detail: "2 records have this value: 1, 2" }] } },
-      { Status: 400, Problem: { errors: [{ detail: expect.stringContaining("operation 1 deletes the record") }] } },
+      { Status: 400, Problem: { errors: [{ detail: "2 records have this value (1, 2); name one by its ID" }] } },
+      {
+        Status: 400,
+        Problem: { errors: [{ detail: expect.stringContaining("operation 1 already deletes or changes the record") }] },
+      },
       { Status: 201 },
       { Status: 412 },
     ]);

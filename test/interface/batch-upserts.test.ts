@@ -108,7 +108,7 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
       const response = await sendBatch(server, [first, sent], { query: `${query}&atomic=1` });
       expect([response.status, faultsIn(response).at(-1)]).toEqual([
         first.ID === 9999 ? 404 : 400,
-        [2, match, "operation 1 has the same value"],
+        [2, match, "operation 1 has the same value; send one for each value"],
       ]);
     }
     expect(await idsWith(account)).toEqual([]);
@@ -122,7 +122,7 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
     const account = newAccount();
     const id = await createBrand(account);
     const sent = toUpsert({ AccountNumber: account, Name: "Later" });
-    const fault = "operation 1 deletes the record with this value, or changes the value";
+    const fault = "operation 1 already deletes or changes the record with this value; use one operation for it";
     for (const first of [
       toDelete(id),
       toUpdate(id, { AccountNumber: newAccount() }),

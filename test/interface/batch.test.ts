@@ -125,7 +125,7 @@ describe.each(engines)("a batch on $name", (kind) => {
       const all = await sendBatch(server, [toCreate({ Name: "New" }), toUpdate(ID + 2, { Name: "x" })], { query });
       expect([all.status, all.json.errors]).toEqual([
         404,
-        [{ operation: 2, field: "", detail: `there is no brand with the ID ${ID + 2}` }],
+        [{ operation: 2, field: "", code: "not-found", detail: `there is no brand with the ID ${ID + 2}` }],
       ]);
     }
   });

@@ -283,22 +283,22 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
     });
 
     test.each<[string, unknown, RegExp]>([
-      ["no list", {}, /`operations` must be a list of at most 1000 items, not an object$/],
-      ["a list in a string", "[]", /`operations` must be a list .*, not a string: send it without quotes around it$/],
-      ["an operation in a string", ["{}"], /operation 1: must be an object, not a string; send it without quotes/],
-      ["no operations", null, /`batch` needs the argument `operations`/],
+      ["no list", {}, /^`operations`: send an array, not an object$/],
+      ["a list in a string", "[]", /^`operations`: send an array, not a string; remove the quotes around it$/],
+      ["an operation in a string", ["{}"], /operation 1: send an object, not a string; remove the quotes/],
+      ["no operations", null, /^`operations`: a value is required/],
       [
         "a field that is null",
         [{ Method: "PUT", Resource: "brands", ID: 1, Record: { Name: null } }],
-        /operation 1.*`Name`: must be a string, not null/,
+        /operation 1.*`Name`: send a string, not null/,
       ],
       [
         "too many operations",
         Array(1001).fill({ Method: "DELETE", Resource: "brands", ID: 1 }),
-        /`operations` must be a list of at most 1000 items/,
+        /^`operations`: send at most 1000 items/,
       ],
-      ["an operation that is a text", ["x"], /operation 1: must be an object, not a string/],
-      ["an operation that is null", [null], /operation 1: must be an object, not null/],
+      ["an operation that is a text", ["x"], /operation 1: send an object, not a string/],
+      ["an operation that is null", [null], /operation 1: send an object, not null/],
       ["an unknown member", [{ ...{ Method: "DELETE", Resource: "brands", ID: 1 }, id: 1 }], /operation 1.*`id`/],
       ["an unknown method", [{ Method: "UPSERT", Resource: "brands" }], /operation 1.*UPSERT/],
       ["an unknown resource", [{ Method: "POST", Resource: "brand", Record: {} }], /operation 1.*`brand`/],
@@ -310,7 +310,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       [
         "an ID that is a text",
         [{ Method: "DELETE", Resource: "brands", ID: "1" }],
-        /operation 1: `ID`: must be a whole number from 1, not "1"; send it without quotes/,
+        /operation 1: `ID`: use a whole number, 1 or more, not "1"; remove the quotes/,
       ],
     ])("%s is an error for the agent", async (_, operations, detail) => {
       const { data, isError } = await batch(operations);
@@ -358,8 +358,8 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
     test("an unknown field of `match`, and a match of another type, are errors for the agent", async () => {
       const { data } = await batch([], { match: "Nam" });
       expect(data.detail).toContain("did you mean `Name`?");
-      expect((await batch([], { match: 5 })).data.detail).toMatch(/^`match` must be one of Name, /);
-      expect((await batch([], { confirm: 5 })).data.detail).toBe("`confirm` must be a text of at most 100 characters");
+      expect((await batch([], { match: 5 })).data.detail).toMatch(/^`match`: send a string, not a number/);
+      expect((await batch([], { confirm: 5 })).data.detail).toBe("`confirm`: send a string, not a number");
     });
 
     test("1000 operations are stored at once, and an empty list stores nothing", async () => {
@@ -481,9 +481,9 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
     });
 
     test.each<[string, Record<string, unknown>, string]>([
-      ["no run", {}, "`undo` needs the argument `run`"],
-      ["a run that is a number", { run: 5 }, "`run` must be a text of at most 100 characters"],
-      ["an unknown argument", { run: "x", dryRun: true }, "`undo` has no argument `dryRun`"],
+      ["no run", {}, "`run`: a value is required"],
+      ["a run that is a number", { run: 5 }, "`run`: send a string, not a number"],
+      ["an unknown argument", { run: "x", dryRun: true }, "`dryRun`: unknown field"],
     ])("%s is an error for the agent", async (_, sent, detail) => {
       const { data, isError } = await callTool(server, "undo", sent);
       expect([isError, data.detail]).toEqual([true, expect.stringContaining(detail)]);

@@ -52,7 +52,7 @@ describe("a body", () => {
     ["json", "POST", "<Brand><Name>x</Name></Brand>", "This path accepts JSON; send XML to `/restapi/brands.xml`"],
     ["json", "POST", '\ufeff <?xml version="1.0"?><Brand/>', "send XML to `/restapi/brands.xml`"],
     ["xml", "POST", '{"Name":"x"}', "This path accepts XML; send JSON to `/restapi/brands.json`"],
-    ["json", "POST", '{"Brand":{"Name":"x"}}', "`Brand`: no such field; send the record without `Brand` around it"],
+    ["json", "POST", '{"Brand":{"Name":"x"}}', "`Brand`: unknown field; send the record without `Brand` around it"],
     ["json", "POST", '{"data":{"Name":"x"}}', "send the record without `data` around it"],
     [
       "xml",
@@ -60,21 +60,21 @@ describe("a body", () => {
       "<Results><Brand><Name>x</Name></Brand></Results>",
       "send one <Brand>, without <Results> around it",
     ],
-    ["xml", "PUT", '<Brand id="1"><Name>x</Name></Brand>', "no such attribute; did you mean `ID`?"],
-    ["json", "PUT", '{"id":1,"Name":"x"}', "`id`: no such field; did you mean `ID`?"],
-    ["json", "POST", '{"Name":"x","Town":"Leeds"}', "`Town`: no such field; did you mean `Address.Town`?"],
+    ["xml", "PUT", '<Brand id="1"><Name>x</Name></Brand>', "unknown field; did you mean `ID`?"],
+    ["json", "PUT", '{"id":1,"Name":"x"}', "`id`: unknown field; did you mean `ID`?"],
+    ["json", "POST", '{"Name":"x","Town":"Leeds"}', "`Town`: unknown field; did you mean `Address.Town`?"],
     [
       "xml",
       "POST",
       "<Brand><Name>x</Name><Town>Leeds</Town></Brand>",
-      "`Town`: no such element; did you mean <Town> in <Address>?",
+      "`Town`: unknown field; did you mean <Town> in <Address>?",
     ],
     ["json", "POST", '{"Name":"x","telephone_daytime":"1"}', "did you mean `Telephone.Daytime`?"],
     [
       "json",
       "POST",
       '{"Name":"x","Address":{"AccountNumber":"1"}}',
-      "`Address.AccountNumber`: no such field; did you mean `AccountNumber`?",
+      "`Address.AccountNumber`: unknown field; did you mean `AccountNumber`?",
     ],
     ["xml", "POST", "<Brand><Address><Name>x</Name></Address></Brand>", "did you mean <Name> in <Brand>?"],
     ["json", "POST", '{"Name":"x","Address":{"Mobil":"1"}}', "did you mean `Telephone.Mobile`?"],
@@ -82,7 +82,7 @@ describe("a body", () => {
       "json",
       "POST",
       '{"Name":"x","Address.Town":"Leeds"}',
-      '`Address.Town`: no such field; write it as `"Address": {"Town": ...}`',
+      '`Address.Town`: unknown field; write it as `"Address": {"Town": ...}`',
     ],
     [
       "json",
@@ -117,7 +117,7 @@ describe("a body", () => {
     expect(json.json.errors).toEqual([expect.objectContaining({ field: "", line: 2, column: 9 })]);
     const xml = await server.call("POST", "/restapi/brands.xml", { body: "<Brand>\n<Name>" });
     expect(xml.text).toMatch(
-      /<errors><i><field><\/field><detail>[^<]+<\/detail><line>2<\/line><column>7<\/column><\/i><\/errors>/,
+      /<errors><i><field><\/field><detail>[^<]+<\/detail><line>2<\/line><column>7<\/column><code>syntax<\/code><\/i><\/errors>/,
     );
   });
 });

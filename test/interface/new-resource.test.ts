@@ -56,9 +56,9 @@ test("its records are validated by the same rules", async () => {
     body: { Currency: "euro", Bank: { Acount: {} } },
   });
   expect(response.json.errors).toEqual([
-    { field: "Name", detail: "is required" },
-    { field: "Currency", detail: "must have at most 3 characters, not 4" },
-    { field: "Bank.Acount", detail: "no such field; did you mean `Bank.Account`?" },
+    { field: "Name", code: "required", detail: "a value is required" },
+    { field: "Currency", code: "too-long", max: 3, detail: "use 3 characters or fewer, such as EUR (this has 4)" },
+    { field: "Bank.Acount", code: "unknown-field", detail: "unknown field; did you mean `Bank.Account`?" },
   ]);
   expect((await server.call("GET", "/restapi/supplier.json")).json.detail).toContain("`/restapi/suppliers.json`");
 });

@@ -20,11 +20,13 @@ describe("a problem that quotes", () => {
       status: 400,
       detail: quoted,
       instance: "1",
-      errors: [{ field: quoted, detail: quoted }],
+      errors: [{ field: quoted, code: "invalid", detail: quoted }],
     });
     expect(document.isWellFormed()).toBe(true);
     expect(document).toContain(`<detail>${shown}</detail><instance>1</instance>`);
-    expect(document).toContain(`<errors><i><field>${shown}</field><detail>${shown}</detail></i></errors>`);
+    expect(document).toContain(
+      `<errors><i><field>${shown}</field><detail>${shown}</detail><code>invalid</code></i></errors>`,
+    );
   });
 });
 

@@ -107,7 +107,7 @@ describe.each(engines)("an import on $name", (kind) => {
     const { created, faults } = await load(ID, ["Name", "B"]);
     expect([created, faults]).toEqual([
       0,
-      [{ row: 2, field: "", detail: "the site was restored, renewed or removed during the import" }],
+      [{ row: 2, field: "", code: "conflict", detail: "the site was restored, renewed or removed during the import" }],
     ]);
   });
 
@@ -155,7 +155,7 @@ describe.each(engines)("an import on $name", (kind) => {
     const summary = await importRecords(engine, site, brand, readRows(brand, bytes, "csv"), { now: () => 1 });
     expect(summary.created + summary.updated).toBe(batch);
     const detail = "the site was restored, renewed or removed during the import";
-    expect(summary.faults).toEqual([502, 503].map((row) => ({ row, field: "", detail })));
+    expect(summary.faults).toEqual([502, 503].map((row) => ({ row, field: "", code: "conflict" as const, detail })));
     expect(await stored(site)).toEqual(lines.slice(1).map((name, n) => `${n + 1} ${name}`));
   });
 
@@ -213,7 +213,7 @@ describe.each(engines)("an import on $name", (kind) => {
       expect([created, updated, rejected]).toEqual(counts);
       const detail =
         "the ID 1 was given to a new record during the import, by others or for an earlier row without an ID; put rows with IDs first, and import again";
-      expect(faults[0]).toEqual({ row: without + 2, field: "", detail });
+      expect(faults[0]).toEqual({ row: without + 2, field: "", code: "taken", detail });
       const isStored = !options.atomic && !options.dryRun;
       expect((await stored(site)).filter((line) => line.includes("New"))).toHaveLength(isStored ? without : 0);
     }

@@ -33,7 +33,7 @@ async function reject(
 ) {
   const rows = await read(content, options, format);
   const rejects = openRejectedRowsFile(file);
-  for (const row of rows) await rejects.add(row, [{ field: "Name", detail }]);
+  for (const row of rows) await rejects.add(row, [{ field: "Name", code: "invalid", detail }]);
   await rejects.close();
   return rows;
 }

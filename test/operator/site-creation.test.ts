@@ -35,8 +35,8 @@ describe("a list of sites", () => {
     ["has no names", "hostnames\nx\n", /first row must be `name,hostnames,default`/],
     ["has an unknown column", "name,host\na,b\n", /not `host`/],
     ["names a column twice", "name,name\na,b\n", /first row must be/],
-    ["has a row with more cells than columns", "name\na,b\n", /`row 2`: it has more cells/],
-    ["has a default that is neither yes nor no", "name,default\na,1\n", /`row 2`: `default` must be/],
+    ["has a row with more cells than columns", "name\na,b\n", /`row 2`: send at most 1 cells/],
+    ["has a default that is neither yes nor no", "name,default\na,1\n", /`row 2`: set `default`/],
     ["has a quote that is never closed", 'name\n"a\n', /`row 2`: /],
     ["has too many rows", `name\n${"a\n".repeat(1001)}`, /more than 1000 sites/],
   ];
@@ -83,7 +83,7 @@ describe.each(engines)("sites of a list on $name", (kind) => {
     const { code, fieldErrors } = await thrown(add(text, true));
     expect(code).toBe("invalid-record");
     expect(fieldErrors.map(({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`)).toEqual([
-      expect.stringMatching(/^row 3: `Name`: must be lower-case/),
+      expect.stringMatching(/^row 3: `Name`: use lower-case/),
       "row 4: the site `taken` exists already",
       "row 5: the hostname `taken.example` already belongs to the site `taken`",
       "row 6: the site `a` exists already",
@@ -92,7 +92,9 @@ describe.each(engines)("sites of a list on $name", (kind) => {
     ]);
     expect(await names()).toEqual(["taken"]);
     expect(await listKeys(engine)).toEqual([]);
-    expect((await thrown(add("name,default\na,yes\nb,yes\n")))?.message).toMatch(/row 3`: another row is the default/);
+    expect((await thrown(add("name,default\na,yes\nb,yes\n")))?.message).toMatch(
+      /row 3`: another row is already the default/,
+    );
   });
 
   test("are created all or none, also while others create sites", async () => {

@@ -277,7 +277,7 @@ describe.each(engines)("a site on $name", (kind) => {
     [
       "with a record that is too long",
       (rows) => edit(rows, "records", { body: brand("x".repeat(256)) }),
-      /`Name` must have at most 255/,
+      /`Name`: use 255/,
     ],
     ["with a record without its name", (rows) => edit(rows, "records", { body: '{"ID":1}' }), /`Name`/],
     [
@@ -365,12 +365,12 @@ describe.each(engines)("a site on $name", (kind) => {
     [
       "with a key whose expiry is not a time",
       (rows) => editKey(rows, { Expires: "9999-99-99T99:99:99.999Z" }),
-      /`Expires`: must be a time/,
+      /`Expires`: use a time/,
     ],
     [
       "with a suspension that is not a time",
       (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"a","Suspended":"9999-99-99T99:99:99.999Z"}' }, 1),
-      /`Suspended`: must be a time/,
+      /`Suspended`: use a time/,
     ],
     ["with an invalid prefix of a key", (rows) => editKey(rows, { Prefix: "\u001b[31m" }), /`Prefix`/],
     ["with a key of a sandbox", (rows) => editKey(rows, { Prefix: "sfk_test_AbCd1234" }), /`Prefix`.*of a live site/],

@@ -1,5 +1,7 @@
 // The shapes of the console's API for records, their history and imports. types.ts says what the files of shapes have in common.
 
+import type { FaultInfo } from "./types.ts";
+
 // Records and their history
 
 export type RecordValues = { readonly [name: string]: string | number | RecordValues };
@@ -226,7 +228,9 @@ export interface MissingInfo {
   readonly obstacle?: string | undefined;
 }
 
-type FieldErrorInfo = { readonly field: string; readonly detail: string };
+export interface FieldErrorInfo extends FaultInfo {
+  readonly field: string;
+}
 
 /** The kinds of entries in the report of a dry run or import: those of rows, and a record that the file lacks. */
 type ImportEntryKind = ImportKind | "missing";

@@ -32,7 +32,14 @@ export interface FieldInfo {
   readonly required: boolean;
   readonly description: string;
   readonly example: string;
-  readonly pattern: { readonly source: string; readonly fault: string } | null;
+  readonly pattern: { readonly source: string; readonly fault: FaultInfo } | null;
+}
+
+/** Why a value is refused: a code with its parameters (the console words some codes itself), and the text of the server. */
+export interface FaultInfo {
+  readonly code: string;
+  readonly detail: string;
+  readonly max?: number | undefined;
 }
 
 export interface ResourceInfo {

@@ -1,7 +1,8 @@
 // Sends requests to the API of the console, `/operator`, which the folder admin/ implements, also the requests of several pages.
 
-import type { WriteProblem, WriteResponse } from "../../admin/api/record-types.ts";
+import type { FieldErrorInfo, WriteProblem, WriteResponse } from "../../admin/api/record-types.ts";
 import type { ResourcesResponse, SitesResponse } from "../../admin/api/types.ts";
+import { describeFieldError } from "../text/fields.ts";
 import { compareClocks } from "../text/server-time.ts";
 import { toSentence, translate } from "../text/translate.ts";
 import { markForbidden, markSignedOut, markUnreachable, whenOpen } from "./server-access.ts";
@@ -23,9 +24,10 @@ export class HttpError extends Error {
 
 /** A problem document of the server (RFC 9457). */
 export interface HttpErrorBody extends WriteProblem {
+  readonly code?: string;
   readonly detail?: string;
   /** The faults of the fields. */
-  readonly errors?: readonly { readonly field: string; readonly detail: string }[];
+  readonly errors?: readonly FieldErrorInfo[];
   /** ID of the signed-in operator, if the request was rejected because its page or link belongs to another operator. */
   readonly operator?: number | undefined;
 }
@@ -129,8 +131,12 @@ function parseResult<T>({ status, operator, text }: ApiResponse): T {
   if (isGood) return JSON.parse(text);
   if (status === 403) markForbidden();
   const problem = { ...parseProblem(text), operator };
-  const message = problem.detail ? toSentence(problem.detail) : translate("app.failed", { status });
-  throw new HttpError(message, status, problem);
+  throw new HttpError(messageOf(problem, status), status, problem);
+}
+
+function messageOf({ code, detail, errors }: HttpErrorBody, status: number): string {
+  if (code === "invalid-record" && errors) return errors.map(describeFieldError).join(" ");
+  return detail ? toSentence(detail) : translate("app.failed", { status });
 }
 
 function parseProblem(text: string): HttpErrorBody {

@@ -9,7 +9,7 @@ import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
-import { fullLabelOf, groupOf, labelOf, textAt } from "../text/fields.ts";
+import { describeFault, describeFieldError, fullLabelOf, groupOf, labelOf, textAt } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import type { EntryKind } from "./imports.ts";
 
@@ -183,7 +183,7 @@ function contentOf(row: ImportRowInfo, path: string): ReactNode {
       <Box component="span" sx={{ color: "error.main" }}>
         {now && <strong>{showInvisible(now)}</strong>}
         {now && ": "}
-        {reasons.map(({ detail }) => detail).join("; ")}
+        {reasons.map(describeFault).join(" ")}
       </Box>
     );
   }
@@ -203,8 +203,8 @@ function reasonColumn(shown: ReadonlySet<string>): DataColumn<ImportRowInfo> {
       if (others.length === 0) return null;
       return (
         <Box component="span" sx={{ color: "error.main" }}>
-          {others.slice(0, maxFaults).map(({ field, detail }) => (
-            <div key={field + detail}>{field ? `${fullLabelOf(field)}: ${detail}` : detail}</div>
+          {others.slice(0, maxFaults).map((error) => (
+            <div key={error.field + error.detail}>{describeFieldError(error)}</div>
           ))}
           {others.length > maxFaults && translate("import.more_faults", { count: others.length - maxFaults })}
         </Box>

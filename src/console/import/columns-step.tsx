@@ -16,7 +16,7 @@ import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
-import { fullLabelOf } from "../text/fields.ts";
+import { describeFault, fullLabelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { checkImport, previewFile } from "./imports.ts";
@@ -198,10 +198,10 @@ function FileError({ error: { detail, faults } }: { readonly error: NonNullable<
   return (
     <Alert severity="error">
       {faults.length === 0 && detail}
-      {faults.map(({ field, detail: fault }) => (
-        <Typography key={field + fault} variant="body2">
+      {faults.map(({ field, ...fault }) => (
+        <Typography key={field + fault.detail} variant="body2">
           {field && <strong>{field}: </strong>}
-          {fault}
+          {describeFault(fault)}
         </Typography>
       ))}
     </Alert>

@@ -11,7 +11,7 @@ import { Choice, TextInput } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { readOf, useSettled, useSitePath } from "../shell/site-data.ts";
-import { faultOf, fullLabelOf, textAt } from "../text/fields.ts";
+import { describeFault, faultOf, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import type { ListState } from "./list-state.ts";
@@ -189,7 +189,8 @@ function SetFieldDialog({ resource, target, count, onDone, onClose }: SetFieldPr
   const body: SetFieldBody = { ...target, field, value };
   const isAsked = info !== undefined && ownFault === undefined;
   const { result, error, askAgainAfter } = useDryRun(resource.path, body, isAsked);
-  const fault = value === "" && !info?.required ? undefined : (ownFault ?? result?.faults[0]?.detail);
+  const [refused] = result?.faults ?? [];
+  const fault = value === "" && !info?.required ? undefined : (ownFault ?? (refused && describeFault(refused)));
   const changed = result && result.faults.length === 0 ? result.changed : 0;
   const name = count === 1 ? resource.singular : resource.plural;
   async function confirm() {

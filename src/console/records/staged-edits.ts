@@ -4,7 +4,7 @@
 import type { ChangesBody, ConflictInfo, RecordResponse } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpErrorBody } from "../api/call-api.ts";
-import { faultOf, textAt, toValues } from "../text/fields.ts";
+import { describeFault, describeFieldError, faultOf, textAt, toValues } from "../text/fields.ts";
 
 /** A record with staged edits. */
 export interface StagedRecord {
@@ -148,11 +148,12 @@ export function markProblem(
   { errors = [], faults = [], conflicts = [] }: Pick<HttpErrorBody, "errors" | "faults" | "conflicts">,
 ): StagedEdits {
   const records = new Map(staged.records);
-  for (const { id, field, detail } of [...faults, ...errors.map((error) => ({ id: newId, ...error }))]) {
+  for (const { id, ...error } of [...faults, ...errors.map((one) => ({ id: newId, ...one }))]) {
     const present = records.get(id);
     if (!present) continue;
-    const path = present.texts.has(field) ? field : "";
-    records.set(id, { ...present, faults: new Map([...present.faults, [path, detail]]) });
+    const isOfText = present.texts.has(error.field);
+    const [path, text] = isOfText ? [error.field, describeFault(error)] : ["", describeFieldError(error)];
+    records.set(id, { ...present, faults: new Map([...present.faults, [path, text]]) });
   }
   for (const conflict of conflicts) {
     const present = records.get(conflict.id);

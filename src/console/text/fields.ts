@@ -1,8 +1,8 @@
 // The fields of a record, by their dotted paths, such as `Address.Town`: labels for people, values, rules, and the differences of two states.
 
-import type { RecordValues } from "../../admin/api/record-types.ts";
-import type { FieldInfo } from "../../admin/api/types.ts";
-import { translate } from "./translate.ts";
+import type { FieldErrorInfo, RecordValues } from "../../admin/api/record-types.ts";
+import type { FaultInfo, FieldInfo } from "../../admin/api/types.ts";
+import { type TextKey, toSentence, translate } from "./translate.ts";
 
 /** Returns a field's name for people, without its group: `Address line 1` for `Address.AddressLine1`. */
 export function labelOf(path: string): string {
@@ -76,6 +76,35 @@ export function toValues(texts: Iterable<readonly [path: string, text: string]>)
 export function faultOf({ required: isRequired, max, pattern }: FieldInfo, text: string): string | undefined {
   if (isRequired && text === "") return translate("record.required");
   if ([...text].length > max) return translate("record.too_long", { max });
-  if (pattern && !new RegExp(pattern.source, "u").test(text)) return pattern.fault;
+  if (pattern && !new RegExp(pattern.source, "u").test(text)) return describeFault(pattern.fault);
   return undefined;
+}
+
+/** The texts of the console for codes of faults. Other codes keep the text of the server. */
+const faultTexts: { readonly [code in string]?: TextKey } = {
+  required: "record.required",
+  "too-long": "record.too_long",
+  "invalid-country": "record.invalid_country",
+  "invalid-email": "record.invalid_email",
+};
+
+/** Returns why the server refused a value, for the field's own place in a form or table. */
+export function describeFault({ code, detail, max = 0 }: FaultInfo): string {
+  const key = faultTexts[code];
+  return key ? translate(key, { max }) : toSentence(detail);
+}
+
+/** The fields of keys, webhooks and sites that forms call something else. */
+const formLabels: { readonly [field in string]?: TextKey } = {
+  Label: "keys.label",
+  Rate: "keys.rate",
+  Expires: "keys.expires",
+  Hostnames: "sites.hostnames",
+};
+
+/** Returns why the server refused a value, with the name that the field has in forms. */
+export function describeFieldError({ field, ...fault }: FieldErrorInfo): string {
+  const label = formLabels[field];
+  const name = label ? translate(label) : field && fullLabelOf(field);
+  return `${name && `${name}: `}${describeFault(fault)}`;
 }

@@ -9,7 +9,9 @@ import type { SentChanges } from "../../model/canonical-json.ts";
 import type { Operation } from "../../model/change.ts";
 import {
   type ErrorLimits,
+  type Fault,
   type FieldError,
+  fault,
   invalidRecordError,
   maxFieldErrors,
   ProblemError,
@@ -124,7 +126,7 @@ function checkNamed(sent: SentOperation): NamedWrite {
   const { method: operation, resource, ifMatch } = sent;
   const { id, valuesJson } = operation === "create" ? recordOf(sent) : checkChanges(sent);
   if (operation === "create" && ifMatch !== undefined)
-    throw new MemberError("bad-request", "IfMatch", "a create has no `IfMatch`");
+    throw new MemberError("bad-request", "IfMatch", "`IfMatch` isn't allowed on a create");
   return { kind: "named", resource, operation, id, valuesJson, ifMatch, ifVersion: parseIfMatch(ifMatch) };
 }
 
@@ -134,8 +136,8 @@ function checkChanges(sent: SentOperation): SentChanges {
   const changes = saysNothing ? noChanges : recordOf(sent);
   const id = sent.id ?? changes.id;
   if (id === undefined) {
-    const hint = isDelete ? "" : ", or send `match`";
-    throw new MemberError("ambiguous-id", "ID", `which record? Name it by \`ID\`${hint}`);
+    const hint = isDelete ? "" : ", or use `match`";
+    throw new MemberError("ambiguous-id", "ID", `no record given: set \`ID\`${hint}`);
   }
   if (changes.id === undefined || changes.id === id) return { id, valuesJson: changes.valuesJson };
   const detail = `\`ID\` and the record name different records: ${id}, ${changes.id}`;
@@ -153,10 +155,11 @@ const noChanges: SentChanges = { id: undefined, valuesJson: "{}" };
 function recordOf({ canonical, problem, record, resource }: SentOperation): SentChanges {
   if (canonical) return canonical;
   if (problem) throw problem;
-  const given = record ? `, not ${describeNonObject(record.input)}` : "";
-  throw invalidRecordError([
-    { field: "Record", detail: `the operation needs a record: one ${resource.singular}${given}` },
-  ]);
+  const one = `one ${resource.singular}`;
+  const wrong = record
+    ? fault("wrong-type", ` with ${one}, not ${describeNonObject(record.input)}`, { expected: "object" })
+    : fault("required", `: ${one}`);
+  throw invalidRecordError([{ field: "Record", ...wrong }]);
 }
 
 function parseIfMatch(ifMatch: string | undefined): readonly string[] | undefined {
@@ -204,9 +207,13 @@ class MatchingCheck {
     const record = sent.record as Decoded;
     const value = textAt(fields, field.keys);
     // If the value is not a text at all, that is the better error.
-    if (value === "") throw problem ?? matchError(field, "is empty, so no record can be matched by it");
+    if (value === "") throw problem ?? matchError(field, fault("required", " to find the record by it"));
     const earlier = this.#values.get(nameOf(resource, value));
-    if (earlier !== undefined) throw matchError(field, `operation ${earlier} has the same value`);
+    if (earlier !== undefined)
+      throw matchError(
+        field,
+        fault("duplicate-value", `operation ${earlier} has the same value; send one for each value`),
+      );
     // A new record could have more errors, but only this one would be reported.
     if (problem && limits.maxErrors === 1) throw problem;
     const movedBy = (found: number) => {
@@ -241,12 +248,12 @@ function hasMember(fields: unknown, keys: readonly string[]): boolean {
 }
 
 /** Returns the error of the match value of an operation. */
-export function matchError({ path }: TextFieldPath, detail: string): ProblemError {
-  return invalidRecordError([{ field: path, detail }]);
+export function matchError({ path }: TextFieldPath, wrong: Fault): ProblemError {
+  return invalidRecordError([{ field: path, ...wrong }]);
 }
 
 function noFieldFault({ plural, textFields }: Resource, path: string): FieldError {
   const paths = textFields.map((textField) => textField.path).join(", ");
-  const detail = `${plural} cannot be matched by \`${path.slice(0, 100)}\`; their text fields are ${paths}`;
-  return { field: "Resource", detail };
+  const hint = `; ${plural} can't be matched by \`${path.slice(0, 100)}\`, only by ${paths}`;
+  return { field: "Resource", ...fault("unknown-field", hint) };
 }

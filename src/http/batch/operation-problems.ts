@@ -5,6 +5,7 @@ import type { FoundRecords, RejectedOutcome } from "../../model/change.ts";
 import {
   type ErrorCode,
   type FieldError,
+  fault,
   furtherErrors,
   maxFieldErrors,
   OutdatedError,
@@ -68,9 +69,9 @@ export function malformedProblem(
 }
 
 function fieldErrorsOf(index: number, problem: ProblemError): FieldError[] {
-  const { fieldErrors, message } = problem;
+  const { code, fieldErrors, message } = problem;
   const field = problem instanceof MemberError ? problem.member : "";
-  const all = fieldErrors.length > 0 ? fieldErrors : [{ field, detail: message }];
+  const all = fieldErrors.length > 0 ? fieldErrors : [{ field, code, detail: message }];
   return all.map((fieldError) => ({ operation: index + 1, ...fieldError }));
 }
 
@@ -112,7 +113,7 @@ export function rejectionProblem({ rejectionReason, found }: RejectedOutcome, wr
     }
     case "id-exists":
     case "id-used":
-      return new ProblemError("precondition-failed", "another record has the ID by now that was foreseen for this one");
+      return new ProblemError("precondition-failed", "the ID planned for this record has since been taken");
     default:
       throw new Error(`an operation was rejected: ${rejectionReason}`);
   }
@@ -127,7 +128,8 @@ function matchProblem(
   if (reason === "several-matches") return severalMatchesError(field.path, { ids, count });
   if (reason === "match-moved") {
     const earlier = movedBy(ids[0] as number);
-    return matchError(field, `operation ${earlier} deletes the record with this value, or changes the value`);
+    const detail = `operation ${earlier} already deletes or changes the record with this value; use one operation for it`;
+    return matchError(field, fault("duplicate-value", detail));
   }
   if (reason === "invalid-create" && ifMatch !== undefined)
     return new ProblemError(

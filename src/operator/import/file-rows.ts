@@ -8,7 +8,7 @@ import { toFileError } from "../../formats/syntax-errors.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
 import { readXmlRecords } from "../../formats/xml-items.ts";
 import { createYielder } from "../../lib/yielding.ts";
-import { invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { findListOfRecords } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 
@@ -147,19 +147,19 @@ async function* readCsv(
   let table: CsvSource["table"] = { header: [], delimiter: "" };
   let isHeader = (_: readonly string[]) => false;
   for await (const read of readCsvRows(decodeText(bytes, encoding, encodingHint), delimiter)) {
-    for (const { number, cells, fault } of read.rows) {
+    for (const { number, cells, fault: quoting } of read.rows) {
       if (!plan) {
-        plan = parseHeader(resource, mapping, cells, fault?.detail);
+        plan = parseHeader(resource, mapping, cells, quoting?.detail);
         table = { header: cells, delimiter: read.delimiter };
         isHeader = headerTest(resource, cells);
         continue;
       }
-      if (!fault && isHeader(cells)) throw otherHeaderError(number, cells);
-      const decoded = fault
-        ? { input: {}, fieldErrors: [{ field: "", detail: fault.detail }] }
+      if (!quoting && isHeader(cells)) throw otherHeaderError(number, cells);
+      const decoded = quoting
+        ? { input: {}, fieldErrors: [{ field: "", ...fault("syntax", quoting.detail) }] }
         : decodeCsvLine(plan, cells);
       if (!decoded) onSkipped?.();
-      else yield { number, decoded, source: { format: "csv", table, cells, text: fault?.text } };
+      else yield { number, decoded, source: { format: "csv", table, cells, text: quoting?.text } };
     }
   }
   if (!plan) throw new ProblemError("bad-request", "the file is empty; the first line must name the columns");
@@ -172,7 +172,7 @@ function parseHeader(
   resource: Resource,
   mapping: CsvMapping | undefined,
   cells: string[],
-  fault: string | undefined,
+  syntax: string | undefined,
 ): CellPlan {
   const [only = ""] = cells;
   if (/^\s*[[{<]/.test(only))
@@ -193,7 +193,7 @@ function parseHeader(
       `the file has ${cells.length} columns; at most ${maxColumns} can be imported`,
     );
   const { plan, fieldErrors } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
-  if (fault) fieldErrors.push({ field: "", detail: fault });
+  if (syntax) fieldErrors.push({ field: "", ...fault("syntax", syntax) });
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
   return plan;
 }

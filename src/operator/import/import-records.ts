@@ -37,12 +37,13 @@ import {
   ErrorBudget,
   type ErrorLimits,
   type FieldError,
+  fault,
   invalidRecordError,
   noMoreHints,
   ProblemError,
   RetryableError,
 } from "../../model/errors.ts";
-import { isJsonObject } from "../../model/field.ts";
+import { isJsonObject, wrongTypeFault } from "../../model/field.ts";
 import type { Head } from "../../model/head.ts";
 import type { Resource } from "../../model/resource.ts";
 import { systemSite } from "../../model/system-site.ts";
@@ -85,11 +86,7 @@ export interface ImportOptions {
 }
 
 /** A field error, and the number of its row. */
-interface RowFieldError {
-  readonly row: number;
-  readonly field: string;
-  readonly detail: string;
-}
+type RowFieldError = FieldError & { readonly row: number };
 
 /** The result of an import or a dry run, as numbers of rows. */
 export interface ImportSummary {
@@ -254,7 +251,7 @@ class Import {
       // The row would match the record of an earlier row that is not stored yet.
       if (options.atomic)
         throw invalidRecordError([
-          { field: options.match ?? "", detail: "an earlier row has the same value (--atomic)" },
+          { field: options.match ?? "", ...fault("duplicate-value", "an earlier row has the same value (--atomic)") },
         ]);
       await this.#commitPending();
     }
@@ -420,10 +417,10 @@ class Import {
     const { summary, options } = this.#parts;
     summary.rejected++;
     const listed = fieldErrors.slice(0, (options.maxFieldErrors ?? maxListed) - summary.faults.length);
-    for (const { field, detail } of listed) {
+    for (const { field, detail, ...code } of listed) {
       // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
       const [ownField, ownDetail] = [this.#errorTexts.copy(field), this.#errorTexts.copy(detail)];
-      summary.faults.push({ row: row.number, field: ownField, detail: ownDetail });
+      summary.faults.push({ row: row.number, field: ownField, ...code, detail: ownDetail });
     }
     const more = fieldErrors.length - listed.length;
     if (more > 0) summary.moreFaults = (summary.moreFaults ?? 0) + more;
@@ -447,7 +444,7 @@ class Import {
 function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
   if (fieldErrors.some(({ field }) => field === "")) throw invalidRecordError(fieldErrors);
   if (isJsonObject(input)) return input;
-  throw invalidRecordError([{ field: "", detail: `must be a record, not ${JSON.stringify(input)?.slice(0, 40)}` }]);
+  throw invalidRecordError([{ field: "", ...wrongTypeFault("object", input) }]);
 }
 
 /** Returns the characters of a row. A CSV row counts with its header, because the header is spooled with each row. */
@@ -481,7 +478,7 @@ function rejectionFieldErrors(
       : rejectionReason === "id-used"
         ? `the record ${id} was deleted; restore it with restore-record`
         : `the record ${id} was deleted during the import`;
-  return [{ field: "", detail }];
+  return [{ field: "", code: rejectionReason === "other-epoch" ? "conflict" : "not-found", detail }];
 }
 
 /** Adds to the error of a failed import how many records were stored before. */

@@ -3,9 +3,9 @@
 import { findNearestPath, formatHint } from "../../lib/text.ts";
 import type { Intent, Match } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
-import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { type FieldError, fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import type { Head } from "../../model/head.ts";
-import { isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
+import { idFault, isId, type StorefrontRecord, valueAt } from "../../model/record.ts";
 import { findTextField, type Resource, type TextFieldPath } from "../../model/resource.ts";
 import type { RevisionRange } from "../journal/journal-entries.ts";
 import { readBodies, SiteValues } from "./site-values.ts";
@@ -81,11 +81,11 @@ function createIdMatcher(present: Set<number>): Matcher {
     matchValueOf: () => undefined,
     match({ ID }) {
       if (ID === undefined) return { operation: "create", id: undefined };
-      if (!isId(ID)) throw invalidIdError(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
+      if (!isId(ID)) throw toProblemError({ field: "ID", ...idFault(ID) });
       // An earlier row without an ID was given this ID; this row means another record. Updating the record would lose the earlier row.
       if (assigned.some(({ from, to }) => from <= ID && ID <= to)) throw toProblemError(idGivenError(ID));
       if (present.has(ID)) return { operation: "update", id: ID };
-      if (ID > maxNewId) throw invalidIdError(`must be at most ${maxNewId}`);
+      if (ID > maxNewId) throw toProblemError({ field: "ID", ...fault("out-of-range", "", { min: 1, max: maxNewId }) });
       return { operation: "create", id: ID };
     },
     trackRow({ ID }, id) {
@@ -111,7 +111,7 @@ function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Match
     matchValueOf,
     match(input) {
       const value = matchValueOf(input);
-      if (value === "") throw toProblemError({ field: path, detail: "is empty, so no record can be matched by it" });
+      if (value === "") throw toProblemError({ field: path, ...fault("required", " to find the record by it") });
       return { operation: "upsert", match: lookUp(value) };
     },
     matchAgain: (intent) =>
@@ -128,11 +128,10 @@ function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Match
 /** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
 export function idGivenError(id: number | undefined): FieldError {
   const causeAndAdvice = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
-  return { field: "", detail: `the ID ${id} was given to a new record during the import, ${causeAndAdvice}` };
-}
-
-function invalidIdError(detail: string): ProblemError {
-  return toProblemError({ field: "ID", detail });
+  return {
+    field: "",
+    ...fault("taken", `the ID ${id} was given to a new record during the import, ${causeAndAdvice}`),
+  };
 }
 
 function toProblemError(one: FieldError): ProblemError {

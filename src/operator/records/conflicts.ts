@@ -39,7 +39,7 @@ interface Conflict {
 }
 
 /** An error in the values for the record `id`. */
-export type RecordFault = Pick<FieldError, "field" | "detail"> & { readonly id: number };
+export type RecordFault = FieldError & { readonly id: number };
 
 /** The additional members of the problem of a refused write. */
 export interface RefusalMembers {

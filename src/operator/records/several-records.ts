@@ -6,6 +6,7 @@ import type { Engine } from "../../model/engine.ts";
 import {
   ErrorBudget,
   type ErrorLimits,
+  fault,
   firstErrorOnly,
   invalidRecordError,
   ProblemError,
@@ -97,7 +98,7 @@ async function toIntents(resource: Resource, changes: readonly RecordChanges[], 
       if (!(error instanceof ProblemError) || error.code !== "invalid-record") throw error;
       faultyCount++;
       const left = Math.max(0, maxFaults - faults.length);
-      faults.push(...error.fieldErrors.slice(0, left).map(({ field, detail }) => ({ id, field, detail })));
+      faults.push(...error.fieldErrors.slice(0, left).map((fieldError) => ({ id, ...fieldError })));
     }
   }
   return { intents, faults, faultyCount };
@@ -107,7 +108,7 @@ async function toIntents(resource: Resource, changes: readonly RecordChanges[], 
 function parseChanges(resource: Resource, values: unknown, limits: ErrorLimits) {
   const parsed = parseRecordChanges(resource, values, [], limits);
   if (parsed.id === undefined) return parsed.values;
-  throw invalidRecordError([{ field: "ID", detail: "cannot be changed" }]);
+  throw invalidRecordError([{ field: "ID", ...fault("read-only", "; the ID of a record can't be changed") }]);
 }
 
 /**
@@ -142,9 +143,9 @@ function refusedError({ singular, plural }: Resource, members: RefusalMembers): 
   const { faultyCount = 0, conflictCount = 0 } = members;
   const name = (count: number) => `${count} ${count === 1 ? singular : plural}`;
   const parts = [
-    ...(faultyCount > 0 ? [`the values of ${name(faultyCount)} are not acceptable`] : []),
+    ...(faultyCount > 0 ? [`${name(faultyCount)} ${faultyCount === 1 ? "has" : "have"} invalid values`] : []),
     ...(conflictCount > 0 ? [`someone else has changed ${name(conflictCount)}`] : []),
   ];
   const code = faultyCount > 0 ? "invalid-record" : "precondition-failed";
-  return new WriteRefusedError(code, `${parts.join(", and ")}; nothing was saved`, members);
+  return new WriteRefusedError(code, `nothing was saved: ${parts.join(", and ")}`, members);
 }

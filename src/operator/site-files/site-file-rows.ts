@@ -1,7 +1,7 @@
 // Validates the rows of a file of `export-site`. The file is input like any other: the checksum proves that it is complete, but not who wrote it.
 
 import type { DumpedRow } from "../../model/engine.ts";
-import { invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { isJsonObject, validateText } from "../../model/field.ts";
 import { maxTimeMs } from "../../model/limits.ts";
 import { isId, type Values } from "../../model/record.ts";
@@ -175,8 +175,8 @@ function fieldFault(resource: Resource, record: Record<string, unknown>): string
   for (const { path, keys, field } of resource.textFields) {
     let value: unknown = record;
     for (const key of keys) value = value === undefined ? undefined : (Object(value)[key] as unknown);
-    const fault = value === undefined && !field.required ? undefined : validateText(field, value);
-    if (fault) return `\`${path}\` ${fault}`;
+    const wrong = value === undefined && !field.required ? undefined : validateText(field, value);
+    if (wrong) return `\`${path}\`: ${wrong.detail}`;
   }
   return undefined;
 }
@@ -197,5 +197,5 @@ export function invalidSiteFileError(why: string): ProblemError {
 export function requireTime(field: string, values: Values): void {
   const { [field]: value = "" } = values;
   if (value === "" || !Number.isNaN(Date.parse(String(value)))) return;
-  throw invalidRecordError([{ field, detail: "must be a time" }]);
+  throw invalidRecordError([{ field, ...fault("invalid-time") }]);
 }

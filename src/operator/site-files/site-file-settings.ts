@@ -1,7 +1,7 @@
 // Validates the settings and the keys of the site in a file of `export-site`.
 
 import { isPartialKey, isSandboxKey } from "../../model/api-key.ts";
-import { invalidRecordError } from "../../model/errors.ts";
+import { fault, invalidRecordError } from "../../model/errors.ts";
 import { parseHostname } from "../../model/hostname.ts";
 import { parseNewRecord, parseRecordChanges, type Values } from "../../model/record.ts";
 import { key as keyResource } from "../../resources/key.ts";
@@ -51,6 +51,6 @@ export function parseKey({ id, values }: SystemRecordInFile): ImportedKey {
   for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);
   const prefix = String(read.Prefix);
   if (!isPartialKey(prefix) || isSandboxKey(prefix))
-    throw invalidRecordError([{ field: "Prefix", detail: "must be that of a key of a live site" }]);
+    throw invalidRecordError([{ field: "Prefix", ...fault("invalid", "use the prefix of a key of a live site") }]);
   return { id, values: read };
 }

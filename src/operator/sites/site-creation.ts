@@ -5,7 +5,7 @@ import { decodeText } from "../../formats/text-encoding.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { Intent } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
-import { type FieldError, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import { type FieldError, fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { commitSystemChanges, toCreateIntent } from "../../system/system-changes.ts";
 import type { SiteRecord, SystemRecords } from "../../system/system-records.ts";
@@ -43,8 +43,8 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
   const fieldErrors: FieldError[] = [];
   let header: readonly string[] | undefined;
   for await (const read of readCsvRows(decodeText(bytes))) {
-    for (const { number: row, cells, fault } of read.rows) {
-      if (fault) fieldErrors.push({ field: `row ${row}`, detail: fault.detail });
+    for (const { number: row, cells, fault: syntax } of read.rows) {
+      if (syntax) fieldErrors.push({ field: `row ${row}`, ...fault("syntax", syntax.detail) });
       else if (!header) header = parseHeader(cells);
       else sites.push(parseRow(header, cells, row, fieldErrors));
       if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites`);
@@ -125,9 +125,12 @@ function parseRow(
   const cell = (name: (typeof columns)[number]) => cells[header.indexOf(name)]?.trim() ?? "";
   const answer = cell("default").toLowerCase();
   if (!isBlank(cells.slice(header.length)))
-    fieldErrors.push({ field: `row ${row}`, detail: "it has more cells than the first row" });
+    fieldErrors.push({
+      field: `row ${row}`,
+      ...fault("too-many", " cells, as in the first row", { max: header.length }),
+    });
   if (!["", "yes", "no"].includes(answer))
-    fieldErrors.push({ field: `row ${row}`, detail: "`default` must be yes, no or empty" });
+    fieldErrors.push({ field: `row ${row}`, ...fault("invalid", "set `default` to yes or no, or leave it empty") });
   const hostnames = cell("hostnames")
     .split(/[\s;]+/)
     .filter((host) => host !== "");
@@ -144,7 +147,7 @@ function toSiteIntents(requested: readonly RequestedSite[], system: SystemRecord
   for (const [index, { row, ...settings }] of requested.entries()) {
     try {
       if (settings.isDefault && hasDefault)
-        throw new ProblemError("conflict", "another row is the default site already");
+        throw new ProblemError("conflict", "another row is already the default site");
       hasDefault ||= settings.isDefault;
       const values = toSiteValues(settings, undefined, now);
       requireUnusedNames(sites, undefined, values);
@@ -153,7 +156,7 @@ function toSiteIntents(requested: readonly RequestedSite[], system: SystemRecord
       sites.push({ ...JSON.parse(intent.valuesJson), ID: firstId + index });
     } catch (error) {
       if (!(error instanceof ProblemError) || row === undefined) throw error;
-      fieldErrors.push({ field: `row ${row}`, detail: error.message });
+      fieldErrors.push({ field: `row ${row}`, code: error.code, detail: error.message });
     }
   }
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);

@@ -2,7 +2,7 @@
 
 import { type Format, formats, type Problem, statusOf } from "../../formats/format.ts";
 import { documentOf } from "../../model/encoding.ts";
-import { type ErrorCode, problemTitles } from "../../model/errors.ts";
+import { type ErrorCode, fault, problemTitles } from "../../model/errors.ts";
 import type { Fields } from "../../model/field.ts";
 import type { Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -111,7 +111,7 @@ const codes = Object.keys(problemTitles) as ErrorCode[];
 /** An example of the `detail` of each problem. */
 const details: Record<ErrorCode, string> = {
   "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
-  "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
+  "invalid-record": "`name`: unknown field; did you mean `Name`? (and 1 more)",
   "ambiguous-id":
     'which record? Name it by its ID in the path (`/restapi/brands/12.json`), in the body (`{"ID": 12, ...}`) or in the query (`/restapi/brands.json?ID=12`).',
   unauthorized: "the request has no X-API-AUTH header; send your API key (`sfk_...`) in it",
@@ -135,8 +135,8 @@ const details: Record<ErrorCode, string> = {
 };
 
 const faults = [
-  { field: "name", detail: "no such field; did you mean `Name`?" },
-  { field: "Name", detail: "is required" },
+  { field: "name", ...fault("unknown-field", "; did you mean `Name`?") },
+  { field: "Address.Country", ...fault("too-long", ", such as GB (this has 7)", { max: 3 }) },
 ];
 
 /** Header fields of a problem in addition to `headersOf.problem`. */

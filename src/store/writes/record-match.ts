@@ -5,7 +5,14 @@
 
 import type { FoundRecords, Intent, Match, RejectedOutcome } from "../../model/change.ts";
 import { maxFoundIds } from "../../model/change.ts";
-import { type FieldError, firstErrorOnly, fullLimits, invalidRecordError, ProblemError } from "../../model/errors.ts";
+import {
+  type FieldError,
+  fault,
+  firstErrorOnly,
+  fullLimits,
+  invalidRecordError,
+  ProblemError,
+} from "../../model/errors.ts";
 import { parseNewRecord, parseRecordChanges } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 
@@ -90,5 +97,5 @@ const maxNamed = maxFoundIds - 1;
 /** Returns the error of an upsert whose value several records have. @param field its path */
 export function severalMatchesError(field: string, { count, ids }: FoundRecords): ProblemError {
   const some = ids.slice(0, maxNamed).join(", ") + (ids.length > maxNamed ? ", ..." : "");
-  return invalidRecordError([{ field, detail: `${count} records have this value: ${some}` }]);
+  return invalidRecordError([{ field, ...fault("several-matches", ` (${some}); name one by its ID`, { count }) }]);
 }

@@ -420,7 +420,7 @@ describe.each(engines)("imports on $name", (kind) => {
     const failed = await act(path, "check", { format: "csv" });
     expect([failed.state, failed.error.faults[0]]).toEqual([
       "failed",
-      { field: "Nam", detail: "no such column; did you mean Name?" },
+      { field: "Nam", code: "unknown-field", detail: "unknown field; did you mean Name?" },
     ]);
     const checked = await act(path, "check", { format: "csv", mapping: { fields: { Name: "Nam" } } });
     expect(checked).toMatchObject({ state: "checked", error: null, counts: { created: 1 } });
@@ -456,8 +456,12 @@ describe.each(engines)("imports on $name", (kind) => {
   });
 
   const faulty: [string, string, string][] = [
-    ["json", '[{"Name":"A"},{"Name":""}]', '{"# row":2,"# fault":"Name: must not be empty","Name":""}'],
-    ["xml", "<Results><Brand><Name>A</Name></Brand><Brand/></Results>", "<!-- row 2: Name: is required -->\n<Brand/>"],
+    ["json", '[{"Name":"A"},{"Name":""}]', '{"# row":2,"# fault":"Name: a value is required","Name":""}'],
+    [
+      "xml",
+      "<Results><Brand><Name>A</Name></Brand><Brand/></Results>",
+      "<!-- row 2: Name: a value is required -->\n<Brand/>",
+    ],
   ];
   test("a rejected row is shown with the beginnings of its values", async () => {
     await newSite();
@@ -465,7 +469,12 @@ describe.each(engines)("imports on $name", (kind) => {
     await act(path, "check", { format: "json" });
     const [row] = (await rowsOf(path, "rejected")).rows;
     expect(row.after).toMatchObject({ Name: "x".repeat(1000), Address: { Town: "y".repeat(1000) } });
-    expect(row.faults[0]).toEqual({ field: "Name", detail: "must have at most 255 characters, not 5000" });
+    expect(row.faults[0]).toEqual({
+      field: "Name",
+      code: "too-long",
+      max: 255,
+      detail: "use 255 characters or fewer (this has 5000)",
+    });
   });
 
   test.each(faulty)("the rejected rows of a %s file can be downloaded in that format", async (format, content, row) => {

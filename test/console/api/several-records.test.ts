@@ -116,17 +116,27 @@ describe.each(engines)("several records in the console on $name", (kind) => {
       anna,
       locations,
     );
-    const fault = (id: number, field: string): RecordFaultInfo => ({ id, field, detail: expect.any(String) as never });
+    const fault = (id: number, field: string, code: string, parameters = {}): RecordFaultInfo => ({
+      id,
+      field,
+      code,
+      ...parameters,
+      detail: expect.any(String) as never,
+    });
     expect(refused).toMatchObject({
       status: 400,
       code: "invalid-record",
-      detail:
-        "the values of 2 locations are not acceptable, and someone else has changed 1 location; nothing was saved",
+      detail: "nothing was saved: 2 locations have invalid values, and someone else has changed 1 location",
       faultyCount: 2,
       conflictCount: 1,
       conflicts: [{ id: 3, record: { Name: "C" } }],
     });
-    const faults = [fault(2, "Colour"), fault(2, "Name"), fault(2, "Address.Country"), fault(3, "ID")];
+    const faults = [
+      fault(2, "Colour", "unknown-field"),
+      fault(2, "Name", "required"),
+      fault(2, "Address.Country", "too-long", { max: 3 }),
+      fault(3, "ID", "read-only"),
+    ];
     expect(refused.faults).toEqual(faults);
     expect(await namesIn(locations)).toEqual(["a", "b", "C"]);
   });
@@ -211,7 +221,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
     expect(dry).toMatchObject({ status: 200, changed: 1, faults: [{ field: "Address.Country" }] });
     expect(refused).toMatchObject({ status: 400, code: "invalid-record" });
     expect(await setField({ field: "Name", value: "", ids: [1], dryRun: true }, locations)).toMatchObject({
-      faults: [{ field: "Name", detail: "must not be empty" }],
+      faults: [{ field: "Name", code: "required", detail: "a value is required" }],
     });
     expect(await revision()).toBe(1);
   });

@@ -213,12 +213,12 @@ describe("JSON", () => {
     ["{}", form],
     [`[${good}]`, form],
     ['{"Operations":null}', form],
-    ['{"Operations":"[{}]"}', "`Operations` must be a list, not a string: send it without quotes around it"],
+    ['{"Operations":"[{}]"}', "`Operations`: send an array, not a string; remove the quotes around it"],
     ["<Batch/>", `${form}; send XML to \`batch.xml\``],
-    ['{"operations":[]}', `${form}: \`operations\`: no such member; did you mean \`Operations\`?`],
-    ['{"DryRun":1,"Operations":[]}', `${form}: \`DryRun\`: no such member`],
-    ['{"Operations":[],"Operations":[]}', `${form}: \`Operations\`: appears more than once`],
-    [`{"${"x".repeat(100_000)}":1}`, `${form}: \`${"x".repeat(100)}\`: no such member`],
+    ['{"operations":[]}', `${form}: \`operations\`: unknown field; did you mean \`Operations\`?`],
+    ['{"DryRun":1,"Operations":[]}', `${form}: \`DryRun\`: unknown field`],
+    ['{"Operations":[],"Operations":[]}', `${form}: \`Operations\`: send it only once`],
+    [`{"${"x".repeat(100_000)}":1}`, `${form}: \`${"x".repeat(100)}\`: unknown field`],
     ["?", "the body is not valid JSON: line 1, column 1: expected a value, not `?`"],
     [
       "{Operations:[]}",
@@ -239,30 +239,38 @@ describe("JSON", () => {
   });
 
   test.each<[string, string, string]>([
-    ["1", "", "must be an object, not a number"],
-    ["[]", "", "must be an object, not an empty array; send `{}`"],
+    ["1", "", "send an object, not a number"],
+    ["[]", "", "send an object, not an empty array; send `{}`"],
     ["", "", "expected a value, not `]`; remove the comma before it"],
-    ["{}", "Method", "is required: POST, PUT, PATCH or DELETE"],
-    ['{"Method":"put","Resource":"brands"}', "Method", "there is no method `put`; did you mean `PUT`?"],
-    ['{"Method":"GET","Resource":"brands"}', "Method", "there is no method `GET`; use POST, PUT, PATCH or DELETE"],
-    ['{"Method":1,"Resource":"brands"}', "Method", "must be a string, not a number"],
-    ['{"Method":"POST"}', "Resource", "is required: brands or orderstatuses"],
-    ['{"Method":"POST","Resource":"brand"}', "Resource", "there is no resource `brand`; did you mean `brands`?"],
-    ['{"Method":"POST","Resource":"sites"}', "Resource", "there is no resource `sites`; use brands or orderstatuses"],
+    ["{}", "Method", "a value is required: POST, PUT, PATCH or DELETE"],
+    [
+      '{"Method":"put","Resource":"brands"}',
+      "Method",
+      "use POST, PUT, PATCH or DELETE, not `put`; did you mean `PUT`?",
+    ],
+    ['{"Method":"GET","Resource":"brands"}', "Method", "use POST, PUT, PATCH or DELETE, not `GET`"],
+    ['{"Method":1,"Resource":"brands"}', "Method", "send a string, not a number"],
+    ['{"Method":"POST"}', "Resource", "a value is required: brands or orderstatuses"],
+    [
+      '{"Method":"POST","Resource":"brand"}',
+      "Resource",
+      "use brands or orderstatuses, not `brand`; did you mean `brands`?",
+    ],
+    ['{"Method":"POST","Resource":"sites"}', "Resource", "use brands or orderstatuses, not `sites`"],
     [`{"Method":"POST","Resource":"${readOnly?.path}"}`, "Resource", `${readOnly?.plural} can only be read`],
-    ['{"Method":"PUT","Resource":"brands","ID":"1"}', "ID", 'must be a whole number from 1, not "1"'],
-    ['{"Method":"PUT","Resource":"brands","ID":0}', "ID", "must be a whole number from 1, not 0"],
-    ['{"Method":"PUT","Resource":"brands","ID":1.5}', "ID", "must be a whole number from 1, not 1.5"],
-    ['{"Method":"PUT","Resource":"brands","ID":null}', "ID", "must be a whole number from 1, not null"],
-    ['{"Method":"PUT","Resource":"brands","IfMatch":["*"]}', "IfMatch", "must be a string, not an array"],
-    ['{"Method":"PUT","Resource":"brands","record":{}}', "record", "no such member; did you mean `Record`?"],
+    ['{"Method":"PUT","Resource":"brands","ID":"1"}', "ID", 'use a whole number, 1 or more, not "1"'],
+    ['{"Method":"PUT","Resource":"brands","ID":0}', "ID", "use a whole number, 1 or more, not 0"],
+    ['{"Method":"PUT","Resource":"brands","ID":1.5}', "ID", "use a whole number, 1 or more, not 1.5"],
+    ['{"Method":"PUT","Resource":"brands","ID":null}', "ID", "use a whole number, 1 or more, not null"],
+    ['{"Method":"PUT","Resource":"brands","IfMatch":["*"]}', "IfMatch", "send a string, not an array"],
+    ['{"Method":"PUT","Resource":"brands","record":{}}', "record", "unknown field; did you mean `Record`?"],
     [
       '{"Method":"POST","Resource":"brands","Body":{}}',
       "Body",
-      "no such member; there is Method, Resource, ID, IfMatch, Record",
+      "unknown field; use Method, Resource, ID, IfMatch or Record",
     ],
-    ['{"Method":"PUT","Resource":"brands","Method":"PUT"}', "Method", "appears more than once"],
-    ['{"Method":"PUT","Resource":"brands","Record":{},"Record":{}}', "Record", "appears more than once"],
+    ['{"Method":"PUT","Resource":"brands","Method":"PUT"}', "Method", "send it only once"],
+    ['{"Method":"PUT","Resource":"brands","Record":{},"Record":{}}', "Record", "send it only once"],
     [
       '{"Method":"PUT","Resource":"brands","ID":NaN}',
       "",
@@ -406,9 +414,9 @@ describe("XML", () => {
     ["foo", "line 1, column 1: expected an element, not `f`"],
     ["<batch/>", "the root element must be <Batch>, not <batch>"],
     ["<x:Batch/>", "the root element must be <Batch>, not <x:Batch>"],
-    ['<Batch xmlns="x"/>', "<Batch>: `xmlns`: elements have no namespace here; leave `xmlns` out"],
-    ['<Batch Atomic="1"/>', "<Batch>: `Atomic`: no such attribute"],
-    ['<Batch xsi:nil="true"/>', "<Batch>: `xsi:nil` is not supported; leave the element out"],
+    ['<Batch xmlns="x"/>', "<Batch>: `xmlns`: unknown field; elements have no namespace here"],
+    ['<Batch Atomic="1"/>', "<Batch>: `Atomic`: unknown field"],
+    ['<Batch xsi:nil="true"/>', "<Batch>: `xsi:nil` isn't supported; leave out the element"],
     ["<Batch>foo</Batch>", '<Batch> must hold <Operation> only; stray text: "foo"'],
     ["<Batch><![CDATA[x]]></Batch>", '<Batch> must hold <Operation> only; stray text: "x"'],
     ["<Batch></Batch>\nx", "line 2, column 1: expected an element, not `x`"],
@@ -427,24 +435,28 @@ describe("XML", () => {
   const good = '<Operation Method="DELETE" Resource="brands" ID="1"/>';
 
   test.each<[string, string, string]>([
-    ["<Brand/>", "Brand", "must be <Operation>"],
-    ["<x:Operation/>", "x:Operation", "must be <Operation>"],
+    ["<Brand/>", "Brand", "unknown field; send <Operation>"],
+    ["<x:Operation/>", "x:Operation", "unknown field; send <Operation>"],
     ["<Brand>", "", "expected `</Brand>`, not `</Batch>`"],
-    ["<Operation/>", "Method", "is required: POST, PUT, PATCH or DELETE"],
-    ['<Operation Method="PUT" Resource="brands" ID="a"/>', "ID", 'must be a whole number from 1, not "a"'],
-    ['<Operation Method="PUT" Resource="brands" ID="01"/>', "ID", 'must be a whole number from 1, not "01"'],
-    ['<Operation method="PUT" Resource="brands"/>', "method", "no such attribute; did you mean `Method`?"],
+    ["<Operation/>", "Method", "a value is required: POST, PUT, PATCH or DELETE"],
+    ['<Operation Method="PUT" Resource="brands" ID="a"/>', "ID", 'use a whole number, 1 or more, not "a"'],
+    ['<Operation Method="PUT" Resource="brands" ID="01"/>', "ID", 'use a whole number, 1 or more, not "01"'],
+    ['<Operation method="PUT" Resource="brands"/>', "method", "unknown field; did you mean `Method`?"],
     [`<Operation Method="PUT" Resource="${readOnly?.path}"/>`, "Resource", `${readOnly?.plural} can only be read`],
-    ['<Operation Method="PUT" Resource="brands"><OrderStatus/></Operation>', "OrderStatus", "must be <Brand>"],
+    [
+      '<Operation Method="PUT" Resource="brands"><OrderStatus/></Operation>',
+      "OrderStatus",
+      "unknown field; send <Brand>",
+    ],
     [
       '<Operation Method="PUT" Resource="brands"><Brand/><Brand/></Operation>',
       "Brand",
-      "is a second record; send one operation for each",
+      "send at most 1 record per operation",
     ],
-    ["<Operation><ID>2</ID><Brand/></Operation>", "ID", "must be an attribute of <Operation>"],
-    ["<Operation><Method>PUT</Method></Operation>", "Method", "must be an attribute of <Operation>"],
-    ['<Operation Method="PUT" Resource="brands">x<Brand/></Operation>', "Operation", 'stray text: "x"'],
-    ['<Operation xsi:nil="true"/>', "", "`xsi:nil` is not supported; leave the element out"],
+    ["<Operation><ID>2</ID><Brand/></Operation>", "ID", "unknown field; send it as an attribute of <Operation>"],
+    ["<Operation><Method>PUT</Method></Operation>", "Method", "unknown field; send it as an attribute of <Operation>"],
+    ['<Operation Method="PUT" Resource="brands">x<Brand/></Operation>', "Operation", 'remove the text "x"'],
+    ['<Operation xsi:nil="true"/>', "", "`xsi:nil` isn't supported; leave out the element"],
     ['<Operation Method="PUT" Method="PUT"/>', "", "the attribute `Method` appears more than once"],
     ['<Operation Method="PUT" Resource="brands"><Brand></Operation>', "", "expected `</Brand>`, not `</Operation>`"],
     ['<Operation Method="PUT" Resource="brands"><Brand/>', "", "expected `</Operation>`, not `</Batch>`"],
@@ -523,7 +535,7 @@ test.each<[Format, string, string]>([
 const resultsInJson = `{"Run":"r-1-2","Results":[${[
   '{"Status":201,"Changed":true,"ETag":"\\"e.1.f\\"","Record":{"ID":1,"Name":"A&B"}}',
   '{"Status":200,"Changed":true,"Record":{"ID":1,"Name":"A&B"}}',
-  '{"Status":404,"Problem":{"type":"/docs/problems/x","title":"t","status":404,"detail":"a \\"b\\" <c>","instance":"i","errors":[{"operation":3,"field":"Name","detail":"d"}]}}',
+  '{"Status":404,"Problem":{"type":"/docs/problems/x","title":"t","status":404,"detail":"a \\"b\\" <c>","instance":"i","errors":[{"operation":3,"field":"Name","code":"required","detail":"d"}]}}',
 ].join(",")}]}`;
 
 const resultsInXml = `<?xml version="1.0" encoding="utf-8"?>
@@ -533,7 +545,7 @@ const resultsInXml = `<?xml version="1.0" encoding="utf-8"?>
   '<Result Status="404"><problem xmlns="urn:ietf:rfc:7807"><type>/docs/problems/x</type><title>t</title><status>404</status><detail>a "b" &lt;c&gt;</detail><instance>i</instance>',
 ].join(
   "",
-)}<errors><i><operation>3</operation><field>Name</field><detail>d</detail></i></errors></problem></Result></BatchResults>`;
+)}<errors><i><operation>3</operation><field>Name</field><detail>d</detail><code>required</code></i></errors></problem></Result></BatchResults>`;
 
 describe.each(formats)("the documents of undo and of results in $name", ({ name, batch }) => {
   const isJson = name === "json";
@@ -546,12 +558,16 @@ describe.each(formats)("the documents of undo and of results in $name", ({ name,
 
   test.each<[string, string, string]>([
     ["", "<!---->", isJson ? "the body is empty" : "the document has no element"],
-    ["{}", "<Undo/>", "`Run`: is required"],
+    ["{}", "<Undo/>", "`Run`: a value is required"],
     ["[]", "<undo/>", isJson ? "the body must be" : "the root element must be <Undo>, not <undo>"],
-    ['{"run":"a"}', '<Undo run="a"/>', "`run`: no such"],
-    ["{}", '<Undo xsi:nil="true"/>', isJson ? "" : "`Undo`: `xsi:nil` is not supported"],
-    ['{"Run":1}', "<Undo Run='a'><Run/></Undo>", isJson ? "must be a string, not a number" : "`Undo`: must be empty"],
-    ['{"Run":"a","Run":"b"}', "<Undo Run='a' Run='b'/>", "appears more than once"],
+    ['{"run":"a"}', '<Undo run="a"/>', "`run`: unknown field; did you mean `Run`?"],
+    ["{}", '<Undo xsi:nil="true"/>', isJson ? "" : "`Undo`: `xsi:nil` isn't supported"],
+    [
+      '{"Run":1}',
+      "<Undo Run='a'><Run/></Undo>",
+      isJson ? "send a string, not a number" : "`Undo`: remove the text and elements in it",
+    ],
+    ['{"Run":"a","Run":"b"}', "<Undo Run='a' Run='b'/>", isJson ? "send it only once" : "appears more than once"],
     ['{"Run":"a"', "<Undo Run='a'>", "line 1, column"],
   ])("%j and %j are rejected", (asJson, asXml, message) => {
     const undo = () => batch.undo(Buffer.from(isJson ? asJson : asXml));
@@ -566,7 +582,10 @@ describe.each(formats)("the documents of undo and of results in $name", ({ name,
     const results = [
       stored,
       deleted,
-      { status: 404, problem: { ...problem, errors: [{ operation: 3, field: "Name", detail: "d" }] } },
+      {
+        status: 404,
+        problem: { ...problem, errors: [{ operation: 3, field: "Name", code: "required" as const, detail: "d" }] },
+      },
     ];
     const body = batch.start("r-1-2") + results.map(batch.result).join(batch.separator) + batch.end;
     expect(body).toBe(isJson ? resultsInJson : resultsInXml);

@@ -20,66 +20,63 @@ function faultsOf(text: string): string[] {
 
 const source = (member: unknown) => JSON.stringify({ fields: { "Address.Country": member } });
 const country = "fields.Address.Country";
-const notCountry = "must be empty or a country code of 2 or 3 letters, such as GB";
+const notCountry = "use a country code of 2 or 3 letters, such as GB";
 const cases: [string, string, string[]][] = [
-  ["a list", "[]", [": must be an object, not an array"]],
-  ["no fields", "{}", ["fields: is required"]],
-  ["fields that are a list", '{"fields": ["Name"]}', ["fields: must be an object, not an array"]],
-  ["no field", '{"fields": {}}', ['fields: names no field; write, for example, "Name": "Brand name"']],
+  ["a list", "[]", [": send an object, not an empty array; send `{}`"]],
+  ["no fields", "{}", ["fields: a value is required"]],
+  ["fields that are a list", '{"fields": ["Name"]}', ["fields: send an object, not an array"]],
+  ["no field", '{"fields": {}}', ['fields: a value is required, such as `{"Name": "Brand name"}`']],
   [
     "a misspelt member",
     '{"feilds": {"Name": "A"}}',
-    ["feilds: no such member; did you mean `fields`?", "fields: is required"],
+    ["feilds: unknown field; did you mean `fields`?", "fields: a value is required"],
   ],
   [
     "fields without `fields` around them",
     '{"Name": "A"}',
-    ["Name: no such member; known members: fields, skip", "fields: is required"],
+    ["Name: unknown field; use fields or skip", "fields: a value is required"],
   ],
   [
     "an unknown field",
     '{"fields": {"Nmae": "A", "Town": "B", "Qwertyuiop": "C"}}',
     [
-      "fields.Nmae: no such field of brands; did you mean `Name`?",
-      "fields.Town: no such field of brands; did you mean `Address.Town`?",
-      "fields.Qwertyuiop: no such field of brands",
+      "fields.Nmae: unknown field; did you mean `Name`?",
+      "fields.Town: unknown field; did you mean `Address.Town`?",
+      "fields.Qwertyuiop: unknown field",
     ],
   ],
   ["a field twice", '{"fields": {"Name": "A", "Name": "B"}}', [expect.stringContaining("Name") as unknown as string]],
-  ["a group", '{"fields": {"Address": {"Town": "City"}}}', [expect.stringMatching(/^fields.Address: no such field/)]],
-  ["a number for a column", source(3), [`${country}: must be the name of a column, or an object, not a number`]],
-  ["null for a column", source(null), [`${country}: must be the name of a column, or an object, not null`]],
-  ["neither column nor constant", source({}), [`${country}: has neither \`column\` nor \`constant\``]],
+  ["a group", '{"fields": {"Address": {"Town": "City"}}}', [expect.stringMatching(/^fields.Address: unknown field/)]],
+  ["a number for a column", source(3), [`${country}: send an object, not a number; or send the name of a column`]],
+  ["null for a column", source(null), [`${country}: send an object, not null; or send the name of a column`]],
+  ["neither column nor constant", source({}), [`${country}: add \`column\` or \`constant\``]],
   [
     "both column and constant",
     source({ column: "Land", constant: "GB" }),
-    [`${country}: has both \`column\` and \`constant\`; leave one out`],
+    [`${country}: use either \`column\` or \`constant\`, not both`],
   ],
   [
     "a lookup without a column",
     source({ constant: "GB", lookup: {} }),
-    [`${country}: has a \`lookup\`, but no \`column\` to look up`],
+    [`${country}: add the \`column\` for \`lookup\``],
   ],
   [
     "otherwise without a lookup",
     source({ column: "Land", otherwise: "GB" }),
-    [`${country}: has \`otherwise\`, but no \`lookup\``],
+    [`${country}: \`otherwise\` only works with \`lookup\`; add one`],
   ],
   [
     "a misspelt member of a field",
     source({ colum: "Land" }),
-    [
-      `${country}.colum: no such member; did you mean \`column\`?`,
-      `${country}: has neither \`column\` nor \`constant\``,
-    ],
+    [`${country}.colum: unknown field; did you mean \`column\`?`, `${country}: add \`column\` or \`constant\``],
   ],
   [
     "members of the wrong type",
     source({ column: 3, lookup: [], otherwise: true }),
     [
-      `${country}.column: must be a string, not a number`,
-      `${country}.otherwise: must be a string, not a boolean`,
-      `${country}.lookup: must be an object, not an array`,
+      `${country}.column: send a string, not a number`,
+      `${country}.otherwise: send a string, not a boolean`,
+      `${country}.lookup: send an object, not an empty array; send \`{}\``,
     ],
   ],
   ["a constant that the field rejects", source({ constant: "N-O" }), [`${country}.constant: ${notCountry}`]],
@@ -89,19 +86,23 @@ const cases: [string, string, string[]][] = [
     [
       `${country}.otherwise: ${notCountry}`,
       `${country}.lookup.Norge: ${notCountry}`,
-      `${country}.lookup.Sverige: must be a string, not a number`,
+      `${country}.lookup.Sverige: send a string, not a number`,
     ],
   ],
-  ["an invalid ID", '{"fields": {"ID": {"constant": "x"}}}', ["fields.ID.constant: must be a whole number from 1"]],
+  [
+    "an invalid ID",
+    '{"fields": {"ID": {"constant": "x"}}}',
+    ['fields.ID.constant: use a whole number, 1 or more, not "x"'],
+  ],
   [
     "a skip that is not a list",
     '{"fields": {"Name": "A"}, "skip": {"A": ""}}',
-    ['skip.A: must be a list of strings, such as ["", "n/a"]'],
+    ['skip.A: send an array of strings, such as ["", "n/a"]'],
   ],
   [
     "a name of the prototype",
     '{"fields": {"__proto__": "A", "constructor": "B"}}',
-    ["fields.__proto__: no such field of brands", "fields.constructor: no such field of brands"],
+    ["fields.__proto__: unknown field", "fields.constructor: unknown field"],
   ],
   ["not JSON", "Name = A", [expect.stringMatching(/expected a value, not `N`/) as unknown as string]],
 ];
@@ -139,7 +140,7 @@ test("columns that a file does not have, or has twice, are reported with the nea
   const { fieldErrors } = planMapping(mapping, ["Vendr", "SKU", "Title", "SKU"]);
   expect(fieldErrors.map(({ field, detail }) => `${field}: ${detail}`)).toEqual([
     "Name: the file has no column `Vendor`; did you mean `Vendr`?",
-    "AccountNumber: the file has the column `SKU` more than once",
+    "AccountNumber: the file has two columns `SKU`; rename one",
     "ID: the file has no column `Nr`; its columns are Vendr, SKU, Title, SKU",
     "skip: the file has no column `X`; its columns are Vendr, SKU, Title, SKU",
   ]);

@@ -149,7 +149,9 @@ describe("JSON", () => {
     ['{"__proto__":1,"toString":2}', []],
     ['{"__proto__":1,"__proto__":2}', ["__proto__"]],
   ])("%s repeats %j", (text, fields) => {
-    expect(readJson(text).fieldErrors).toEqual(fields.map((field) => ({ field, detail: "appears more than once" })));
+    expect(readJson(text).fieldErrors).toEqual(
+      fields.map((field) => ({ field, code: "duplicate-field" as const, detail: "send it only once" })),
+    );
   });
 
   test.each<[string, number, number, string]>([
@@ -174,7 +176,7 @@ describe("JSON", () => {
     ["01", 1, 2, "`1` follows the end of the value"],
     ['{"a":\u00a01}', 1, 6, "expected a value, not U+00A0 (no-break space); write a usual space, or nothing"],
   ])("%j is wrong at line %i, column %i", (text, line, column, detail) => {
-    expectPlace(() => readJson(text), { field: "", line, column, detail });
+    expectPlace(() => readJson(text), { field: "", code: "syntax", line, column, detail });
   });
 });
 
@@ -312,7 +314,7 @@ describe("XML", () => {
     ["<a>\n\u0007</a>", 2, 1, "XML cannot contain U+0007 (bell); leave it out"],
     ["<!-- x -->", 1, 11, "the document has no element"],
   ])("%j is wrong at line %i, column %i", (any, line, column, detail) => {
-    expectPlace(() => parseXml(any), { field: "", line, column, detail });
+    expectPlace(() => parseXml(any), { field: "", code: "syntax", line, column, detail });
   });
 });
 

@@ -105,17 +105,17 @@ function toProblem(root: XmlElement): unknown {
       return [
         "errors",
         childrenOf(child).map((fault) =>
-          Object.fromEntries(
-            childrenOf(fault).map((part) => [part.name, isCount(part) ? Number(part.content) : part.content]),
-          ),
+          Object.fromEntries(childrenOf(fault).map((part) => [part.name, toMember(part)])),
         ),
       ];
     }),
   );
 }
 
-function isCount({ name }: XmlElement): boolean {
-  return name === "line" || name === "column" || name === "operation";
+function toMember(part: XmlElement): unknown {
+  const { name, content } = part;
+  if (name === "choices") return childrenOf(part).map((item) => item.content);
+  return ["line", "column", "operation", "min", "max", "count"].includes(name) ? Number(content) : content;
 }
 
 function childrenOf(element: XmlElement): XmlElement[] {

@@ -84,14 +84,14 @@ describe("staged edits", () => {
 
   test("that the server refuses are marked with the reason, at the field or at the record", () => {
     const faults = [
-      { id: 1, field: "Name", detail: "is taken" },
-      { id: 2, field: "ID", detail: "is gone" },
-      { id: 9, field: "Name", detail: "is of another record" },
+      { id: 1, field: "Name", code: "taken", detail: "is taken" },
+      { id: 2, field: "ID", code: "read-only", detail: "is gone" },
+      { id: 9, field: "Name", code: "taken", detail: "is of another record" },
     ];
     const { records } = markProblem(staged(edit("Name", "A"), edit("Name", "B", itemOf(2))), { faults });
     expect([...records.values()].map((record) => [...record.faults])).toEqual([
-      [["Name", "is taken"]],
-      [["", "is gone"]],
+      [["Name", "Is taken."]],
+      [["", "ID: Is gone."]],
     ]);
     const corrected = stageEdits({ records, steps: [] }, [edit("Address.Town", "Oslo", itemOf(2))], resource);
     expect(corrected.records.get(2)?.faults.size).toBe(0);
@@ -99,9 +99,9 @@ describe("staged edits", () => {
 
   test("of a new record are marked with its errors", () => {
     const { records } = markProblem(staged(edit("Name", "A", itemOf(newId))), {
-      errors: [{ field: "Name", detail: "is taken" }],
+      errors: [{ field: "Name", code: "taken", detail: "is taken" }],
     });
-    expect([...(records.get(newId)?.faults ?? [])]).toEqual([["Name", "is taken"]]);
+    expect([...(records.get(newId)?.faults ?? [])]).toEqual([["Name", "Is taken."]]);
   });
 
   test("of a record that someone else has changed are kept with its new version, without an edit that is stored by now", () => {

@@ -1,7 +1,16 @@
 // The names of fields for people, and the differences of two states of a record.
 
 import { describe, expect, test } from "bun:test";
-import { differences, fullLabelOf, groupOf, labelOf, textAt } from "../../../../src/console/text/fields.ts";
+import {
+  describeFault,
+  describeFieldError,
+  differences,
+  fullLabelOf,
+  groupOf,
+  labelOf,
+  textAt,
+} from "../../../../src/console/text/fields.ts";
+import { translate } from "../../../../src/console/text/translate.ts";
 
 test.each([
   ["Name", "Name", "Name", ""],
@@ -47,4 +56,14 @@ describe("the differences of two states of a record", () => {
     expect(differences(record, null)).toEqual([{ path: "Name", before: "Acme", after: "" }]);
     expect(differences(null, null)).toEqual([]);
   });
+});
+
+test("errors of known codes have the words of the console, and others those of the server, after the label of the form", () => {
+  const tooLong = { code: "too-long", max: 128, detail: "of the server" };
+  const text = translate("record.too_long", { max: 128 });
+  expect(describeFault(tooLong)).toBe(text);
+  expect(describeFieldError({ field: "Label", ...tooLong })).toBe(`${translate("keys.label")}: ${text}`);
+  expect(describeFieldError({ field: "Address.Town", code: "new", detail: "use `Leeds`" })).toBe(
+    "Address: town: Use “Leeds”.",
+  );
 });

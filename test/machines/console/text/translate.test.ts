@@ -5,7 +5,7 @@ import { showInvisible, toSentence, translate } from "../../../../src/console/te
 
 const messages: [message: string, sentence: string][] = [
   ["the site `garden` exists already", "The shop “garden” exists already."],
-  ["`Name`: must not be empty", "Name: must not be empty."],
+  ["`Name`: a value is required", "Name: a value is required."],
   ["only operators of all sites may do this", "Only people who manage all shops may do this."],
   ["the operator `site operator` exists already", "The person “site operator” exists already."],
   [

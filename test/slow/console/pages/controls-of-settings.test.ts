@@ -178,7 +178,7 @@ test("requests are listed while the page is open, filtered, paused and opened, w
   await click("Pause");
   await click("Continue");
   await rows.filter({ hasText: "POST" }).getByRole("button").click();
-  await dialog().getByText("is required").waitFor();
+  await dialog().getByText("a value is required").waitFor();
   const explanation = page.context().waitForEvent("page");
   await dialog().getByRole("link", { name: "About this problem: invalid-record" }).click();
   const explained = await explanation;

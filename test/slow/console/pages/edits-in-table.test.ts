@@ -107,7 +107,7 @@ test("staged edits are shown with their old values, and saved as one change with
 
 test("a refused value is marked at its cell with the reason, by the page or by the server, and nothing is stored", async () => {
   await edit(4, "Address.Country", "Germany");
-  await cell(4, "Address.Country").getByText("must have at most 3 characters").waitFor();
+  await cell(4, "Address.Country").getByText("use 3 characters or fewer").waitFor();
   await button("Save").click();
   await dialog().getByText("must be corrected first").waitFor();
   await press("Escape");
@@ -222,7 +222,7 @@ test("a field is set in all records that a search finds, after the dialog has sa
   await button("Set a field").click();
   await dialog().getByLabel("Field", { exact: true }).selectOption("Address: country");
   await dialog().getByLabel("New value").fill("Germany");
-  await dialog().getByText("must have at most 3 characters").waitFor();
+  await dialog().getByText("use 3 characters or fewer").waitFor();
   await dialog().getByLabel("New value").fill("GB");
   await dialog().getByText(`${found} brands would change`).waitFor();
   await dialog()
