@@ -87,7 +87,7 @@ async function editBrands({ page }: ConsolePage): Promise<void> {
     await page.keyboard.type(text);
     await page.keyboard.press("Enter");
   }
-  await page.getByText(`${edits.length} changes pending`).waitFor();
+  await page.getByText(`${edits.length} unsaved changes`).waitFor();
 }
 
 /** Ticks two brands, as one does on a phone to change both. */

@@ -143,9 +143,9 @@ export function requireOperatorOfAllSites({ operator }: Session): void {
 
 const whatRightsAllow: Readonly<Record<Right, string>> = {
   read: "see this",
-  "read-settings": "see keys, webhooks and people",
+  "read-settings": "see keys, webhooks and operators",
   records: "change records",
-  settings: "change keys, webhooks, shops and people",
+  settings: "change keys, webhooks, sites and operators",
 };
 
 /** Returns the session of an operator with a right. @throws ProblemError `unauthorized`, `forbidden`, or `conflict` or `bad-request` as `requireOwnPage` */

@@ -122,7 +122,7 @@ export class OpenImports {
   requireFreeCapacity(opened?: OpenImport): void {
     const busy = [...this.#imports.values()].filter(({ job }) => job.isBusy);
     if (busy.some(({ site, job }) => job.state === "running" && site === opened?.site))
-      throw new ProblemError("conflict", "another import into this shop is running; wait until it has ended");
+      throw new ProblemError("conflict", "another import into this site is running; wait until it has finished");
     if (busy.length < maxRunningJobs) return;
     throw new ProblemError("too-many-requests", "other imports are running; try again in a moment", {
       retryAfterSeconds: 5,

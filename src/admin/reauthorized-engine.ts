@@ -52,7 +52,7 @@ async function reauthorizeOperator(
   const stop = (why: string) =>
     new ProblemError("forbidden", `the ${what} was stopped, because ${session.operator.Name} ${why}`);
   if (!operator) throw stop("was signed out or removed");
-  if (!canManage(operator, site)) throw stop("may no longer manage this shop");
+  if (!canManage(operator, site)) throw stop("can no longer manage this site");
   if (!hasRight(operator, needs)) throw stop("has another role now");
 }
 

@@ -56,7 +56,7 @@ export function App() {
   }, []);
 
   useEffect(() => void begin(), [begin]);
-  // The role or the shops of the operator may have changed since the page was loaded.
+  // The role or the sites of the operator may have changed since the page was loaded.
   useEffect(
     () =>
       onForbidden(

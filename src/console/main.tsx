@@ -1,4 +1,4 @@
-// The entry point of the console: a page for the people who run the shops. It uses the API at `/operator` (admin/action-routes.ts).
+// The entry point of the console: a page for operators. It uses the API at `/operator` (admin/action-routes.ts).
 // app.tsx is the root component. The folder records/ creates lists and forms from the declarations of the resources. texts.ts has every text.
 
 import createCache from "@emotion/cache";

@@ -1,4 +1,4 @@
-// The dialog that finds records in all shops by an exact value, and its requests.
+// The dialog that finds records in all sites by an exact value, and its requests.
 
 import {
   Box,

@@ -77,6 +77,7 @@ export function UnsavedGuard() {
     <ActionDialog
       title={translate("general.discard_title")}
       action={translate("general.discard")}
+      cancelText={translate("general.keep_editing")}
       isDangerous
       // In a timeout, so that this dialog closes first, and the focus returns to the button that opened the form.
       onConfirm={async () => void setTimeout(waiting)}

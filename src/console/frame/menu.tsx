@@ -120,7 +120,7 @@ export function PageMenu({ isNarrow, onFollow }: PageMenuProps) {
 }
 
 /** The heading above an entry, and the others of its group. */
-const headings: Readonly<Record<string, TextKey>> = { requests: "app.menu_programs", sites: "app.menu_server" };
+const headings: Readonly<Record<string, TextKey>> = { requests: "app.menu_developers", sites: "app.menu_server" };
 
 function headingOf([first]: readonly Entry[]): string | undefined {
   const heading = headings[first?.name ?? ""];

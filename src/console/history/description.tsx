@@ -17,7 +17,8 @@ export function useSummary({ counts, resources, change, first, last }: HistoryEn
       name: name === undefined ? `${change.id}` : showInvisible(String(name)),
     });
   }
-  const what = resources.map((path) => pluralOf(declared.resources, path)).join(", ");
+  const names = resources.map((path) => pluralOf(declared.resources, path)).join(", ");
+  const what = resources.length === 1 ? names : translate("history.records_of", { names });
   const parts = operations.flatMap((operation) => {
     const count = counts[operation];
     return count ? [translate(`history.many_${operation}`, { count: toNumber(count) })] : [];

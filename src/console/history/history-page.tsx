@@ -1,4 +1,4 @@
-// The page of the history: what changed in the shop, when, and by whom. Its filters (days, kind of record, kind of change and person) are in the address
+// The page of the history: what changed in the site, when, and by whom. Its filters (days, kind of record, kind of change and person) are in the address
 // of the page, so that a person can share it.
 
 import { Autocomplete, Box, Button, Card, Chip, TextField } from "@mui/material";
@@ -8,7 +8,7 @@ import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { singularOf, useDeclared, useSession } from "../shell/site-context.ts";
-import { toNumber } from "../text/locale.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { type TextKey, translate } from "../text/translate.ts";
 import { dayPresets, daysOf, parseDay, presetOf, toInstants } from "./days.ts";
@@ -16,7 +16,7 @@ import { nameOfActor } from "./description.tsx";
 import { type HistoryFilter, useHistory, useHistoryFile } from "./history.ts";
 import { HistoryList } from "./history-list.tsx";
 
-/** The page with the history of a shop, limited by the filters in the address. */
+/** The page with the history of a site, limited by the filters in the address. */
 export function HistoryPage() {
   const { chosen, filter, set, clear } = useFilters();
   const file = useHistoryFile(filter);
@@ -137,7 +137,7 @@ function Filters({ chosen, set, clear }: FiltersProps) {
         any={translate("history.all")}
         sx={controlStyle}
         value={resource}
-        options={resources.map(({ path, plural }) => [path, plural])}
+        options={resources.map(({ path, plural }) => [path, capitalized(plural)])}
         onChange={(path) => set({ resource: path, id: "" })}
       />
       <Choice
@@ -151,7 +151,7 @@ function Filters({ chosen, set, clear }: FiltersProps) {
       <PersonChoice value={by} onChange={(actor) => set({ by: actor })} />
       {id && (
         <Chip
-          label={translate("history.one_record", { resource: singularOf(resources, resource), id })}
+          label={translate("history.one_record", { resource: capitalized(singularOf(resources, resource)), id })}
           onDelete={() => set({ id: "" })}
         />
       )}

@@ -9,7 +9,7 @@ import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useRead, useSitePath } from "../shell/site-data.ts";
-import { describeFault, describeFieldError, fullLabelOf, groupOf, labelOf, textAt } from "../text/fields.ts";
+import { describeFault, describeFieldError, fullLabelOf, textAt } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import type { EntryKind } from "./imports.ts";
 
@@ -147,7 +147,7 @@ function toColumns(
     },
     ...shown.map((path) => ({
       name: path,
-      label: headingOf(path),
+      label: fullLabelOf(path),
       render: (row: ImportRowInfo) => contentOf(row, path),
     })),
   ];
@@ -160,11 +160,6 @@ function toColumns(
     return [numbers, ...columns, ...(hasOthers ? [reasonColumn(inCells)] : [])];
   }
   return kind === "created" ? [numbers, ...columns] : [numbers, ids, ...columns];
-}
-
-/** Returns the heading of a field's column. Fields of the address have no group in it. */
-function headingOf(path: string): string {
-  return groupOf(path) === "Address" ? labelOf(path) : fullLabelOf(path);
 }
 
 function hasContent({ before, after, faults }: ImportRowInfo, kind: EntryKind, path: string): boolean {

@@ -64,7 +64,8 @@ export function ColumnsStep(props: ColumnsStepProps) {
       <Typography sx={{ overflowWrap: "anywhere" }}>{showInvisible(info.name)}</Typography>
       {error && <ReadFailed error={error} onRetry={refetch} />}
       {info.error && <FileError error={info.error} />}
-      {(preview?.format === "csv" || error) && (
+      {/* The page itself has converted a workbook to CSV. */}
+      {((preview?.format === "csv" && !/\.xls[mx]$/i.test(info.name)) || error) && (
         <DialectChoice
           preview={preview}
           dialect={dialect}

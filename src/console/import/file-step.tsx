@@ -7,6 +7,7 @@ import { UploadIcon } from "../shell/icons.tsx";
 import { useAddress } from "../shell/router.tsx";
 import { useDeclared, useSiteName } from "../shell/site-context.ts";
 import { useUnsaved } from "../shell/unsaved.ts";
+import { capitalized } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { isWorkbook, type OpenWorkbook, openWorkbook, upload } from "./imports.ts";
 
@@ -41,7 +42,7 @@ export function FileStep({ onSent }: FileStepProps) {
   return (
     <Stack spacing={2}>
       <Typography color="textSecondary">{translate("import.explain")}</Typography>
-      <ResourceChoice value={resource} onChange={setResource} />
+      <ResourceChoice label={translate("import.resource")} value={resource} onChange={setResource} />
       {fault && <Alert severity="error">{fault}</Alert>}
       {work ? (
         <Progress work={work} onCancel={cancel} />
@@ -236,20 +237,21 @@ export function useFirstResource(): string {
 }
 
 interface ResourceChoiceProps {
+  readonly label: string;
   /** Path of the chosen resource. */
   readonly value: string;
   readonly onChange: (path: string) => void;
 }
 
 /** Chooses the resource of the records in a file. */
-export function ResourceChoice({ value, onChange }: ResourceChoiceProps) {
+export function ResourceChoice({ label, value, onChange }: ResourceChoiceProps) {
   const { resources } = useDeclared();
   return (
     <Choice
       isNative
-      label={translate("import.resource")}
+      label={label}
       value={value}
-      options={resources.map(({ path, plural }) => [path, plural])}
+      options={resources.map(({ path, plural }) => [path, capitalized(plural)])}
       onChange={onChange}
       sx={{ maxWidth: 280, m: 0 }}
     />

@@ -210,7 +210,7 @@ function ExportCard() {
             {translate("import.export_title")}
           </Typography>
           <Typography color="textSecondary">{translate("import.export_explain")}</Typography>
-          <ResourceChoice value={resource} onChange={setResource} />
+          <ResourceChoice label={translate("import.export_resource")} value={resource} onChange={setResource} />
           <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
             {formats.map((format) => (
               <Button

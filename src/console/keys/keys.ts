@@ -44,7 +44,7 @@ export function useKeys() {
 /** Milliseconds between two reads of the traffic. */
 const trafficIntervalMs = 60_000;
 
-/** Reads how many requests each key of the shop sent in the last day. */
+/** Reads how many requests each key of the site sent in the last day. */
 export function useKeyTraffic() {
   return useRead<KeyTrafficResponse>(useSitePath("/key-traffic"), { refetchInterval: trafficIntervalMs });
 }

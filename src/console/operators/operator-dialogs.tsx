@@ -32,7 +32,7 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
   return (
     <ActionDialog
       title={translate("operators.add")}
-      action={translate("general.create")}
+      action={translate("general.add")}
       isEdited={useEdited([name, access])}
       isDisabled={sites?.length === 0}
       onConfirm={() => onSubmit({ name: name.trim(), sites, role: access.role as RoleInfo })}

@@ -32,7 +32,7 @@ type OpenOperator =
   | { readonly kind: "new" }
   | { readonly kind: (typeof tasks)[number]; readonly operator: OperatorInfo };
 
-/** The page with the operators: the people who may use the console. */
+/** The page with the operators, who may use the console. */
 export function OperatorsPage() {
   const query = useRead<OperatorsResponse>("/operators");
   const [open, setOpen] = useState<OpenOperator>();

@@ -28,12 +28,12 @@ import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { useOverview, useTraffic } from "./overview.ts";
 import { hasRecords, SiteState } from "./site-state.tsx";
-import { SectionTitle, ServerTraffic, ShopTraffic } from "./traffic.tsx";
+import { SectionTitle, ServerTraffic, SiteTraffic } from "./traffic.tsx";
 
 /** Maximum number of history entries to show. */
 const maxChanges = 8;
 
-/** The page that shows whether all is well, what programs asked for, and the latest changes. */
+/** The page that shows whether all is well, what apps asked for, and the latest changes. */
 export function OverviewPage() {
   const [overview, keyTraffic, traffic] = [useOverview(), useKeyTraffic(), useTraffic("hour")];
   const { data, error, refetch } = overview;
@@ -57,7 +57,7 @@ export function OverviewPage() {
           ) : (
             <Card sx={{ mb: 2 }}>{error ? <ReadFailed error={error} onRetry={refetch} /> : <LoadingLines />}</Card>
           )}
-          <ShopTraffic validKeys={data?.validKeys ?? 0} />
+          <SiteTraffic validKeys={data?.validKeys ?? 0} />
           <LatestChanges />
           <ServerTraffic />
         </>
@@ -144,7 +144,7 @@ function Count({ to, count, what, Icon }: CountProps) {
 const countStyle = { display: "flex", flexDirection: "column-reverse", alignItems: "stretch", px: 2, py: 1.5 } as const;
 const whatStyle = { flexGrow: 1, fontWeight: 500, "&::first-letter": { textTransform: "uppercase" } } as const;
 
-/** Lists the first steps that the operator may take in a shop without records. */
+/** Lists the first steps that the operator may take in a site without records. */
 function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
   const siteName = useSiteName();
   const [mayFill, mayMake] = [useMay("records"), useMay("settings")];

@@ -1,4 +1,4 @@
-// The requests of programs: those of the shop by key, and those of the whole server.
+// API requests: those of the site by key, and those of the whole server.
 
 import { Box, Button, Card, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
@@ -18,18 +18,18 @@ import { type TrafficSpan, useTraffic } from "./overview.ts";
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
 
-interface ShopTrafficProps {
+interface SiteTrafficProps {
   /** The number of valid keys. */
   readonly validKeys: number;
 }
 
-/** The requests of programs to the shop in the last day: by hour, and by key. */
-export function ShopTraffic({ validKeys }: ShopTrafficProps) {
+/** The site's requests of the last day: by hour, and by key. */
+export function SiteTraffic({ validKeys }: SiteTrafficProps) {
   const siteName = useSiteName();
   const { data, error, refetch } = useKeyTraffic();
   return (
     <Box component="section" sx={{ mb: 3 }}>
-      <SectionTitle title={translate("overview.shop_traffic")}>
+      <SectionTitle title={translate("overview.site_traffic")}>
         <Button component={Link} to={`/${siteName}/requests`} size="small">
           {translate("overview.last_requests")}
         </Button>
@@ -43,7 +43,7 @@ export function ShopTraffic({ validKeys }: ShopTrafficProps) {
             gridTemplateColumns: { xs: "minmax(0, 1fr)", md: "repeat(2, minmax(0, 1fr))" },
           }}
         >
-          <ShopChart traffic={data} validKeys={validKeys} />
+          <SiteChart traffic={data} validKeys={validKeys} />
           <KeyTable traffic={data} />
         </Box>
       )}
@@ -51,7 +51,7 @@ export function ShopTraffic({ validKeys }: ShopTrafficProps) {
   );
 }
 
-function ShopChart({ traffic: { keys, hours, since }, validKeys }: ShopTrafficProps & KeyTableProps) {
+function SiteChart({ traffic: { keys, hours, since }, validKeys }: SiteTrafficProps & KeyTableProps) {
   const sumAt = (lists: readonly (readonly number[])[], index: number) =>
     lists.reduce((sum, list) => sum + (list[index] ?? 0), 0);
   const pointsOf = (lists: readonly (readonly number[])[]) =>

@@ -4,7 +4,7 @@
 import { Box, Link, Stack } from "@mui/material";
 import type { RecordValues } from "../../admin/api/record-types.ts";
 import type { FieldInfo, ResourceInfo } from "../../admin/api/types.ts";
-import { groupOf, labelOf, textAt } from "../text/fields.ts";
+import { fullLabelOf, labelOf, textAt } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
 /** The fields of which a list on a phone shows the values below the name. */
@@ -23,15 +23,10 @@ export function groupedColumns(paths: readonly string[]): string[] {
   return paths.filter((path) => /\.(Town|Country)$/.test(path));
 }
 
-/** Returns the heading of a field's column. Fields of the address have no group in it. */
-export function columnLabel(path: string): string {
-  return ["", "Address"].includes(groupOf(path)) ? labelOf(path) : `${labelOf(groupOf(path))}: ${labelOf(path)}`;
-}
-
 /** Returns the width of a field's column in px, so that its heading and usual texts fit in. A wide window gives each column more in proportion. */
 export function columnWidth({ path, max }: Pick<FieldInfo, "path" | "max">): number {
   const usual = path === "Name" ? 180 : max <= 3 ? 72 : /Email$|Line\d$/.test(path) ? 140 : 110;
-  return Math.max(usual, columnLabel(path).length * 7.5 + 32);
+  return Math.max(usual, fullLabelOf(path).length * 7.5 + 32);
 }
 
 interface ContactLinksProps {

@@ -1,5 +1,5 @@
 // The search, order, page and columns of a list of records. They are in the address, so that Back works and a list can be shared. The browser
-// keeps the columns, the number of rows and the saved views of an operator in a shop.
+// keeps the columns, the number of rows and the saved views of an operator in a site.
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ResourceInfo } from "../../admin/api/types.ts";

@@ -1,4 +1,4 @@
-// Searches and sorts the records of a small shop in the page. The results are those of the server: operator/records/read-records.ts and store/memory/order.ts
+// Searches and sorts the records of a small site in the page. The results are those of the server: operator/records/read-records.ts and store/memory/order.ts
 // have the same rules.
 
 import type { RecordResponse } from "../../admin/api/record-types.ts";

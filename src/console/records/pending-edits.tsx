@@ -1,5 +1,5 @@
 // Saves staged edits: those of the table, with a bar that has their number, and those of a form (record-form.tsx). A dialog shows the values of each
-// record before and after its edits, the edits that the server refuses, and what other people have changed meanwhile.
+// record before and after its edits, the edits that the server refuses, and what someone else has changed meanwhile.
 
 import { Alert, Box, Button, Stack, Typography } from "@mui/material";
 import { type KeyboardEvent as KeyPress, useCallback, useEffect, useRef, useState } from "react";
@@ -7,12 +7,11 @@ import type { ConflictInfo } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
 import type { HttpError } from "../api/call-api.ts";
 import { OldAndNewValue } from "../history/description.tsx";
-import { ActionDialog } from "../shell/action-dialog.tsx";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { notify } from "../shell/notices.tsx";
 import { useSiteName } from "../shell/site-context.ts";
 import { useAttempt } from "../shell/site-data.ts";
-import { isSaveKey, useEditKeys, useUnsaved } from "../shell/unsaved.ts";
+import { askBeforeLoss, isSaveKey, useEditKeys, useUnsaved } from "../shell/unsaved.ts";
 import { differences, fullLabelOf, textAt } from "../text/fields.ts";
 import { toNumber } from "../text/locale.ts";
 import { When } from "../text/times.tsx";
@@ -90,14 +89,14 @@ export function useSave(
   send: (staged: StagedEdits) => Promise<unknown>,
   form?: { readonly onSaved: () => void },
 ) {
-  const [open, setOpen] = useState<"show" | "discard">();
+  const [isOpen, setOpen] = useState(false);
   const { isBusy: isSaving, fault, attempt, clearFault } = useAttempt();
   async function saveOnce() {
     try {
       if (hasFaults(staged)) throw new Error(translate("record.pending_faulty"));
       await send(staged);
       setStaged(nothingStaged);
-      setOpen(undefined);
+      setOpen(false);
       form?.onSaved();
     } catch (error) {
       // The dialog shows the reason. The cells and the inputs of a form have their own reasons.
@@ -106,11 +105,11 @@ export function useSave(
       // Without the server or a conflict, there is nothing to decide.
       if (form ? !body.conflicts?.length : status === 0)
         return (body.faults ?? body.errors) ? undefined : notify(message, "error");
-      setOpen("show");
+      setOpen(true);
       throw new Error(textOf(body, staged) ?? message);
     }
   }
-  return { save: () => attempt(saveOnce), open, setOpen, fault, clearFault, isSaving };
+  return { save: () => attempt(saveOnce), isOpen, setOpen, fault, clearFault, isSaving };
 }
 
 /** Returns the sentence for a problem with some of the records. */
@@ -158,8 +157,12 @@ const barStyle = {
 
 /** The number of staged edits, with buttons that show, discard and save them. */
 function PendingBar(props: PendingBarProps) {
-  const { save, setOpen, isSaving } = props.saving;
+  const { save, setOpen, clearFault, isSaving } = props.saving;
   const count = countEdits(props.staged);
+  function discardAll() {
+    props.onChange(nothingStaged);
+    clearFault();
+  }
   return (
     <>
       <Stack direction="row" useFlexGap spacing={1} sx={barStyle}>
@@ -170,11 +173,11 @@ function PendingBar(props: PendingBarProps) {
           {translate("record.pending_explain")}
         </Typography>
         <Box sx={{ flexGrow: 1 }} />
-        <Button size="small" onClick={() => setOpen("show")}>
+        <Button size="small" onClick={() => setOpen(true)}>
           {translate("record.pending_show")}
         </Button>
-        <Button size="small" onClick={() => setOpen("discard")} disabled={isSaving}>
-          {translate("general.discard")}
+        <Button size="small" onClick={() => askBeforeLoss(discardAll)} disabled={isSaving}>
+          {translate("record.pending_discard")}
         </Button>
         <Button size="small" variant="contained" onClick={save} disabled={isSaving}>
           {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
@@ -185,35 +188,17 @@ function PendingBar(props: PendingBarProps) {
   );
 }
 
-/** The dialog that shows the staged edits, or asks whether to discard them. */
+/** The dialog that shows the staged edits. */
 export function StagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
-  const { open, setOpen, clearFault } = saving;
-  const close = () => setOpen(undefined);
+  const close = () => saving.setOpen(false);
   function drop(id: number, path?: string) {
     const rest = discardEdits(staged, [id], path);
     onChange(rest);
     if (countEdits(rest) === 0) close();
   }
-  async function discardAll() {
-    onChange(nothingStaged);
-    clearFault();
-  }
-  if (open === "show") {
-    const keep = (id: number) => onChange((before) => keepMine(before, id, resource));
-    return <PendingDialog staged={staged} saving={saving} onDrop={drop} onKeep={keep} onClose={close} />;
-  }
-  if (open === undefined) return null;
-  return (
-    <ActionDialog
-      title={translate("record.pending_discard")}
-      action={translate("general.discard")}
-      isDangerous
-      onConfirm={discardAll}
-      onClose={close}
-    >
-      <Typography>{translate("record.pending_discard_explain", { smart_count: countEdits(staged) })}</Typography>
-    </ActionDialog>
-  );
+  if (!saving.isOpen) return null;
+  const keep = (id: number) => onChange((before) => keepMine(before, id, resource));
+  return <PendingDialog staged={staged} saving={saving} onDrop={drop} onKeep={keep} onClose={close} />;
 }
 
 interface PendingDialogProps extends Pick<PendingBarProps, "staged" | "saving"> {

@@ -1,5 +1,5 @@
-// Reads and writes the records of a shop. The records of a small shop are all in the page, and are searched and sorted there; a read that says that they
-// have changed replaces them. A large shop is read page by page.
+// Reads and writes the records of a site. The records of a small site are all in the page, and are searched and sorted there; a read that says that they
+// have changed replaces them. A large site is read page by page.
 
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
@@ -29,7 +29,7 @@ export interface PageQuery extends ListQuery {
   readonly rows: number;
 }
 
-/** Maximum number of records of a shop that the page keeps. */
+/** Maximum number of records of a site that the page keeps. */
 const maxLocal = 5000;
 /** Milliseconds between two questions whether the records in the page have changed. */
 const refreshMs = 20_000;
@@ -95,7 +95,7 @@ function keepWhole(queries: QueryClient, key: readonly string[], response: Recor
   if (response.records.length === response.total) queries.setQueryData([...key, "all"], response);
 }
 
-/** Reads all records of a small shop, and asks from time to time whether they have changed. */
+/** Reads all records of a small site, and asks from time to time whether they have changed. */
 function useAllRecords(queries: QueryClient, siteName: string, resource: string, isSmall: boolean) {
   const queryKey = [...listKey(siteName, resource), "all"];
   return useQuery<RecordsResponse>({

@@ -12,11 +12,11 @@ import { EmptyList, LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link, navigate, useLocation } from "../shell/router.tsx";
 import { useMay, useSiteName } from "../shell/site-context.ts";
 import { useIsNarrow } from "../shell/theme.ts";
-import { textAt } from "../text/fields.ts";
+import { fullLabelOf, textAt } from "../text/fields.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { CellContent, cellAttributes, type TableRecord, useCellEditing } from "./cell-editing.tsx";
-import { columnLabel, columnWidth, summaryOf } from "./known-fields.tsx";
+import { columnWidth, summaryOf } from "./known-fields.tsx";
 import { type ListState, rowChoices, useListState } from "./list-state.ts";
 import { usePending } from "./pending-edits.tsx";
 import { useRecordPage } from "./record-data.ts";
@@ -155,7 +155,7 @@ function tableColumns(
   const columns = shown.map(
     ({ path, max }): DataColumn<TableRecord> => ({
       name: path,
-      label: columnLabel(path),
+      label: fullLabelOf(path),
       sortable: true,
       width: columnWidth({ path, max }),
       render: (row) => <CellContent row={row} path={path} href={path === "Name" ? hrefOf(row) : undefined} />,

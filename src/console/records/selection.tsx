@@ -119,7 +119,7 @@ interface DeleteDialogProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that asks before records are deleted. It shows the shop, the number of records, and the names of the first ones. */
+/** The dialog that asks before records are deleted. It shows the site, the number of records, and the names of the first ones. */
 export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogProps) {
   const siteName = useSiteName();
   const writes = useRecordWrites(resource.path);
@@ -287,12 +287,16 @@ function Effect({ result, isAsked, resource }: EffectProps) {
       )}
       {unchanged > 0 && changed > 0 && (
         <Typography color="textSecondary">
-          {translate("record.set_unchanged", { count: toNumber(unchanged), name: nameOf(unchanged) })}
+          {translate("record.set_unchanged", {
+            smart_count: unchanged,
+            count: toNumber(unchanged),
+            name: nameOf(unchanged),
+          })}
         </Typography>
       )}
       {missing > 0 && (
         <Typography color="textSecondary">
-          {translate("record.set_missing", { count: toNumber(missing), name: nameOf(missing) })}
+          {translate("record.set_missing", { smart_count: missing, count: toNumber(missing), name: nameOf(missing) })}
         </Typography>
       )}
     </Box>

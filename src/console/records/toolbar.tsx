@@ -23,9 +23,9 @@ import { notify } from "../shell/notices.tsx";
 import { Link, navigate } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
 import { forScreenReaders, useIsNarrow } from "../shell/theme.ts";
+import { fullLabelOf } from "../text/fields.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
-import { columnLabel } from "./known-fields.tsx";
 import { type ListState, useViews } from "./list-state.ts";
 
 interface ToolbarProps {
@@ -208,7 +208,7 @@ function ColumnsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">
             <ListItemIcon>
               {columns.includes(path) ? <CheckedIcon fontSize="small" /> : <UncheckedIcon fontSize="small" />}
             </ListItemIcon>
-            {columnLabel(path)}
+            {fullLabelOf(path)}
           </MenuItem>
         ))
       }

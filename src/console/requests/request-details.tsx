@@ -6,7 +6,7 @@ import type { LoggedRequestInfo } from "../../admin/api/types.ts";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { CopyableText, useCurl } from "../shell/new-secret.tsx";
 import { useDeclared } from "../shell/site-context.ts";
-import { toNumber } from "../text/locale.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
 import { toDuration, toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 
@@ -40,7 +40,7 @@ interface ProblemProps {
   readonly publicUrl: string;
 }
 
-/** The problem that the program was told, with its errors, and a link to the page that explains it. */
+/** The problem in the response, with its errors, and a link to the page that explains it. */
 function Problem({ problem: { code, title, detail, errors }, publicUrl }: ProblemProps) {
   return (
     <Alert severity="error" icon={false} sx={{ overflowWrap: "anywhere" }}>
@@ -57,7 +57,7 @@ function Problem({ problem: { code, title, detail, errors }, publicUrl }: Proble
       )}
       <Box sx={{ mt: 1 }}>
         <Link href={`${publicUrl}/docs/problems/${encodeURIComponent(code)}`} target="_blank" rel="noopener">
-          {translate("requests.about_problem", { code })}
+          {translate("requests.about_problem")}
         </Link>
       </Box>
     </Alert>
@@ -66,7 +66,7 @@ function Problem({ problem: { code, title, detail, errors }, publicUrl }: Proble
 
 /** A text of the server. The names that it has in backticks are shown as code. */
 export function Detail({ text }: { readonly text: string }) {
-  const parts = showInvisible(text).split("`");
+  const parts = capitalized(showInvisible(text)).split("`");
   // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text never change
   return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
 }

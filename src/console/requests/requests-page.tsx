@@ -1,4 +1,4 @@
-// The page of the requests of a shop: what programs asked, what they were told, and why a request was rejected. It is read again every two seconds.
+// The page of the requests of a site: the latest API requests and their responses. It is read again every two seconds.
 
 import { Box, Button, Chip } from "@mui/material";
 import { useMemo, useRef, useState } from "react";

@@ -1,4 +1,4 @@
-// Reads the last requests of a shop while its page is shown.
+// Reads the last requests of a site while its page is shown.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { LoggedRequestInfo, RequestsResponse } from "../../admin/api/types.ts";

@@ -10,6 +10,8 @@ import { askBeforeLoss, discardWaitingAction, useUnsaved } from "./unsaved.ts";
 interface ActionDialogProps {
   readonly title: string;
   readonly action: string;
+  /** The button that closes the dialog without its action; `Cancel` by default. */
+  readonly cancelText?: string;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean | undefined;
   /** Whether the operator typed or chose something. If so, the dialog asks before it is closed without its action. */
@@ -25,6 +27,7 @@ interface ActionDialogProps {
 export function ActionDialog({
   title,
   action,
+  cancelText = translate("general.cancel"),
   isDangerous = false,
   isDisabled = false,
   isEdited = false,
@@ -52,7 +55,7 @@ export function ActionDialog({
 
   const buttons = (
     <>
-      <Button onClick={cancel}>{translate(isBusy && busyText ? "general.close" : "general.cancel")}</Button>
+      <Button onClick={cancel}>{isBusy && busyText ? translate("general.close") : cancelText}</Button>
       <Button
         type="submit"
         form={formId}

@@ -47,7 +47,7 @@ interface DataListProps<Row> {
   readonly rowKey: (row: Row) => RowKey;
   /** The name of a row, for the labels of its tick box and its card. */
   readonly nameOf: (row: Row) => string;
-  /** The address that opens a row, such as `/shop/brands/7`. */
+  /** The address that opens a row, such as `/site/brands/7`. */
   readonly hrefOf?: ((row: Row) => string) | undefined;
   /** Opens a row, instead of an address. */
   readonly onOpen?: ((row: Row) => void) | undefined;

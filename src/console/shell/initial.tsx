@@ -1,11 +1,11 @@
-// A tile with the first letter of a name. Its colour derives from the name, so that one sees at a glance which shop is shown, and who changed something.
+// A tile with the first letter of a name. Its colour derives from the name, so that one sees at a glance which site is shown, and who changed something.
 
 import { Box, type Theme } from "@mui/material";
 import type { CSSProperties } from "react";
 
 interface InitialProps {
   readonly name: string;
-  /** A person has a round tile in a soft colour, and a shop a square one in a strong colour. */
+  /** A person has a round tile in a soft colour, and a site a square one in a strong colour. */
   readonly isPerson?: boolean;
 }
 

@@ -38,21 +38,16 @@ export function NewButton({ text, onClick }: NewButtonProps) {
   );
 }
 
-/** The page for an address that the role or the shops of the operator do not open. @param title the title of the page that is not shown */
+/** The page for an address that the role or the sites of the operator don't open. @param title the title of the page that is not shown */
 export function ClosedPage({ title }: { readonly title: string }) {
   const { role } = useSession();
-  // An operator who may see the settings lacks only the other shops.
-  const lacksShops = useMay("read-settings");
-  const explain = lacksShops
-    ? translate("roles.closed_all_shops")
+  // An operator who may see the settings lacks only the other sites.
+  const explain = useMay("read-settings")
+    ? translate("roles.closed_all_sites")
     : translate("roles.closed", { role: translate(`roles.${role}`) });
   return (
     <Page title={title}>
-      <EmptyList
-        icon={LockIcon}
-        title={translate(lacksShops ? "roles.closed_shops_title" : "roles.closed_title")}
-        explain={explain}
-      />
+      <EmptyList icon={LockIcon} title={translate("roles.closed_title")} explain={explain} />
     </Page>
   );
 }

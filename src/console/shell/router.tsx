@@ -1,4 +1,4 @@
-// The address of the page and its query, links, and going to another page. The address is after `#`, such as `#/shop/brands/7?search=oak`, because the
+// The address of the page and its query, links, and going to another page. The address is after `#`, such as `#/site/brands/7?search=oak`, because the
 // server has one page. Nothing here loses changes that were not saved: leaving their page waits until the operator agrees.
 
 import { type AnchorHTMLAttributes, type MouseEvent, type Ref, useMemo } from "react";
@@ -36,7 +36,7 @@ interface NavigateOptions {
   readonly replace?: boolean;
 }
 
-/** Goes to another address: `navigate("/shop/keys")`. */
+/** Goes to another address: `navigate("/garden/keys")`. */
 export function navigate(to: Destination, { replace = false }: NavigateOptions = {}): void {
   const next = typeof to === "string" ? placeIn(to) : { ...place.get(), search: to.search };
   const go = () => enter(next, replace);
@@ -49,7 +49,7 @@ export function useLocation(): Place {
   return useSharedValue(place);
 }
 
-/** Returns the decoded parts of the path: the shop, the page, and what the page shows. */
+/** Returns the decoded parts of the path: the site, the page, and what the page shows. */
 export function usePath(): readonly string[] {
   return useLocation().pathname.split("/").slice(1).map(decoded);
 }

@@ -26,7 +26,7 @@ export function useSession(): SessionInfo {
 
 /**
  * Whether the operator may do something: look at keys, webhooks and operators (`read-settings`), change records (`records`), or change keys, webhooks
- * and shops (`settings`). The server decides; pages use this to hide or to disable what it would reject.
+ * and sites (`settings`). The server decides; pages use this to hide or to disable what it would reject.
  */
 export function useMay(right: RightInfo): boolean {
   return useSession().rights.includes(right);

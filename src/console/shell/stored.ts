@@ -1,4 +1,4 @@
-// State that the browser keeps for an operator and a shop.
+// State that the browser keeps for an operator and a site.
 
 import { useCallback, useMemo, useSyncExternalStore } from "react";
 import { useSession, useSiteInfo } from "./site-context.ts";
@@ -11,7 +11,7 @@ const listeners = new Set<() => void>();
 const maxLength = 65_536;
 
 /**
- * State that the browser keeps for the operator and the shop of the page. All components that use the same name share it, other tabs included.
+ * State that the browser keeps for the operator and the site of the page. All components that use the same name share it, other tabs included.
  * @param name unique among all such state
  * @param first the value before the operator has chosen another one
  * @param isValid whether a stored value can be used; by default, whether it has the type of `first`. Necessary for a list of objects

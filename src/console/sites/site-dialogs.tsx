@@ -101,8 +101,8 @@ function SuspendSite({ site: { name }, onSuspend, onClose }: SuspendSiteProps) {
       {contents && (
         <Lines
           lines={[
-            translate("sites.suspend_keys", { smart_count: contents.validKeys }),
-            translate("sites.suspend_webhooks", { smart_count: contents.webhooks }),
+            contents.validKeys > 0 && translate("sites.suspend_keys", { smart_count: contents.validKeys }),
+            contents.webhooks > 0 && translate("sites.suspend_webhooks", { smart_count: contents.webhooks }),
           ]}
         />
       )}
@@ -110,11 +110,13 @@ function SuspendSite({ site: { name }, onSuspend, onClose }: SuspendSiteProps) {
   );
 }
 
-function Lines({ lines }: { readonly lines: readonly string[] }) {
+function Lines({ lines }: { readonly lines: readonly (string | false | undefined)[] }) {
+  const shown = lines.filter(Boolean);
+  if (shown.length === 0) return null;
   return (
     <Box component="ul" sx={{ m: 0 }}>
-      {lines.map((line) => (
-        <li key={line}>{line}</li>
+      {shown.map((line) => (
+        <li key={`${line}`}>{line}</li>
       ))}
     </Box>
   );
@@ -139,9 +141,9 @@ function RemoveSite({ site, onRemove, onClose }: RemoveSiteProps) {
   });
   const lines = contents && [
     ...records,
-    translate("sites.remove_keys", { smart_count: contents.keys }),
-    translate("sites.remove_webhooks", { smart_count: contents.webhooks }),
-    ...(sandbox ? [translate("sites.remove_sandbox", { name: sandbox.name })] : []),
+    contents.keys > 0 && translate("sites.remove_keys", { smart_count: contents.keys }),
+    contents.webhooks > 0 && translate("sites.remove_webhooks", { smart_count: contents.webhooks }),
+    sandbox && translate("sites.remove_sandbox", { name: sandbox.name }),
   ];
   return (
     <ActionDialog
@@ -189,7 +191,7 @@ function SandboxDialog({ site, kind, onClose }: SandboxDialogProps) {
       const made = await renewSandbox(name);
       // The shown site may be the sandbox: forget its former records.
       await queryClient.resetQueries();
-      // Show the keys of a new sandbox, because a program needs one.
+      // Show the keys of a new sandbox, because an app needs one.
       if (made.isNew && isShown()) navigate(`/${made.site.name}/keys`);
       else notify(translate("sites.sandbox_made", { name, count: toNumber(made.records) }), "success");
     } catch (error) {

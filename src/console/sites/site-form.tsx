@@ -75,7 +75,7 @@ export function AddSite({ onSubmit, onClose }: AddSiteProps) {
   return (
     <ActionDialog
       title={translate("sites.add")}
-      action={translate("general.create")}
+      action={translate("general.add")}
       isEdited={useEdited(values)}
       onConfirm={() => onSubmit(toNewSite(values))}
       onClose={onClose}
@@ -164,7 +164,7 @@ function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
       <SiteFields values={values} onChange={setValues} isNew hasDefault />
       {fault && <Alert severity="error">{fault}</Alert>}
       <Button type="submit" variant="contained">
-        {translate("general.create")}
+        {translate("general.add")}
       </Button>
     </Stack>
   );

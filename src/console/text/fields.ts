@@ -7,13 +7,17 @@ import { type TextKey, toSentence, translate } from "./translate.ts";
 /** Returns a field's name for people, without its group: `Address line 1` for `Address.AddressLine1`. */
 export function labelOf(path: string): string {
   const name = path.slice(path.lastIndexOf(".") + 1);
-  const words = name.replace(/(?<=[a-z])(?=[A-Z0-9])/g, " ").split(" ");
+  const words = name
+    .replace(/name$/, "Name")
+    .replace(/(?<=[a-z])(?=[A-Z0-9])/g, " ")
+    .split(" ");
   return words.map((word, index) => (index === 0 ? word : word.toLowerCase())).join(" ");
 }
 
-/** Returns the name of a field with the name of its group: `Address: town`. */
+/** Returns the name of a field where its group is not shown: `Telephone (daytime)`, but `Town`, because everyone knows that it belongs to an address. */
 export function fullLabelOf(path: string): string {
-  return groupOf(path) ? `${labelOf(groupOf(path))}: ${labelOf(path).toLowerCase()}` : labelOf(path);
+  const group = groupOf(path);
+  return ["", "Address"].includes(group) ? labelOf(path) : `${labelOf(group)} (${labelOf(path).toLowerCase()})`;
 }
 
 /** Returns the name of the group that contains a field; the empty text for a field without a group. */

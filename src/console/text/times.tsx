@@ -56,6 +56,7 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 export function toAgo(instant: string, now: number): string {
   const distance = Date.parse(instant) - now;
   const length = Math.abs(distance);
+  if (distance <= 0 && length < minuteMs / 2) return translate("general.just_now");
   if (length < hourMs) return relative.format(Math.round(distance / minuteMs), "minute");
   if (length < dayMs) return relative.format(Math.round(distance / hourMs), "hour");
   if (length < 7 * dayMs) return relative.format(Math.round(distance / dayMs), "day");

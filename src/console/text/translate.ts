@@ -1,4 +1,4 @@
-// Gives the texts of `texts.ts` to the console, turns messages of the server into sentences, and shows invisible characters in texts of other people.
+// Gives the texts of `texts.ts` to the console, sets messages of the server as sentences, and shows invisible characters in texts of other people.
 
 import { texts } from "../texts.ts";
 
@@ -32,30 +32,11 @@ function formOf(text: string, count: string | number | undefined): string {
   return (forms[isOne ? 0 : forms.length - 1] ?? text).trim();
 }
 
-/** The words of the server that have another name in the console. The longest come first. */
-const ownWords: readonly [RegExp, string][] = [
-  [/\boperators of all sites\b/gi, "people who manage all shops"],
-  [/\boperator of all sites\b/gi, "person who manages all shops"],
-  [/\ban operator\b/gi, "a person"],
-  [/\boperators\b/gi, "people"],
-  [/\boperator\b/gi, "person"],
-  [/\bsite/gi, "shop"],
-  [/\bhostname/gi, "web address"],
-];
-
-/**
- * Turns a message of the server, such as "the site `garden` exists already", into a sentence in the words of the console: "The shop “garden” exists
- * already." Texts between backticks stay as they are.
- */
+/** Sets a message of the server as a sentence: "the site `garden` exists already" becomes "The site “garden” exists already." No word changes. */
 export function toSentence(message: string): string {
-  const parts = message.replace(/^`(\w+)`: /, "$1: ").split("`");
-  const words = parts.map((part, index) => (index % 2 === 1 ? `“${part}”` : withOwnWords(part))).join("");
-  const sentence = words.charAt(0).toUpperCase() + words.slice(1);
+  const text = message.replace(/^`(\w+)`: /, "$1: ").replace(/`([^`]*)`/g, "“$1”");
+  const sentence = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
-}
-
-function withOwnWords(text: string): string {
-  return ownWords.reduce((changed, [word, own]) => changed.replace(word, own), text);
 }
 
 /**

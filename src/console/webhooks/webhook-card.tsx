@@ -5,7 +5,7 @@ import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { pluralOf, useDeclared, useMay } from "../shell/site-context.ts";
-import { toNumber } from "../text/locale.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
 import { When, withMoments } from "../text/times.tsx";
 import { toSentence, translate } from "../text/translate.ts";
 import { Deliveries } from "./deliveries.tsx";
@@ -86,7 +86,7 @@ function Facts({ webhook: { resources, behind, last } }: { readonly webhook: Lis
   const what =
     names.length === 0
       ? translate("webhooks.all_resources")
-      : translate("webhooks.some_resources", { names: names.join(", ") });
+      : capitalized(translate("webhooks.some_resources", { names: names.join(", ") }));
   return (
     <Typography variant="body2" color="textSecondary" component="div" sx={{ mt: 0.5 }}>
       {what} · {lag}

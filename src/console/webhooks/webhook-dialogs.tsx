@@ -14,6 +14,7 @@ import { ActionDialog } from "../shell/action-dialog.tsx";
 import { TextInput } from "../shell/fields.tsx";
 import { useDeclared } from "../shell/site-context.ts";
 import { useEdited } from "../shell/unsaved.ts";
+import { capitalized } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { translate } from "../text/translate.ts";
 
@@ -31,7 +32,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
   return (
     <ActionDialog
       title={translate("webhooks.add")}
-      action={translate("general.create")}
+      action={translate("general.add")}
       isEdited={useEdited([url, chosen])}
       onConfirm={() => onAdd(url, chosen)}
       onClose={onClose}
@@ -43,7 +44,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
           {resources.map(({ path, plural }) => (
             <FormControlLabel
               key={path}
-              label={plural}
+              label={capitalized(plural)}
               control={<Checkbox checked={chosen.includes(path)} onChange={() => toggle(path)} />}
             />
           ))}

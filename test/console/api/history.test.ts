@@ -270,7 +270,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     ["signs out", removed, (ben) => ben.call("DELETE", "/session")],
     [
       "loses the shop",
-      "may no longer manage this shop",
+      "can no longer manage this site",
       () => setOperator(server.engine, "ben", { sites: ["toys"] }, Date.now()),
     ],
     ["may only read", "has another role now", () => setOperator(server.engine, "ben", { role: "read" }, Date.now())],

@@ -242,7 +242,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
     [
       "operator loses the shop",
       403,
-      stopped("may no longer manage this shop"),
+      stopped("can no longer manage this site"),
       () => setOperator(server.engine, "ben", { sites: ["toys"] }, 1),
     ],
     [

@@ -40,10 +40,10 @@ describe("a change by another operator during an edit", () => {
     const id = await edit("Acme");
     await view.button("Save").click();
     await dialog().getByText("Acme of anna").waitFor();
-    await dialog().getByText("Stored now: Acme of ben").waitFor();
+    await dialog().getByText("Theirs: Acme of ben").waitFor();
     // Saving again overwrites nothing before the operator has decided.
     await save();
-    await dialog().getByText("someone else has changed this record").waitFor();
+    await dialog().getByText("Someone else edited this record").waitFor();
     expect((await form.brandOf(id)).Name).toBe("Acme of ben");
     await view.button("Keep mine").click();
     await saveInDialog();
@@ -61,8 +61,8 @@ describe("a change by another operator during an edit", () => {
     const theirs = { Name: "Mill of ben", Code: "B", Telephone: { Daytime: "11", Evening: "22 of ben" } };
     await ben.change(locationsPath, id, theirs);
     await view.button("Save").click();
-    await dialog().getByText("Stored now: A B").waitFor();
-    await view.button("Discard mine: Telephone: evening").click();
+    await dialog().getByText("Theirs: A B").waitFor();
+    await view.button("Use theirs: Telephone (evening)").click();
     await view.button("Keep mine").click();
     // A further change during the choice is a conflict again.
     await ben.change(locationsPath, id, { Email: "mill@example.com" });
@@ -90,12 +90,12 @@ describe("a change by another operator during an edit", () => {
     const id = await edit("Gamma");
     await view.button("Save").click();
     await dialog()
-      .getByText(/ben has changed it this minute/)
+      .getByText(/ben changed this just now/)
       .waitFor();
     await view.button("Keep mine").click();
     await ben.change(brandsPath, id, { Name: "Gamma of ben, again" });
     await save();
-    await dialog().getByText("Stored now: Gamma of ben, again").waitFor();
+    await dialog().getByText("Theirs: Gamma of ben, again").waitFor();
     await view.button("Keep mine").click();
     await saveInDialog();
     expect((await form.brandOf(id)).Name).toBe("Gamma of anna");
@@ -109,7 +109,7 @@ describe("a change by another operator during an edit", () => {
     await page.getByRole("gridcell", { name: "Zeta of ben", exact: true, includeHidden: true }).waitFor();
     expect(await view.field(/^Name/).inputValue()).toBe("Zeta of anna");
     await page.keyboard.press("Escape");
-    await view.button("Discard").click();
+    await view.button("Discard changes").click();
     await view.field(/^Name/).waitFor({ state: "hidden" });
   });
 
@@ -120,10 +120,10 @@ describe("a change by another operator during an edit", () => {
     await ben.call("DELETE", brandsPath, { ids: [id] });
     await view.button("Save").click();
     await dialog()
-      .getByText(/ben has deleted it/)
+      .getByText(/ben deleted this/)
       .waitFor();
     expect(await view.button("Keep mine").count()).toBe(0);
-    await view.button("Discard mine").click();
+    await view.button("Use theirs").click();
     await view.button("Close").click();
     await view.field(/^Name/).waitFor({ state: "hidden" });
   });
@@ -131,7 +131,7 @@ describe("a change by another operator during an edit", () => {
   test("stays when the operator discards the typed text", async () => {
     const id = await edit("Beta");
     await view.button("Save").click();
-    await view.button("Discard mine: Beta").click();
+    await view.button("Use theirs: Beta").click();
     await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
     await waitUntil(async () => (await view.field(/^Name/).inputValue()) === "Beta of ben", "the name of ben");
     expect((await form.brandOf(id)).Name).toBe("Beta of ben");

@@ -15,9 +15,11 @@ import { translate } from "../../../../src/console/text/translate.ts";
 test.each([
   ["Name", "Name", "Name", ""],
   ["SortOrder", "Sort order", "Sort order", ""],
-  ["Address.Town", "Town", "Address: town", "Address"],
-  ["Address.AddressLine1", "Address line 1", "Address: address line 1", "Address"],
-  ["Address.Of.Town", "Town", "Of: town", "Address.Of"],
+  ["Address.Town", "Town", "Town", "Address"],
+  ["Address.AddressLine1", "Address line 1", "Address line 1", "Address"],
+  ["Telephone.Daytime", "Daytime", "Telephone (daytime)", "Telephone"],
+  ["Address.Firstname", "First name", "First name", "Address"],
+  ["Address.Of.Town", "Town", "Of (town)", "Address.Of"],
 ])("the field %s is named %p alone, and %p with its group", (path, label, fullLabel, group) => {
   expect([labelOf(path), fullLabelOf(path), groupOf(path)]).toEqual([label, fullLabel, group]);
 });

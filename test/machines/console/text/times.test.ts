@@ -11,8 +11,8 @@ const at = (seconds: number) => new Date(now + seconds * 1000).toISOString();
 const [minute, hour, day] = [60, 3600, 86_400];
 
 test.each([
-  [0, "this minute"],
-  [-29, "this minute"],
+  [0, "just now"],
+  [-29, "just now"],
   [-31, "1 minute ago"],
   [-5 * minute, "5 minutes ago"],
   [-59 * minute, "59 minutes ago"],

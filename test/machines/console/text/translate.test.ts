@@ -1,23 +1,15 @@
-// The texts of the console, the messages of the server in its words, and texts of other people.
+// The texts of the console, the messages of the server as sentences, and texts of other people.
 
 import { expect, test } from "bun:test";
 import { showInvisible, toSentence, translate } from "../../../../src/console/text/translate.ts";
 
 const messages: [message: string, sentence: string][] = [
-  ["the site `garden` exists already", "The shop “garden” exists already."],
+  ["the site `garden` exists already", "The site “garden” exists already."],
   ["`Name`: a value is required", "Name: a value is required."],
-  ["only operators of all sites may do this", "Only people who manage all shops may do this."],
-  ["the operator `site operator` exists already", "The person “site operator” exists already."],
-  [
-    "the hostname `a.example` already belongs to the site `b`",
-    "The web address “a.example” already belongs to the shop “b”.",
-  ],
-  ["an operator with all rights can change your role", "A person with all rights can change your role."],
-  ["a website is not a site", "A website is not a shop."],
   ["it is a sentence already.", "It is a sentence already."],
   ["", "."],
 ];
-test.each(messages)("the message %p is a sentence in the words of the console", (message, sentence) => {
+test.each(messages)("the message %p is shown as a sentence", (message, sentence) => {
   expect(toSentence(message)).toBe(sentence);
 });
 

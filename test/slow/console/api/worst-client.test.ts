@@ -196,7 +196,7 @@ describe("two pages that import the same file", () => {
     const [first, second] = [await checked(anna), await checked(ben)];
     expect((await anna.call("POST", `${first}/run`, {})).status).toBe(200);
     const early = await ben.call("POST", `${second}/run`, {});
-    expect([early.status, early.json.detail]).toEqual([409, expect.stringContaining("another import into this shop")]);
+    expect([early.status, early.json.detail]).toEqual([409, expect.stringContaining("another import into this site")]);
     expect((await ended(anna, first)).counts.created).toBe(20_000);
     expect((await ben.call("POST", `${second}/run`, {})).status).toBe(200);
     expect((await ended(ben, second)).counts).toMatchObject({ created: 0, unchanged: 20_000 });

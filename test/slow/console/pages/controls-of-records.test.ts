@@ -18,8 +18,8 @@ import type { ConsoleClient } from "../../../support/console/server.ts";
 setDefaultTimeout(120_000);
 
 const resources = publicResources(allResources);
-const plurals = resources.map(({ plural }) => plural);
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+const plurals = resources.map(({ plural }) => capitalized(plural));
 
 let server: ControlsPage["server"];
 let view: ConsolePage;
@@ -49,13 +49,13 @@ async function chooseEachNative(label: string | RegExp): Promise<string[]> {
 
 test("the frame has menus, a search, a choice of colours, and a list of shortcuts", async () => {
   for (const item of [
-    ...plurals.map(capitalized),
+    ...plurals,
     "Import and export",
     "History",
-    "Keys",
+    "API keys",
     "Webhooks",
     "Requests",
-    "Shops",
+    "Sites",
     "People",
     "Overview",
   ]) {
@@ -66,25 +66,25 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
   await page.keyboard.press("Enter");
   await click("Close menu");
   await click("Open menu");
-  await click(/Find in all shops/);
+  await click(/Find in all sites/);
   await page.getByLabel("Name, account number, code or ID").fill("Fernhill");
   await page.getByRole("link", { name: /^Fernhill/ }).click();
   await page.getByRole("heading", { name: "Fernhill" }).waitFor();
   await click("Close");
-  await page.getByRole("combobox", { name: "Shop" }).click();
+  await page.getByRole("combobox", { name: "Site" }).click();
   await page.getByRole("option", { name: "outlet" }).waitFor();
   await page.locator("header").getByRole("button", { name: "Close", exact: true }).click();
   await page.locator("header").getByRole("button", { name: "Open", exact: true }).click();
   await page.getByRole("option", { name: "outlet" }).click();
   await page.waitForURL(/#\/outlet/);
-  await page.getByRole("combobox", { name: "Shop" }).fill("shop");
+  await page.getByRole("combobox", { name: "Site" }).fill("shop");
   await page.getByRole("option", { name: "shop" }).click();
   await page.waitForURL(/#\/shop/);
   const menu = async (item: string) => {
     await page.getByRole("button", { name: "anna", exact: true }).click();
     await page.getByRole("menuitem", { name: item, exact: true }).click();
   };
-  for (const colours of ["Dark colours", "Light colours", "Colours of the device"]) {
+  for (const colours of ["Dark", "Light", "System theme"]) {
     await page.getByRole("button", { name: "anna", exact: true }).click();
     await page.getByRole("menuitemradio", { name: colours, checked: false }).click();
     await page.getByRole("menuitemradio", { name: colours, checked: true }).waitFor();
@@ -98,7 +98,7 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
 });
 
 test("the numbers of the overview link to their pages, and the page of an empty shop links to the first steps", async () => {
-  for (const [name, path] of [...resources.map(({ plural, path }) => [plural, path]), ["valid keys", "keys"]] as [
+  for (const [name, path] of [...resources.map(({ plural, path }) => [plural, path]), ["active keys", "keys"]] as [
     string,
     string,
   ][]) {
@@ -110,36 +110,36 @@ test("the numbers of the overview link to their pages, and the page of an empty 
     await page.waitForURL(new RegExp(`#/shop/${path}$`));
   }
   await view.show("shop");
-  await click(/^Created the brand/);
+  await click(/^Created brand/);
   await click("Undo");
   await choose("Cancel");
-  await page.getByRole("link", { name: "Open the record" }).click();
+  await page.getByRole("link", { name: "Open record" }).click();
   await view.field(/^Name/).waitFor();
   await page.goBack();
-  await click(/^Created the brand/);
+  await click(/^Created brand/);
   await page.getByRole("link", { name: "History of this record" }).click();
-  await page.getByRole("button", { name: "Only the brand 70" }).waitFor();
+  await page.getByRole("button", { name: "Brand 70 only" }).waitFor();
   await page.goBack();
   await page.getByRole("link", { name: "All changes" }).click();
   await page.waitForURL(/#\/shop\/history$/);
   await view.show("shop");
   await click("Last day");
-  await page.getByText("0 in the day").waitFor();
+  await page.getByText("0 in the last day").waitFor();
   await click("Last hour");
-  await page.getByText("0 in the hour").waitFor();
+  await page.getByText("0 in the last hour").waitFor();
   // The state is that of its worst line: the shop has records, and was never backed up.
   await page.getByRole("heading", { name: "1 thing needs attention" }).waitFor();
-  await click(/^Make a backup: how: No backup has been made/);
+  await click(/^How to back up: No backups yet/);
   await page.getByText("storefront backup").waitFor();
   const guide = page.context().waitForEvent("page");
-  await page.getByRole("link", { name: "How to set it up" }).click();
+  await page.getByRole("link", { name: "Backup guide" }).click();
   await (await guide).close();
   await choose("Close");
-  await page.getByRole("link", { name: "The last requests" }).click();
+  await page.getByRole("link", { name: "Latest requests" }).click();
   await page.waitForURL(/#\/shop\/requests$/);
   for (const [name, path] of [
     ["Import", "import"],
-    ["Keys", "keys"],
+    ["API keys", "keys"],
     ["Webhooks", "webhooks"],
   ] as const) {
     await view.show("outlet");
@@ -165,17 +165,17 @@ test("a table can be searched and sorted, and has columns, pages, views and a se
   await view.show("shop/brands");
   await view.field("Search").fill("nothing at all");
   await page.getByText("No brands match").waitFor();
-  await click("Clear the search");
+  await click("Clear search");
   await view.field("Search").fill("Zeta 59");
   // The records match by the name, or by the name and the ID.
-  await page.getByText("1-2 of 2").waitFor();
-  await click("Clear value");
+  await page.getByText("1–2 of 2").waitFor();
+  await click("Clear search");
   await click("Go to next page");
-  await page.getByText("26-50 of 70").waitFor();
+  await page.getByText("26–50 of 70").waitFor();
   await click("Go to previous page");
-  await page.getByText("1-25 of 70").waitFor();
+  await page.getByText("1–25 of 70").waitFor();
   expect(await chooseEachNative("Rows per page")).toEqual(["10", "25", "50", "100"]);
-  await page.getByText("1-10 of 70").waitFor();
+  await page.getByText("1–10 of 70").waitFor();
   // The page has ten rows, because every choice draws each cell again.
   await click("Columns");
   const items = page.getByRole("menuitemcheckbox");
@@ -190,44 +190,44 @@ test("a table can be searched and sorted, and has columns, pages, views and a se
     await page.waitForURL((url) => url.href !== before);
   }
   expect(headers.length).toBeGreaterThan(10);
-  await page.getByRole("button", { name: "Sort by ID, ascending" }).click();
+  await page.getByRole("button", { name: "Sort by ID (ascending)" }).click();
   await page.getByRole("columnheader").getByRole("checkbox").check();
   await page.getByText("10 selected").waitFor();
   await click("Select all 70");
   await page.getByText("70 selected").waitFor();
-  await click("Unselect");
+  await click("Clear selection");
   await page.getByRole("row").nth(2).getByRole("checkbox").check();
   await click("Delete");
   await choose("Cancel");
-  await click("Set a field");
-  expect(await chooseEachNative(/^Field$/)).toContain("Address: town");
-  await page.getByLabel(/^Field$/).selectOption("Address: county");
+  await click("Edit a field");
+  expect(await chooseEachNative(/^Field$/)).toContain("Town");
+  await page.getByLabel(/^Field$/).selectOption("County");
   await dialog().getByLabel("New value").fill("Avon");
-  await choose("Set in 1 brand");
+  await choose("Update 1 brand");
   await said("Saved");
   await page.getByRole("row").nth(2).getByRole("checkbox").check();
-  await click("Unselect");
+  await click("Clear selection");
 });
 
 test("a view is saved with a name, chosen by its name or by its address, and removed", async () => {
   await view.show("shop/brands?search=zeta&sort=-ID");
   const address = page.url();
   await click("Views");
-  await page.getByRole("menuitem", { name: "Save this view" }).click();
-  await dialog().getByLabel("Name of the view").fill("Zetas");
+  await page.getByRole("menuitem", { name: "Save view" }).click();
+  await dialog().getByLabel("View name").fill("Zetas");
   await choose("Save");
   await click("Zetas");
   await page.getByRole("menuitem", { name: "All brands" }).click();
-  await page.getByText("1-10 of 70").waitFor();
+  await page.getByText("1–10 of 70").waitFor();
   await click("Views");
   await page.getByRole("menuitem", { name: "Zetas", exact: true }).click();
-  await page.getByText("1-10 of 60").waitFor();
+  await page.getByText("1–10 of 60").waitFor();
   expect(page.url()).toBe(address);
   await page.goBack();
-  await page.getByText("1-10 of 70").waitFor();
+  await page.getByText("1–10 of 70").waitFor();
   await page.goForward();
   await click("Zetas");
-  await page.getByRole("menuitem", { name: "Remove the view “Zetas”" }).click();
+  await page.getByRole("menuitem", { name: "Remove view “Zetas”" }).click();
   await view.button("Views").waitFor();
 });
 
@@ -262,24 +262,24 @@ test("a record is created, changed, shown with its history, restored and deleted
   });
   await view.show("shop/brands/71");
   await page.getByRole("tab", { name: "History" }).click();
-  await page.getByRole("checkbox", { name: /^Compare: Changed the brand/ }).check();
-  await click("Compare with now");
+  await page.getByRole("checkbox", { name: /^Compare: Changed brand/ }).check();
+  await click("Compare with current");
   await choose("Close");
-  await page.getByRole("checkbox", { name: /^Compare: Created the brand/ }).check();
-  await page.getByRole("checkbox", { name: /^Compare: Changed the brand/ }).check();
+  await page.getByRole("checkbox", { name: /^Compare: Created brand/ }).check();
+  await page.getByRole("checkbox", { name: /^Compare: Changed brand/ }).check();
   await click("Compare");
-  await dialog().getByLabel("Only differences").check();
+  await dialog().getByLabel("Only show differences").check();
   await dialog()
-    .getByRole("button", { name: /^Restore the state of/ })
+    .getByRole("button", { name: /^Restore the version of/ })
     .click();
   await said("Restored");
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 100" } });
-  await page.getByRole("checkbox", { name: /^Compare: Created the brand/ }).check();
-  await click("Untick");
-  await click(/^Changed the brand Zeta 101/);
-  await click("Restore this state");
+  await page.getByRole("checkbox", { name: /^Compare: Created brand/ }).check();
+  await click("Clear selection");
+  await click(/^Changed brand Zeta 101/);
+  await click("Restore this version");
   await page
-    .getByRole("button", { name: /^Changed the brand Zeta 101/ })
+    .getByRole("button", { name: /^Changed brand Zeta 101/ })
     .nth(1)
     .waitFor();
   expect(await get("/sites/shop/records/brands/71")).toMatchObject({ record: { Name: "Zeta 101" } });
@@ -302,7 +302,7 @@ test("the history is filtered by day, resource, kind and person in its address, 
   expect(await chooseEach("Records")).toEqual(["All records", ...plurals]);
   expect(await chooseEach("Change")).toEqual(["All changes", "Created", "Changed", "Deleted"]);
   for (const preset of ["Today", "Yesterday", "Last 7 days", "Last month"]) await click(preset);
-  await page.getByText("No change matches these choices").waitFor();
+  await page.getByText("No changes match these filters").waitFor();
   const [, from = "", to = ""] = /from=(\d{4}-\d\d-01)&to=(\d{4}-\d\d-\d\d)$/.exec(page.url()) ?? [];
   expect([
     from < to,
@@ -314,37 +314,37 @@ test("the history is filtered by day, resource, kind and person in its address, 
   await page.getByLabel("To", { exact: true }).fill("2999-01-02");
   await click("Show all changes");
   await view
-    .button(/^Created the brand/)
+    .button(/^Created brand/)
     .first()
     .waitFor();
   // The back button returns to the filters.
   await page.goBack();
   await page.waitForURL(/from=2999-01-01&to=2999-01-02$/);
-  await click("Clear all");
+  await click("Clear filters");
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("button", { name: "Download as CSV" }).click(),
   ]);
   expect(download.suggestedFilename()).toBe("shop-history.csv");
-  await click("Earlier changes");
+  await click("Show earlier changes");
   await view.settled();
-  await page.getByRole("combobox", { name: "By" }).click();
+  await page.getByRole("combobox", { name: "Changed by" }).click();
   await page.getByRole("option", { name: "ben" }).click();
   await page.getByText("anna ·").first().waitFor({ state: "hidden" });
   await view.settled();
-  await click(/^Created the brand Zeta 59/);
-  await page.getByRole("link", { name: "Open the record" }).click();
+  await click(/^Created brand Zeta 59/);
+  await page.getByRole("link", { name: "Open record" }).click();
   await view.field(/^Name/).waitFor();
   await page.goBack();
-  await click(/^Created the brand Zeta 59/);
+  await click(/^Created brand Zeta 59/);
   await click("Undo");
   await choose("Cancel");
   await click("Undo");
-  await dialog().getByText("1 record that was created is deleted.").waitFor();
+  await dialog().getByText("1 record will be deleted.").waitFor();
   await choose("Undo");
-  await said("1 record is as before");
+  await said("Changes to 1 record undone");
   await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
-  await page.getByRole("combobox", { name: "By" }).click();
+  await page.getByRole("combobox", { name: "Changed by" }).click();
   await click("Clear");
   await page.keyboard.press("Escape");
 });
@@ -353,50 +353,50 @@ test("two moments of a record are compared, also with now, and one of them is re
   await ben.change("/sites/shop/records/brands", 3, { Name: "Copperfield & Son", Address: { Town: "Bath" } });
   await ben.change("/sites/shop/records/brands", 3, { AccountNumber: "C-3" });
   await view.show("shop/history?resource=brands&kind=update");
-  await click(/^Changed the brand Copperfield/);
+  await click(/^Changed brand Copperfield/);
   await page.getByRole("link", { name: "History of this record" }).click();
   await page.waitForURL(/resource=brands&id=3$/);
   const moments = page.getByRole("checkbox", { name: /^Compare: / });
   await moments.last().check();
-  await click("Compare with now");
+  await click("Compare with current");
   const cells = async () => (await dialog().getByRole("row").allInnerTexts()).slice(1).map((row) => row.split("\t"));
   await dialog().getByRole("table").waitFor();
   expect(await cells()).toEqual([
     ["Name · differs", "Copperfield", "Copperfield & Son"],
     ["Account number · differs", "(empty)", "C-3"],
-    ["Address: town · differs", "(empty)", "Bath"],
+    ["Town · differs", "(empty)", "Bath"],
   ]);
   await choose("Close");
   for (const index of [0, 1]) await moments.nth(index).check();
-  await click("Untick");
+  await click("Clear selection");
   for (const index of [2, 0, 1]) await moments.nth(index).check();
   // A third tick replaces the first one.
   expect(await moments.last().isChecked()).toBe(false);
   await click("Compare");
   await dialog().getByRole("table").waitFor();
   expect(await cells()).toHaveLength(3);
-  await dialog().getByLabel("Only differences").check();
+  await dialog().getByLabel("Only show differences").check();
   expect(await cells()).toEqual([["Account number · differs", "(empty)", "C-3"]]);
   expect(
     await dialog()
-      .getByRole("button", { name: /^Restore the state of/ })
+      .getByRole("button", { name: /^Restore the version of/ })
       .count(),
   ).toBe(1);
   await dialog()
-    .getByRole("button", { name: /^Restore the state of/ })
+    .getByRole("button", { name: /^Restore the version of/ })
     .click();
   await said("Restored");
   expect((await ben.call("GET", "/sites/shop/records/brands/3")).json.record).toMatchObject({
     AccountNumber: "",
     Address: { Town: "Bath" },
   });
-  await page.getByRole("button", { name: /^Only the brand 3/ }).press("Delete");
+  await page.getByRole("button", { name: /^Brand 3 only/ }).press("Delete");
   await page.waitForURL(/history\?resource=brands$/);
 });
 
 test("an import has choices for its file, mapping and rows, and can be undone; records can be exported", async () => {
   await view.show("shop/import");
-  expect(await chooseEachNative("Records")).toEqual(plurals);
+  expect(await chooseEachNative("Import into")).toEqual(plurals);
   for (const format of ["CSV", "JSON", "XML"]) {
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -411,23 +411,23 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
   await chooser.setFiles({ name: "supplier.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
   expect(await chooseEachNative("Encoding")).toContainValues(["utf-8", "shift_jis", "windows-1251"]);
   await page.getByLabel("Encoding").selectOption("utf-8");
-  expect(await chooseEachNative("Columns are separated by")).toHaveLength(4);
-  await page.getByLabel("Columns are separated by").selectOption("semicolon");
+  expect(await chooseEachNative("Column separator")).toHaveLength(4);
+  await page.getByLabel("Column separator").selectOption("Semicolon");
   expect(await page.getByLabel("Field for Number").locator("option").count()).toBe(16);
   await page.getByLabel("Field for Vendor").selectOption("Name");
   await page.getByLabel("Field for Town").selectOption("Address.Town");
   await page.getByLabel("Field for Number").selectOption("AccountNumber");
-  expect(await chooseEachNative("Find the record to change by")).toEqual([
-    "nothing: every row is a new record",
+  expect(await chooseEachNative("Match existing records by")).toEqual([
+    "Don’t match (create new records)",
     "Name",
     "Account number",
-    "Address: town",
+    "Town",
   ]);
-  const [mapping] = await Promise.all([page.waitForEvent("download"), click("Save these choices")]);
-  const [loader] = await Promise.all([page.waitForEvent("filechooser"), click("Load saved choices")]);
+  const [mapping] = await Promise.all([page.waitForEvent("download"), click("Save mapping")]);
+  const [loader] = await Promise.all([page.waitForEvent("filechooser"), click("Load mapping")]);
   await loader.setFiles(await mapping.path());
-  await page.getByLabel("Find the record to change by").selectOption("Account number");
-  const remove = page.getByLabel("Also remove the brands that this file lacks");
+  await page.getByLabel("Match existing records by").selectOption("Account number");
+  const remove = page.getByLabel("Also delete brands that aren’t in this file");
   await remove.check();
   await remove.uncheck();
   await click("Check");
@@ -447,15 +447,15 @@ test("an import has choices for its file, mapping and rows, and can be undone; r
   expect(await get("/sites/shop/records/brands/12")).toMatchObject({ record: { Name: "New name" } });
   await Promise.all([
     page.waitForEvent("download"),
-    page.getByRole("link", { name: "Rejected rows as a file" }).click(),
+    page.getByRole("link", { name: "Download rejected rows" }).click(),
   ]);
   await click("Undo this import");
   await choose("Cancel");
   await click("Undo this import");
   await choose("Undo");
-  await page.getByText("The import was undone").waitFor();
+  await page.getByText("Import undone").waitFor();
   expect(await get("/sites/shop/records/brands/12")).toMatchObject({ record: { Name: "Zeta 1" } });
-  await click("Another file");
+  await click("Choose another file");
   await page.getByText("Drop a file here").waitFor();
 });
 
@@ -466,7 +466,7 @@ test("no other button or choice was shown", async () => {
     "Import and export: Import 0 row",
     "Menu: Profile",
     "Menu: Sign out",
-    "Menu: Sign out on all devices",
+    "Menu: Sign out of all devices",
   ];
   // The tables of the other resources have other columns, and each column of a file has the same fields, of which one was chosen.
   const isOther = (name: string) =>
@@ -475,7 +475,7 @@ test("no other button or choice was shown", async () => {
 });
 
 test("an operator signs out on all devices, and in one browser", async () => {
-  for (const item of ["Sign out on all devices", "Sign out"]) {
+  for (const item of ["Sign out of all devices", "Sign out"]) {
     await page.getByRole("button", { name: "anna", exact: true }).click();
     await page.getByRole("menuitem", { name: item, exact: true }).click();
     await view.field("Link").fill(await server.link("anna"));

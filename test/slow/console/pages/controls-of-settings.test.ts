@@ -41,11 +41,11 @@ const get = async (path: string) => (await ben.call("GET", path)).json;
 
 test("a key is created, copied, changed, replaced and revoked", async () => {
   await view.show("shop/keys");
-  await click("New key");
-  await view.field("Purpose").fill("everything");
+  await click("Create key");
+  await view.field("Name").fill("everything");
   await chooseEach("Access");
-  await dialog().getByLabel("Requests per second, at most").fill("7");
-  await dialog().getByLabel("Works until").fill("2099-12-31");
+  await dialog().getByLabel("Rate limit (requests per second)").fill("7");
+  await dialog().getByLabel("Expires").fill("2099-12-31");
   await choose("Create");
   const key = await view.field("Key").inputValue();
   const [created] = (await get("/sites/shop/keys")).keys.filter((one: { label: string }) => one.label === "everything");
@@ -56,33 +56,33 @@ test("a key is created, copied, changed, replaced and revoked", async () => {
   expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain(key);
   await choose("Done");
   await closed();
-  await view.act(/everything/, "Change");
-  expect(await dialog().getByLabel("Works until").inputValue()).toBe("2099-12-31");
-  await view.field("Purpose").fill("everything else");
+  await view.act(/everything/, "Edit");
+  expect(await dialog().getByLabel("Expires").inputValue()).toBe("2099-12-31");
+  await view.field("Name").fill("everything else");
   await choose("Save");
   await closed();
   const { keys } = await get("/sites/shop/keys");
   expect(keys).toContainEqual({ ...created, label: "everything else" });
   const changed = page.getByRole("row").filter({ hasText: "everything else" });
-  await view.act(/everything else/, "Replace");
-  expect(await chooseEach("The old key works for")).toEqual([
-    "No time: it stops at once",
+  await view.act(/everything else/, "Rotate");
+  expect(await chooseEach("Keep the old key active for")).toEqual([
+    "Don’t: revoke it immediately",
     "1 hour",
     "24 hours",
     "168 hours",
   ]);
-  await choose("Replace");
+  await choose("Rotate");
   await choose("Done");
   await closed();
   // The old key and the new one name each other.
-  await changed.getByText(/^In place of sfk_/).waitFor();
+  await changed.getByText(/^Replaces sfk_/).waitFor();
   await changed.getByText(/^Replaced by sfk_/).waitFor();
-  await view.act(/everything else/, "Stop for good");
+  await view.act(/everything else/, "Revoke");
   await choose("Cancel");
-  await view.act(/everything else/, "Stop for good");
-  await dialog().getByText("It was never used.").waitFor();
-  await choose("Stop for good");
-  await changed.getByText("Stopped").first().waitFor();
+  await view.act(/everything else/, "Revoke");
+  await dialog().getByText("It has never been used.").waitFor();
+  await choose("Revoke");
+  await changed.getByText("Revoked").first().waitFor();
 });
 
 test("a webhook is added, tested, retried, changed, paused, resumed, rewound and removed, shows its deliveries, and gets a new secret", async () => {
@@ -102,8 +102,8 @@ test("a webhook is added, tested, retried, changed, paused, resumed, rewound and
   await choose("Close");
   await closed();
   await press("Deliveries");
-  await press("Send a test");
-  await said("The test has arrived: the program answered 200.");
+  await press("Send test");
+  await said("Test delivered (200).");
   await page.getByRole("alert").getByRole("button", { name: "Close" }).last().click();
   receiver.respond(500);
   await ben.call("POST", "/sites/shop/records/brands", { Name: "Zeta 99" });
@@ -115,7 +115,7 @@ test("a webhook is added, tested, retried, changed, paused, resumed, rewound and
   const attempt = { at: Date.now() - 60_000, status: 500, milliseconds: 1, fault: "the receiver responded with 500" };
   await server.engine.addWebhookAttempt(ref, attempt);
   receiver.respond(200);
-  await press("Try now");
+  await press("Retry now");
   await card.getByText("Active", { exact: true }).waitFor();
   await more("Pause");
   await card.getByText("Paused", { exact: true }).waitFor();
@@ -123,13 +123,13 @@ test("a webhook is added, tested, retried, changed, paused, resumed, rewound and
   await press("Resume");
   await card.getByText("Active", { exact: true }).waitFor();
   const before = receiver.events.length;
-  await more("Send again");
-  await dialog().getByLabel("From").fill("2020-01-01T00:00");
-  await choose("Send again");
+  await more("Resend");
+  await dialog().getByLabel("Since").fill("2020-01-01T00:00");
+  await choose("Resend");
   await closed();
   await waitUntil(() => receiver.events.length > before, "the repeated delivery");
-  await more("New secret");
-  await choose("New secret");
+  await more("Rotate secret");
+  await choose("Rotate secret");
   await dialog().getByRole("button", { name: /^Copy/ }).click();
   expect(await page.evaluate<string>("navigator.clipboard.readText()")).toStartWith("whsec_");
   await choose("Done");
@@ -138,13 +138,13 @@ test("a webhook is added, tested, retried, changed, paused, resumed, rewound and
   await more("Remove");
   await choose("Remove");
   await card.waitFor({ state: "hidden" });
-  await click("New webhook");
+  await click("Add webhook");
   await dialog().getByLabel("URL").fill("https://203.0.113.9/hooks");
   for (const box of await dialog().getByRole("checkbox").all()) await box.check();
-  await choose("Create");
+  await choose("Add");
   await choose("Done");
-  await page.getByText(`Only ${resources.map(({ plural }) => plural).join(", ")}`).waitFor();
-  await view.act("https://203.0.113.9/hooks", "Change the URL");
+  await page.getByText(`${resources.map(({ plural }) => plural).join(", ")} only`).waitFor();
+  await view.act("https://203.0.113.9/hooks", "Change URL");
   await dialog().getByLabel("URL").fill("https://203.0.113.9/other");
   await choose("Save");
   await page.getByRole("article", { name: "https://203.0.113.9/other" }).waitFor();
@@ -152,7 +152,7 @@ test("a webhook is added, tested, retried, changed, paused, resumed, rewound and
 
 test("requests are listed while the page is open, filtered, paused and opened, with a line that repeats one", async () => {
   await view.show("shop/requests");
-  await page.getByText("No request yet").waitFor();
+  await page.getByText("No requests yet").waitFor();
   await page.getByRole("main").getByRole("button", { name: /^Copy/ }).click();
   expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain("/restapi/brands.json?limit=3'");
   const key = await server.issueKey({ label: "till" });
@@ -163,10 +163,10 @@ test("requests are listed while the page is open, filtered, paused and opened, w
   await waitUntil(async () => (await rows.count()) === 3, "three requests");
   expect(await chooseEach("Status")).toEqual([
     "All",
-    "Done (2xx)",
-    "Unchanged (3xx)",
+    "Success (2xx)",
+    "Not modified (3xx)",
     "Rejected (4xx)",
-    "Failed here (5xx)",
+    "Server error (5xx)",
   ]);
   await chooseEach("Problem");
   expect(await chooseEach("Key")).toEqual(["All", "till"]);
@@ -176,11 +176,11 @@ test("requests are listed while the page is open, filtered, paused and opened, w
   await waitUntil(async () => (await rows.count()) === 1, "the request that was not found");
   await click("Show all");
   await click("Pause");
-  await click("Continue");
+  await click("Resume");
   await rows.filter({ hasText: "POST" }).getByRole("button").click();
   await dialog().getByText("a value is required").waitFor();
   const explanation = page.context().waitForEvent("page");
-  await dialog().getByRole("link", { name: "About this problem: invalid-record" }).click();
+  await dialog().getByRole("link", { name: "Learn more about this problem" }).click();
   const explained = await explanation;
   await explained.waitForURL(`${server.url}/docs/problems/invalid-record`);
   await explained.close();
@@ -195,37 +195,37 @@ test("requests are listed while the page is open, filtered, paused and opened, w
 test("a shop is added, changed, suspended, resumed and removed", async () => {
   const of = async (name: string) => (await listSites(server.engine)).find(({ Name }) => Name === name);
   await view.show("shop/sites");
-  await click("New shop");
+  await click("Add site");
   await view.field(/^Name/).fill("toys");
-  await view.field(/^Web addresses/).fill("toys.example");
+  await view.field(/^Hostnames/).fill("toys.example");
   // Otherwise the browser would mark each hostname as a misspelled word.
-  expect(await view.field(/^Web addresses/).getAttribute("spellcheck")).toBe("false");
-  await dialog().getByLabel("Serve it also for addresses").check();
-  await dialog().getByLabel("Make a key that may read and change").check();
-  await choose("Create");
+  expect(await view.field(/^Hostnames/).getAttribute("spellcheck")).toBe("false");
+  await dialog().getByLabel("Use for any hostname").check();
+  await dialog().getByLabel("Create an API key with read and write access").check();
+  await choose("Add");
   await choose(/^Copy/);
   await choose("Done");
   await closed();
-  await view.act("toys", "Change");
-  await view.field(/^Web addresses/).fill("toys.example\nplay.example");
+  await view.act("toys", "Edit");
+  await view.field(/^Hostnames/).fill("toys.example\nplay.example");
   await choose("Save");
   await page.getByText("toys.example, play.example").waitFor();
   const row = page.getByRole("row").filter({ hasText: "toys.example" });
-  await view.act("toys", "Pause");
-  await dialog().getByText("1 key stops working").waitFor();
-  await choose("Pause");
-  await row.getByText("Paused").waitFor();
+  await view.act("toys", "Suspend");
+  await dialog().getByText("1 key will stop working").waitFor();
+  await choose("Suspend");
+  await row.getByText("Suspended").waitFor();
   expect((await of("toys"))?.Suspended).not.toBe("");
   await view.act("toys", "Resume");
   await choose("Resume");
-  await row.getByText("Paused").waitFor({ state: "hidden" });
-  await view.act("toys", "Make a sandbox");
+  await row.getByText("Suspended").waitFor({ state: "hidden" });
+  await view.act("toys", "Create sandbox");
   await choose("Create");
   await page.waitForURL(/#\/toys-sandbox\/keys$/);
-  await page.getByText("This is the sandbox of “toys”").waitFor();
+  await page.getByText("You’re in the sandbox of “toys”").waitFor();
   // The page stays with a shop, or with its sandbox, when the shop gets another name.
   const rename = async (from: string, to: string) => {
-    await view.act(from, "Change");
+    await view.act(from, "Edit");
     await view.field(/^Name/).fill(to);
     await choose("Save");
   };
@@ -241,14 +241,14 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
     await copying.promise;
     await route.continue();
   });
-  await view.act("toys-sandbox", "Copy the shop again");
-  await dialog().getByText("0 records of the sandbox are replaced.").waitFor();
-  await choose("Copy the shop again");
-  await dialog().getByRole("progressbar", { name: "The records are being copied." }).waitFor();
+  await view.act("toys-sandbox", "Refresh sandbox");
+  await dialog().getByText("0 records in the sandbox will be replaced.").waitFor();
+  await choose("Refresh sandbox");
+  await dialog().getByRole("progressbar", { name: "Copying records" }).waitFor();
   await choose("Close");
   await closed();
   copying.resolve();
-  await said("The sandbox of “toys” is ready. Copied records: 0");
+  await said("The sandbox of “toys” is ready. Records copied: 0");
   await page.locator("[data-notices]").getByRole("button", { name: "Close" }).first().click();
   await page.getByRole("link", { name: "toys", exact: true }).click();
   await page.waitForURL(/#\/toys$/);
@@ -256,8 +256,8 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
   await view.act("toys", "Remove");
   await choose("Cancel");
   await view.act("toys", "Remove");
-  await dialog().getByText("1 key: its program is turned away").waitFor();
-  await dialog().getByText("its sandbox toys-sandbox, with its records, keys and webhooks").waitFor();
+  await dialog().getByText("1 API key (the app that uses it will lose access)").waitFor();
+  await dialog().getByText("its sandbox “toys-sandbox” with its records, keys and webhooks").waitFor();
   await view.field("Type toys to confirm").fill("toys");
   await choose("Remove");
   await closed();
@@ -267,30 +267,29 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
 
 test("an operator is added, gets a link and other shops, is signed out, and removed", async () => {
   await view.show("shop/sites");
-  await view.act("outlet", "Make a sandbox");
-  await choose("Create");
+  await view.act("outlet", "Create sandbox");
+  await choose("Add");
   await page.waitForURL(/#\/outlet-sandbox\/keys$/);
   await view.show("shop/operators");
-  await click("New person");
+  await click("Add operator");
   await view.field(/^Name/).fill("carla");
   await dialog()
-    .getByRole("radio", { name: /^All shops/ })
+    .getByRole("radio", { name: /^All sites/ })
     .check();
-  await dialog().getByRole("radio", { name: "Only these shops" }).check();
+  await dialog().getByRole("radio", { name: "Only these sites" }).check();
   await choose("Open");
   await page.getByRole("option", { name: "shop" }).click();
   await choose("Close");
   // The button is visible while the pointer is over the field.
-  await dialog().getByRole("combobox", { name: "Shops" }).hover();
+  await dialog().getByRole("combobox", { name: "Sites" }).hover();
   await choose("Clear");
-  await dialog().getByRole("combobox", { name: "Shops" }).fill("out");
+  await dialog().getByRole("combobox", { name: "Sites" }).fill("out");
   // An operator of a shop may also manage its sandbox, so sandboxes cannot be chosen.
   expect(await page.getByRole("option").allTextContents()).toEqual(["outlet"]);
   await page.getByRole("option", { name: "outlet" }).click();
   await choose("Close");
-  for (const role of ["Look only", "Everything Records", "Records, imports"])
-    await dialog().getByRole("radio", { name: role }).check();
-  await choose("Create");
+  for (const role of ["Viewer", "Admin", "Editor"]) await dialog().getByRole("radio", { name: role }).check();
+  await choose("Add");
   await closed();
   await click("Sign-in link for carla");
   await dialog().getByRole("button", { name: /^Copy/ }).click();
@@ -298,9 +297,9 @@ test("an operator is added, gets a link and other shops, is signed out, and remo
   await choose("Done");
   const carla = await server.signIn("carla");
   expect((await carla.call("GET", "/sites/outlet/keys")).status).toBe(403);
-  await view.act("carla", "Change");
+  await view.act("carla", "Edit");
   await dialog()
-    .getByRole("radio", { name: /^All shops/ })
+    .getByRole("radio", { name: /^All sites/ })
     .check();
   expect(
     await dialog()
@@ -313,8 +312,8 @@ test("an operator is added, gets a link and other shops, is signed out, and remo
   await choose("Save");
   await closed();
   expect((await carla.call("GET", "/operators")).status).toBe(200);
-  await view.act("carla", "Sign out everywhere");
-  await choose("Sign out everywhere");
+  await view.act("carla", "Sign out of all devices");
+  await choose("Sign out of all devices");
   await closed();
   expect((await carla.call("GET", "/operators")).status).toBe(401);
   await view.act("carla", "Remove");

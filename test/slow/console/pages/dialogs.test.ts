@@ -49,24 +49,24 @@ async function openRequest(): Promise<void> {
 
 /** The path of the page, the function that opens a dialog or menu, and its role if it is not a dialog. */
 const opened: [name: string, path: string, open: () => Promise<void>, shown?: string][] = [
-  ["the search over all shops", "shop", () => page.keyboard.press("Control+k")],
+  ["the search over all sites", "shop", () => page.keyboard.press("Control+k")],
   ["the shortcuts", "shop", () => page.keyboard.press("?")],
   ["the menu of the operator", "shop", click(/^anna$/), "menu"],
-  ["the choice of shops", "shop", () => page.getByRole("combobox", { name: "Shop" }).click(), "listbox"],
+  ["the choice of shops", "shop", () => page.getByRole("combobox", { name: "Site" }).click(), "listbox"],
   ["the form of a new record", "shop/brands/create", async () => {}],
   ["the form of a record", "shop/brands/1", async () => {}],
   ["the choice of columns", "shop/brands", click("Columns"), "menu"],
-  ["a new key", "shop/keys", click("New key")],
-  ["a key to replace", "shop/keys", () => view.act(/./, "Replace")],
-  ["a key to stop", "shop/keys", () => view.act(/./, "Stop for good")],
+  ["a new key", "shop/keys", click("Create key")],
+  ["a key to replace", "shop/keys", () => view.act(/./, "Rotate")],
+  ["a key to stop", "shop/keys", () => view.act(/./, "Revoke")],
   ["the menu of a shop", "shop/sites", click("Actions for outlet"), "menu"],
-  ["a new shop", "shop/sites", click("New shop")],
-  ["a shop to pause", "shop/sites", () => view.act("shop", "Pause")],
+  ["a new site", "shop/sites", click("Add site")],
+  ["a site to suspend", "shop/sites", () => view.act("shop", "Suspend")],
   ["a shop to remove", "shop/sites", () => view.act("shop", "Remove")],
-  ["a new operator", "shop/operators", click("New person")],
-  ["an operator to change", "shop/operators", () => view.act("anna", "Change")],
+  ["a new operator", "shop/operators", click("Add operator")],
+  ["an operator to change", "shop/operators", () => view.act("anna", "Edit")],
   ["an operator to remove", "shop/operators", () => view.act("anna", "Remove")],
-  ["a new webhook", "shop/webhooks", click("New webhook")],
+  ["a new webhook", "shop/webhooks", click("Add webhook")],
   ["a delivery", "shop/webhooks", openDelivery],
   ["a request", "shop/requests", openRequest],
 ];
@@ -104,11 +104,11 @@ test("axe finds nothing in the question before changes are discarded, in a confl
   await page.keyboard.press("Escape");
   await page.getByRole("dialog", { name: "Discard your changes?" }).waitFor();
   expect(await findingsAbove(view)).toEqual([]);
-  await view.button("Cancel").click();
+  await view.button("Keep editing").click();
   const ben = await server.signIn("ben");
   await ben.change("/sites/shop/records/brands", 2, { Name: "Barn Owl of ben" });
   await view.button("Save").click();
-  await page.getByText("Stored now: Barn Owl of ben").waitFor();
+  await page.getByText("Theirs: Barn Owl of ben").waitFor();
   expect(await findingsAbove(view)).toEqual([]);
   await view.button("Keep mine").click();
   await dialog().getByRole("button", { name: "Save" }).click();
@@ -119,7 +119,7 @@ test("axe finds nothing in the question before changes are discarded, in a confl
 
 test("axe finds nothing in the dialog that shows a new key", async () => {
   await view.show("shop/keys");
-  await view.button("New key").click();
+  await view.button("Create key").click();
   await view.button("Create").click();
   await view.field("Try it").waitFor();
   expect(await findingsAbove(view)).toEqual([]);
@@ -131,7 +131,7 @@ test("axe finds nothing in the dialog at the end of the session", async () => {
   const { call } = await server.signIn("anna");
   await call("DELETE", "/sessions");
   await page.evaluate("location.assign('#/shop/history')");
-  await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+  await page.getByRole("dialog", { name: "You’ve been signed out" }).waitFor();
   // The page below loads nothing until the operator signs in.
   expect(await findingsAbove({ page, settled: () => drawn(page) })).toEqual([]);
 });

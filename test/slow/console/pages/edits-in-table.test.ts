@@ -24,8 +24,8 @@ const cell = (id: number, column: string) => page.locator(`tr[data-key="${id}"] 
 const isFocused = (target: Locator) => target.and(page.locator(":focus")).waitFor();
 const pending = (count: number) =>
   count === 0
-    ? page.getByText(/changes? pending/).waitFor({ state: "hidden" })
-    : page.getByText(`${count} change${count === 1 ? "" : "s"} pending`).waitFor();
+    ? page.getByText(/unsaved changes?/).waitFor({ state: "hidden" })
+    : page.getByText(`${count} unsaved change${count === 1 ? "" : "s"}`).waitFor();
 const button = (name: string) => page.getByRole("button", { name, exact: true });
 const dialog = () => page.getByRole("dialog").last();
 const said = (text: string | RegExp) => page.getByRole("alert").getByText(text).last().waitFor();
@@ -67,7 +67,7 @@ test("staged edits stay while the list is searched, sorted and left for a record
   await view.field("Search").fill("Fernhill");
   await cell(1, "Name").waitFor({ state: "hidden" });
   await view.field("Search").fill("");
-  await button("Sort by Name, descending").click();
+  await button("Sort by Name (descending)").click();
   await page.getByRole("link", { name: "Copperfield" }).click();
   await page.getByRole("heading", { name: "Copperfield" }).waitFor();
   await view.button("Close").click();
@@ -81,21 +81,21 @@ test("staged edits stay while the list is searched, sorted and left for a record
 });
 
 test("a question protects staged edits when the page is left", async () => {
-  await page.getByRole("navigation").getByRole("link", { name: "Keys", exact: true }).click();
-  await dialog().getByText("3 changes are not saved").waitFor();
-  await dialog().getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("navigation").getByRole("link", { name: "API keys", exact: true }).click();
+  await dialog().getByText("3 unsaved changes").waitFor();
+  await dialog().getByRole("button", { name: "Keep editing" }).click();
   await pending(3);
 });
 
 test("staged edits are shown with their old values, and saved as one change with one undo", async () => {
   await edit(2, "Name", "Barn Owl & Co");
-  await button("Show").click();
+  await button("Review").click();
   const section = dialog().getByRole("region", { name: "Barn Owl Books" });
   await section.getByText("A-2").waitFor();
   expect(await section.locator("del").innerText()).toBe("Barn Owl Books");
-  await dialog().getByRole("button", { name: "Take back: Copperfield" }).click();
+  await dialog().getByRole("button", { name: "Undo: Copperfield" }).click();
   await dialog().getByRole("button", { name: "Save", exact: true }).click();
-  await said("Saved 2 records");
+  await said("2 records saved");
   await pending(0);
   await page.getByRole("link", { name: "Barn Owl & Co" }).waitFor();
   expect(await numbersOf(1, 2, 3)).toEqual(["A-1", "A-2", ""]);
@@ -109,13 +109,13 @@ test("a refused value is marked at its cell with the reason, by the page or by t
   await edit(4, "Address.Country", "Germany");
   await cell(4, "Address.Country").getByText("use 3 characters or fewer").waitFor();
   await button("Save").click();
-  await dialog().getByText("must be corrected first").waitFor();
+  await dialog().getByText("Fix the values marked in red").waitFor();
   await press("Escape");
   await edit(4, "Address.Country", "DE");
   // A spreadsheet can contain characters that XML cannot carry.
   await paste(cell(5, "AccountNumber"), "A\u0007");
   await button("Save").click();
-  await dialog().getByText("must be corrected first").waitFor();
+  await dialog().getByText("Fix the values marked in red").waitFor();
   await press("Escape");
   await cell(5, "AccountNumber")
     .getByText(/XML cannot carry/)
@@ -142,7 +142,7 @@ test("cells from a spreadsheet are pasted from a cell on, and are one step for C
   await view.show("shop/brands?sort=ID&columns=Name,AccountNumber,Address.Town");
   await cell(1, "Address.Town").waitFor();
   await paste(cell(9, "AccountNumber"), "P-9\tYork\r\nP-10\tHull\r\nP-11\tLeeds\r\n");
-  await page.getByText("1 pasted rows have no place").waitFor();
+  await page.getByText("1 rows didn’t fit").waitFor();
   await pending(4);
   expect(await cell(10, "Address.Town").innerText()).toBe("Hull");
   await press("Control+z");
@@ -171,7 +171,7 @@ test("the form of a record has the edits of its cells, and saves or discards the
   await open(9);
   await ben.change(brandsPath, 9, { AccountNumber: "theirs" });
   await view.button("Save").click();
-  await dialog().getByRole("button", { name: "Discard mine: Account number" }).click();
+  await dialog().getByRole("button", { name: "Use theirs: Account number" }).click();
   await waitUntil(async () => (await view.field("Account number").inputValue()) === "theirs", "the value of ben");
   await press("Escape");
   await pending(0);
@@ -183,14 +183,14 @@ describe("a record that someone else has changed meanwhile", () => {
     for (const id of [6, 7])
       await ben.change(brandsPath, id, { AccountNumber: `theirs ${id}`, Address: { Town: "Bensham" } });
     await button("Save").click();
-    await dialog().getByText("someone else has changed some of these records").waitFor();
+    await dialog().getByText("Someone else edited some of these records").waitFor();
     const section = dialog().getByRole("region", { name: "Fernhill" });
-    await section.getByText(/ben has changed it/).waitFor();
-    await section.getByText("Stored now: theirs 6").waitFor();
-    await section.getByText("Stored now: Bensham").waitFor();
+    await section.getByText(/ben changed this/).waitFor();
+    await section.getByText("Theirs: theirs 6").waitFor();
+    await section.getByText("Theirs: Bensham").waitFor();
     expect(await numbersOf(6, 7, 8)).toEqual(["theirs 6", "theirs 7", ""]);
     await section.getByRole("button", { name: "Keep mine: Fernhill" }).click();
-    await dialog().getByRole("button", { name: "Discard mine: Greywether" }).click();
+    await dialog().getByRole("button", { name: "Use theirs: Greywether" }).click();
     await dialog().getByRole("button", { name: "Save", exact: true }).click();
     await pending(0);
     expect(await numbersOf(6, 7, 8)).toEqual(["mine 6", "theirs 7", "mine 8"]);
@@ -201,9 +201,9 @@ describe("a record that someone else has changed meanwhile", () => {
     await ben.call("DELETE", brandsPath, { ids: [10] });
     await button("Save").click();
     await dialog()
-      .getByText(/ben has deleted it/)
+      .getByText(/ben deleted this/)
       .waitFor();
-    await dialog().getByRole("button", { name: "Discard mine: Juniper Row" }).click();
+    await dialog().getByRole("button", { name: "Use theirs: Juniper Row" }).click();
     await pending(0);
     await cell(10, "Name").waitFor({ state: "hidden" });
   });
@@ -213,20 +213,20 @@ test("a field is set in all records that a search finds, after the dialog has sa
   await view.show("shop/brands");
   await view.field("Search").fill("er");
   await page
-    .getByText("1-4 of 4")
+    .getByText("1–4 of 4")
     .or(page.getByText(/1-\d of \d/))
     .first()
     .waitFor();
   const found = (await ben.call("GET", `${brandsPath}?search=er`)).json.total;
   await page.getByLabel("Select all on this page").check();
-  await button("Set a field").click();
-  await dialog().getByLabel("Field", { exact: true }).selectOption("Address: country");
+  await button("Edit a field").click();
+  await dialog().getByLabel("Field", { exact: true }).selectOption("Country");
   await dialog().getByLabel("New value").fill("Germany");
   await dialog().getByText("use 3 characters or fewer").waitFor();
   await dialog().getByLabel("New value").fill("GB");
   await dialog().getByText(`${found} brands would change`).waitFor();
   await dialog()
-    .getByRole("button", { name: `Set in ${found} brands` })
+    .getByRole("button", { name: `Update ${found} brands` })
     .click();
   await said(`Saved ${found} records`);
   const countries = async () =>
@@ -250,7 +250,7 @@ test("a misspelt search suggests the nearest name", async () => {
 const readAgain = () => page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
 
 test("a record that someone else creates appears in a list that is open, although the page has all its records", async () => {
-  await button("Clear value").click();
+  await button("Clear search").click();
   await ben.call("POST", brandsPath, { Name: "Zeta, new" });
   await readAgain();
   await page.getByRole("link", { name: "Zeta, new" }).waitFor();
@@ -264,7 +264,7 @@ test("Enter in the last row of a page leads to the next page, the last row of al
   expect(ids.length).toBe(11);
   await view.show("shop/brands?sort=ID&rows=10");
   await readAgain();
-  await page.getByText("1-10 of 11").waitFor();
+  await page.getByText("1–10 of 11").waitFor();
   const [ninth, tenth, eleventh] = ids.slice(8);
   await cell(tenth, "AccountNumber").waitFor();
   const widths = () =>
@@ -297,7 +297,7 @@ test("edits whose response was lost are not a conflict when they are saved again
   });
   await edit(4, "AccountNumber", "Once");
   await press("Control+s");
-  await said("The server cannot be reached");
+  await said("Can’t reach the server");
   await page.unroute("**/changes");
   await edit(5, "AccountNumber", "Twice");
   await press("Control+s");
@@ -311,18 +311,18 @@ test("on a phone, records are ticked, get a value together, and are deleted", as
   await small.page.getByLabel("Select Alder & Co").check();
   await small.page.getByLabel("Select Copperfield").check();
   await small.page.getByText("2 selected").waitFor();
-  await small.button("Set a field").click();
-  await small.page.getByLabel("Field", { exact: true }).selectOption("Address: town");
+  await small.button("Edit a field").click();
+  await small.page.getByLabel("Field", { exact: true }).selectOption("Town");
   await small.field("New value").fill("Bath");
-  await small.button("Set in 2 brands").click();
-  await small.page.getByText("Saved 2 records").waitFor();
+  await small.button("Update 2 brands").click();
+  await small.page.getByText("2 records saved").waitFor();
   await waitUntil(async () => (await brandOf(3)).Address.Town === "Bath", "the town of the third brand");
   await small.page.getByLabel("Select all on this page").check();
   await small.page.getByLabel("Select Copperfield").uncheck();
   await small.button("Delete").click();
   await small.page.getByRole("listitem").filter({ hasText: "Alder & Co · ID 1" }).last().waitFor();
   await small.button("Cancel").click();
-  await small.button("Unselect").click();
+  await small.button("Clear selection").click();
   await small.page.getByLabel("Select Copperfield").check();
   await small.button("Delete").click();
   await small.page.getByRole("dialog").getByText("Copperfield · ID 3").waitFor();

@@ -40,14 +40,14 @@ async function createMany(run: string, names: readonly string[]) {
 test("an import of more changes than the server reads for a page is one entry, which expands into its changes", async () => {
   await view.show("shop/history");
   await page.getByRole("button", { name: /^Created 10,400 brands/ }).click();
-  const latest = page.getByRole("button", { name: /^Created the brand Supplied 10399/ });
+  const latest = page.getByRole("button", { name: /^Created brand Supplied 10399/ });
   await latest.waitFor();
   await view.settled();
   const undo = page.getByRole("button", { name: "Undo" });
   // A page of changes would hide a button below it.
   expect((await undo.boundingBox())?.y).toBeLessThan((await latest.boundingBox())?.y ?? 0);
   await undo.click();
-  const explained = page.getByText("10,400 records that were created are deleted.");
+  const explained = page.getByText("10,400 records will be deleted.");
   await explained.waitFor();
   await page.keyboard.press("Escape");
   await explained.waitFor({ state: "hidden" });
@@ -56,7 +56,7 @@ test("an import of more changes than the server reads for a page is one entry, w
 test("the history of a record is found, although many later changes come after it", async () => {
   await view.show("shop/brands/1");
   await page.getByRole("tab", { name: "History" }).click();
-  await page.getByRole("button", { name: /^Created the brand Acme/ }).waitFor();
+  await page.getByRole("button", { name: /^Created brand Acme/ }).waitFor();
 });
 
 test("the summary of a run names each kind of change", async () => {
@@ -105,16 +105,16 @@ test("the console says that a new key was not copied if the browser did not copy
     document.execCommand = () => false;
   }`);
   await view.show("shop/keys");
-  await view.button("New key").click();
-  await view.field("Purpose").fill("warehouse till");
+  await view.button("Create key").click();
+  await view.field("Name").fill("warehouse till");
   await view.button("Create").click();
   await view.button("Copy: Key").click();
-  await page.getByText("The browser did not copy it.").waitFor();
+  await page.getByText("Couldn’t copy automatically.").waitFor();
   expect(await page.getByRole("button", { name: "Copy: Key" }).innerText()).toBe("Copy");
   expect(await page.evaluate("getSelection().toString()")).toMatch(/^sfk_/);
   await view.button("Done").click();
-  await view.act(/warehouse till/, "Stop for good");
-  const question = page.getByRole("dialog", { name: "Stop the key “warehouse till”" });
+  await view.act(/warehouse till/, "Revoke");
+  const question = page.getByRole("dialog", { name: "Revoke key “warehouse till”" });
   await question.waitFor();
   await page.keyboard.press("Escape");
   await question.waitFor({ state: "hidden" });
@@ -124,11 +124,14 @@ test("columns with the same name are reported, and a question protects the choic
   await view.show("shop/import");
   const buffer = Buffer.from("Name,Town,Town\r\nNew one,Oslo,Bergen\r\n");
   await page.locator("input[type=file]").setInputFiles({ name: "brands.csv", mimeType: "text/csv", buffer });
-  await page.getByText("another column has the same name").first().waitFor();
+  await page.getByText("Another column has the same heading").first().waitFor();
   await view.button("Check").click();
   await page.getByLabel("Select row 2 New one").uncheck();
   await view.button("Back").click();
-  await page.getByRole("dialog", { name: "Discard your changes?" }).getByRole("button", { name: "Cancel" }).click();
+  await page
+    .getByRole("dialog", { name: "Discard your changes?" })
+    .getByRole("button", { name: "Keep editing" })
+    .click();
   expect(await page.getByLabel("Select row 2 New one").isChecked()).toBe(false);
   await page.getByLabel("Select row 2 New one").check();
 });
@@ -136,10 +139,10 @@ test("columns with the same name are reported, and a question protects the choic
 test("the page lists an unfinished import, and the page of an unknown import refers to the history", async () => {
   await view.show("shop/keys");
   await view.show("shop/import");
-  await page.getByRole("link", { name: "brands.csv Checked; nothing is stored yet" }).click();
+  await page.getByRole("link", { name: "brands.csv Checked, not imported yet" }).click();
   await page.getByLabel("Select row 2 New one").waitFor();
   const missing = view.errors.length;
   await view.show("shop/import?id=none");
-  await page.getByText("What it has stored is in the history").waitFor();
+  await page.getByText("This import is no longer available").waitFor();
   expect(view.errors.splice(missing)).toEqual([expect.stringContaining("404")]);
 });

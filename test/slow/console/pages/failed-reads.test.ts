@@ -34,10 +34,10 @@ describe("signing in", () => {
     });
     const link = await server.link("anna");
     await page.goto(link);
-    await page.getByText("The console could not be opened.").waitFor();
+    await page.getByText("Couldn’t load the console").waitFor();
     await page.getByText("the database cannot be reached").waitFor();
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByText("The server cannot be reached.").waitFor();
+    await page.getByText("Can’t reach the server").waitFor();
     await page.reload();
     await page.getByText("the database cannot be reached").waitFor();
     expect([failures, page.url()]).toEqual([3, link]);
@@ -67,7 +67,7 @@ describe("signing in", () => {
     );
     await page.goto(`${server.adminUrl}/#sign-in=${"x".repeat(32)}`);
     await page.getByRole("alert").getByText(detail).waitFor();
-    expect(await page.getByText("cannot be reached").count()).toBe(0);
+    expect(await page.getByText("Can’t reach").count()).toBe(0);
     await page.context().close();
   });
 });
@@ -95,24 +95,17 @@ describe("a failed read", () => {
   ][] = [
     ["a list of records", /records\/brands\?/, 503, "shop/brands", async () => {}, () => page.getByText("Fernhill")],
     ["a record", /records\/locations[/?]/, 500, "shop/locations/1", async () => {}, () => view.field(/^Name/)],
-    [
-      "the history",
-      /history\?/,
-      404,
-      "shop/history",
-      async () => {},
-      () => view.button(/^Created the location/).first(),
-    ],
+    ["the history", /history\?/, 404, "shop/history", async () => {}, () => view.button(/^Created location/).first()],
     ["the keys", /shop\/keys$/, 404, "shop/keys", async () => {}, () => page.getByText("warehouse till")],
-    ["the webhooks", /webhooks$/, 404, "shop/webhooks", async () => {}, () => view.button("Send a test")],
-    ["the requests", /requests(\?|$)/, 404, "shop/requests", async () => {}, () => page.getByText("No request yet")],
+    ["the webhooks", /webhooks$/, 404, "shop/webhooks", async () => {}, () => view.button("Send test")],
+    ["the requests", /requests(\?|$)/, 404, "shop/requests", async () => {}, () => page.getByText("No requests yet")],
     [
       "deliveries",
       /deliveries$/,
       404,
       "shop/webhooks",
       click("Deliveries"),
-      () => page.getByText("Nothing was sent yet.").or(page.getByRole("table", { name: "Deliveries" })),
+      () => page.getByText("No deliveries yet.").or(page.getByRole("table", { name: "Deliveries" })),
     ],
     ["the operators", /operators$/, 404, "shop/operators", async () => {}, () => view.button("Actions for anna")],
     [
@@ -137,7 +130,7 @@ describe("a failed read", () => {
       404,
       "shop",
       async () => {},
-      () => page.getByRole("heading", { name: "Requests by hour" }),
+      () => page.getByRole("heading", { name: "Requests per hour" }),
     ],
     [
       "the imports that were started",
@@ -161,13 +154,13 @@ describe("a failed read", () => {
       404,
       "shop/history",
       async () => {
-        await click(/^Created the location/)();
+        await click(/^Created location/)();
         await click("Undo")();
       },
-      () => page.getByText("1 record that was created is deleted."),
+      () => page.getByText("1 record will be deleted."),
     ],
     [
-      "the search in all shops",
+      "the search in all sites",
       /find\?/,
       404,
       "shop",
@@ -209,7 +202,7 @@ describe("a failed read", () => {
 
   test("of a record that does not exist is not shown as a failure", async () => {
     await view.show("shop/brands/99");
-    await page.getByText("There is no brand with the ID 99.").waitFor();
+    await page.getByText("The brand 99 doesn’t exist.").waitFor();
     expect(await page.getByText("Element").count()).toBe(0);
     await view.button("Close").click();
   });

@@ -78,26 +78,26 @@ describe.each([
     expect(await isTooWide(page)).toBe(false);
     await page.locator("input[type=file]").setInputFiles(file);
 
-    await page.getByText("Check which column of the file becomes which field.").waitFor();
+    await page.getByText("Match your columns to fields.").waitFor();
     expect(await fieldsOf(page)).toEqual({ Vendor: "Name", Town: "Address.Town", Ctry: "Address.Country", Remark: "" });
-    expect(await page.getByText("guessed").count()).toBe(2);
+    expect(await page.getByText("suggested").count()).toBe(2);
     await page.getByText("Acme · <script>alert(1)</script>").waitFor();
-    await page.getByText("Not imported, because it has no field: Remark").waitFor();
-    const match = page.getByLabel("Find the record to change by");
+    await page.getByText("Not imported: Remark").waitFor();
+    const match = page.getByLabel("Match existing records by");
     expect(await match.inputValue()).toBe("Name");
     // A field has one column, and a check needs a field.
     await page.getByLabel("Field for Remark").selectOption("Name");
     expect((await fieldsOf(page)).Vendor).toBe("");
     for (const name of ["Town", "Ctry", "Remark"]) await page.getByLabel(`Field for ${name}`).selectOption("");
-    await page.getByText("No column becomes Name.").waitFor();
+    await page.getByText("No column is mapped to Name.").waitFor();
     const checkButton = page.getByRole("button", { name: "Check" });
     expect(await checkButton.isDisabled()).toBe(true);
     const reason = await checkButton.getAttribute("aria-describedby");
-    expect(await page.locator(`[id="${reason}"]`).innerText()).toBe("Choose a field for one column first.");
+    expect(await page.locator(`[id="${reason}"]`).innerText()).toBe("Map at least one column to a field first.");
     await page.getByLabel("Field for Vendor").selectOption("Name");
     await page.getByLabel("Field for Town").selectOption("Address.Town");
     await page.getByLabel("Field for Ctry").selectOption("Address.Country");
-    expect(await page.getByText("guessed").count()).toBe(0);
+    expect(await page.getByText("suggested").count()).toBe(0);
     expect(await isTooWide(page)).toBe(false);
     await page.getByRole("button", { name: "Check" }).click();
 
@@ -117,25 +117,25 @@ describe.each([
     expect(await names()).toEqual(["Acme", "<script>alert(1)</script>"]);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("link", { name: "Rejected rows as a file" }).click(),
+      page.getByRole("link", { name: "Download rejected rows" }).click(),
     ]);
     expect(await Bun.file(await download.path()).text()).toContain(";Nowhere;Germany");
     expect(await isTooWide(page)).toBe(false);
     await page.getByRole("button", { name: "Undo this import" }).click();
     await page.getByRole("button", { name: "Undo", exact: true }).click();
-    await page.getByRole("alert").getByText("The import was undone").waitFor();
+    await page.getByRole("alert").getByText("Import undone").waitFor();
     expect(await names()).toEqual(["Acme"]);
     await page.reload();
-    await page.getByRole("alert").getByText("2 records are as before").waitFor();
-    expect(await page.getByText("The import is done").or(page.getByText("Undo this import")).count()).toBe(0);
+    await page.getByRole("alert").getByText("Changes to 2 records undone").waitFor();
+    expect(await page.getByText("Import complete").or(page.getByText("Undo this import")).count()).toBe(0);
 
-    await page.getByRole("button", { name: "Another file" }).click();
+    await page.getByRole("button", { name: "Choose another file" }).click();
     await dropTextAndFile(page);
-    await page.getByText("The choices of your last import are used.").waitFor();
+    await page.getByText("Using the mapping from your last import.").waitFor();
     expect((await fieldsOf(page)).Vendor).toBe("Name");
     const [loader] = await Promise.all([
       page.waitForEvent("filechooser"),
-      page.getByRole("button", { name: "Load saved choices" }).click(),
+      page.getByRole("button", { name: "Load mapping" }).click(),
     ]);
     const mapping = Buffer.from(JSON.stringify({ fields: { Name: "Vendor", "Address.Town": "Twon" } }));
     await loader.setFiles({ name: "mapping.json", mimeType: "application/json", buffer: mapping });
@@ -159,7 +159,7 @@ async function cancelUpload(page: Page): Promise<void> {
   });
   const choose = (name: string) => page.locator("input[type=file]").setInputFiles({ ...file, name });
   await choose("first.csv");
-  await page.getByText("Sending first.csv").waitFor();
+  await page.getByText("Uploading first.csv").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   const sent = page.waitForRequest((request) => request.url().includes("/parts/"));
   await choose("second.csv");
@@ -168,9 +168,9 @@ async function cancelUpload(page: Page): Promise<void> {
   first.resolve();
   await removed;
   await drawn(page);
-  expect(await page.getByText("Sending second.csv").count()).toBe(1);
+  expect(await page.getByText("Uploading second.csv").count()).toBe(1);
   second.resolve();
-  await page.getByRole("button", { name: "Another file" }).click();
+  await page.getByRole("button", { name: "Choose another file" }).click();
   await page.getByText("Drop a file here").waitFor();
   await page.unroute("**/parts/*");
 }
@@ -201,28 +201,28 @@ test("a sheet of an Excel workbook is imported, and records that it lacks are re
   await page.getByRole("button", { name: "Use this sheet" }).click();
   await page.getByLabel("Field for Acct no").waitFor();
   expect(scripts).toContain("/console-xlsx.js");
-  await page.getByLabel("Also remove the brands that this file lacks").check();
+  await page.getByLabel("Also delete brands that aren’t in this file").check();
   await page.getByRole("button", { name: "Check" }).click();
   await page.getByText("1000000000000000", { exact: true }).waitFor();
   await page.getByRole("button", { name: "1 missing" }).click();
-  await page.getByText("The file lacks 1 of 3 brands.").waitFor();
+  await page.getByText("1 of 3 brands aren’t in the file.").waitFor();
   await page.locator("del", { hasText: "Best" }).waitFor();
-  const start = page.getByRole("button", { name: "Import 2 rows, remove 1" });
+  const start = page.getByRole("button", { name: "Import 2 rows, delete 1" });
   await start.click();
   await page.getByLabel("Type 1 to confirm").press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
   await start.and(page.locator(":focus")).waitFor();
   await start.click();
-  const dialog = page.getByRole("dialog", { name: "Remove 1 of 3 brands?" });
-  const confirm = dialog.getByRole("button", { name: "Import and remove" });
+  const dialog = page.getByRole("dialog", { name: "Delete 1 of 3 brands?" });
+  const confirm = dialog.getByRole("button", { name: "Import and delete" });
   expect(await confirm.isDisabled()).toBe(true);
   await dialog.getByLabel("Type 1 to confirm").fill("1");
   await confirm.click();
-  await page.getByText("1 record removed, because the file lacks it").waitFor();
+  await page.getByText("1 record deleted").waitFor();
   expect(await names()).toEqual(["Acme", "Cube"]);
   await page.getByRole("button", { name: "Undo this import" }).click();
   await page.getByRole("button", { name: "Undo", exact: true }).click();
-  await page.getByRole("alert").getByText("The import was undone").waitFor();
+  await page.getByRole("alert").getByText("Import undone").waitFor();
   expect(await names()).toEqual(["Acme", "Best", "Cube"]);
   expect([errors, foreignRequests]).toEqual([[], []]);
   await page.context().close();

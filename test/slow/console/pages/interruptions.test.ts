@@ -60,8 +60,8 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
     "a new key",
     async () => {
       await view.show("shop/keys");
-      await view.button("New key").click();
-      await view.field("Purpose").fill("after the session");
+      await view.button("Create key").click();
+      await view.field("Name").fill("after the session");
     },
     "Create",
     async () => {
@@ -88,10 +88,10 @@ test.each(edits)("the edit of %s is sent after the operator signs in again", asy
   await edit();
   await signOutEverywhere(server.engine, "anna");
   await view.button(send).click();
-  await page.getByText("Your session has ended").waitFor();
+  await page.getByText("You’ve been signed out").waitFor();
   await view.field("Link").fill(await server.link("anna"));
   await view.button("Sign in").click();
-  await page.getByText("Your session has ended").waitFor({ state: "hidden" });
+  await page.getByText("You’ve been signed out").waitFor({ state: "hidden" });
   await done();
 });
 
@@ -101,27 +101,27 @@ test("typed text is kept while the server cannot be reached", async () => {
   await view.field(/^Name/).fill("Delta of anna");
   const restart = await server.stopAdmin();
   await view.button("Save").click();
-  await form.notice("cannot be reached").waitFor();
+  await form.notice("Can’t reach the server").waitFor();
   await restart();
   expect(await view.field(/^Name/).inputValue()).toBe("Delta of anna");
-  await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
+  await page.getByText("Reconnecting").waitFor({ state: "hidden" });
   await form.save();
   expect((await form.brandOf(id)).Name).toBe("Delta of anna");
 });
 
 test("a dialog says at once that the server cannot be reached, and a double click sends it again and asks nothing", async () => {
   await view.show("shop/operators");
-  await view.button("New person").click();
+  await view.button("Add operator").click();
   await view.field("Name").fill("dora");
-  await page.getByRole("radio", { name: /^All shops/ }).check();
+  await page.getByRole("radio", { name: /^All sites/ }).check();
   const dialog = page.getByRole("dialog");
-  const create = dialog.getByRole("button", { name: "Create" });
+  const create = dialog.getByRole("button", { name: "Add" });
   const restart = await server.stopAdmin();
   await create.click();
-  await dialog.getByRole("alert").getByText("cannot be reached").waitFor();
+  await dialog.getByRole("alert").getByText("Can’t reach the server").waitFor();
   expect(await create.isEnabled()).toBe(true);
   await restart();
-  await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
+  await page.getByText("Reconnecting").waitFor({ state: "hidden" });
   await create.dblclick();
   await page.getByRole("row", { name: "dora" }).waitFor();
   await dialog.waitFor({ state: "hidden" });
@@ -133,7 +133,7 @@ test("every page waits for a server that cannot be reached, and then shows its c
   const restart = await server.stopAdmin();
   for (const path of Object.values(server.pages)) {
     await go(path);
-    await page.getByText("The console tries again by itself").waitFor();
+    await page.getByText("Reconnecting").waitFor();
   }
   await go("shop/operators");
   await restart();
@@ -142,7 +142,7 @@ test("every page waits for a server that cannot be reached, and then shows its c
     await view.show(path);
     await page.locator("main :is(table, article, form, h2, p)").first().waitFor();
   }
-  expect(await page.getByText("The console tries again by itself").count()).toBe(0);
+  expect(await page.getByText("Reconnecting").count()).toBe(0);
 });
 
 describe("a lost response", () => {
@@ -159,7 +159,7 @@ describe("a lost response", () => {
   };
   const stopLosing = async () => {
     await page.unroute("**/operator/sites/**");
-    await page.getByText("The console tries again by itself").waitFor({ state: "hidden" });
+    await page.getByText("Reconnecting").waitFor({ state: "hidden" });
   };
 
   test("does not create a record twice when it is saved again", async () => {
@@ -169,7 +169,7 @@ describe("a lost response", () => {
     await view.button("Save").click();
     // The notice alone may belong to an earlier test.
     await lost();
-    await form.notice("cannot be reached").first().waitFor();
+    await form.notice("Can’t reach the server").first().waitFor();
     await stopLosing();
     await view.button("Save").click();
     await form.saved("Created");
@@ -183,7 +183,7 @@ describe("a lost response", () => {
     const lost = await lose("POST");
     await view.button("Save").click();
     await lost();
-    await form.notice("cannot be reached").first().waitFor();
+    await form.notice("Can’t reach the server").first().waitFor();
     const restart = await server.stopAdmin();
     await restart();
     await stopLosing();
@@ -217,8 +217,8 @@ test("the console shows that it is loading on a slow network, and a second click
   await whileBlocked(() => view.button("Save").dblclick());
   await form.saved("Created");
   await view.show("shop/keys");
-  await view.button("New key").click();
-  await view.field("Purpose").fill("twice");
+  await view.button("Create key").click();
+  await view.field("Name").fill("twice");
   await whileBlocked(() => view.button("Create").dblclick());
   await view.button("Done").click();
   await page.unroute("**/operator/sites/**");
@@ -235,12 +235,12 @@ test("an operator who signs out in one tab is asked to sign in in the other tab,
   await other.getByRole("menuitem", { name: "Sign out", exact: true }).click();
   await other.getByRole("heading", { name: "Sign in" }).waitFor();
   await view.button("Save").click();
-  await page.getByText("Your session has ended").waitFor();
+  await page.getByText("You’ve been signed out").waitFor();
   await other.goto(await server.link("anna"));
   await other.locator("#main-content").waitFor();
   await other.close();
   await page.evaluate("dispatchEvent(new Event('focus'))");
-  await page.getByText("Your session has ended").waitFor({ state: "hidden" });
+  await page.getByText("You’ve been signed out").waitFor({ state: "hidden" });
   await form.saved("Created");
   expect(await numberOf("In two tabs")).toBe(1);
 });

@@ -71,7 +71,7 @@ describe("by keyboard alone", () => {
     await focused(name);
 
     await pressBoth("g", "k");
-    const make = view.button("New key");
+    const make = view.button("Create key");
     await tabTo(make);
     await press("Enter");
     await page.getByRole("dialog").waitFor();
@@ -80,9 +80,9 @@ describe("by keyboard alone", () => {
     await focused(make);
     // Also after the question about typed text.
     await press("Enter");
-    await view.field("Purpose").fill("typed");
+    await view.field("Name").fill("typed");
     await press("Escape");
-    await view.button("Discard").click();
+    await view.button("Discard changes").click();
     await page.getByRole("dialog").waitFor({ state: "hidden" });
     await focused(make);
   });
@@ -186,7 +186,7 @@ describe("screen readers", () => {
       ["shop/brands/1", "Alder & Co · shop · Storefront"],
       ["shop/brands/create", "New brand · shop · Storefront"],
       ["shop/keys", "Keys · shop · Storefront"],
-      ["shop/nothing", "There is nothing at this address · shop · Storefront"],
+      ["shop/nothing", "Page not found · shop · Storefront"],
     ];
     for (const [path, title] of titles) {
       await view.show(path);

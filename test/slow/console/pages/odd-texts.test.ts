@@ -30,7 +30,7 @@ test("a search has at most 255 characters, also if it is pasted or in the addres
   await page.getByText(/^No brands match/).waitFor();
   await view.show(`shop/brands?search=${"y".repeat(26_000)}`);
   await page.getByText(`No brands match “${"y".repeat(255)}”`).waitFor();
-  await view.button("Clear the search").click();
+  await view.button("Clear search").click();
   await page.getByRole("link", { name: "Fernhill" }).waitFor();
 });
 
@@ -56,7 +56,7 @@ test("a long word does not make a page wider on a phone", async () => {
     await checkWidth(name);
   }
   await small.page.getByRole("tab", { name: "History" }).click();
-  await small.button(/^Created the location W/).click();
+  await small.button(/^Created location W/).click();
   await small.settled();
   await checkWidth("the history of a record");
   await small.page.getByRole("tab", { name: "Details" }).click();
@@ -72,10 +72,10 @@ test("characters that change the direction of a text are shown by their code", a
   const shown = "Invoice[U+202E]gpj.exe[U+2066]";
   const id = await add("brands", { Name: name });
   const everywhere: [path: string, text: string][] = [
-    ["shop", `Created the brand ${shown}`],
-    ["shop/history", `Created the brand ${shown}`],
+    ["shop", `Created brand ${shown}`],
+    ["shop/history", `Created brand ${shown}`],
     ["shop/brands", shown],
-    [`shop/brands/${id}`, `This text has characters that nobody sees: ${shown}`],
+    [`shop/brands/${id}`, `This text contains invisible characters: ${shown}`],
   ];
   for (const [path, text] of everywhere) {
     await view.show(path);
@@ -91,7 +91,7 @@ test("characters that change the direction of a text are shown by their code", a
   expect(texts).not.toMatch(/\p{Bidi_Control}/u);
   await view.button("Close").click();
   await view.show("shop/brands");
-  await page.getByRole("button", { name: "Sort by ID, ascending", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Sort by ID (ascending)", exact: true }).waitFor();
 });
 
 describe.each([
@@ -107,9 +107,9 @@ describe.each([
       void opened.dismiss();
     });
     await view.show("shop");
-    await page.getByText(`Created the brand ${name}`).waitFor();
+    await page.getByText(`Created brand ${name}`).waitFor();
     await view.show("shop/history");
-    await page.getByText(`Created the brand ${name}`).first().waitFor();
+    await page.getByText(`Created brand ${name}`).first().waitFor();
     await page.keyboard.press("Control+k");
     await page.getByLabel("Name, account number, code or ID").fill(name);
     await page.getByRole("link", { name: `${name} shop · brand ${id} · Name` }).click();

@@ -26,11 +26,11 @@ test.each([
   const ben = await server.signIn(name, ["shop"]);
   const view = await openConsole(browser, server, size);
   await view.show("shop/operators");
-  await view.act(name, "Change");
+  await view.act(name, "Edit");
   const dialog = view.page.getByRole("dialog");
   await dialog.getByRole("combobox").fill("toy");
   await view.page.getByRole("option", { name: "toys" }).click();
-  await dialog.getByText(`What ${name} may do`).click();
+  await dialog.getByText(`Edit access for ${name}`).click();
   await dialog.getByRole("button", { name: "Save" }).click();
   const listed = view.page.getByRole(size === phone ? "listitem" : "row").filter({ hasText: name });
   await listed.getByText("shop, toys").waitFor();
@@ -41,38 +41,38 @@ test.each([
 test("the last operator of all shops gets a warning before limiting their own shops", async () => {
   const view = await openConsole(browser, server, desktop);
   await view.show("shop/operators");
-  await view.act("anna", "Change");
+  await view.act("anna", "Edit");
   const dialog = view.page.getByRole("dialog");
-  await dialog.getByRole("radio", { name: "Only these shops" }).check();
-  await dialog.getByText("This is you").waitFor();
-  await dialog.getByText("last person who may do everything in all shops").waitFor();
+  await dialog.getByRole("radio", { name: "Only these sites" }).check();
+  await dialog.getByText("You’re removing your own permission").waitFor();
+  await dialog.getByText("only admin of all sites").waitFor();
   await dialog.getByRole("combobox").fill("toy");
   await view.page.getByRole("option", { name: "toys" }).click();
-  await dialog.getByText("What anna may do").click();
-  await dialog.getByRole("button", { name: "Limit all the same" }).click();
+  await dialog.getByText("Edit access for anna").click();
+  await dialog.getByRole("button", { name: "Limit anyway" }).click();
   await dialog.waitFor({ state: "hidden" });
   expect(await sitesOf("anna")).toEqual(["toys"]);
   await view.finish(/403|404|Forbidden|Not Found/);
 });
 
-test("someone with the role Look only sees all pages and changes nothing; someone with the role Records has no keys and people", async () => {
+test("someone with the role Viewer sees all pages and changes nothing; someone with the role Editor has no keys and people", async () => {
   await server.call("POST", "/restapi/brands.json", { body: { Name: "Alder" } });
   const { webhook } = await createTestWebhook(server.engine, server.site.ID, "http://127.0.0.1:9/");
   await (await server.signIn("anna")).call("POST", `/sites/shop/webhooks/${webhook}/pause`, {});
   await server.addOperator("rita", [], "read");
   const view = await openConsole(browser, server, { ...desktop, operator: "rita" });
   const main = view.page.locator("#main-content");
-  await main.getByRole("link", { name: "Look at it" }).waitFor();
+  await main.getByRole("link", { name: "View" }).waitFor();
   for (const [path, title, changing] of [
-    ["keys", "Keys", /New key|Actions/],
-    ["sites", "Shops", /New shop|Actions/],
+    ["keys", "API keys", /New key|Actions/],
+    ["sites", "Sites", /New shop|Actions/],
     ["webhooks", "Webhooks", /New webhook|Try|Send|Pause|Resume|Actions|More/],
     ["import", "Import and export", /Choose a file/],
     ["operators", "People", /New person|Actions|Sign-in link/],
   ] as const) {
     await view.show(`shop/${path}`);
     await main.getByRole("heading", { name: title }).waitFor();
-    await main.getByText("You may look, but not change anything here: your role is “Look only”.").waitFor();
+    await main.getByText("Your role (Viewer) lets you view this page but not change anything.").waitFor();
     expect([path, await main.getByRole("button", { name: changing }).count()]).toEqual([path, 0]);
   }
   await view.show("shop/brands/1");
@@ -93,30 +93,30 @@ test("someone with the role Look only sees all pages and changes nothing; someon
   const other = await openConsole(browser, server, { ...desktop, operator: "tom" });
   expect(await other.page.getByRole("menuitem", { name: /Keys|Webhooks|People/ }).count()).toBe(0);
   await other.page
-    .getByText(/\d valid keys?$/)
+    .getByText(/\d active keys?$/)
     .first()
     .waitFor();
   expect(await other.page.getByText(/\d webhooks?/).count()).toBe(0);
   for (const [path, title] of [
-    ["keys", "Keys"],
+    ["keys", "API keys"],
     ["webhooks", "Webhooks"],
     ["operators", "People"],
   ] as const) {
     await other.show(`shop/${path}`);
     await other.page.getByRole("heading", { name: title }).waitFor();
-    await other.page.getByText("This page is not for your role").waitFor();
+    await other.page.getByText("You don’t have access to this page").waitFor();
   }
   // A role that changes while the page is open applies to the next request, which also tells the page.
   await setOperator(server.engine, "tom", { role: "all" }, Date.now());
   await other.page.reload();
   await other.show("shop/keys");
-  await other.button("New key").click();
+  await other.button("Create key").click();
   await setOperator(server.engine, "tom", { role: "read" }, Date.now(), { mayBeLast: true });
   await other.button("Create").click();
   const dialog = other.page.getByRole("dialog");
-  await dialog.getByText("Your role does not let you change keys, webhooks, shops and people").waitFor();
+  await dialog.getByText("Your role does not let you change keys, webhooks, sites and operators").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
-  await other.page.getByText("your role is “Look only”").waitFor();
-  expect(await other.button("New key").count()).toBe(0);
+  await other.page.getByText("Your role (Viewer)").waitFor();
+  expect(await other.button("Create key").count()).toBe(0);
   await other.finish(/403/);
 });

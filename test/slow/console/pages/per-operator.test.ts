@@ -31,7 +31,7 @@ async function select(...names: string[]): Promise<void> {
 }
 
 async function chooseShop(name: string): Promise<void> {
-  await page.getByRole("combobox", { name: "Shop" }).fill(name);
+  await page.getByRole("combobox", { name: "Site" }).fill(name);
   await page.getByRole("option", { name }).click();
   await page.waitForURL(new RegExp(`#/${name}`));
 }
@@ -100,7 +100,7 @@ test("the question before a deletion names the shop, the number of records, and 
   await view.show("shop/brands");
   await select(...names.slice(0, 7));
   await view.button("Delete").click();
-  await page.getByRole("dialog", { name: "Delete 7 brands of the shop “shop”?" }).waitFor();
+  await page.getByRole("dialog", { name: "Delete 7 brands from “shop”?" }).waitFor();
   await dialog().getByText(`${names[4]} · ID 5`).waitFor();
   expect(await dialog().getByRole("listitem").allTextContents()).toEqual([
     ...names.slice(0, 5).map((name, index) => `${name} · ID ${index + 1}`),
@@ -108,7 +108,7 @@ test("the question before a deletion names the shop, the number of records, and 
   ]);
   await dialog().getByRole("button", { name: "Cancel" }).click();
   expect(await namesOf("shop")).toEqual(names);
-  await view.button("Unselect").click();
+  await view.button("Clear selection").click();
   await select(names[3] as string, names[4] as string);
   await view.button("Delete").click();
   await dialog().getByText(`${names[3]} · ID 4`).waitFor();
@@ -150,12 +150,12 @@ test("a link in a browser with the session of another operator asks, and a page 
   // The link is still valid.
   await other.goto(`${server.adminUrl}/#`);
   await other.goto(link);
-  await click("Sign in instead");
+  await click("Switch accounts");
   await other.getByRole("button", { name: "ben", exact: true }).waitFor();
 
   const before = await namesOf("shop");
   await mine.button("Save").click();
-  await mine.page.getByRole("dialog", { name: "This browser is now signed in as ben" }).waitFor();
+  await mine.page.getByRole("dialog", { name: "You’re now signed in as ben" }).waitFor();
   expect(await namesOf("shop")).toEqual(before);
   await mine.field("Link").fill(await server.link("carla"));
   await mine.button("Sign in").click();
@@ -164,14 +164,14 @@ test("a link in a browser with the session of another operator asks, and a page 
     .last()
     .getByText("this browser is signed in as ben, and the link signs in as carla")
     .waitFor();
-  await mine.button("Sign in instead").click();
+  await mine.button("Switch accounts").click();
   await mine.page.getByRole("alert").getByText("Created").waitFor();
   expect(await namesOf("shop")).toEqual([...before, "Made by carla"]);
   const { entries } = (await ben.call("GET", "/sites/shop/history?limit=1")).json;
   expect(entries[0]).toMatchObject({ actor: "console:carla", change: { after: { Name: "Made by carla" } } });
 
   await other.evaluate("location.assign('#/shop/history')");
-  await other.getByRole("dialog", { name: "This browser is now signed in as carla" }).waitFor();
+  await other.getByRole("dialog", { name: "You’re now signed in as carla" }).waitFor();
   await click("Continue as carla");
   await other.getByRole("button", { name: "carla", exact: true }).waitFor();
 
@@ -185,26 +185,26 @@ test("a link in a browser with the session of another operator asks, and a page 
 test("an operator of one shop sees only this shop, also at addresses of other shops", async () => {
   const dora = await openConsole(browser, server, { operator: "dora", sites: ["outlet"] });
   await dora.page.waitForURL(/#\/outlet/);
-  await dora.page.getByRole("link", { name: "Shops" }).waitFor();
+  await dora.page.getByRole("link", { name: "Sites" }).waitFor();
   expect(await dora.page.getByRole("link", { name: "People" }).count()).toBe(0);
-  await dora.page.getByRole("combobox", { name: "Shop" }).click();
+  await dora.page.getByRole("combobox", { name: "Site" }).click();
   await dora.page.getByRole("option").first().waitFor();
   expect(await dora.page.getByRole("option").allTextContents()).toEqual(["outlet"]);
   await dora.page.keyboard.press("Escape");
   for (const path of Object.values(server.pages)) {
     await dora.show(path);
-    await dora.page.getByText("There is no shop shop").waitFor();
+    await dora.page.getByText("The site “shop” doesn’t exist").waitFor();
   }
   await dora.show("outlet/operators");
-  await dora.page.getByText("Only people who manage all shops may open this page.").waitFor();
+  await dora.page.getByText("Only operators of all sites can open it.").waitFor();
   await dora.show("outlet/sites");
-  expect(await dora.button("New shop").count()).toBe(0);
+  expect(await dora.button("Add site").count()).toBe(0);
   await dora.button("Actions for outlet").click();
   const actions = await dora.page.getByRole("menuitem").filter({ visible: true }).allTextContents();
-  expect(actions.filter((name) => /Remove|Pause/.test(name))).toEqual(["Pause"]);
+  expect(actions.filter((name) => /Remove|Suspend/.test(name))).toEqual(["Suspend"]);
   await dora.page.keyboard.press("Escape");
   await dora.page.keyboard.press("Control+k");
   await dora.page.getByLabel("Name, account number, code or ID").fill("Fernhill");
-  await dora.page.getByText("Nothing in your shops has exactly").waitFor();
+  await dora.page.getByText("No exact match in your sites").waitFor();
   await dora.finish();
 });

@@ -21,12 +21,12 @@ async function answer(name: string): Promise<void> {
 const forms: [name: string, path: string, opener: string | undefined, field: RegExp][] = [
   ["a record", "shop/brands/3", undefined, /^Name/],
   ["a new record", "shop/locations/create", undefined, /^Name/],
-  ["a new key", "shop/keys", "New key", /^Purpose/],
-  ["a key", "shop/keys", "Actions for", /^Purpose/],
-  ["a new shop", "shop/sites", "New shop", /^Web addresses/],
-  ["a shop", "shop/sites", "Actions for outlet", /^Web addresses/],
-  ["a new operator", "shop/operators", "New person", /^Name/],
-  ["a new webhook", "shop/webhooks", "New webhook", /^URL/],
+  ["a new key", "shop/keys", "Create key", /^Name/],
+  ["a key", "shop/keys", "Actions for", /^Name/],
+  ["a new site", "shop/sites", "Add site", /^Hostnames/],
+  ["a site", "shop/sites", "Actions for outlet", /^Hostnames/],
+  ["a new operator", "shop/operators", "Add operator", /^Name/],
+  ["a new webhook", "shop/webhooks", "Add webhook", /^URL/],
 ];
 
 describe.each(forms)("the form of %s", (_, path, opener, field) => {
@@ -34,7 +34,7 @@ describe.each(forms)("the form of %s", (_, path, opener, field) => {
     await view.show("shop/history");
     await view.show(path);
     if (opener) await page.getByRole("button", { name: opener }).first().click();
-    if (opener?.startsWith("Actions")) await page.getByRole("menuitem", { name: "Change", exact: true }).click();
+    if (opener?.startsWith("Actions")) await page.getByRole("menuitem", { name: "Edit", exact: true }).click();
     await view.field(field).waitFor();
   };
 
@@ -53,16 +53,16 @@ describe.each(forms)("the form of %s", (_, path, opener, field) => {
     const url = page.url();
     await view.field(field).fill("typed.example");
     await page.keyboard.press("Escape");
-    await answer("Cancel");
+    await answer("Keep editing");
     await page.goBack();
-    await answer("Cancel");
+    await answer("Keep editing");
     await page.waitForURL(url);
     const [closing] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
     expect(closing.type()).toBe("beforeunload");
     await closing.dismiss();
     expect([page.url(), await view.field(field).inputValue()]).toEqual([url, "typed.example"]);
     await page.goBack();
-    await answer("Discard");
+    await answer("Discard changes");
     await page.waitForURL(/#\/shop\/history$/);
   });
 });
@@ -84,13 +84,13 @@ test("the menu asks before it discards the columns that were chosen for an impor
   await page.locator("input[type=file]").setInputFiles({ name: "supplier.csv", mimeType: "text/csv", buffer });
   const column = page.getByLabel("Field for Town");
   await column.selectOption("Address.County");
-  await page.getByRole("navigation").getByRole("link", { name: "Keys" }).click();
-  await answer("Cancel");
+  await page.getByRole("navigation").getByRole("link", { name: "API keys" }).click();
+  await answer("Keep editing");
   expect(await column.inputValue()).toBe("Address.County");
   await page.getByRole("button", { name: "anna" }).click();
   await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
-  await answer("Cancel");
-  await page.getByRole("navigation").getByRole("link", { name: "Keys" }).click();
-  await answer("Discard");
+  await answer("Keep editing");
+  await page.getByRole("navigation").getByRole("link", { name: "API keys" }).click();
+  await answer("Discard changes");
   await page.waitForURL(/#\/shop\/keys$/);
 });
