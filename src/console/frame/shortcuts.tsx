@@ -2,7 +2,6 @@
 
 import { Stack, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import { useEffect, useEffectEvent, useMemo } from "react";
-import type { ResourceInfo } from "../../admin/api/types.ts";
 import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { openPanel, usePanel } from "../shell/page.tsx";
 import { navigate } from "../shell/router.tsx";
@@ -10,7 +9,6 @@ import { useDeclared, useSession, useSiteName } from "../shell/site-context.ts";
 import { capitalized } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { pagesOf } from "./menu.tsx";
-import { shortcutKeys } from "./shortcut-keys.ts";
 
 interface Destination {
   readonly key: string;
@@ -44,20 +42,15 @@ function useDestinations(): readonly Destination[] {
     const pages = pagesOf(session)
       .flat()
       .map(({ name, key }) => ({ key, path: `/${name}`, label: translate(`${name}.title`) }));
-    const used = [overview, ...pages].map(({ key }) => key);
-    return [overview, ...toDestinations(resources, used), ...pages];
+    const used = new Set([overview, ...pages].map(({ key }) => key));
+    // The key of a list is the first letter of its path that no other page has.
+    const lists = resources.flatMap(({ path, plural }) => {
+      const key = [...path].find((letter) => !used.has(letter));
+      if (key) used.add(key);
+      return key ? [{ key, path: `/${path}`, label: capitalized(plural) }] : [];
+    });
+    return [overview, ...lists, ...pages];
   }, [resources, session]);
-}
-
-function toDestinations(resources: readonly ResourceInfo[], used: readonly string[]): Destination[] {
-  const keys = shortcutKeys(
-    resources.map(({ path }) => path),
-    used,
-  );
-  return resources.flatMap(({ path, plural }, index) => {
-    const key = keys[index];
-    return key ? [{ key, path: `/${path}`, label: capitalized(plural) }] : [];
-  });
 }
 
 /** Maximum milliseconds between the two keys of a shortcut such as `g h`. */

@@ -24,18 +24,21 @@ import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
 import { useDeclared, useMay, useSiteName } from "../shell/site-context.ts";
+import { useRead, useSitePath } from "../shell/site-data.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { useOverview, useTraffic } from "./overview.ts";
 import { hasRecords, SiteState } from "./site-state.tsx";
-import { SectionTitle, ServerTraffic, SiteTraffic } from "./traffic.tsx";
+import { SectionTitle, ServerTraffic, SiteTraffic, useTraffic } from "./traffic.tsx";
 
+/** Milliseconds between two reads of the overview. */
+const intervalMs = 10_000;
 /** Maximum number of history entries to show. */
 const maxChanges = 8;
 
 /** The page that shows whether all is well, what apps asked for, and the latest changes. */
 export function OverviewPage() {
-  const [overview, keyTraffic, traffic] = [useOverview(), useKeyTraffic(), useTraffic("hour")];
+  const overview = useRead<OverviewResponse>(useSitePath("/overview"), { refetchInterval: intervalMs });
+  const [keyTraffic, traffic] = [useKeyTraffic(), useTraffic("hour")];
   const { data, error, refetch } = overview;
   // All parts appear together, so that none pushes another one down.
   const isLoading = [overview, keyTraffic, traffic, useHistory({}, maxChanges)].some((query) => query.isLoading);

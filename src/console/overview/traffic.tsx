@@ -2,21 +2,38 @@
 
 import { Box, Button, Card, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
-import type { KeyTrafficInfo, KeyTrafficResponse, TrafficPointInfo } from "../../admin/api/types.ts";
+import type { KeyTrafficInfo, KeyTrafficResponse, TrafficPointInfo, TrafficResponse } from "../../admin/api/types.ts";
 import { labelOfKey, requestsOfKeyPath, useKeyTraffic } from "../keys/keys.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { Link } from "../shell/router.tsx";
 import { useMay, useSession, useSiteName } from "../shell/site-context.ts";
+import { useRead } from "../shell/site-data.ts";
 import { useStored } from "../shell/stored.ts";
 import { locale, toNumber } from "../text/locale.ts";
 import { serverNow } from "../text/server-time.ts";
 import { toMoment, When } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { Chart } from "./chart.tsx";
-import { type TrafficSpan, useTraffic } from "./overview.ts";
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
+
+/** How far back the charts of the server go, their step, and the milliseconds between two reads. */
+const spans = {
+  hour: { length: hourMs, step: 20_000, intervalMs: 10_000 },
+  day: { length: dayMs, step: 300_000, intervalMs: 60_000 },
+} as const;
+type TrafficSpan = keyof typeof spans;
+
+/** Reads the traffic of the server. Does not read it for operators of some sites, who may not see it. */
+export function useTraffic(span: TrafficSpan) {
+  const { sites } = useSession();
+  return useRead<TrafficResponse, TrafficResponse["points"]>(`/traffic?span=${span}`, {
+    select: ({ points }) => points,
+    refetchInterval: spans[span].intervalMs,
+    enabled: sites === null,
+  });
+}
 
 interface SiteTrafficProps {
   /** The number of valid keys. */
@@ -170,9 +187,6 @@ function KeyTable({ traffic: { keys } }: KeyTableProps) {
 
 const rate = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const milliseconds = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
-
-/** The span and the step of the server's charts. */
-const spans = { hour: { length: hourMs, step: 20_000 }, day: { length: dayMs, step: 300_000 } } as const;
 
 /** The requests of the whole server, in the last hour or day; a sentence for operators of some sites, who may not see it. */
 export function ServerTraffic() {

@@ -90,14 +90,15 @@ function useShown(resource: ResourceInfo, maxLength: number) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const saved = useRef<Shown>(undefined);
   latest.current = pending;
-  useAtOtherAddress(inAddress, () => {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: at each change of the address, for example after Back
+  useEffect(() => {
     // The address of an own change keeps the text that was typed since.
     const isTypedSince = saved.current && saved.current !== latest.current;
     saved.current = undefined;
     if (isTypedSince) return;
     clearTimeout(timer.current);
     setPending(undefined);
-  });
+  }, [inAddress]);
   useEffect(() => () => clearTimeout(timer.current), []);
   function save(shown: Shown, isReplaced: boolean) {
     saved.current = shown;
@@ -120,12 +121,6 @@ function useShown(resource: ResourceInfo, maxLength: number) {
       save(next, isReplaced);
     },
   };
-}
-
-/** Calls `act` when the address has changed, for example after Back. */
-function useAtOtherAddress(inAddress: Shown, act: () => void): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: at each change of the address
-  useEffect(act, [inAddress]);
 }
 
 /** Returns the saved views of a list, and functions that change them. */

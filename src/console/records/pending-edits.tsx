@@ -45,16 +45,20 @@ export function usePending(resource: ResourceInfo) {
     onSave: () => count > 0 && saving.save(),
   });
   const lastEdited = useFocusAfter(count === 0);
-  const stage = useStage(resource, staged, setStaged);
+  const latest = useRef(staged);
+  latest.current = staged;
   return {
     records: staged.records,
     isSaving: saving.isSaving,
     stage: useCallback(
       (edits: readonly Edit[]) => {
         lastEdited.current = edits[0];
-        stage(edits);
+        const ids = new Set([...latest.current.records.keys(), ...edits.map(({ item }) => item.record.ID)]);
+        if (ids.size > maxStagedRecords)
+          notify(translate("record.pending_full", { count: toNumber(maxStagedRecords) }), "warning");
+        setStaged((before) => stageEdits(before, edits, resource));
       },
-      [stage, lastEdited],
+      [resource, lastEdited],
     ),
     bar: count > 0 && <PendingBar resource={resource} staged={staged} onChange={setStaged} saving={saving} />,
     /** Removes the edits of records that were deleted, or saved by a form. */
@@ -63,21 +67,6 @@ export function usePending(resource: ResourceInfo) {
 }
 
 type SetStaged = (change: StagedEdits | ((before: StagedEdits) => StagedEdits)) => void;
-
-/** Returns a stable function that stages edits. */
-function useStage(resource: ResourceInfo, staged: StagedEdits, setStaged: SetStaged) {
-  const latest = useRef(staged);
-  latest.current = staged;
-  return useCallback(
-    (edits: readonly Edit[]) => {
-      const ids = new Set([...latest.current.records.keys(), ...edits.map(({ item }) => item.record.ID)]);
-      if (ids.size > maxStagedRecords)
-        notify(translate("record.pending_full", { count: toNumber(maxStagedRecords) }), "warning");
-      setStaged((before) => stageEdits(before, edits, resource));
-    },
-    [resource, setStaged],
-  );
-}
 
 /**
  * Returns the function that saves all staged edits, why it failed, and the dialog that is open.
@@ -188,34 +177,25 @@ function PendingBar(props: PendingBarProps) {
   );
 }
 
-/** The dialog that shows the staged edits. */
-export function StagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
-  const close = () => saving.setOpen(false);
-  function drop(id: number, path?: string) {
-    const rest = discardEdits(staged, [id], path);
-    onChange(rest);
-    if (countEdits(rest) === 0) close();
-  }
-  if (!saving.isOpen) return null;
-  const keep = (id: number) => onChange((before) => keepMine(before, id, resource));
-  return <PendingDialog staged={staged} saving={saving} onDrop={drop} onKeep={keep} onClose={close} />;
-}
-
-interface PendingDialogProps extends Pick<PendingBarProps, "staged" | "saving"> {
-  /** Discards the edits of a record, or one of them. */
-  readonly onDrop: (id: number, path?: string) => void;
-  /** Keeps the edits of a record that someone else has changed. */
-  readonly onKeep: (id: number) => void;
-  readonly onClose: () => void;
+/** The dialog with the staged edits, if it is open. */
+export function StagedDialog(props: PendingBarProps) {
+  return props.saving.isOpen ? <OpenStagedDialog {...props} /> : null;
 }
 
 /** Number of records that the dialog shows at first, and more at each click. */
 const step = 50;
 
 /** Shows the staged edits, record by record. Records that cannot be saved as they are come first. */
-function PendingDialog({ staged, saving, onClose, ...acts }: PendingDialogProps) {
-  const { save, fault, isSaving } = saving;
+function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProps) {
+  const { save, setOpen, fault, isSaving } = saving;
   const [shown, setShown] = useState(step);
+  const close = () => setOpen(false);
+  function drop(id: number, path?: string) {
+    const rest = discardEdits(staged, [id], path);
+    onChange(rest);
+    if (countEdits(rest) === 0) close();
+  }
+  const keep = (id: number) => onChange((before) => keepMine(before, id, resource));
   const records = [...staged.records.values()];
   const isBad = ({ faults, conflict }: StagedRecord) => faults.size > 0 || conflict !== undefined;
   const ordered = [...records.filter(isBad), ...records.filter((record) => !isBad(record))];
@@ -227,12 +207,12 @@ function PendingDialog({ staged, saving, onClose, ...acts }: PendingDialogProps)
     void save();
   }
   function keepAll() {
-    for (const { conflict, base } of records) if (conflict) acts.onKeep(base.record.ID);
+    for (const { conflict, base } of records) if (conflict) keep(base.record.ID);
   }
   const buttons = (
     <>
       {open > 1 && <Button onClick={keepAll}>{translate("record.pending_keep_all", { count: toNumber(open) })}</Button>}
-      <Button onClick={onClose}>{translate("general.close")}</Button>
+      <Button onClick={close}>{translate("general.close")}</Button>
       <Button variant="contained" disabled={isSaving || records.length === 0} onClick={save}>
         {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
       </Button>
@@ -242,14 +222,14 @@ function PendingDialog({ staged, saving, onClose, ...acts }: PendingDialogProps)
     <DialogFrame
       title={translate("record.pending_title", { smart_count: records.length, count: toNumber(records.length) })}
       maxWidth="md"
-      onClose={onClose}
+      onClose={close}
       onKeyDown={onKeyDown}
       buttons={buttons}
     >
       <Stack spacing={1.5}>
         {fault && <Alert severity="error">{fault}</Alert>}
         {ordered.slice(0, shown).map((record) => (
-          <PendingRecord key={record.base.record.ID} staged={record} {...acts} />
+          <PendingRecord key={record.base.record.ID} staged={record} onDrop={drop} onKeep={keep} />
         ))}
         {more > 0 && (
           <Button onClick={() => setShown(shown + step)}>
@@ -261,8 +241,12 @@ function PendingDialog({ staged, saving, onClose, ...acts }: PendingDialogProps)
   );
 }
 
-interface PendingRecordProps extends Pick<PendingDialogProps, "onDrop" | "onKeep"> {
+interface PendingRecordProps {
   readonly staged: StagedRecord;
+  /** Discards the edits of a record, or one of them. */
+  readonly onDrop: (id: number, path?: string) => void;
+  /** Keeps the edits of a record that someone else has changed. */
+  readonly onKeep: (id: number) => void;
 }
 
 function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {

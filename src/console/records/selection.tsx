@@ -1,6 +1,6 @@
 // The ticked records of a list: some of them, or all that the search finds; and the dialogs that delete them or give a field the same text in all.
 
-import { Alert, Box, Typography } from "@mui/material";
+import { Alert, Box, Button, Typography } from "@mui/material";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { RecordResponse, RecordsResponse, SetFieldBody, SetFieldResponse } from "../../admin/api/record-types.ts";
@@ -16,7 +16,6 @@ import { toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import type { ListState } from "./list-state.ts";
 import { useReadIds, useRecordWrites } from "./record-data.ts";
-import { SelectedActions } from "./toolbar.tsx";
 
 interface SelectionProps {
   readonly resource: ResourceInfo;
@@ -40,8 +39,7 @@ const maxDeleted = 1000;
 const noKeys: Keys = new Set();
 
 /** Returns the ticks for the list and, while records are ticked, the actions on them. */
-export function useSelection(props: SelectionProps) {
-  const { list, page } = props;
+export function useSelection({ resource, list, page, onDeleted }: SelectionProps) {
   const [ticked, setTicked] = useState<Ticked>({ keys: noKeys });
   const [open, setOpen] = useState<OpenDialog>();
   const mayEdit = useMay("records");
@@ -52,61 +50,57 @@ export function useSelection(props: SelectionProps) {
   const found = page?.total ?? 0;
   const count = isAll ? found : keys.size;
   const ticks = mayEdit ? { keys, onChange: (changed: Keys) => setTicked({ keys: changed }) } : undefined;
-  const ask = useAskDelete(props.resource, setOpen);
+  const readIds = useReadIds(resource.path);
   if (count === 0) return { ticks };
   const ids = isAll ? undefined : [...keys].map(Number);
   const clear = () => setTicked({ keys: noKeys });
-  const actions: ReactNode = (
-    <SelectedActions
-      count={count}
-      found={found}
-      onAll={() => setTicked({ allOf: search })}
-      onNone={clear}
-      onSetField={() => setOpen({ kind: "set" })}
-      onDelete={() => ask(ids, search)}
-      noDelete={count > maxDeleted ? translate("record.delete_limit", { count: toNumber(maxDeleted) }) : undefined}
-    />
-  );
-  const dialog = open && (
-    <SelectionDialog
-      {...props}
-      open={open}
-      target={ids ? { ids } : { search }}
-      count={count}
-      onDone={clear}
-      onClose={() => setOpen(undefined)}
-    />
-  );
-  return { ticks, actions, dialog };
-}
-
-/** Returns a function that asks before the ticked records are deleted. Without IDs, the function reads the IDs that the search finds. */
-function useAskDelete(resource: ResourceInfo, setOpen: (open: OpenDialog) => void) {
-  const readIds = useReadIds(resource.path);
-  return async (ids: readonly number[] | undefined, search: string) => {
+  async function askDelete() {
     try {
       setOpen({ kind: "delete", ids: ids ?? (await readIds(search, maxDeleted)) });
     } catch (error) {
       notify((error as Error).message, "error");
     }
-  };
-}
-
-interface SelectionDialogProps extends Pick<SelectionProps, "resource" | "onDeleted"> {
-  readonly open: OpenDialog;
-  readonly target: Pick<SetFieldBody, "ids" | "search">;
-  readonly count: number;
-  readonly onDone: () => void;
-  readonly onClose: () => void;
-}
-
-function SelectionDialog({ open, target, onDeleted, onDone, ...rest }: SelectionDialogProps) {
-  if (open.kind === "set") return <SetFieldDialog {...rest} target={target} onDone={onDone} />;
-  function finish(ids: readonly number[]) {
-    onDeleted(ids);
-    onDone();
   }
-  return <DeleteDialog {...rest} ids={open.ids} onDone={() => finish(open.ids)} />;
+  const isTooMany = count > maxDeleted;
+  const actions: ReactNode = (
+    <>
+      <Typography role="status" sx={{ fontWeight: 600, whiteSpace: "nowrap" }}>
+        {translate("record.selected", { count: toNumber(count) })}
+      </Typography>
+      {count < found && (
+        <Button size="small" onClick={() => setTicked({ allOf: search })}>
+          {translate("record.select_all", { count: toNumber(found) })}
+        </Button>
+      )}
+      <Button size="small" onClick={clear}>
+        {translate("record.select_none")}
+      </Button>
+      <Box sx={{ flexGrow: 1 }} />
+      {isTooMany && (
+        <Typography variant="body2" color="textSecondary">
+          {translate("record.delete_limit", { count: toNumber(maxDeleted) })}
+        </Typography>
+      )}
+      <Button size="small" variant="outlined" onClick={() => setOpen({ kind: "set" })} sx={{ whiteSpace: "nowrap" }}>
+        {translate("record.set_field")}
+      </Button>
+      <Button size="small" variant="outlined" color="error" disabled={isTooMany} onClick={askDelete}>
+        {translate("record.delete")}
+      </Button>
+    </>
+  );
+  const shared = { resource, onClose: () => setOpen(undefined) };
+  function finishDelete(deleted: readonly number[]) {
+    onDeleted(deleted);
+    clear();
+  }
+  const dialog =
+    open?.kind === "delete" ? (
+      <DeleteDialog {...shared} ids={open.ids} onDone={() => finishDelete(open.ids)} />
+    ) : (
+      open && <SetFieldDialog {...shared} target={ids ? { ids } : { search }} count={count} onDone={clear} />
+    );
+  return { ticks, actions, dialog };
 }
 
 /** Maximum number of records that the dialog names. */
@@ -164,12 +158,10 @@ function useNames(resource: string, ids: readonly number[]): readonly string[] |
   return reads.map(({ data }) => (data ? textAt(data.record, "Name") : ""));
 }
 
-/** The records to change: some by their IDs, or all that a search finds. */
-type Target = Pick<SetFieldBody, "ids" | "search">;
-
 interface SetFieldProps {
   readonly resource: ResourceInfo;
-  readonly target: Target;
+  /** The records to change: some by their IDs, or all that a search finds. */
+  readonly target: Pick<SetFieldBody, "ids" | "search">;
   /** The number of records in the target. */
   readonly count: number;
   readonly onDone: () => void;
