@@ -104,7 +104,8 @@ async function sendUntilAnswered(path: string, request: RequestInit): Promise<Ap
 /** Sends a request once. @throws HttpError with the status 0 if the server cannot be reached */
 async function sendOnce(path: string, request: RequestInit): Promise<ApiResponse> {
   try {
-    const headers = withOperator(request.headers);
+    const headers = new Headers(request.headers);
+    if (pageOperator !== undefined) headers.set("X-Operator", String(pageOperator));
     const response = await fetch(`/operator${path}`, { ...request, headers, credentials: "same-origin" });
     compareClocks(response.headers.get("Date"));
     const operator = response.headers.get("X-Operator");
@@ -116,12 +117,6 @@ async function sendOnce(path: string, request: RequestInit): Promise<ApiResponse
   } catch {
     throw new HttpError(translate("app.unreachable_now"), 0);
   }
-}
-
-function withOperator(headers: HeadersInit | undefined): Headers {
-  const all = new Headers(headers);
-  if (pageOperator !== undefined) all.set("X-Operator", String(pageOperator));
-  return all;
 }
 
 /** Returns the JSON of a successful response. @throws HttpError for any other response */

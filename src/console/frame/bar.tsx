@@ -154,23 +154,12 @@ export function UserMenu() {
           {translate("session.licences")}
         </MenuItem>
         <Divider />
-        {signOuts.map(({ text, Icon, isEverywhere }) => (
-          <Entry
-            key={text}
-            Icon={Icon}
-            text={translate(text)}
-            onClick={choose(() => askBeforeLoss(() => void signOutAndReload(isEverywhere)))}
-          />
-        ))}
+        <Entry Icon={LogoutIcon} text={translate("session.sign_out")} onClick={choose(() => leave(false))} />
+        <Entry Icon={DevicesIcon} text={translate("session.sign_out_everywhere")} onClick={choose(() => leave(true))} />
       </Menu>
     </>
   );
 }
-
-const signOuts = [
-  { text: "session.sign_out", Icon: LogoutIcon, isEverywhere: false },
-  { text: "session.sign_out_everywhere", Icon: DevicesIcon, isEverywhere: true },
-] as const;
 
 interface EntryProps extends MenuItemProps {
   readonly Icon: IconComponent;
@@ -211,8 +200,11 @@ function colourEntries(present: string) {
   ));
 }
 
-async function signOutAndReload(everywhere: boolean) {
-  markAllSaved();
-  await signOut(everywhere).catch(() => {});
-  reloadWithoutAddress();
+/** Signs out, after the operator has agreed to lose unsaved changes. */
+function leave(everywhere: boolean) {
+  askBeforeLoss(async () => {
+    markAllSaved();
+    await signOut(everywhere).catch(() => {});
+    reloadWithoutAddress();
+  });
 }

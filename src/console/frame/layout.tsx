@@ -23,6 +23,7 @@ export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
   useWithoutPlaceholder();
   const isDrawer = useIsNarrow("md");
   const { isMenuNarrow } = useFrameChoices();
+  const { pathname } = useLocation();
   const [isOpen, setOpen] = useState(false);
   const toggle = () => (isDrawer ? setOpen(true) : chooseFrame({ isMenuNarrow: !isMenuNarrow }));
   return (
@@ -40,7 +41,8 @@ export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
         {/* The minimum width of 0 makes a wide table scroll instead of the page. */}
         <Box component="main" id="main-content" tabIndex={-1} sx={mainStyle}>
           <SandboxNotice />
-          <Boundary>{children}</Boundary>
+          {/* Another page begins without the fault. */}
+          <FaultBoundary key={pathname.split("/", 3).join("/")}>{children}</FaultBoundary>
         </Box>
       </Box>
       <Portal>
@@ -197,13 +199,7 @@ function SandboxNotice() {
   );
 }
 
-/** Shows a fault of our own program instead of a white page. Another address begins again. */
-function Boundary({ children }: { readonly children: ReactNode }) {
-  const { pathname } = useLocation();
-  return <FaultBoundary key={pathname.split("/", 3).join("/")}>{children}</FaultBoundary>;
-}
-
-/** React needs a class for this. */
+/** Shows a fault of our own program instead of a white page. React needs a class for this. */
 class FaultBoundary extends Component<{ readonly children: ReactNode }, { readonly fault?: Error }> {
   static getDerivedStateFromError(fault: Error) {
     return { fault };

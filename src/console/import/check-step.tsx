@@ -12,6 +12,7 @@ import {
 } from "@mui/material";
 import { useState } from "react";
 import type { ImportInfo, MissingInfo, RunBody } from "../../admin/api/record-types.ts";
+import { callApi } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { TextInput } from "../shell/fields.tsx";
 import { pluralOf, useDeclared, useSiteName } from "../shell/site-context.ts";
@@ -19,7 +20,7 @@ import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { CheckTable, type Exclusion } from "./check-table.tsx";
-import { type EntryKind, importKinds, runImport } from "./imports.ts";
+import { type EntryKind, importKinds, importPath } from "./imports.ts";
 import { ActionBar, ImportProgress } from "./step-parts.tsx";
 
 interface CheckStepProps {
@@ -145,7 +146,8 @@ function RunBar({ info, excluded, removals, onBack, onStarted }: RunBarProps) {
   const plural = pluralOf(useDeclared().resources, info.resource);
   const [isAsking, setAsking] = useState(false);
   const start = async () => {
-    await runImport(siteName, info.id, { ...toBody(excluded), ...(removals > 0 ? { removals } : {}) });
+    const body: RunBody = { ...toBody(excluded), ...(removals > 0 ? { removals } : {}) };
+    await callApi("POST", `${importPath(siteName, info.id)}/run`, body);
     await onStarted();
   };
   const chosen = countChosen(info, excluded);

@@ -11,6 +11,7 @@ import type {
   ImportMapping,
 } from "../../admin/api/record-types.ts";
 import type { ResourceInfo } from "../../admin/api/types.ts";
+import { callApi } from "../api/call-api.ts";
 import { Choice } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
@@ -19,7 +20,7 @@ import { askBeforeLoss, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { describeFault, fullLabelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 import { ColumnTable } from "./column-table.tsx";
-import { checkImport, previewFile } from "./imports.ts";
+import { importPath } from "./imports.ts";
 import {
   guessedColumns,
   readMappingFile,
@@ -55,7 +56,7 @@ export function ColumnsStep(props: ColumnsStepProps) {
     refetch,
   } = useQuery({
     queryKey: ["import-preview", siteName, info.id, dialect],
-    queryFn: () => previewFile(siteName, info.id, dialect),
+    queryFn: () => callApi<FilePreviewResponse>("POST", `${importPath(siteName, info.id)}/preview`, dialect),
     retry: false,
   });
   const resource = resources.find(({ path }) => path === info.resource);
@@ -104,8 +105,8 @@ function Choices({ info, options, onOptions, onChecked, onAnotherFile, preview, 
   const check = async () => {
     const { format, encoding, delimiter } = preview;
     const how = { format, match, findMissing: findMissing && canFindMissing };
-    const chosen = isCsv ? { ...how, encoding, delimiter, mapping } : how;
-    await checkImport(siteName, info.id, chosen);
+    const chosen: CheckBody = isCsv ? { ...how, encoding, delimiter, mapping } : how;
+    await callApi("POST", `${importPath(siteName, info.id)}/check`, chosen);
     if (isCsv) keep({ mapping, match });
     onOptions(chosen);
     await onChecked();

@@ -55,12 +55,17 @@ export function FileStep({ onSent }: FileStepProps) {
   );
 }
 
-/**
- * Returns the work that is shown, and the functions `show` and `end`. `show` begins to show work on a file. Its result is a function that shows the share
- * that is done. `end` shows no work any more. Work on a cancelled file is not shown.
- */
-function useWork() {
+/** Converts and sends a file. All of it ends when the operator leaves the step. */
+function useSending(resource: string, onSent: FileStepProps["onSent"]) {
+  const siteName = useSiteName();
   const [work, setWork] = useState<Work>();
+  const [choice, setChoice] = useState<OpenChoice>();
+  const [fault, setFault] = useState("");
+  const markSaved = useUnsaved(work !== undefined);
+  const control = useRef(new AbortController());
+  useEffect(() => () => control.current.abort(), []);
+
+  /** Begins to show work on a file. Returns a function that shows the share that is done. Work on a cancelled file is not shown. */
   function show(text: "import.converting" | "import.uploading", { name, signal }: ChosenFile) {
     const showShare = (share: number) => {
       if (!signal.aborted) setWork({ text: translate(text, { name }), share });
@@ -68,18 +73,6 @@ function useWork() {
     showShare(0);
     return showShare;
   }
-  return { work, show, end: () => setWork(undefined) };
-}
-
-/** Converts and sends a file. All of it ends when the operator leaves the step. */
-function useSending(resource: string, onSent: FileStepProps["onSent"]) {
-  const siteName = useSiteName();
-  const { work, show, end } = useWork();
-  const [choice, setChoice] = useState<OpenChoice>();
-  const [fault, setFault] = useState("");
-  const markSaved = useUnsaved(work !== undefined);
-  const control = useRef(new AbortController());
-  useEffect(() => () => control.current.abort(), []);
 
   async function send(file: ChosenFile, content: Blob) {
     const onProgress = show("import.uploading", file);
@@ -100,7 +93,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     show("import.converting", file);
     const workbook = await openWorkbook(content, file.signal);
     if (workbook.sheets.length === 1) return sendSheet({ file, workbook }, 0);
-    end();
+    setWork(undefined);
     setChoice({ file, workbook });
   }
 
@@ -111,7 +104,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     await step().catch((error: Error) => {
       if (signal.aborted) return;
       setFault(error.message);
-      end();
+      setWork(undefined);
     });
   }
 
@@ -119,7 +112,7 @@ function useSending(resource: string, onSent: FileStepProps["onSent"]) {
     control.current.abort(new Error("cancelled"));
     control.current = new AbortController();
     setChoice(undefined);
-    end();
+    setWork(undefined);
   }
 
   function begin(file: File | null | undefined) {

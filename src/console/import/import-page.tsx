@@ -17,7 +17,7 @@ import {
 } from "@mui/material";
 import { type ReactNode, useState } from "react";
 import type { CheckBody, ImportInfo, ImportsResponse } from "../../admin/api/record-types.ts";
-import type { HttpError } from "../api/call-api.ts";
+import { type HttpError, sitePath } from "../api/call-api.ts";
 import { DownloadIcon } from "../shell/icons.tsx";
 import { Page } from "../shell/page.tsx";
 import { LoadingLines, ReadFailed } from "../shell/query-result.tsx";
@@ -30,7 +30,7 @@ import { showInvisible, translate } from "../text/translate.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
 import { FileStep, ResourceChoice, useFirstResource } from "./file-step.tsx";
-import { discardImport, exportUrl } from "./imports.ts";
+import { discardImport } from "./imports.ts";
 import { RunStep } from "./run-step.tsx";
 
 /** Milliseconds between two reads of the import's progress. */
@@ -217,7 +217,7 @@ function ExportCard() {
                 key={format}
                 variant="outlined"
                 component="a"
-                href={exportUrl(siteName, resource, format)}
+                href={`/operator${sitePath(siteName, `/records/${resource}/export?format=${format}`)}`}
                 download
                 startIcon={<DownloadIcon />}
                 aria-label={translate("import.export_as", { format: format.toUpperCase() })}

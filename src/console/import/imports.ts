@@ -1,15 +1,6 @@
 // Calls the API of imports and exports, and the worker that converts workbooks to CSV.
 
-import type {
-  CheckBody,
-  DialectBody,
-  FilePreviewResponse,
-  ImportInfo,
-  ImportKind,
-  ImportRowInfo,
-  NewImportBody,
-  RunBody,
-} from "../../admin/api/record-types.ts";
+import type { ImportInfo, ImportKind, ImportRowInfo, NewImportBody } from "../../admin/api/record-types.ts";
 import { callApi, sendBytes, sitePath } from "../api/call-api.ts";
 import { translate } from "../text/translate.ts";
 import type { WorkbookRequest, WorkbookResponse } from "./workbook.ts";
@@ -19,7 +10,8 @@ export const importKinds: readonly ImportKind[] = ["created", "updated", "unchan
 /** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
 const partBytes = 1024 * 1024;
 
-function importPath(siteName: string, id: string): string {
+/** Returns the path of an import. */
+export function importPath(siteName: string, id: string): string {
   return sitePath(siteName, `/imports/${id}`);
 }
 
@@ -55,26 +47,6 @@ export async function upload(
   }
 }
 
-/** Reads a preview of the file. @param dialect an encoding or delimiter to use instead of the detected one */
-export function previewFile(siteName: string, id: string, dialect: DialectBody = {}): Promise<FilePreviewResponse> {
-  return callApi("POST", `${importPath(siteName, id)}/preview`, dialect);
-}
-
-/** Starts a dry run. */
-export function checkImport(siteName: string, id: string, options: CheckBody): Promise<ImportInfo> {
-  return callApi("POST", `${importPath(siteName, id)}/check`, options);
-}
-
-/** Starts the import, after its dry run. @param excluded the rows that the operator has excluded */
-export function runImport(siteName: string, id: string, excluded: RunBody): Promise<ImportInfo> {
-  return callApi("POST", `${importPath(siteName, id)}/run`, excluded);
-}
-
-/** Stops a dry run or import. Rows that are already stored are kept. */
-export function stopImport(siteName: string, id: string): Promise<ImportInfo> {
-  return callApi("POST", `${importPath(siteName, id)}/stop`, {});
-}
-
 /** Stops an import and removes its file. Rows that are already stored are kept. */
 export function discardImport(siteName: string, id: string): Promise<void> {
   return callApi("DELETE", importPath(siteName, id));
@@ -82,16 +54,6 @@ export function discardImport(siteName: string, id: string): Promise<void> {
 
 /** The kind of an entry in the report of an import. */
 export type EntryKind = ImportRowInfo["kind"];
-
-/** Returns the URL of a file with the rejected rows. */
-export function rejectedUrl(siteName: string, id: string): string {
-  return `/operator${importPath(siteName, id)}/rejected`;
-}
-
-/** Returns the URL of a file with all records of a resource. */
-export function exportUrl(siteName: string, resource: string, format: string): string {
-  return `/operator${sitePath(siteName, `/records/${resource}/export?format=${format}`)}`;
-}
 
 // Workbooks. The worker is a script of its own, which the browser loads only for such a file.
 

@@ -9,7 +9,7 @@ import { useSiteName } from "../shell/site-context.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { CheckTable } from "./check-table.tsx";
-import { rejectedUrl } from "./imports.ts";
+import { importPath } from "./imports.ts";
 import { ImportProgress } from "./step-parts.tsx";
 
 interface RunStepProps {
@@ -36,7 +36,7 @@ function ImportResult({ info, onAnotherFile }: RunStepProps) {
       <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
         <UndoButton info={info} />
         {info.hasRejects && (
-          <Button variant="outlined" component="a" href={rejectedUrl(siteName, info.id)} download>
+          <Button variant="outlined" component="a" href={`/operator${importPath(siteName, info.id)}/rejected`} download>
             {translate("import.rejected_file")}
           </Button>
         )}

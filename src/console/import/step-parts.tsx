@@ -3,12 +3,13 @@
 import { Alert, Box, Button, LinearProgress, Typography } from "@mui/material";
 import { type ReactNode, useId, useState } from "react";
 import type { ImportInfo } from "../../admin/api/record-types.ts";
+import { callApi } from "../api/call-api.ts";
 import { useSiteName } from "../shell/site-context.ts";
 import { useAttempt } from "../shell/site-data.ts";
 import { forScreenReaders } from "../shell/theme.ts";
 import { toNumber } from "../text/locale.ts";
 import { type TextKey, translate } from "../text/translate.ts";
-import { stopImport } from "./imports.ts";
+import { importPath } from "./imports.ts";
 
 interface ActionBarProps {
   /** The name of the primary action. */
@@ -72,14 +73,14 @@ interface ImportProgressProps {
   readonly text: TextKey;
 }
 
-/** Shows the progress of a dry run or import, and a button that stops it. */
+/** Shows the progress of a dry run or import, and a button that stops it. Rows that are already stored are kept. */
 export function ImportProgress({ info, text }: ImportProgressProps) {
   const siteName = useSiteName();
   const [isStopped, setStopped] = useState(false);
   const label = translate(text, { rows: toNumber(info.rows) });
   const stop = () => {
     setStopped(true);
-    stopImport(siteName, info.id).catch(() => setStopped(false));
+    callApi("POST", `${importPath(siteName, info.id)}/stop`, {}).catch(() => setStopped(false));
   };
   const share = info.size === 0 ? 0 : Math.min(100, (100 * info.read) / info.size);
   return (

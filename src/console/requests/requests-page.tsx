@@ -1,21 +1,22 @@
-// The page of the requests of a site: the latest API requests and their responses. It is read again every two seconds.
+// The page of a site's latest API requests, with their responses and the details of each. It is read again every two seconds.
 
-import { Box, Button, Chip } from "@mui/material";
-import { useMemo, useRef, useState } from "react";
-import type { LoggedRequestInfo } from "../../admin/api/types.ts";
+import { Alert, AlertTitle, Box, Button, Chip, Link, Stack } from "@mui/material";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useMemo, useRef, useState } from "react";
+import type { LoggedRequestInfo, RequestsResponse } from "../../admin/api/types.ts";
+import { callApi, sitePath } from "../api/call-api.ts";
 import { type DataColumn, DataList } from "../shell/data-list.tsx";
+import { DialogFrame } from "../shell/dialog-frame.tsx";
 import { Choice } from "../shell/fields.tsx";
 import { PauseIcon, PlayIcon, RequestsIcon } from "../shell/icons.tsx";
 import { CopyableText, useCurl } from "../shell/new-secret.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
 import { useAddress } from "../shell/router.tsx";
-import { useSiteName } from "../shell/site-context.ts";
-import { toNumber } from "../text/locale.ts";
-import { toDuration, toMoment, toTimeOfDay } from "../text/times.tsx";
+import { useDeclared, useSiteName } from "../shell/site-context.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
+import { toDuration, toExactMoment, toMoment, toTimeOfDay } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
-import { Detail, RequestDetails } from "./request-details.tsx";
-import { type RequestFilter, useRequests } from "./requests.ts";
 
 /** The page with the last requests of the site. */
 export function RequestsPage() {
@@ -225,4 +226,157 @@ function NoRequests({ onClear }: { readonly onClear: (() => void) | undefined })
       </Box>
     </EmptyList>
   );
+}
+
+interface RequestDetailsProps {
+  readonly request: LoggedRequestInfo;
+  readonly onClose: () => void;
+}
+
+/** The dialog with the details of a request. */
+function RequestDetails({ request, onClose }: RequestDetailsProps) {
+  const { publicUrl } = useDeclared();
+  const curl = useCurl();
+  const { method, path, problem } = request;
+  return (
+    <DialogFrame title={`${method} ${showInvisible(path)}`} isCode maxWidth="sm" isLong onClose={onClose}>
+      <Stack spacing={2}>
+        {problem ? <Problem problem={problem} publicUrl={publicUrl} /> : null}
+        <Facts request={request} />
+        <CopyableText
+          label={translate("requests.repeat")}
+          text={curl(request)}
+          help={translate("requests.repeat_help")}
+        />
+      </Stack>
+    </DialogFrame>
+  );
+}
+
+interface ProblemProps {
+  readonly problem: NonNullable<LoggedRequestInfo["problem"]>;
+  readonly publicUrl: string;
+}
+
+/** The problem in the response, with its errors, and a link to the page that explains it. */
+function Problem({ problem: { code, title, detail, errors }, publicUrl }: ProblemProps) {
+  return (
+    <Alert severity="error" icon={false} sx={{ overflowWrap: "anywhere" }}>
+      <AlertTitle>{title}</AlertTitle>
+      <Detail text={detail} />
+      {errors.length > 0 && (
+        <Box component="ul" sx={{ m: 0, mt: 1, pl: 2.5 }}>
+          {errors.map((error) => (
+            <li key={`${error.field} ${error.detail}`}>
+              <strong>{showInvisible(error.field)}</strong> <Detail text={error.detail} />
+            </li>
+          ))}
+        </Box>
+      )}
+      <Box sx={{ mt: 1 }}>
+        <Link href={`${publicUrl}/docs/problems/${encodeURIComponent(code)}`} target="_blank" rel="noopener">
+          {translate("requests.about_problem")}
+        </Link>
+      </Box>
+    </Alert>
+  );
+}
+
+/** A text of the server. The names that it has in backticks are shown as code. */
+function Detail({ text }: { readonly text: string }) {
+  const parts = capitalized(showInvisible(text)).split("`");
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text never change
+  return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
+}
+
+/** The facts of a request, as pairs of a name and a value. */
+function Facts({ request: { at, status, milliseconds, bytes, request, key } }: Pick<RequestDetailsProps, "request">) {
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    [translate("general.time"), toExactMoment(at)],
+    [translate("general.status"), status],
+    [translate("requests.key"), key ? <KeyName key="key" apiKey={key} /> : translate("requests.no_key")],
+    [translate("general.took"), toDuration(milliseconds)],
+    [translate("requests.size"), translate("general.bytes", { count: toNumber(bytes) })],
+    [translate("requests.id"), <code key="id">{request}</code>],
+  ];
+  return (
+    <Box
+      component="dl"
+      sx={{ m: 0, display: "grid", gridTemplateColumns: "auto 1fr", columnGap: 2, rowGap: 0.5, fontSize: 14 }}
+    >
+      {facts.map(([name, value]) => (
+        <Box key={name} sx={{ display: "contents" }}>
+          <Box component="dt" sx={{ color: "text.secondary" }}>
+            {name}
+          </Box>
+          <Box component="dd" sx={{ m: 0, overflowWrap: "anywhere" }}>
+            {value}
+          </Box>
+        </Box>
+      ))}
+    </Box>
+  );
+}
+
+/** The purpose of a key, and the beginning of the key. */
+function KeyName({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
+  return (
+    <>
+      {label ? `${showInvisible(label)} ` : ""}
+      <code>{prefix}…</code>
+    </>
+  );
+}
+
+/** Milliseconds between two reads. A page in a hidden tab does not read. */
+const intervalMs = 2000;
+/** Maximum number of requests in the list, as many as a response has. */
+const maxRequests = 200;
+/** Milliseconds by which reads overlap: another process of the server may tell of its requests a little later. */
+const overlapMs = 5000;
+
+/** Which requests to show. An empty text shows all. */
+interface RequestFilter {
+  /** The first digit of the status. */
+  readonly status: string;
+  /** The prefix of a key. */
+  readonly key: string;
+  /** The code of a problem. */
+  readonly problem: string;
+}
+
+/** Reads the last requests, the latest first. Each read only asks for new ones. @param isPaused whether the list stays as it is */
+function useRequests(filter: RequestFilter, isPaused: boolean) {
+  const siteName = useSiteName();
+  const queries = useQueryClient();
+  const queryKey = ["requests", siteName, filter];
+  return useQuery({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const known = queries.getQueryData<readonly LoggedRequestInfo[]>(queryKey) ?? [];
+      const path = `${sitePath(siteName, "/requests")}?${toSearch(filter, known[0]?.at)}`;
+      const { requests } = await callApi<RequestsResponse>("GET", path, undefined, { signal });
+      return mergeRequests(known, requests);
+    },
+    refetchInterval: isPaused ? false : intervalMs,
+    refetchOnWindowFocus: !isPaused,
+  });
+}
+
+/** @param latest the time of the latest known request, in ISO 8601 */
+function toSearch({ status, key, problem }: RequestFilter, latest: string | undefined): URLSearchParams {
+  const after = latest === undefined ? "" : new Date(Date.parse(latest) - overlapMs).toISOString();
+  const parameters = Object.entries({ status, key, problem, after }).filter(([, value]) => value !== "");
+  return new URLSearchParams(parameters);
+}
+
+/** Returns the known requests with the new ones, each once. Returns the same list if there is nothing new. */
+function mergeRequests(
+  known: readonly LoggedRequestInfo[],
+  read: readonly LoggedRequestInfo[],
+): readonly LoggedRequestInfo[] {
+  const ids = new Set(known.map(({ id }) => id));
+  const added = read.filter(({ id }) => !ids.has(id));
+  if (added.length === 0) return known;
+  return [...added, ...known].sort((one, other) => other.at.localeCompare(one.at)).slice(0, maxRequests);
 }

@@ -3,18 +3,19 @@
 import { Box, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { SiteBody, SiteInfo } from "../../admin/api/types.ts";
+import type { NewSiteBody, SandboxResponse, SiteBody, SiteInfo, SiteSummaryResponse } from "../../admin/api/types.ts";
+import { callApi, sitePath } from "../api/call-api.ts";
 import { ActionDialog, useShown } from "../shell/action-dialog.tsx";
 import { TextInput } from "../shell/fields.tsx";
 import { notify } from "../shell/notices.tsx";
 import { ReadFailed } from "../shell/query-result.tsx";
 import { navigate } from "../shell/router.tsx";
-import { findLive, findSandboxOf, useDeclared, useSiteInfo } from "../shell/site-context.ts";
+import { findLive, findSandboxOf, useDeclared, useReload, useSiteInfo } from "../shell/site-context.ts";
+import { useRead } from "../shell/site-data.ts";
 import { markAllSaved } from "../shell/unsaved.ts";
 import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
-import { AddSite, ChangeSite, showKey } from "./site-form.tsx";
-import { useSiteActions, useSiteContents } from "./sites.ts";
+import { AddSite, addSite, ChangeSite, showKey } from "./site-form.tsx";
 
 /** An action on a site. */
 export type SiteTask = "edit" | "suspend" | "resume" | "sandbox" | "renew" | "remove";
@@ -29,7 +30,7 @@ interface SiteDialogsProps {
 }
 
 export function SiteDialogs({ open, onClose, isForAll }: SiteDialogsProps) {
-  const { add, change, remove } = useActionsWithNavigation();
+  const { add, change, remove } = useSiteActions();
   if (open.kind === "new") return <AddSite onSubmit={async (site) => showKey(await add(site))} onClose={onClose} />;
   const { site, kind } = open;
   if (kind === "edit")
@@ -52,15 +53,24 @@ export function SiteDialogs({ open, onClose, isForAll }: SiteDialogsProps) {
   return <SuspendSite site={site} onSuspend={() => change(site, { isSuspended: true })} onClose={onClose} />;
 }
 
-/** Returns the functions that change sites. If the shown site is renamed or removed, also with its live site, they change the address to an existing site. */
-function useActionsWithNavigation() {
-  const { add, change, remove } = useSiteActions();
+/**
+ * Returns the functions that change sites, and then read the list of sites again. If the shown site is renamed or removed, also with its live site, they
+ * change the address to an existing site.
+ */
+function useSiteActions() {
+  const reload = useReload();
   const shown = useSiteInfo();
   const { sites } = useDeclared();
+  async function done<T>(request: Promise<T>): Promise<T> {
+    const result = await request;
+    await reload();
+    return result;
+  }
   return {
-    add,
+    add: (site: NewSiteBody) => done(addSite(site)),
+    renewSandbox: (name: string) => done(callApi<SandboxResponse>("POST", `${sitePath(name)}/sandbox`, {})),
     async change(site: SiteInfo, values: SiteBody) {
-      await change(site.name, values);
+      await done(callApi("PATCH", sitePath(site.name), values));
       if (!values.name || values.name === site.name || !isPartOf(shown, site)) return;
       // The change is stored. Otherwise the console would ask before it leaves the form.
       markAllSaved();
@@ -68,11 +78,15 @@ function useActionsWithNavigation() {
       navigate(`/${values.name}${shown.id === site.id ? "" : "-sandbox"}/sites`, { replace: true });
     },
     async remove(site: SiteInfo) {
-      await remove(site.name);
+      await done(callApi("DELETE", sitePath(site.name), { name: site.name }));
       const other = sites.find((one) => !isPartOf(one, site));
       if (isPartOf(shown, site)) navigate(other ? `/${other.name}/sites` : "/", { replace: true });
     },
   };
+}
+
+function useSiteContents(name: string) {
+  return useRead<SiteSummaryResponse>(sitePath(name), { staleTime: 0 });
 }
 
 /** Whether a site is `site` or its sandbox. */

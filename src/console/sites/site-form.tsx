@@ -3,6 +3,7 @@
 import { Alert, Button, Checkbox, FormControlLabel, Stack } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import type { NewSiteBody, NewSiteResponse, SessionInfo, SiteBody, SiteInfo } from "../../admin/api/types.ts";
+import { callApi } from "../api/call-api.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
 import { TextInput } from "../shell/fields.tsx";
 import { SecretDialog, showSecret } from "../shell/new-secret.tsx";
@@ -10,7 +11,6 @@ import { PlainPage } from "../shell/page.tsx";
 import { useAttempt } from "../shell/site-data.ts";
 import { useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { translate } from "../text/translate.ts";
-import { addSite, toHostnames } from "./sites.ts";
 
 interface FieldsProps {
   readonly values: NewSiteText;
@@ -61,8 +61,14 @@ function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps) {
   );
 }
 
+/** Hostnames are one per line, or separated by spaces, commas or semicolons. */
 function toNewSite(values: NewSiteText): Required<NewSiteBody> {
-  return { ...values, name: values.name.trim(), hostnames: toHostnames(values.hostnames) };
+  const hostnames = values.hostnames.split(/[\s,;]+/).filter((host) => host !== "");
+  return { ...values, name: values.name.trim(), hostnames };
+}
+
+export function addSite(site: NewSiteBody): Promise<NewSiteResponse> {
+  return callApi("POST", "/sites", site);
 }
 
 interface AddSiteProps {

@@ -1,19 +1,31 @@
-// The page of the webhooks of a site: their cards, and the dialog that is open over them.
+// The page of a site's webhooks: their cards, and the dialogs that are open over them.
 
-import { Stack, Typography } from "@mui/material";
+import {
+  Checkbox,
+  FormControl,
+  FormControlLabel,
+  FormGroup,
+  FormHelperText,
+  FormLabel,
+  Stack,
+  Typography,
+} from "@mui/material";
 import { useState } from "react";
 import type { ListedWebhookInfo } from "../../admin/api/types.ts";
 import { ActionDialog } from "../shell/action-dialog.tsx";
+import { TextInput } from "../shell/fields.tsx";
 import { WebhookIcon } from "../shell/icons.tsx";
 import { showSecret } from "../shell/new-secret.tsx";
 import { notify } from "../shell/notices.tsx";
 import { Page } from "../shell/page.tsx";
 import { EmptyList, QueryResult } from "../shell/query-result.tsx";
 import { LookOnly, NewButton } from "../shell/role-notice.tsx";
-import { toNumber } from "../text/locale.ts";
+import { useDeclared } from "../shell/site-context.ts";
+import { useEdited } from "../shell/unsaved.ts";
+import { capitalized, toNumber } from "../text/locale.ts";
+import { serverNow } from "../text/server-time.ts";
 import { translate } from "../text/translate.ts";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
-import { AddWebhook, ChangeUrl, RewindWebhook } from "./webhook-dialogs.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
 
 /** The dialog that is open over the list. */
@@ -112,4 +124,118 @@ function OpenDialog({ open, onClose }: OpenDialogProps) {
       )}
     </ActionDialog>
   );
+}
+
+interface AddWebhookProps {
+  readonly onAdd: (url: string, resources: readonly string[]) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
+  const { resources } = useDeclared();
+  const [url, setUrl] = useState("https://");
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const toggle = (path: string) =>
+    setChosen(chosen.includes(path) ? chosen.filter((one) => one !== path) : [...chosen, path]);
+  return (
+    <ActionDialog
+      title={translate("webhooks.add")}
+      action={translate("general.add")}
+      isEdited={useEdited([url, chosen])}
+      onConfirm={() => onAdd(url, chosen)}
+      onClose={onClose}
+    >
+      <UrlField value={url} onChange={setUrl} />
+      <FormControl component="fieldset">
+        <FormLabel component="legend">{translate("webhooks.resources")}</FormLabel>
+        <FormGroup>
+          {resources.map(({ path, plural }) => (
+            <FormControlLabel
+              key={path}
+              label={capitalized(plural)}
+              control={<Checkbox checked={chosen.includes(path)} onChange={() => toggle(path)} />}
+            />
+          ))}
+        </FormGroup>
+        <FormHelperText sx={{ mx: 0 }}>{translate("webhooks.resources_help")}</FormHelperText>
+      </FormControl>
+    </ActionDialog>
+  );
+}
+
+interface UrlFieldProps {
+  readonly value: string;
+  readonly onChange: (url: string) => void;
+}
+
+function UrlField({ value, onChange }: UrlFieldProps) {
+  return (
+    <TextInput
+      autoFocus
+      required
+      type="url"
+      label={translate("webhooks.url")}
+      helperText={translate("webhooks.url_help")}
+      value={value}
+      onChange={onChange}
+    />
+  );
+}
+
+interface ChangeUrlProps {
+  /** The present URL. */
+  readonly url: string;
+  readonly onChange: (url: string) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** The dialog that asks for another URL. */
+function ChangeUrl({ url, onChange, onClose }: ChangeUrlProps) {
+  const [changed, setChanged] = useState(url);
+  return (
+    <ActionDialog
+      title={translate("webhooks.change")}
+      action={translate("general.save")}
+      isDisabled={changed === url}
+      isEdited={useEdited(changed)}
+      onConfirm={() => onChange(changed)}
+      onClose={onClose}
+    >
+      <Typography>{translate("webhooks.change_explain")}</Typography>
+      <UrlField value={changed} onChange={setChanged} />
+    </ActionDialog>
+  );
+}
+
+interface RewindProps {
+  readonly onRewind: (time: string) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** The dialog that asks for a time. The changes from this time on are sent again. */
+function RewindWebhook({ onRewind, onClose }: RewindProps) {
+  const [since, setSince] = useState(() => toLocal(serverNow() - 3_600_000));
+  return (
+    <ActionDialog
+      title={translate("webhooks.rewind_title")}
+      action={translate("webhooks.rewind")}
+      isEdited={useEdited(since)}
+      onConfirm={() => onRewind(new Date(since).toISOString())}
+      onClose={onClose}
+    >
+      <Typography>{translate("webhooks.rewind_explain")}</Typography>
+      <TextInput
+        required
+        type="datetime-local"
+        label={translate("webhooks.rewind_since")}
+        value={since}
+        onChange={setSince}
+      />
+    </ActionDialog>
+  );
+}
+
+/** Formats a time for an input of the type `datetime-local`. */
+function toLocal(at: number): string {
+  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
