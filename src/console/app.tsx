@@ -18,7 +18,6 @@ type State =
   | { readonly kind: "failed"; readonly error: HttpError }
   | { readonly kind: "ready"; readonly session: SessionInfo; readonly declared: Declared };
 
-/** The root component: signs in with the link in the address, if there is one, and then shows the sites. */
 export function App() {
   const [state, setState] = useState<State>({ kind: "loading" });
 

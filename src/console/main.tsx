@@ -13,7 +13,6 @@ import { useChosenTheme } from "./shell/theme.ts";
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content;
 const cache = createCache({ key: "sf", nonce });
 
-/** The colours that the operator has chosen. */
 function Look({ children }: { readonly children: ReactNode }) {
   return (
     <ThemeProvider theme={useChosenTheme()}>

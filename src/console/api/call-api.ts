@@ -76,7 +76,6 @@ export async function sendBytes(method: string, path: string, bytes: ArrayBuffer
 /** The path of the session. A request for it must not wait until somebody signs in. */
 const sessionPath = "/session";
 
-/** A response that has completely arrived. */
 interface ApiResponse {
   readonly status: number;
   /** ID of the signed-in operator, if the request was rejected because this page belongs to another operator. */
@@ -152,10 +151,8 @@ interface ChangeKey {
   readonly clearKeys: () => void;
 }
 
-/** Keys of changes that have no response yet, by the request as JSON. */
 const keys = new Map<string, string>();
 
-/** Maximum number of such keys. */
 const maxKeys = 100;
 
 /** Returns the key of a change: a new key, unless the same request was sent before without a response. @param request a value for JSON */
@@ -179,7 +176,6 @@ export function sitePath(siteName: string, rest = ""): string {
   return `/sites/${encodeURIComponent(siteName)}${rest}`;
 }
 
-/** The resources of the server, and the sites of the operator. */
 export type Declared = ResourcesResponse & SitesResponse;
 
 /** Reads the declarations and the sites. @throws HttpError */

@@ -8,17 +8,14 @@ type ServerAccess = "open" | "gone" | "signed-out";
 
 const access = new SharedValue<ServerAccess>("open");
 
-/** Returns the access to the server, and renders the component again when it changes. */
 export function useServerAccess(): ServerAccess {
   return useSharedValue(access);
 }
 
-/** Reports that a request was rejected because the session of this page's operator has ended. */
 export function markSignedOut(): void {
   access.set("signed-out");
 }
 
-/** Reports that the operator of this page has signed in again. */
 export function markSignedIn(): void {
   access.set("open");
 }
@@ -45,10 +42,8 @@ export function whenOpen(): Promise<void> {
   });
 }
 
-/** The number of requests that the server has rejected because the operator may not make them (403). */
 const forbiddenCount = new SharedValue(0);
 
-/** Reports that a request was rejected because the operator may not make it. */
 export function markForbidden(): void {
   forbiddenCount.set(forbiddenCount.get() + 1);
 }
@@ -70,7 +65,6 @@ async function untilBack(): Promise<void> {
   }
 }
 
-/** The signed-in operator, if any. */
 type SignedInOperator = { readonly id: number; readonly operator: string } | { readonly operator: null };
 
 /** Reads which operator is signed in. Returns undefined if the server does not respond. */

@@ -26,7 +26,6 @@ export class SharedValue<T> {
   };
 }
 
-/** Returns the value, and renders the component again when it changes. */
 export function useSharedValue<T>(shared: SharedValue<T>): T {
   return useSyncExternalStore(shared.subscribe, shared.get);
 }

@@ -28,7 +28,6 @@ import { forScreenReaders } from "../shell/theme.ts";
 import { labelOf } from "../text/fields.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
-/** A button that opens the search over all sites. */
 export function FindButton() {
   const title = translate("find.title");
   const open = () => openPanel("find");
@@ -63,7 +62,6 @@ export function FindButton() {
   );
 }
 
-/** The dialog that finds records of all sites by an exact value. */
 export function FindDialog() {
   return usePanel() === "find" ? <OpenFind /> : null;
 }

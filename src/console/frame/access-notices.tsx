@@ -62,7 +62,6 @@ function SessionEnded() {
   );
 }
 
-/** Makes this the page of the signed-in operator. */
 function becomeOther() {
   markAllSaved();
   reloadWithoutAddress();
@@ -92,7 +91,6 @@ export function UnsavedGuard() {
   );
 }
 
-/** The message instead of a page with a fault of our own program. */
 export function PageFault({ fault }: { readonly fault: Error }) {
   return (
     <Message title={translate("app.broken")} detail={translate("app.broken_detail", { fault: fault.message })}>
@@ -103,7 +101,6 @@ export function PageFault({ fault }: { readonly fault: Error }) {
   );
 }
 
-/** The page for an unknown address in a site. */
 export function UnknownPage() {
   const siteName = useSiteName();
   useDocumentTitle(translate("app.unknown_page"));

@@ -43,7 +43,6 @@ const filterSites = createFilterOptions<SiteInfo>({
   stringify: ({ name, hostnames }) => [name, ...hostnames].join(" "),
 });
 
-/** Chooses the site to show, by name or hostname. */
 export function SiteChoice() {
   const site = useSiteInfo();
   const { sites } = useDeclared();
@@ -119,7 +118,6 @@ function SiteIcon({ site: { name, sandboxOf } }: { readonly site: SiteInfo }) {
   );
 }
 
-/** The menu with the name of the operator: colours, shortcuts, licences, and signing out. */
 export function UserMenu() {
   const { operator } = useSession();
   const { button, menu, close } = useMenu();

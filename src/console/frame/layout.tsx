@@ -18,7 +18,6 @@ import { SiteChoice, UserMenu } from "./bar.tsx";
 import { PageMenu } from "./menu.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 
-/** The frame of every page: the bar with the site, the menu, notices and dialogs that can appear on every page. */
 export function ConsoleLayout({ children }: { readonly children: ReactNode }) {
   useWithoutPlaceholder();
   const isDrawer = useIsNarrow("md");
@@ -144,7 +143,6 @@ const barStyle = (theme: Theme) => ({
 /** Milliseconds after which a read takes so long that the page says so. */
 const momentMs = 400;
 
-/** A thin line below the bar while a read takes longer than a moment. */
 function FetchingLine() {
   const isFetching = useIsFetching() > 0;
   const [isLong, setLong] = useState(false);
@@ -188,7 +186,6 @@ function MenuDrawer({ isOpen, onClose }: { readonly isOpen: boolean; readonly on
 
 const drawerStyle = (theme: Theme) => ({ width: 260, pt: 1, backgroundColor: quietColour(theme) });
 
-/** Says on every page of a sandbox that it is one. */
 function SandboxNotice() {
   const live = findLive(useDeclared().sites, useSiteInfo());
   if (!live) return null;

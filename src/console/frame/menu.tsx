@@ -43,7 +43,6 @@ interface SitePage {
   readonly isForAllSites?: true;
 }
 
-/** The pages, in the groups of the menu. */
 const groups: readonly (readonly SitePage[])[] = [
   [
     { name: "import", Icon: ImportIcon, key: "i", Page: ImportPage },
@@ -91,7 +90,6 @@ interface PageMenuProps {
   readonly onFollow?: () => void;
 }
 
-/** The links to all pages that the operator may open. */
 export function PageMenu({ isNarrow, onFollow }: PageMenuProps) {
   const siteName = useSiteName();
   const [, shown = ""] = usePath();

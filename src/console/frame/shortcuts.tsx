@@ -17,7 +17,6 @@ interface Destination {
   readonly label: string;
 }
 
-/** Listens for keyboard shortcuts, and shows the list of them. */
 export function Shortcuts() {
   const siteName = useSiteName();
   const destinations = useDestinations();
@@ -100,7 +99,7 @@ function ShortcutList({ destinations }: { readonly destinations: readonly Destin
   const close = () => openPanel(undefined);
   const rows: [keys: string[], text: string][] = [
     [["/"], translate("shortcuts.search")],
-    [["Ctrl+K"], translate("shortcuts.find")],
+    [["Ctrl+K"], translate("find.title")],
     [["n"], translate("shortcuts.new")],
     [["Enter"], translate("shortcuts.edit")],
     [["Ctrl+S"], translate("shortcuts.save")],

@@ -45,7 +45,6 @@ export function SiteFrame({ session, declared, reload }: FrameProps) {
   );
 }
 
-/** The page in the address. */
 function ShownPage(): ReactNode {
   const [, name = "", ...rest] = usePath();
   const { resources } = useDeclared();
@@ -73,7 +72,6 @@ function UnknownSite({ siteName, first }: { readonly siteName: string; readonly 
   );
 }
 
-/** Milliseconds before a failed read is repeated. */
 const retryDelayMs = 1000;
 
 /**

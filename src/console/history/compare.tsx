@@ -34,7 +34,6 @@ interface CompareBarProps {
   readonly onClose: () => void;
 }
 
-/** Says how to compare, and has the button that opens the comparison of the ticked states. */
 export function CompareBar({ states, onClose }: CompareBarProps) {
   const [isOpen, setOpen] = useState(false);
   const step = (["none", "one", "two"] as const)[states.length] ?? "two";
@@ -71,7 +70,6 @@ export function CompareBar({ states, onClose }: CompareBarProps) {
   );
 }
 
-/** A state of the record that is compared. */
 interface State {
   readonly title: string;
   readonly explain: string;
@@ -209,7 +207,6 @@ interface StateHeadProps extends Pick<StateTableProps, "resource" | "id" | "onRe
   readonly state: State;
 }
 
-/** The time and author of a state, and the button that restores it. */
 function StateHead({ state: { title, explain, values, revision }, resource, id, onRestored }: StateHeadProps) {
   const restore = useRestore();
   const { fault, attempt } = useAttempt();

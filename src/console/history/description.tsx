@@ -7,7 +7,6 @@ import { differences, fullLabelOf } from "../text/fields.ts";
 import { capitalized, toNumber } from "../text/locale.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
-/** Describes an entry of the history in a few words. */
 export function useSummary({ counts, resources, change, first, last }: HistoryEntryInfo): string {
   const declared = useDeclared();
   if (first === last) {
@@ -51,7 +50,6 @@ const isolated = { unicodeBidi: "isolate" } as const;
 const oldValue = { ...isolated, color: "error.main", overflowWrap: "anywhere" } as const;
 const newValue = { ...isolated, color: "success.main", textDecoration: "none", overflowWrap: "anywhere" } as const;
 
-/** Shows what a change did to a record, field by field. */
 export function ChangedFields({
   before,
   after,

@@ -41,7 +41,6 @@ interface HistoryListProps {
   readonly onClear?: (() => void) | undefined;
 }
 
-/** Lists entries of the history, the latest first. */
 export function HistoryList({
   filter,
   isOfRecord = false,
@@ -101,7 +100,6 @@ function dayOf(entry: HistoryEntryInfo | undefined): string {
   return entry ? toDayText(new Date(entry.at)) : "";
 }
 
-/** Says why a list is empty: nothing was changed yet, or the filters select nothing. */
 function NoEntries({ onClear }: Pick<HistoryListProps, "onClear">) {
   return (
     <Stack spacing={1} sx={{ p: 2, alignItems: "flex-start" }}>
@@ -200,7 +198,6 @@ interface EntryLineProps extends Pick<EntryProps, "entry" | "hasDays"> {
   readonly summary: string;
 }
 
-/** The line of an entry: its hour, what it did, and who did it. */
 function EntryLine({ entry, summary, hasDays }: EntryLineProps) {
   const { typography } = useTheme();
   const time = hasDays ? <HourAt at={entry.at} /> : <When at={entry.at} />;
@@ -242,7 +239,6 @@ function HourAt({ at }: { readonly at: string }) {
   );
 }
 
-/** Links to the record of a change and to its history. */
 function RecordLinks({ entry: { change } }: Pick<EntryProps, "entry">) {
   const siteName = useSiteName();
   const { resource, id, after } = change;

@@ -16,7 +16,6 @@ import { nameOfActor } from "./description.tsx";
 import { type HistoryFilter, useHistory, useHistoryFile } from "./history.ts";
 import { HistoryList } from "./history-list.tsx";
 
-/** The page with the history of a site, limited by the filters in the address. */
 export function HistoryPage() {
   const { chosen, filter, set, clear } = useFilters();
   const file = useHistoryFile(filter);
@@ -101,7 +100,6 @@ function useFilters() {
 
 type FiltersProps = Pick<ReturnType<typeof useFilters>, "chosen" | "set" | "clear">;
 
-/** The choices of days are in a row above the fields. */
 const daysStyle = {
   display: "flex",
   flexWrap: "wrap",
@@ -110,7 +108,6 @@ const daysStyle = {
   mb: 0.5,
 } as const;
 
-/** The controls of the filters. */
 function Filters({ chosen, set, clear }: FiltersProps) {
   const { resources } = useDeclared();
   const { from, to, resource, kind, by, id } = chosen;

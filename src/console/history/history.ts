@@ -16,7 +16,6 @@ import { useSiteName } from "../shell/site-context.ts";
 import { saveFile, useRead, useSitePath } from "../shell/site-data.ts";
 import { translate } from "../text/translate.ts";
 
-/** Limits the history to some changes. */
 export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;

@@ -15,7 +15,6 @@ interface UndoDialogProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that shows what the undo of an entry would do, and does it on request. */
 export function UndoDialog({ entry, onDone, onClose }: UndoDialogProps) {
   const undo = useUndo();
   const [plan, setPlan] = useState<UndoResponse>();

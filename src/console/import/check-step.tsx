@@ -30,7 +30,6 @@ interface CheckStepProps {
   readonly onStarted: () => Promise<void>;
 }
 
-/** The step that shows the result of the dry run, row by row, and starts the import. */
 export function CheckStep({ info, onBack, onStarted }: CheckStepProps) {
   if (info.state === "checking") return <ImportProgress info={info} text="import.checking" />;
   return <CheckResult key={info.rows} info={info} onBack={onBack} onStarted={onStarted} />;
@@ -101,7 +100,6 @@ function toBody(excluded: Excluded): RunBody {
   };
 }
 
-/** Returns the number of rows that would create or change a record. */
 function countChosen({ counts }: ImportInfo, excluded: Excluded): number {
   const countOf = (kind: keyof Excluded) =>
     excluded[kind].isAll ? 0 : (counts?.[kind] ?? 0) - excluded[kind].rows.size;
@@ -115,7 +113,6 @@ interface MissingProps {
   readonly onChange: (isRemoving: boolean) => void;
 }
 
-/** Says what happens to the records that the file lacks, and lets the operator keep them. */
 function Missing({ info, missing: { count, total, obstacle }, isRemoving, onChange }: MissingProps) {
   const plural = pluralOf(useDeclared().resources, info.resource);
   if (obstacle !== undefined)
@@ -183,7 +180,6 @@ interface RemovalDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks for the number of records that are removed. */
 function RemovalDialog({ removals, total, plural, onConfirm, onClose }: RemovalDialogProps) {
   const [typed, setTyped] = useState("");
   const numbers = { removals: toNumber(removals), total: toNumber(total), plural };

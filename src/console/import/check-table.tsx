@@ -24,7 +24,6 @@ interface CheckTableProps {
   readonly onExclude?: (exclusion: Exclusion) => void;
 }
 
-/** The rows of a kind that are excluded from an import. */
 export interface Exclusion {
   /** Whether all rows of the kind are excluded. */
   readonly isAll: boolean;
@@ -34,7 +33,6 @@ export interface Exclusion {
 
 const pageSize = 50;
 
-/** Lists the entries of one kind, page by page. */
 export function CheckTable({ id, resource, kind, exclusion, onExclude = () => {} }: CheckTableProps) {
   const paths = usePaths(resource);
   const [page, setPage] = useState(0);
@@ -72,7 +70,6 @@ export function CheckTable({ id, resource, kind, exclusion, onExclude = () => {}
   );
 }
 
-/** Returns the paths of the fields of a resource. */
 function usePaths(resource: string): readonly string[] {
   const { resources } = useDeclared();
   return useMemo(
@@ -83,7 +80,6 @@ function usePaths(resource: string): readonly string[] {
 
 type ExclusionProps = Required<Pick<CheckTableProps, "onExclude">> & { readonly exclusion: Exclusion };
 
-/** The choice of all rows of the kind, on all pages. */
 function AllRows({ exclusion, onExclude }: ExclusionProps) {
   const { isAll, rows } = exclusion;
   const toggle = () => onExclude({ ...exclusion, isAll: !isAll });
@@ -96,7 +92,6 @@ function AllRows({ exclusion, onExclude }: ExclusionProps) {
   );
 }
 
-/** Returns the selection of a page: the rows that are not excluded. */
 function toSelection(shown: readonly ImportRowInfo[], exclusion: Exclusion, onExclude: ExclusionProps["onExclude"]) {
   const numbers = shown.map(({ row }) => row);
   return {
@@ -127,7 +122,6 @@ function recordNameOf(entry: ImportRowInfo): string {
   return showInvisible(textAt(recordOf(entry), "Name"));
 }
 
-/** Maximum errors of a row that are shown. */
 const maxFaults = 5;
 
 /** Returns the columns for the entries of a page: only fields that an entry has, or would change. */
@@ -201,7 +195,7 @@ function reasonColumn(shown: ReadonlySet<string>): DataColumn<ImportRowInfo> {
           {others.slice(0, maxFaults).map((error) => (
             <div key={error.field + error.detail}>{describeFieldError(error)}</div>
           ))}
-          {others.length > maxFaults && translate("import.more_faults", { count: others.length - maxFaults })}
+          {others.length > maxFaults && translate("general.and_more", { count: others.length - maxFaults })}
         </Box>
       );
     },

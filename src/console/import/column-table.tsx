@@ -20,7 +20,6 @@ interface ColumnTableProps {
   readonly onChange: (mapping: ImportMapping, column: string) => void;
 }
 
-/** A column, and what the mapping does with it. */
 interface ColumnRow {
   readonly column: ColumnInfo;
   /** The position in the file, from 1. */
@@ -32,10 +31,8 @@ interface ColumnRow {
   readonly obstacle: string;
 }
 
-/** Maximum samples of a column that are shown. */
 const maxSamples = 2;
 
-/** A table with the columns of the file. The operator chooses the field of each column. */
 export function ColumnTable({ preview, resource, mapping, guessed, match, onChange }: ColumnTableProps) {
   const rows = useMemo(() => toRows(preview.columns ?? [], mapping, guessed), [preview, mapping, guessed]);
   const columns = useMemo(() => toColumns(resource, mapping, onChange), [resource, mapping, onChange]);
@@ -177,7 +174,6 @@ function constantOf(entry: unknown): string {
   return String((entry as { readonly constant?: unknown } | null)?.constant ?? "");
 }
 
-/** Says which required fields have no column, and what that means. */
 function MissingFields({ resource, mapping, match }: Pick<ColumnTableProps, "resource" | "mapping" | "match">) {
   const missing = resource.fields.filter(({ path, required }) => required && !(path in mapping.fields));
   if (missing.length === 0) return null;
@@ -190,7 +186,6 @@ function MissingFields({ resource, mapping, match }: Pick<ColumnTableProps, "res
   );
 }
 
-/** Says which columns are not imported. */
 function Ignored({ rows }: { readonly rows: readonly ColumnRow[] }) {
   const ignored = rows.filter(({ fields }) => fields.length === 0);
   if (ignored.length === 0) return null;

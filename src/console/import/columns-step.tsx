@@ -41,7 +41,6 @@ interface ColumnsStepProps {
   readonly onAnotherFile: () => void;
 }
 
-/** The step that asks for the mapping of columns to fields, and for the match field. */
 export function ColumnsStep(props: ColumnsStepProps) {
   const { info, options, onAnotherFile } = props;
   const siteName = useSiteName();
@@ -277,7 +276,6 @@ interface DialectChoiceProps {
 
 const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" } as const;
 
-/** Shows the detected delimiter and encoding of the file, and lets the operator correct them. */
 function DialectChoice({ preview, dialect, onChange }: DialectChoiceProps) {
   const { encodings } = useDeclared();
   const delimiter = dialect.delimiter ?? preview?.delimiter ?? ",";

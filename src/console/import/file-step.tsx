@@ -16,7 +16,6 @@ interface FileStepProps {
   readonly onSent: (id: string) => void;
 }
 
-/** A file that is converted or sent. */
 interface Work {
   readonly text: string;
   /** The share that is done, 0 to 1. */
@@ -35,7 +34,6 @@ interface OpenChoice {
   readonly workbook: OpenWorkbook;
 }
 
-/** The step that asks for a file, and sends it. */
 export function FileStep({ onSent }: FileStepProps) {
   const [resource, setResource] = useState(useFirstResource());
   const { work, choice, fault, begin, chooseSheet, cancel } = useSending(resource, onSent);
@@ -146,7 +144,6 @@ interface SheetChoiceProps {
   readonly onCancel: () => void;
 }
 
-/** Asks for the sheet of a workbook. */
 function SheetChoice({ choice: { file, workbook }, onChoose, onCancel }: SheetChoiceProps) {
   const [sheet, setSheet] = useState(0);
   return (
@@ -236,7 +233,6 @@ interface ResourceChoiceProps {
   readonly onChange: (path: string) => void;
 }
 
-/** Chooses the resource of the records in a file. */
 export function ResourceChoice({ label, value, onChange }: ResourceChoiceProps) {
   const { resources } = useDeclared();
   return (

@@ -33,7 +33,6 @@ import { FileStep, ResourceChoice, useFirstResource } from "./file-step.tsx";
 import { discardImport } from "./imports.ts";
 import { RunStep } from "./run-step.tsx";
 
-/** Milliseconds between two reads of the import's progress. */
 const pollIntervalMs = 400;
 
 /** The page that imports a file in steps. Its address contains the ID of the import, so that the operator can leave the page or reload it. */
@@ -198,7 +197,6 @@ const openImportsStyle = { mt: 0.5, mb: 2, border: 1, borderColor: "divider", bo
 
 const formats = ["csv", "json", "xml"];
 
-/** A card that exports all records of a resource as a file. */
 function ExportCard() {
   const siteName = useSiteName();
   const [resource, setResource] = useState(useFirstResource());
@@ -210,7 +208,7 @@ function ExportCard() {
             {translate("import.export_title")}
           </Typography>
           <Typography color="textSecondary">{translate("import.export_explain")}</Typography>
-          <ResourceChoice label={translate("import.export_resource")} value={resource} onChange={setResource} />
+          <ResourceChoice label={translate("history.resource")} value={resource} onChange={setResource} />
           <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
             {formats.map((format) => (
               <Button

@@ -10,7 +10,6 @@ export const importKinds: readonly ImportKind[] = ["created", "updated", "unchan
 /** Size of a part in bytes. The server accepts bodies of up to 1 MiB. */
 const partBytes = 1024 * 1024;
 
-/** Returns the path of an import. */
 export function importPath(siteName: string, id: string): string {
   return sitePath(siteName, `/imports/${id}`);
 }
@@ -52,12 +51,10 @@ export function discardImport(siteName: string, id: string): Promise<void> {
   return callApi("DELETE", importPath(siteName, id));
 }
 
-/** The kind of an entry in the report of an import. */
 export type EntryKind = ImportRowInfo["kind"];
 
 // Workbooks. The worker is a script of its own, which the browser loads only for such a file.
 
-/** Milliseconds that the conversion of a sheet may take. */
 const maxConversionMs = 180_000;
 
 /** Whether a file is a workbook, by its first bytes: a ZIP archive, or a file of an old program. */
@@ -66,7 +63,6 @@ export async function isWorkbook(file: Blob): Promise<boolean> {
   return (first === 0x50 && second === 0x4b) || (first === 0xd0 && second === 0xcf && third === 0x11);
 }
 
-/** A workbook that is open in a worker. */
 export interface OpenWorkbook {
   /** The names of its sheets. */
   readonly sheets: readonly string[];

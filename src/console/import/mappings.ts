@@ -5,7 +5,6 @@ import type { ResourceInfo } from "../../admin/api/types.ts";
 import { saveFile } from "../shell/site-data.ts";
 import { useStored } from "../shell/stored.ts";
 
-/** A mapping and the match field, as the browser keeps them for the next import. */
 interface KeptMapping {
   readonly mapping: ImportMapping;
   readonly match: string;
@@ -23,12 +22,10 @@ export function useKeptMapping(
   return [isFitting ? kept : undefined, keep];
 }
 
-/** Returns a mapping of the columns whose fields the server has found by their names. */
 export function suggestedMapping({ columns = [] }: FilePreviewResponse): ImportMapping {
   return { fields: Object.fromEntries(columns.flatMap(({ name, field }) => (field ? [[field, name]] : []))) };
 }
 
-/** Returns the columns whose fields the server has guessed. */
 export function guessedColumns({ columns = [] }: FilePreviewResponse): ReadonlySet<string> {
   return new Set(columns.filter(({ isGuessed }) => isGuessed).map(({ name }) => name));
 }
@@ -40,7 +37,6 @@ export function suggestedMatch({ fields }: ResourceInfo, mapping: ImportMapping)
   return mapped.find((path) => path === "Code") ?? mapped[0] ?? "ID";
 }
 
-/** Returns the fields that a column becomes. */
 export function fieldsOfColumn({ fields }: ImportMapping, column: string): readonly string[] {
   return Object.keys(fields).filter((field) => columnOf(fields[field]) === column);
 }
@@ -66,7 +62,6 @@ export async function readMappingFile(file: File): Promise<ImportMapping> {
   return skip === undefined ? { fields } : { fields, skip };
 }
 
-/** Downloads a mapping as a file. */
 export function saveMappingFile(mapping: ImportMapping): void {
   saveFile(new Blob([`${JSON.stringify(mapping, null, 2)}\n`], { type: "application/json" }), "mapping.json");
 }

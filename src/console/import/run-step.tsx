@@ -17,7 +17,6 @@ interface RunStepProps {
   readonly onAnotherFile: () => void;
 }
 
-/** The step that shows the progress of the import, and its result. */
 export function RunStep({ info, onAnotherFile }: RunStepProps) {
   if (info.state === "running") return <ImportProgress info={info} text="import.running" />;
   return <ImportResult info={info} onAnotherFile={onAnotherFile} />;
@@ -48,7 +47,6 @@ function ImportResult({ info, onAnotherFile }: RunStepProps) {
   );
 }
 
-/** Shows what the import has stored. */
 function Outcome({ info: { counts, error, isInterrupted, skipped, missing } }: Pick<RunStepProps, "info">) {
   const severity = error ? "error" : isInterrupted || (counts?.rejected ?? 0) > 0 ? "warning" : "success";
   const title = error ? "import.failed" : isInterrupted ? "import.stopped" : "import.done";
@@ -81,7 +79,6 @@ function inNumbers(counts: NonNullable<ImportInfo["counts"]>): Record<string, st
   return Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, toNumber(count)]));
 }
 
-/** A button that undoes the import. Its dialog first lists the records that cannot be undone. */
 function UndoButton({ info: { revisions, run, undone } }: { readonly info: ImportInfo }) {
   const [isOpen, setOpen] = useState(false);
   if (!revisions || (undone && undone.skipped === 0)) return null;

@@ -32,7 +32,6 @@ export type WorkbookFault =
   | "rows"
   | "unzipped";
 
-/** The error for a file that cannot be read. */
 export class WorkbookError extends Error {
   readonly fault: WorkbookFault;
 
@@ -57,10 +56,8 @@ interface Relation {
   readonly path: string;
 }
 
-/** Bytes that are parsed at once. */
 const chunkBytes = 65_536;
 
-/** The parts of a workbook. */
 export class Archive {
   readonly #bytes: Uint8Array;
   #unzippedBytes = 0;
@@ -190,7 +187,6 @@ function withoutPrefix(name: string): string {
   return name.slice(name.indexOf(":") + 1);
 }
 
-/** Whether an attribute is true. */
 export function isTrue(value: string | undefined): boolean {
   return value === "1" || value === "true";
 }

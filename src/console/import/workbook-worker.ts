@@ -5,7 +5,6 @@ import { WorkbookError } from "./workbook-archive.ts";
 
 let workbook: Workbook | undefined;
 
-/** Milliseconds between two reports of the progress. */
 const reportIntervalMs = 100;
 
 function respond(response: WorkbookResponse): void {

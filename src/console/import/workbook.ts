@@ -18,7 +18,6 @@ export type WorkbookRequest =
   | { readonly file: Blob; readonly sheet?: undefined }
   | { readonly file?: undefined; readonly sheet: number };
 
-/** A response of the worker. */
 export type WorkbookResponse =
   | { readonly kind: "sheets"; readonly names: readonly string[] }
   | { readonly kind: "progress"; readonly share: number }
@@ -161,7 +160,6 @@ interface CellReaderOptions {
 /** Maximum number of a row, and of a column. */
 const [maxRow, maxColumn] = [1_048_576, 16_384];
 
-/** Reads the rows of a sheet. */
 class CellReader implements PartHandler {
   readonly #csv: CsvWriter;
   readonly #options: CellReaderOptions;
@@ -294,7 +292,6 @@ function toDecimal(number: number): string {
 
 // CSV.
 
-/** Maximum characters of a part of the CSV. */
 const partLength = 1 << 20;
 
 /** Writes rows as CSV. The first row with content is the header. */

@@ -28,10 +28,8 @@ import {
   useRequestCounts,
 } from "./keys.ts";
 
-/** The dialog that is open over the list. */
 type OpenKey = { readonly kind: "new" } | { readonly kind: KeyTask; readonly apiKey: KeyInfo };
 
-/** The page with the API keys of the site. */
 export function KeysPage() {
   const query = useKeys();
   const [open, setOpen] = useState<OpenKey>();
@@ -100,7 +98,7 @@ function columnsOf(keys: readonly KeyInfo[], counts: RequestCounts | undefined):
     },
     {
       ...named("last_used"),
-      render: ({ lastUsed }) => (lastUsed ? <When at={lastUsed} /> : translate("keys.not_yet")),
+      render: ({ lastUsed }) => (lastUsed ? <When at={lastUsed} /> : translate("keys.never")),
     },
     {
       ...named("expires"),
@@ -202,7 +200,6 @@ interface KeyFormProps {
   readonly onClose: () => void;
 }
 
-/** The dialog with the settings of a key. */
 function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
   const [label, setLabel] = useState(apiKey?.label ?? "");
   const [scope, setScope] = useState(apiKey?.scope ?? "write");
@@ -277,7 +274,6 @@ interface RotateProps {
 
 const overlaps = [0, 1, 24, 168];
 
-/** The dialog that asks for how long the old key still works. */
 function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
   const [overlap, setOverlap] = useState("24");
   const name = formatKeyName(apiKey);

@@ -12,7 +12,6 @@ import type {
 import { useRead, useSend, useSitePath } from "../shell/site-data.ts";
 import { showInvisible, translate } from "../text/translate.ts";
 
-/** The actions for a valid key. */
 export type KeyTask = "edit" | "rotate" | "revoke";
 
 /** Returns the label of a key; the beginning of the key if it has none. */
@@ -25,7 +24,6 @@ export function formatKeyName({ label, prefix }: Pick<KeyInfo, "label" | "prefix
   return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
 }
 
-/** Returns the address of the page with the requests of a key. */
 export function requestsOfKeyPath(siteName: string, prefix: string): string {
   return `/${siteName}/requests?key=${prefix}`;
 }
@@ -41,10 +39,8 @@ export function useKeys() {
   return useRead<KeysResponse, readonly KeyInfo[]>(useSitePath("/keys"), { select: inOrder });
 }
 
-/** Milliseconds between two reads of the traffic. */
 const trafficIntervalMs = 60_000;
 
-/** Reads how many requests each key of the site sent in the last day. */
 export function useKeyTraffic() {
   return useRead<KeyTrafficResponse>(useSitePath("/key-traffic"), { refetchInterval: trafficIntervalMs });
 }

@@ -42,12 +42,10 @@ import { showInvisible, translate } from "../text/translate.ts";
 
 const tasks = ["edit", "sign_out", "remove"] as const;
 
-/** The dialog that is open over the list. */
 type OpenOperator =
   | { readonly kind: "new" }
   | { readonly kind: (typeof tasks)[number]; readonly operator: OperatorInfo };
 
-/** The page with the operators, who may use the console. */
 export function OperatorsPage() {
   const query = useRead<OperatorsResponse>("/operators");
   const [open, setOpen] = useState<OpenOperator>();
@@ -125,7 +123,7 @@ function OperatorActions({ operator, onOpen }: OperatorActionsProps) {
   async function makeLink() {
     try {
       showSecret({
-        title: translate("operators.link_title", { name }),
+        title: translate("operators.link_for", { name }),
         explain: translate("operators.link_once", { name }),
         secrets: { [translate("operators.link_label")]: await link(id) },
       });
@@ -246,7 +244,6 @@ interface ChangeOperatorProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that changes what an operator may do, and in which sites. */
 function ChangeOperator({ operator, isLast, onSubmit, onClose }: ChangeOperatorProps) {
   const { operator: own } = useSession();
   const { name, role: before } = operator;
@@ -303,7 +300,6 @@ function RemoveOperator({ operator: { name }, isLast, onRemove, onClose }: Remov
   );
 }
 
-/** The role of an operator, and the sites in which it applies. */
 interface Access {
   readonly role: OperatorInfo["role"];
   readonly isForAll: boolean;
@@ -316,7 +312,6 @@ function sitesOf({ isForAll, sites }: Access): readonly string[] | null {
   return isForAll ? null : sites;
 }
 
-/** Maximum number of options that the list shows at once. */
 const maxOptions = 50;
 
 const roles: readonly RoleInfo[] = ["all", "records", "read"];
@@ -354,7 +349,7 @@ function AccessChoice({ value, onChange }: AccessChoiceProps) {
           <FormControlLabel
             value="all"
             control={<Radio size="small" />}
-            label={translate(`operators.every_site_${role === "all" ? "all" : "other"}`)}
+            label={translate(role === "all" ? "operators.every_site_all" : "operators.every_site")}
           />
         </RadioGroup>
       </FormControl>
@@ -375,7 +370,6 @@ function AccessChoice({ value, onChange }: AccessChoiceProps) {
   );
 }
 
-/** The name of a role, and what it is for. */
 function RoleLabel({ role }: { readonly role: RoleInfo }) {
   return (
     <Box component="span" sx={{ display: "block", pt: "7px" }}>

@@ -9,7 +9,6 @@ export interface Span {
   readonly end: number;
 }
 
-/** A value at a time. */
 export interface ChartPoint {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -26,7 +25,6 @@ export function roundMax(values: readonly number[]): number {
   return factor * unit;
 }
 
-/** Converts a time to a horizontal coordinate. */
 export function toX(at: number, { start, end }: Span): number {
   return ((at - start) / (end - start)) * width;
 }

@@ -86,7 +86,6 @@ function latest({ points }: ChartSeries, format: (value: number) => string): str
   return typeof value === "number" ? format(value) : "–";
 }
 
-/** The drawing with its scale and times. Shows the values at the time under the pointer. */
 function ChartArea({ series, span, stepMs, shape = "line", format, times = 3 }: ChartProps) {
   const [pointed, setPointed] = useState<number>();
   const max = roundMax(series.flatMap(({ points }) => points.flatMap(({ value }) => value ?? [])));
@@ -132,7 +131,6 @@ interface DrawingProps extends Pick<ChartProps, "series" | "span" | "stepMs" | "
   readonly pointed: number | undefined;
 }
 
-/** Draws the grid, the line of the pointed time, and the series. */
 function Drawing({ series, span, stepMs, shape, max, pointed }: DrawingProps) {
   const { palette } = useTheme();
   const x = pointed === undefined ? undefined : toX(pointed, span);
@@ -169,7 +167,6 @@ interface LineWithAreaProps {
   readonly color: string;
 }
 
-/** Draws a series as a line, with a pale area below it. */
 function LineWithArea({ line, color }: LineWithAreaProps) {
   return (
     <g fill={color} stroke={color}>
@@ -183,7 +180,6 @@ interface PointedValuesProps extends Pick<ChartProps, "series" | "stepMs" | "for
   readonly at: number;
 }
 
-/** Shows a time and the values of the series at it. */
 function PointedValues({ series, at, stepMs, format }: PointedValuesProps) {
   const { palette } = useTheme();
   return (

@@ -30,12 +30,9 @@ import { translate } from "../text/translate.ts";
 import { hasRecords, SiteState } from "./site-state.tsx";
 import { SectionTitle, ServerTraffic, SiteTraffic, useTraffic } from "./traffic.tsx";
 
-/** Milliseconds between two reads of the overview. */
 const intervalMs = 10_000;
-/** Maximum number of history entries to show. */
 const maxChanges = 8;
 
-/** The page that shows whether all is well, what apps asked for, and the latest changes. */
 export function OverviewPage() {
   const overview = useRead<OverviewResponse>(useSitePath("/overview"), { refetchInterval: intervalMs });
   const [keyTraffic, traffic] = [useKeyTraffic(), useTraffic("hour")];
@@ -69,7 +66,6 @@ export function OverviewPage() {
   );
 }
 
-/** Grey areas in place of the page while it is read. */
 function Placeholder() {
   return (
     <Stack role="progressbar" aria-label={translate("general.loading")} spacing={2}>
@@ -124,7 +120,6 @@ interface CountProps {
   readonly Icon: IconComponent;
 }
 
-/** A count of records or keys, as a link to their page. */
 function Count({ to, count, what, Icon }: CountProps) {
   return (
     <Card>
@@ -147,7 +142,6 @@ function Count({ to, count, what, Icon }: CountProps) {
 const countStyle = { display: "flex", flexDirection: "column-reverse", alignItems: "stretch", px: 2, py: 1.5 } as const;
 const whatStyle = { flexGrow: 1, fontWeight: 500, "&::first-letter": { textTransform: "uppercase" } } as const;
 
-/** Lists the first steps that the operator may take in a site without records. */
 function FirstSteps({ overview: { records, validKeys, webhooks } }: { readonly overview: OverviewResponse }) {
   const siteName = useSiteName();
   const [mayFill, mayMake] = [useMay("records"), useMay("settings")];

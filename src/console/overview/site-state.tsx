@@ -16,7 +16,6 @@ import { translate } from "../text/translate.ts";
 /** How bad a matter is: something fails; something will fail, or was neglected; something is unfinished. */
 const levels = ["error", "warning", "info"] as const;
 
-/** A matter that the operator should know, or do something about. */
 interface Concern {
   readonly name: string;
   readonly text: string;
@@ -27,7 +26,6 @@ interface Concern {
   readonly to?: string;
 }
 
-/** Milliseconds after which a backup counts as old: two days. */
 const maxBackupAgeMs = 2 * 24 * 60 * 60_000;
 
 /** The data from which the concerns derive. The last two are undefined if the operator may not read them, or if the read failed. */
@@ -77,7 +75,6 @@ function findWebhookConcerns({ webhooks }: OverviewResponse, siteName: string): 
   });
 }
 
-/** Maximum length of a shown URL, in characters. */
 const maxUrlLength = 50;
 
 /** Shortens a URL for display: without the scheme, without query and fragment (which often contain secrets), and cut to the maximum length. */
@@ -138,7 +135,6 @@ function findBackupConcerns({ lastBackup, records }: OverviewResponse): Concern[
 
 const icons = { error: ErrorIcon, warning: WarningIcon, info: InfoIcon } as const;
 
-/** Shows the worst level of all matters, and each matter with its button. */
 export function SiteState(known: Known) {
   const concerns = useConcerns(known);
   const [isBackupShown, setBackupShown] = useState(false);
@@ -230,7 +226,7 @@ function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly ove
 function BackupDialog({ onClose }: { readonly onClose: () => void }) {
   const { publicUrl } = useDeclared();
   return (
-    <DialogFrame title={translate("overview.backup_title")} onClose={onClose}>
+    <DialogFrame title={translate("overview.backup_action")} onClose={onClose}>
       <Typography>{translate("overview.backup_explain")}</Typography>
       <Box component="code" sx={{ display: "block", my: 2, p: 1, borderRadius: 1, bgcolor: "action.hover" }}>
         {translate("overview.backup_command")}

@@ -116,7 +116,6 @@ interface KeyTableProps {
   readonly traffic: KeyTrafficResponse;
 }
 
-/** Maximum number of keys to show. */
 const maxKeys = 6;
 
 const keyColumns: readonly DataColumn<KeyTrafficInfo>[] = [
@@ -281,7 +280,6 @@ interface SectionTitleProps {
   readonly children: React.ReactNode;
 }
 
-/** The heading of a section, with a link or a choice at its right. */
 export function SectionTitle({ title, children }: SectionTitleProps) {
   return (
     <Stack

@@ -21,7 +21,6 @@ import { fullLabelOf, textAt } from "../text/fields.ts";
 import { showInvisible } from "../text/translate.ts";
 import { type Edit, type Place, parseCells, type StagedRecord, toEdits } from "./staged-edits.ts";
 
-/** The cell that is being edited. */
 interface Editor {
   readonly id: number;
   readonly path: string;
@@ -39,7 +38,6 @@ export interface TableRecord {
   readonly editor: Editor | undefined;
 }
 
-/** The pages of the list. */
 interface PagesOfList {
   /** The page in the address, from 1. */
   readonly number: number;
@@ -64,7 +62,6 @@ interface Editing {
   readonly onEnd: () => void;
 }
 
-/** Returns the rows of a table whose cells can be edited, and the attributes of the table. */
 export function useCellEditing({ items, stagedRecords, ...rest }: Editing) {
   const [editor, setEditor] = useState<Editor>();
   const rows = useRows(items, stagedRecords, editor);
@@ -175,7 +172,6 @@ function end({ present, setEditor }: Context, text: string | undefined): void {
   });
 }
 
-/** Handles a key in the input of the cell that is being edited. */
 function handleEditorKey(context: Context, event: KeyboardEvent, cell: HTMLElement): void {
   const { key, shiftKey, target } = event;
   const step = stepOf(key, shiftKey, context.present.current.editor?.isTyped ?? false);
@@ -286,7 +282,6 @@ function placeOf(cell: HTMLElement): Place {
 const cellOf = (target: EventTarget) => (target as Element).closest<HTMLElement>("tbody td");
 const isEditable = (cell: HTMLElement) => cell.classList.contains("editable");
 
-/** Returns the text of a field, as it is staged or stored. */
 function textIn({ item, staged }: TableRecord, path: string): string {
   return staged?.texts.get(path) ?? textAt(item.record, path);
 }
@@ -350,7 +345,6 @@ interface CellProps {
   readonly href?: string | undefined;
 }
 
-/** The content of a cell: its text, or its editor. */
 export function CellContent({ row, path, href }: CellProps) {
   const { editor, staged, item } = row;
   if (editor?.path === path) return <CellEditor editor={editor} />;

@@ -10,7 +10,6 @@ import { showInvisible, translate } from "../text/translate.ts";
 /** The fields of which a list on a phone shows the values below the name. */
 const summaryPaths = ["Code", "AccountNumber", "Address.Town"];
 
-/** Returns the line below the name of a record in a list on a phone. */
 export function summaryOf(record: RecordValues): string {
   return summaryPaths
     .map((path) => textAt(record, path))
@@ -34,7 +33,6 @@ interface ContactLinksProps {
   readonly resource: ResourceInfo;
 }
 
-/** Links to write to a record's e-mail address, and to call its telephone numbers. */
 export function ContactLinks({ record, resource }: ContactLinksProps) {
   const links = resource.fields.flatMap(({ path }) => {
     const text = textAt(record, path);
@@ -53,7 +51,6 @@ export function ContactLinks({ record, resource }: ContactLinksProps) {
   );
 }
 
-/** Shows an address as people write it, with a link to a map. */
 export function AddressBlock({ record }: { readonly record: RecordValues }) {
   const lines = linesOf(record);
   const { AddressLine1, Town, Postcode, Country } = Object(record.Address);

@@ -10,7 +10,6 @@ import { groupOf } from "../text/fields.ts";
 import { groupedColumns } from "./known-fields.tsx";
 import type { PageQuery } from "./record-data.ts";
 
-/** The choices for the number of rows on a page. */
 export const rowChoices = [10, 25, 50, 100];
 const defaultRows = 25;
 const maxPage = 1_000_000;
@@ -25,7 +24,6 @@ interface Shown {
   readonly columns?: readonly string[] | undefined;
 }
 
-/** A view that the browser keeps: an address with a name. */
 interface SavedView {
   readonly name: string;
   /** The query of the address. */
@@ -37,7 +35,6 @@ const addressDelayMs = 300;
 
 export type ListState = ReturnType<typeof useListState>;
 
-/** Returns what the list shows, and functions that change it. */
 export function useListState(resource: ResourceInfo) {
   const { maxSearchLength } = useDeclared();
   const { shown, parameters, change, setSearch } = useShown(resource, maxSearchLength);
@@ -123,7 +120,6 @@ function useShown(resource: ResourceInfo, maxLength: number) {
   };
 }
 
-/** Returns the saved views of a list, and functions that change them. */
 export function useViews(resource: ResourceInfo) {
   const [views, setViews] = useStored<readonly SavedView[]>(`${resource.path}.views`, [], isViews);
   const others = (name: string) => views.filter((view) => view.name !== name);

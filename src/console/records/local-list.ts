@@ -4,7 +4,6 @@
 import type { RecordResponse } from "../../admin/api/record-types.ts";
 import { textAt } from "../text/fields.ts";
 
-/** The search and the order of a list. */
 export interface ListQuery {
   readonly search: string;
   /** A field, or `ID`. */

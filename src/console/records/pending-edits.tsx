@@ -101,7 +101,6 @@ export function useSave(
   return { save: () => attempt(saveOnce), isOpen, setOpen, fault, clearFault, isSaving };
 }
 
-/** Returns the sentence for a problem with some of the records. */
 function textOf({ faults, conflicts }: HttpError["body"], { records }: StagedEdits): string | undefined {
   if (faults && faults.length > 0) return translate("record.pending_faulty");
   if (conflicts && conflicts.length > 0) return translate("record.pending_conflict", { smart_count: records.size });
@@ -127,7 +126,6 @@ interface PendingBarProps {
   readonly saving: ReturnType<typeof useSave>;
 }
 
-/** Stays at the lower edge of the window while edits are staged. */
 const barStyle = {
   position: "sticky",
   bottom: 8,
@@ -144,7 +142,6 @@ const barStyle = {
   boxShadow: 3,
 } as const;
 
-/** The number of staged edits, with buttons that show, discard and save them. */
 function PendingBar(props: PendingBarProps) {
   const { save, setOpen, clearFault, isSaving } = props.saving;
   const count = countEdits(props.staged);
@@ -169,7 +166,7 @@ function PendingBar(props: PendingBarProps) {
           {translate("record.pending_discard")}
         </Button>
         <Button size="small" variant="contained" onClick={save} disabled={isSaving}>
-          {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
+          {translate(isSaving ? "record.pending_saving" : "general.save")}
         </Button>
       </Stack>
       <StagedDialog {...props} />
@@ -177,12 +174,10 @@ function PendingBar(props: PendingBarProps) {
   );
 }
 
-/** The dialog with the staged edits, if it is open. */
 export function StagedDialog(props: PendingBarProps) {
   return props.saving.isOpen ? <OpenStagedDialog {...props} /> : null;
 }
 
-/** Number of records that the dialog shows at first, and more at each click. */
 const step = 50;
 
 /** Shows the staged edits, record by record. Records that cannot be saved as they are come first. */
@@ -214,7 +209,7 @@ function OpenStagedDialog({ resource, staged, onChange, saving }: PendingBarProp
       {open > 1 && <Button onClick={keepAll}>{translate("record.pending_keep_all", { count: toNumber(open) })}</Button>}
       <Button onClick={close}>{translate("general.close")}</Button>
       <Button variant="contained" disabled={isSaving || records.length === 0} onClick={save}>
-        {translate(isSaving ? "record.pending_saving" : "record.pending_save")}
+        {translate(isSaving ? "record.pending_saving" : "general.save")}
       </Button>
     </>
   );
@@ -324,7 +319,6 @@ function PendingRecord({ staged, onDrop, onKeep }: PendingRecordProps) {
   );
 }
 
-/** Says who has changed or deleted a record, and when. */
 function ChangedBy({ conflict: { record, changed } }: { readonly conflict: ConflictInfo }) {
   const key = record === null ? "record.deleted_by" : "record.changed_by";
   if (!changed) return translate(record === null ? "record.deleted_meanwhile" : "record.changed_meanwhile");

@@ -22,14 +22,12 @@ import { useRead, useSitePath } from "../shell/site-data.ts";
 import { type ListQuery, searchRecords, sortRecords } from "./local-list.ts";
 import { type StagedEdits, toChanges } from "./staged-edits.ts";
 
-/** A page of a list. */
 export interface PageQuery extends ListQuery {
   /** From 1. */
   readonly page: number;
   readonly rows: number;
 }
 
-/** Maximum number of records of a site that the page keeps. */
 const maxLocal = 5000;
 /** Milliseconds between two questions whether the records in the page have changed. */
 const refreshMs = 20_000;
@@ -38,7 +36,6 @@ const recordsPath = (siteName: string, resource: string) => sitePath(siteName, `
 
 const listKey = (siteName: string, resource: string) => ["records", siteName, resource] as const;
 
-/** Reads a page of a list, from the records in the page or from the server. */
 export function useRecordPage(resource: string, query: PageQuery) {
   const siteName = useSiteName();
   const queries = useQueryClient();
@@ -76,7 +73,6 @@ export function useRecordPage(resource: string, query: PageQuery) {
   };
 }
 
-/** Returns the query that reads a page from the server. */
 function toPageRead(queries: QueryClient, siteName: string, resource: string, asked: PageQuery) {
   const key = listKey(siteName, resource);
   return {
@@ -150,7 +146,6 @@ export function useReadIds(resource: string): (search: string, limit: number) =>
     (await readList(siteName, resource, { limit, search })).records.map(({ record }) => record.ID);
 }
 
-/** Reads a record. */
 export function useRecord(resource: string, id: string) {
   return useRead<RecordResponse>(useSitePath(`/records/${resource}/${id}`));
 }

@@ -27,7 +27,6 @@ interface RecordFormProps {
   readonly onLeave: () => void;
 }
 
-/** The form of a new record. */
 export function NewRecord({ resource, onLeave }: RecordFormProps) {
   const writes = useRecordWrites(resource.path);
   const send = ({ records }: StagedEdits) => writes.create(toValues(records.get(newId)?.texts ?? []));
@@ -72,7 +71,6 @@ interface RecordTabsProps extends EditRecordProps {
   readonly item: RecordResponse;
 }
 
-/** The fields of a record, and its history. */
 function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProps) {
   const [tab, setTab] = useState(0);
   const [isDeleting, setDeleting] = useState(false);
@@ -111,7 +109,6 @@ function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProp
   );
 }
 
-/** The name of the record, its ID, links to contact it, and its address. */
 function RecordTitle({ resource, item: { record }, onLeave }: Pick<RecordTabsProps, "resource" | "item" | "onLeave">) {
   return (
     <>
@@ -180,7 +177,6 @@ interface FieldsFormProps {
   readonly onDelete?: () => void;
 }
 
-/** Keeps the buttons visible while the fields scroll. */
 const buttonsStyle = {
   position: "sticky",
   bottom: 0,
@@ -263,7 +259,6 @@ const groupStyle = {
   "& + &": { mt: 2, pt: 1, borderTop: 1, borderColor: "divider" },
 };
 
-/** Maximum length of a short field, in characters. */
 const short = 128;
 
 interface RecordFieldsProps {
@@ -277,7 +272,6 @@ interface RecordFieldsProps {
   readonly onChange: (path: string, text: string) => void;
 }
 
-/** The inputs for the fields of a record, group by group. */
 function RecordFields({ resource, textOf, faultIn, isReadOnly, onChange }: RecordFieldsProps) {
   const groups = [...new Set(resource.fields.map(({ path }) => groupOf(path)))];
   return groups.map((group) => (

@@ -28,7 +28,6 @@ interface RecordTableProps {
   readonly resource: ResourceInfo;
 }
 
-/** The page of a resource: a table of its records, and the form beside it. */
 export function RecordTable({ resource }: RecordTableProps) {
   useDocumentTitle(capitalized(resource.plural));
   const list = useListState(resource);
@@ -93,7 +92,6 @@ interface RecordListProps extends RecordTableProps {
 const nameOf = ({ item, staged }: TableRecord) =>
   showInvisible(staged?.texts.get("Name") ?? textAt(item.record, "Name")) || `#${item.record.ID}`;
 
-/** The rows, as a table whose cells can be edited, or as cards. */
 function RecordList({ resource, list, items, pending, selection, pages, empty }: RecordListProps) {
   const siteName = useSiteName();
   const isNarrow = useIsNarrow();
@@ -268,7 +266,6 @@ interface NoRecordsProps extends RecordTableProps {
   readonly suggestions: readonly string[] | undefined;
 }
 
-/** The placeholder of a list without records, or without records that match the search. */
 function NoRecords({ resource: { name, path, plural, singular }, list, suggestions = [] }: NoRecordsProps) {
   const siteName = useSiteName();
   const mayEdit = useMay("records");

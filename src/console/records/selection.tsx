@@ -33,7 +33,6 @@ type Ticked =
 
 type OpenDialog = { readonly kind: "set" } | { readonly kind: "delete"; readonly ids: readonly number[] };
 
-/** Maximum number of records that one request deletes. */
 const maxDeleted = 1000;
 
 const noKeys: Keys = new Set();
@@ -103,7 +102,6 @@ export function useSelection({ resource, list, page, onDeleted }: SelectionProps
   return { ticks, actions, dialog };
 }
 
-/** Maximum number of records that the dialog names. */
 const maxNamed = 5;
 
 interface DeleteDialogProps {
@@ -139,9 +137,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
             {[showInvisible(text), translate("record.id", { id: named[index] ?? 0 })].filter(Boolean).join(" · ")}
           </li>
         ))}
-        {ids.length > maxNamed && (
-          <li>{translate("record.delete_more", { count: toNumber(ids.length - maxNamed) })}</li>
-        )}
+        {ids.length > maxNamed && <li>{translate("general.and_more", { count: toNumber(ids.length - maxNamed) })}</li>}
       </Box>
       <Typography>{translate("record.delete_explain")}</Typography>
     </ActionDialog>
@@ -253,7 +249,6 @@ interface EffectProps {
   readonly resource: ResourceInfo;
 }
 
-/** Says what the change would do. */
 function Effect({ result, isAsked, resource }: EffectProps) {
   if (!isAsked) return <Typography color="textSecondary">{translate("record.set_first")}</Typography>;
   if (!result) return <Typography color="textSecondary">{translate("record.set_counting")}</Typography>;
@@ -274,7 +269,7 @@ function Effect({ result, isAsked, resource }: EffectProps) {
             // biome-ignore lint/suspicious/noArrayIndexKey: names need not be unique
             <li key={index}>{showInvisible(text)}</li>
           ))}
-          {more > 0 && <li>{translate("record.delete_more", { count: toNumber(more) })}</li>}
+          {more > 0 && <li>{translate("general.and_more", { count: toNumber(more) })}</li>}
         </Box>
       )}
       {unchanged > 0 && changed > 0 && (

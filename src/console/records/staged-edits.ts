@@ -18,7 +18,6 @@ export interface StagedRecord {
   readonly conflict: ConflictInfo | undefined;
 }
 
-/** A new text for a field of a record. */
 export interface Edit {
   readonly item: RecordResponse;
   readonly path: string;
@@ -40,7 +39,6 @@ export const nothingStaged: StagedEdits = { records: new Map(), steps: [] };
 export const maxStagedRecords = 5000;
 const maxSteps = 1000;
 
-/** Returns the number of fields with a staged text. */
 export function countEdits({ records }: StagedEdits): number {
   let count = 0;
   for (const { texts } of records.values()) count += texts.size;
@@ -63,7 +61,6 @@ export function stageEdits(staged: StagedEdits, edits: readonly Edit[], resource
   return step.length === 0 ? staged : { records, steps: [...staged.steps, step].slice(-maxSteps) };
 }
 
-/** Takes the last step back. */
 export function takeBackStep({ records, steps }: StagedEdits, resource: ResourceInfo): StagedEdits {
   const changed = new Map(records);
   for (const { item, path, text } of [...(steps.at(-1) ?? [])].reverse()) setText(changed, item, path, text, resource);
@@ -127,12 +124,10 @@ function without<T>(map: ReadonlyMap<string, T>, path: string): Map<string, T> {
   return rest;
 }
 
-/** Whether a text is refused, as far as the page knows. */
 export function hasFaults({ records }: StagedEdits): boolean {
   return [...records.values()].some(({ faults }) => faults.size > 0);
 }
 
-/** Returns the body of the request that saves all edits. */
 export function toChanges({ records }: StagedEdits): ChangesBody {
   return {
     changes: [...records].map(([id, { base, texts }]) => ({ id, version: base.version, values: toValues(texts) })),
@@ -197,7 +192,6 @@ export function parseCells(text: string): string[][] {
   return rows.slice(0, maxRows);
 }
 
-/** The cell of a field. */
 export interface Place {
   /** ID of the record. */
   readonly id: number;

@@ -46,7 +46,6 @@ const rowStyle = {
   flexWrap: { xs: "wrap", md: "nowrap" },
 } as const;
 
-/** The search, and the actions on the list or on the ticked records. */
 export function Toolbar({ selected, ...props }: ToolbarProps & { readonly selected: ReactNode }) {
   const { resource, list } = props;
   const isNarrow = useIsNarrow();
@@ -66,7 +65,6 @@ export function Toolbar({ selected, ...props }: ToolbarProps & { readonly select
   );
 }
 
-/** The actions on the list. */
 function ListActions({ resource, list, found, size }: ToolbarProps) {
   const { singular, path } = resource;
   const siteName = useSiteName();
@@ -125,12 +123,7 @@ function Search({ list }: Pick<ToolbarProps, "list">) {
   const { search } = list.query;
   const clear = (
     <InputAdornment position="end">
-      <IconButton
-        size="small"
-        edge="end"
-        aria-label={translate("record.clear_value")}
-        onClick={() => list.setSearch("")}
-      >
+      <IconButton size="small" edge="end" aria-label={translate("record.clear")} onClick={() => list.setSearch("")}>
         <CloseIcon fontSize="small" />
       </IconButton>
     </InputAdornment>
@@ -176,7 +169,6 @@ interface MenuButtonProps {
   readonly children: (close: () => void) => ReactNode;
 }
 
-/** A button that opens a menu. */
 function MenuButton({ text, icon, children }: MenuButtonProps) {
   const { button, menu, close } = useMenu();
   return (
@@ -189,7 +181,6 @@ function MenuButton({ text, icon, children }: MenuButtonProps) {
   );
 }
 
-/** A menu that chooses the columns of the table. */
 function ColumnsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">) {
   const { columns } = list;
   const toggle = (path: string) =>
@@ -216,7 +207,6 @@ function ColumnsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">
   );
 }
 
-/** A menu of the saved views. */
 function ViewsMenu({ resource, list }: Pick<ToolbarProps, "resource" | "list">) {
   const { views, save, remove } = useViews(resource);
   const [isNaming, setNaming] = useState(false);
@@ -273,7 +263,7 @@ function NameDialog({ onSave, onClose }: { readonly onSave: (name: string) => vo
   const [name, setName] = useState("");
   return (
     <ActionDialog
-      title={translate("record.view_save_title")}
+      title={translate("record.view_save")}
       action={translate("general.save")}
       isDisabled={name.trim() === ""}
       isEdited={name !== ""}

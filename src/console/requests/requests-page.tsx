@@ -18,7 +18,6 @@ import { capitalized, toNumber } from "../text/locale.ts";
 import { toDuration, toExactMoment, toMoment, toTimeOfDay } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 
-/** The page with the last requests of the site. */
 export function RequestsPage() {
   const [isPaused, setPaused] = useState(false);
   const [opened, setOpened] = useState<LoggedRequestInfo>();
@@ -62,7 +61,6 @@ function isFiltered(filter: RequestFilter): boolean {
   return Object.values(filter).some((value) => value !== "");
 }
 
-/** Returns the filter in the address, and a function that changes parts of it. */
 function useFilter(): [filter: RequestFilter, change: (changes: Partial<RequestFilter>) => void] {
   const [parameters, changeAddress] = useAddress();
   const filter = useMemo((): RequestFilter => {
@@ -144,7 +142,6 @@ function withChosen(names: Names, chosen: string): readonly (readonly [string, s
   return [...names, ...(chosen === "" || names.has(chosen) ? [] : [[chosen, chosen] as const])];
 }
 
-/** The properties that all filters of the page have. */
 const choice = { any: translate("requests.any"), sx: { width: { xs: "calc(50% - 4px)", sm: 220 }, m: 0 } } as const;
 
 const columns: readonly DataColumn<LoggedRequestInfo>[] = [
@@ -233,7 +230,6 @@ interface RequestDetailsProps {
   readonly onClose: () => void;
 }
 
-/** The dialog with the details of a request. */
 function RequestDetails({ request, onClose }: RequestDetailsProps) {
   const { publicUrl } = useDeclared();
   const curl = useCurl();
@@ -289,7 +285,6 @@ function Detail({ text }: { readonly text: string }) {
   return parts.map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>));
 }
 
-/** The facts of a request, as pairs of a name and a value. */
 function Facts({ request: { at, status, milliseconds, bytes, request, key } }: Pick<RequestDetailsProps, "request">) {
   const facts: readonly (readonly [string, ReactNode])[] = [
     [translate("general.time"), toExactMoment(at)],
@@ -318,7 +313,6 @@ function Facts({ request: { at, status, milliseconds, bytes, request, key } }: P
   );
 }
 
-/** The purpose of a key, and the beginning of the key. */
 function KeyName({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<LoggedRequestInfo["key"]> }) {
   return (
     <>
@@ -330,7 +324,6 @@ function KeyName({ apiKey: { label, prefix } }: { readonly apiKey: NonNullable<L
 
 /** Milliseconds between two reads. A page in a hidden tab does not read. */
 const intervalMs = 2000;
-/** Maximum number of requests in the list, as many as a response has. */
 const maxRequests = 200;
 /** Milliseconds by which reads overlap: another process of the server may tell of its requests a little later. */
 const overlapMs = 5000;

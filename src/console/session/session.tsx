@@ -46,7 +46,6 @@ async function openSessionOnce(insteadOf: number | undefined): Promise<SessionIn
 /** Statuses for a link that cannot be used: 401, and 429 after many such links. */
 const unusable = new Set([401, 429]);
 
-/** Removes the link from the address. */
 export function dropLink(): void {
   navigate("/", { replace: true });
 }
@@ -98,7 +97,6 @@ interface SignInProps {
   readonly onSignedIn: (session: SessionInfo) => void;
 }
 
-/** The page for people who are not signed in. */
 export function SignIn(props: SignInProps) {
   return (
     <PlainPage title={translate("session.title")}>
@@ -117,7 +115,6 @@ export function SignIn(props: SignInProps) {
   );
 }
 
-/** A field for a sign-in link. */
 export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
   const [text, setText] = useState("");
   const [fault, setFault] = useState(before);

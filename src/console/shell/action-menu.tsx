@@ -29,7 +29,6 @@ interface ActionMenuProps<Action extends string> {
   readonly onChoose: (action: Action) => void;
 }
 
-/** A button with a menu of rare actions. */
 export function ActionMenu<Action extends string>(props: ActionMenuProps<Action>) {
   const { label, actions, textOf, dangerous, onChoose } = props;
   const { button, menu, close } = useMenu();

@@ -62,7 +62,6 @@ interface DataListProps<Row> {
   readonly table?: TableHTMLAttributes<HTMLTableElement> | undefined;
 }
 
-/** Shows rows as a table, or as cards on a phone. */
 export function DataList<Row>(props: DataListProps<Row>) {
   const isNarrow = useIsNarrow();
   const toggle = useToggle(props);
@@ -293,7 +292,6 @@ interface TickAllProps<Row> extends Pick<DataListProps<Row>, "rows" | "rowKey"> 
   readonly children?: ReactNode;
 }
 
-/** The tick box of all rows of the page. */
 function TickAll<Row>({ rows, rowKey, selection: { keys, onChange }, children }: TickAllProps<Row>) {
   const all = rows.map(rowKey);
   const count = all.filter((key) => keys.has(key)).length;
@@ -374,7 +372,6 @@ function Fact<Row>({ column, row }: { readonly column: DataColumn<Row>; readonly
   );
 }
 
-/** The styles that tables and cards share. */
 const sharedStyle = (theme: Theme) => ({
   border: 1,
   borderColor: "divider",
@@ -422,7 +419,6 @@ const editingStyle = {
   },
 } as const;
 
-/** The style of the element around the table. */
 const tableStyle: SxProps<Theme> = [
   sharedStyle,
   (theme) => ({
@@ -472,7 +468,6 @@ const tableStyle: SxProps<Theme> = [
   }),
 ];
 
-/** The style of the element around the cards. */
 const cardsStyle: SxProps<Theme> = [
   sharedStyle,
   {

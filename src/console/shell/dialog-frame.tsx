@@ -18,7 +18,6 @@ interface DialogFrameProps extends Pick<DialogProps, "maxWidth" | "onKeyDown"> {
   readonly children: ReactNode;
 }
 
-/** A dialog with buttons at its end. */
 export function DialogFrame(props: DialogFrameProps) {
   const { title, isCode, isLong, maxWidth = "xs", onClose, onKeyDown, buttons, children } = props;
   const titleId = useId();

@@ -9,7 +9,6 @@ interface TextInputProps extends Omit<TextFieldProps, "onChange" | "slotProps"> 
   readonly input?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A field for a text, a number or a time. */
 export function TextInput({ onChange, input = {}, ...rest }: TextInputProps) {
   // The browser shows the form of a date or a time in an empty field.
   const inputLabel = rest.type?.startsWith("date") ? { shrink: true } : {};
@@ -38,7 +37,6 @@ interface ChoiceProps {
   readonly sx?: SxProps;
 }
 
-/** A field that opens a list of values. */
 export function Choice({ value, onChange, options, any, isNative = false, sx = {}, ...rest }: ChoiceProps) {
   const Option = isNative ? "option" : MenuItem;
   return (

@@ -25,7 +25,6 @@ export function showSecret(secret: NewSecret): void {
   setTimeout(() => shown.set(secret));
 }
 
-/** The dialog of the secret, if one is shown. */
 export function SecretDialog() {
   const secret = useSharedValue(shown);
   if (!secret) return null;
@@ -58,7 +57,6 @@ interface CopyableTextProps {
   readonly help?: string;
 }
 
-/** A text in a field, with a button that copies it. */
 export function CopyableText({ label, text, help }: CopyableTextProps) {
   const [isCopied, setCopied] = useState<boolean>();
   const input = useRef<HTMLTextAreaElement>(null);

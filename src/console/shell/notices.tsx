@@ -23,7 +23,6 @@ interface Notice {
 /** The notices, in the order in which they are shown: the newest one is at the bottom. */
 const notices = new SharedValue<readonly Notice[]>([]);
 
-/** Maximum number of notices that are shown at the same time. The oldest ones disappear. */
 const maxShown = 3;
 
 let lastNumber = 0;

@@ -31,7 +31,6 @@ interface ReadFailedProps {
   readonly onRetry: () => unknown;
 }
 
-/** Shows why a read failed, with a button that repeats it. */
 export function ReadFailed({ error, onRetry }: ReadFailedProps) {
   const retryButton = (
     <Button color="inherit" size="small" onClick={() => onRetry()}>
@@ -45,7 +44,6 @@ export function ReadFailed({ error, onRetry }: ReadFailedProps) {
   );
 }
 
-/** Grey lines as a placeholder for data that is being read. */
 export function LoadingLines() {
   return (
     <Stack role="progressbar" aria-label={translate("general.loading")} spacing={2} sx={{ p: 2 }}>
@@ -66,7 +64,6 @@ interface EmptyListProps {
   readonly children?: ReactNode;
 }
 
-/** The placeholder of an empty list. */
 export function EmptyList({ icon: Icon, title, explain, children }: EmptyListProps) {
   return (
     <Card>

@@ -28,7 +28,6 @@ interface NewButtonProps {
   readonly onClick: () => void;
 }
 
-/** The button of a page of settings that adds something, for operators who may. */
 export function NewButton({ text, onClick }: NewButtonProps) {
   if (!useMay("settings")) return null;
   return (

@@ -19,7 +19,6 @@ export function useDeclared(): Declared {
   return useSiteContext().declared;
 }
 
-/** Returns the session of the signed-in operator. */
 export function useSession(): SessionInfo {
   return useSiteContext().session;
 }
@@ -37,12 +36,10 @@ export function useReload(): () => Promise<void> {
   return useSiteContext().reload;
 }
 
-/** Returns the shown site. */
 export function useSiteInfo(): SiteInfo {
   return useSiteContext().site;
 }
 
-/** Returns the name of the shown site. */
 export function useSiteName(): string {
   return useSiteInfo().name;
 }

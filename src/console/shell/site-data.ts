@@ -12,7 +12,6 @@ export function useSitePath(rest: string): string {
 
 type ReadOptions<T, Data> = Omit<UseQueryOptions<T, Error, Data>, "queryKey" | "queryFn">;
 
-/** Returns the query that reads a path. */
 export function readOf<T>(path: string) {
   return { queryKey: keyOf(path), queryFn: () => callApi<T>("GET", path) };
 }
@@ -79,7 +78,6 @@ export function useAttempt() {
   return { isBusy, fault, attempt, clearFault: () => setFault("") };
 }
 
-/** Saves a file through the browser. */
 export function saveFile(content: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);

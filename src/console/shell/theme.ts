@@ -5,7 +5,6 @@ import { useMemo } from "react";
 import { translate } from "../text/translate.ts";
 import { useFrameChoices } from "./frame-choices.ts";
 
-/** Returns the theme for the chosen colours. */
 export function useChosenTheme(): Theme {
   const { colours } = useFrameChoices();
   const isDeviceDark = useMediaQuery("(prefers-color-scheme: dark)", { noSsr: true });
@@ -71,10 +70,8 @@ export function quietColour({ palette }: Theme): string {
   return palette.mode === "dark" ? "#0b0b0d" : "#ebebf0";
 }
 
-/** The shadow of cards, tables and buttons, which lie on the page. */
 export const lowShadow = "0 1px 2px rgb(0 0 0 / 0.06)";
 
-/** The colour of things that lie over the page. */
 function raised({ palette }: Theme): string {
   return palette.mode === "dark" ? "#222227" : "#ffffff";
 }
@@ -361,7 +358,6 @@ export function useIsNarrow(below: "sm" | "md" = "sm"): boolean {
   return useMediaQuery<Theme>((theme) => theme.breakpoints.down(below), { noSsr: true });
 }
 
-/** The style of elements that only screen readers read. */
 export const forScreenReaders = {
   position: "absolute",
   width: "1px",

@@ -4,7 +4,6 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { SharedValue, useSharedValue } from "../api/shared-value.ts";
 
-/** The known facts about the changes in a form. */
 interface Unsaved {
   /** The path of a page that keeps the changes while it, or a page below it, is shown. */
   readonly within?: string;
@@ -12,7 +11,6 @@ interface Unsaved {
   readonly count?: number;
 }
 
-/** The forms with changes. */
 const edited = new Map<object, Unsaved>();
 const waiting = new SharedValue<(() => void) | undefined>(undefined);
 

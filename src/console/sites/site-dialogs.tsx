@@ -17,10 +17,8 @@ import { toNumber } from "../text/locale.ts";
 import { translate } from "../text/translate.ts";
 import { AddSite, addSite, ChangeSite, showKey } from "./site-form.tsx";
 
-/** An action on a site. */
 export type SiteTask = "edit" | "suspend" | "resume" | "sandbox" | "renew" | "remove";
 
-/** The dialog that is open over the list of sites. */
 export type OpenSite = { readonly kind: "new" } | { readonly kind: SiteTask; readonly site: SiteInfo };
 
 interface SiteDialogsProps {

@@ -20,7 +20,6 @@ interface FieldsProps {
   readonly hasDefault: boolean;
 }
 
-/** The values of the form, as typed. */
 interface NewSiteText extends Required<Omit<NewSiteBody, "hostnames">> {
   readonly hostnames: string;
 }
@@ -136,7 +135,6 @@ interface FirstSiteProps {
   readonly reload: () => Promise<void>;
 }
 
-/** The page that is shown until a site exists. */
 export function FirstSite({ session, reload }: FirstSiteProps) {
   if (session.sites !== null || !session.rights.includes("settings"))
     return <PlainPage title={translate("app.title")} detail={translate("sites.first_other")} />;
@@ -176,7 +174,6 @@ function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
   );
 }
 
-/** Shows the key of a new site, if it has one. */
 export function showKey({ key, site }: NewSiteResponse, onDone?: () => void): void {
   if (key === null) return;
   showSecret({

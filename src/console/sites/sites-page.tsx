@@ -18,7 +18,6 @@ import { type OpenSite, SiteDialogs, type SiteTask } from "./site-dialogs.tsx";
 /** Number of sites that are shown first, and added with each click on the button for more. */
 const portion = 50;
 
-/** The page with the sites that the operator may manage. */
 export function SitesPage() {
   const { sites } = useDeclared();
   const isForAll = useSession().sites === null;
@@ -125,14 +124,13 @@ function columnsOf(all: readonly SiteInfo[]): DataColumn<SiteInfo>[] {
   ];
 }
 
-/** Maximum number of hostnames to show. For further hostnames, only their number is shown. */
 const maxHostnames = 4;
 
 function formatHostnames({ hostnames }: SiteInfo): string {
   if (hostnames.length === 0) return translate("sites.no_hostnames");
   const more = hostnames.length - maxHostnames;
   const shown = hostnames.slice(0, maxHostnames).join(", ");
-  return more > 0 ? `${shown} ${translate("sites.more_hostnames", { count: more })}` : shown;
+  return more > 0 ? `${shown} ${translate("general.and_more", { count: more })}` : shown;
 }
 
 /** Returns the actions that a site has. A sandbox has no settings of its own. */

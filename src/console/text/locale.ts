@@ -17,7 +17,6 @@ function isOfTexts(name: string): boolean {
   }
 }
 
-/** Formats a number with separators. */
 export function toNumber(value: number, options?: Intl.NumberFormatOptions): string {
   return value.toLocaleString(locale, options);
 }

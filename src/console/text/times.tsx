@@ -94,7 +94,6 @@ export function When({ at }: { readonly at: string }) {
   );
 }
 
-/** Milliseconds between two updates of relative times. */
 const intervalMs = 30_000;
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;

@@ -11,7 +11,6 @@ import { toDuration, toExactMoment } from "../text/times.tsx";
 import { showInvisible, translate } from "../text/translate.ts";
 import { useDeliveries, useExchange } from "./webhooks.ts";
 
-/** Lists the last delivery attempts of a webhook, the latest first. */
 export function Deliveries({ id }: { readonly id: number }) {
   const query = useDeliveries(id);
   const [opened, setOpened] = useState<DeliveryInfo>();
@@ -74,7 +73,6 @@ interface DeliveryDetailsProps {
   readonly onClose: () => void;
 }
 
-/** The dialog with the request and the response of an attempt. */
 function DeliveryDetails({ webhook, delivery, isKept, onClose }: DeliveryDetailsProps) {
   const { at, fault, milliseconds } = delivery;
   return (

@@ -11,7 +11,6 @@ import { toSentence, translate } from "../text/translate.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { isRetried } from "./webhooks.ts";
 
-/** The actions on a webhook. */
 export type WebhookTask = "test" | "retry" | "change" | "pause" | "resume" | "rewind" | "rotate" | "remove";
 
 const colors = { active: "success", failing: "error", paused: "default", incomplete: "warning" } as const;
@@ -21,7 +20,6 @@ interface WebhookCardProps {
   readonly onTask: (task: WebhookTask) => void;
 }
 
-/** A card for a webhook, with its state and its actions. */
 export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
   const [isOpen, setOpen] = useState(false);
   const mayChange = useMay("settings");

@@ -28,12 +28,10 @@ import { translate } from "../text/translate.ts";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
 
-/** The dialog that is open over the list. */
 type OpenWebhook =
   | { readonly kind: "add" }
   | { readonly kind: "change" | "rewind" | "rotate" | "remove"; readonly webhook: ListedWebhookInfo };
 
-/** The page with the webhooks of the site. */
 export function WebhooksPage() {
   const query = useWebhooks();
   const [open, setOpen] = useState<OpenWebhook>();
@@ -189,7 +187,6 @@ interface ChangeUrlProps {
   readonly onClose: () => void;
 }
 
-/** The dialog that asks for another URL. */
 function ChangeUrl({ url, onChange, onClose }: ChangeUrlProps) {
   const [changed, setChanged] = useState(url);
   return (
@@ -235,7 +232,6 @@ function RewindWebhook({ onRewind, onClose }: RewindProps) {
   );
 }
 
-/** Formats a time for an input of the type `datetime-local`. */
 function toLocal(at: number): string {
   return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
