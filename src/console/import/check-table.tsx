@@ -108,18 +108,9 @@ function keyOf({ row, id }: ImportRowInfo): number {
 }
 
 /** Returns the name of an entry for screen readers, and for the label of its tick box. */
-function nameForReaders(entry: ImportRowInfo): string {
-  const name = recordNameOf(entry);
-  return entry.row === 0 ? name : translate("import.row", { row: entry.row, name });
-}
-
-/** The record of an entry: as it would be, or as it is. */
-function recordOf({ before, after }: ImportRowInfo): object {
-  return after ?? before ?? {};
-}
-
-function recordNameOf(entry: ImportRowInfo): string {
-  return showInvisible(textAt(recordOf(entry), "Name"));
+function nameForReaders({ row, before, after }: ImportRowInfo): string {
+  const name = showInvisible(textAt(after ?? before ?? {}, "Name"));
+  return row === 0 ? name : translate("import.row", { row, name });
 }
 
 const maxFaults = 5;

@@ -92,7 +92,14 @@ function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProp
   }, [first, edits, onForget, id]);
   return (
     <>
-      <RecordTitle resource={resource} item={item} onLeave={onLeave} />
+      <FormHeader title={textAt(item.record, "Name")} onLeave={onLeave} />
+      <Stack sx={{ px: 2 }}>
+        <Typography variant="body2" color="textSecondary">
+          {translate("record.id", { id })}
+        </Typography>
+        <ContactLinks record={item.record} resource={resource} />
+        <AddressBlock record={item.record} />
+      </Stack>
       <Tabs value={tab} onChange={(_event, value) => setTab(value)} sx={{ px: 1, mt: 1 }}>
         <Tab label={translate("record.details")} />
         <Tab label={translate("history.title")} />
@@ -105,21 +112,6 @@ function RecordTabs({ resource, item, first, onLeave, onForget }: RecordTabsProp
         <DeleteDialog resource={resource} ids={[id]} onDone={form.leave} onClose={() => setDeleting(false)} />
       )}
       <StagedDialog resource={resource} staged={staged} onChange={setStaged} saving={saving} />
-    </>
-  );
-}
-
-function RecordTitle({ resource, item: { record }, onLeave }: Pick<RecordTabsProps, "resource" | "item" | "onLeave">) {
-  return (
-    <>
-      <FormHeader title={textAt(record, "Name")} onLeave={onLeave} />
-      <Stack sx={{ px: 2 }}>
-        <Typography variant="body2" color="textSecondary">
-          {translate("record.id", { id: record.ID })}
-        </Typography>
-        <ContactLinks record={record} resource={resource} />
-        <AddressBlock record={record} />
-      </Stack>
     </>
   );
 }

@@ -76,7 +76,12 @@ function ListActions({ resource, list, found, size }: ToolbarProps) {
       <Box sx={{ flexGrow: 1 }} />
       {!isNarrow && <ViewsMenu resource={resource} list={list} />}
       {!isNarrow && <ColumnsMenu resource={resource} list={list} />}
-      <MoreMenu resource={resource} />
+      <ActionMenu
+        label={translate("record.more")}
+        actions={["import"]}
+        textOf={() => translate("record.import")}
+        onChoose={() => navigate(`/${siteName}/import?resource=${path}`)}
+      />
       {mayEdit && (
         <Button
           component={Link}
@@ -150,19 +155,6 @@ function Search({ list }: Pick<ToolbarProps, "list">) {
 }
 
 /** Opens the page of imports and exports. */
-function MoreMenu({ resource: { path } }: Pick<ToolbarProps, "resource">) {
-  const siteName = useSiteName();
-  const open = () => navigate(`/${siteName}/import?resource=${path}`);
-  return (
-    <ActionMenu
-      label={translate("record.more")}
-      actions={["import"]}
-      textOf={() => translate("record.import")}
-      onChoose={open}
-    />
-  );
-}
-
 interface MenuButtonProps {
   readonly text: string;
   readonly icon: ReactNode;

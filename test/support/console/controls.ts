@@ -25,7 +25,7 @@ const names = [
 ];
 
 /** The pages whose controls controls-of-settings.test.ts uses. */
-const settingsPages = /^(?:Keys|Requests|Webhooks|Shops|People): /;
+const settingsPages = /^(?:API keys|Requests|Webhooks|Sites|People): /;
 /** Controls of menus and messages, which are not on a page. */
 const menus = /^Menu: /;
 

@@ -397,6 +397,7 @@ test("two moments of a record are compared, also with now, and one of them is re
 test("an import has choices for its file, mapping and rows, and can be undone; records can be exported", async () => {
   await view.show("shop/import");
   expect(await chooseEachNative("Import into")).toEqual(plurals);
+  expect(await chooseEachNative("Records")).toEqual(plurals);
   for (const format of ["CSV", "JSON", "XML"]) {
     const [download] = await Promise.all([
       page.waitForEvent("download"),

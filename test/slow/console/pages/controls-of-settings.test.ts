@@ -268,7 +268,7 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
 test("an operator is added, gets a link and other shops, is signed out, and removed", async () => {
   await view.show("shop/sites");
   await view.act("outlet", "Create sandbox");
-  await choose("Add");
+  await choose("Create");
   await page.waitForURL(/#\/outlet-sandbox\/keys$/);
   await view.show("shop/operators");
   await click("Add operator");
