@@ -13,7 +13,7 @@ afterAll(() => server.stop());
 /** Maximum bytes that the first view loads, as sent. A checkout compresses less than the package does. */
 const firstViewBytes = { br: 300_000, gzip: 330_000 };
 
-/** The reads of the first view of a shop. */
+/** The reads of the first view of a site. */
 const firstReads = [
   "/session",
   "/resources",

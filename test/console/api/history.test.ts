@@ -269,7 +269,7 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     ["is signed out everywhere", removed, () => signOutEverywhere(server.engine, "ben")],
     ["signs out", removed, (ben) => ben.call("DELETE", "/session")],
     [
-      "loses the shop",
+      "loses the site",
       "can no longer manage this site",
       () => setOperator(server.engine, "ben", { sites: ["toys"] }, Date.now()),
     ],

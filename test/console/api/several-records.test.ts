@@ -240,7 +240,7 @@ describe.each(engines)("several records in the console on $name", (kind) => {
     ["operator is removed", 403, stopped("was signed out or removed"), () => removeOperator(server.engine, "ben", 1)],
     ["operator signs out", 403, stopped("was signed out or removed"), (ben) => ben.call("DELETE", "/session")],
     [
-      "operator loses the shop",
+      "operator loses the site",
       403,
       stopped("can no longer manage this site"),
       () => setOperator(server.engine, "ben", { sites: ["toys"] }, 1),

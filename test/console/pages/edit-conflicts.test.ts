@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import type { ConsolePage } from "../../support/console/page.ts";
 import { brandsPath, recordFormOf } from "../../support/console/record-form.ts";
 import type { ConsoleClient } from "../../support/console/server.ts";
-import { useShopPage } from "../../support/console/use-console.ts";
+import { useSitePage } from "../../support/console/use-console.ts";
 import { waitUntil } from "../../support/time.ts";
 
 let view: ConsolePage;
@@ -13,7 +13,7 @@ let page: Page;
 let ben: ConsoleClient;
 let form: ReturnType<typeof recordFormOf>;
 // A change by another operator makes the server reject the own change, and a deleted record cannot be read again.
-useShopPage((opened) => {
+useSitePage((opened) => {
   ({ view, page, ben } = opened);
   form = recordFormOf(opened);
 }, /404|412/);

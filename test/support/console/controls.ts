@@ -3,12 +3,12 @@
 import { afterAll, beforeAll } from "bun:test";
 import type { Page } from "playwright-core";
 import { openBrowser } from "./browser.ts";
+import { startFilledSite } from "./filled-site.ts";
 import { type ConsolePage, openConsole } from "./page.ts";
 import { type Pressed, trackPressed } from "./pressed.ts";
 import type { ConsoleClient } from "./server.ts";
-import { startShop } from "./shop.ts";
 
-/** The names of records, shops and people in the names of controls. */
+/** The names of records, sites and people in the names of controls. */
 const names = [
   /“[^”]*” \(sfk_\w+…\)/,
   /sfk_\w+…?/,
@@ -30,19 +30,19 @@ const settingsPages = /^(?:API keys|Requests|Webhooks|Sites|People): /;
 const menus = /^Menu: /;
 
 export interface ControlsPage {
-  readonly server: Awaited<ReturnType<typeof startShop>>;
+  readonly server: Awaited<ReturnType<typeof startFilledSite>>;
   readonly view: ConsolePage;
   readonly page: Page;
   readonly ben: ConsoleClient;
   readonly pressed: Pressed;
 }
 
-/** Opens the console of a shop with 70 brands for the tests of a file, passes it to `set`, and tracks the controls. */
+/** Opens the console of a site with 70 brands for the tests of a file, passes it to `set`, and tracks the controls. */
 export function useControls(set: (opened: ControlsPage) => void): void {
   let end: () => Promise<void>;
   beforeAll(async () => {
     const settings = { WEBHOOK_ALLOW: "203.0.113.0/24" };
-    const [server, browser] = await Promise.all([startShop({ settings }), openBrowser()]);
+    const [server, browser] = await Promise.all([startFilledSite({ settings }), openBrowser()]);
     const ben = await server.signIn("ben");
     for (let i = 0; i < 60; i++) await ben.call("POST", "/sites/shop/records/brands", { Name: `Zeta ${i}` });
     const view = await openConsole(browser, server);

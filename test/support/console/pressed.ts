@@ -10,7 +10,7 @@ export interface Pressed {
 /**
  * Tracks every control that the page shows, and every control that the test uses, by its accessible name and the title of the page. Controls
  * that are shown only while a request is in flight or the page renders are ignored. The page must not be reloaded.
- * @param names patterns that are replaced by `…` in the names of controls: names of records, shops and people
+ * @param names patterns that are replaced by `…` in the names of controls: names of records, sites and people
  */
 export async function trackPressed(page: Page, names: readonly RegExp[]): Promise<Pressed> {
   await page.evaluate(`(${recorder})(${JSON.stringify(names.map(({ source }) => source))})`);

@@ -1,13 +1,13 @@
-// More of the shop that is looked at: days of changes by several people and programs, an import, keys, webhooks with deliveries, and a backup.
+// More of the site that is looked at: days of changes by several operators and apps, an import, keys, webhooks with deliveries, and a backup.
 
 import { setKey } from "../../../src/operator/sites/keys.ts";
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import { readHeadCursor } from "../engine/head-cursor.ts";
 import { createTestWebhook } from "../webhooks/test-webhook.ts";
+import { startFilledSite } from "./filled-site.ts";
 import type { ConsoleClient } from "./server.ts";
-import { startShop } from "./shop.ts";
 
-type Shop = Awaited<ReturnType<typeof startShop>>;
+type FilledSite = Awaited<ReturnType<typeof startFilledSite>>;
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000];
 
@@ -39,10 +39,10 @@ export const fileWithFaults = [
   "Zinnia;SUP-114;Germany;",
 ].join("\r\n");
 
-/** Starts the shop some days ago, and lets the days pass. */
-export async function startScene(): Promise<Shop> {
+/** Starts the site some days ago, and lets the days pass. */
+export async function startScene(): Promise<FilledSite> {
   let ago = 9 * day;
-  const server = await startShop({ now: () => Date.now() - ago });
+  const server = await startFilledSite({ now: () => Date.now() - ago });
   const { engine } = server;
   await createSite(engine, "garden", { hostnames: ["garden.example", "www.garden.example"] }, Date.now() - ago);
   await server.addOperator("carla", ["outlet", "garden"]);
@@ -82,7 +82,7 @@ async function untilNot(client: ConsoleClient, path: string, state: string): Pro
   while ((await client.call("GET", path)).json.state === state) await Bun.sleep(20);
 }
 
-async function makeKeys({ engine, signIn }: Shop): Promise<void> {
+async function makeKeys({ engine, signIn }: FilledSite): Promise<void> {
   const anna = await signIn("anna");
   const list = async () =>
     (await anna.call("GET", "/sites/shop/keys")).json.keys as { id: number; prefix: string; label: string }[];
@@ -115,7 +115,7 @@ const urls = {
 };
 
 /** Makes three webhooks: all delivered, failing, and paused. The last two have many changes to deliver. */
-async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
+async function makeWebhooks({ engine, site, signIn }: FilledSite): Promise<void> {
   const now = Date.now();
   const failing = { failures: 5, failingSince: now - 3 * hour, nextAt: now + 25 * minute };
   const slow = await createTestWebhook(engine, site.ID, urls.slow, { ...failing, resources: "brands" });
@@ -130,8 +130,8 @@ async function makeWebhooks({ engine, site, signIn }: Shop): Promise<void> {
   await (await signIn("ben")).call("POST", `/sites/shop/webhooks/${paused.webhook}/pause`, {});
 }
 
-/** Sends requests of programs: some are rejected. The console logs successful requests only after somebody has looked. */
-async function sendRequests({ call, issueKey, signIn }: Shop): Promise<void> {
+/** Sends API requests: some are rejected. The console logs successful requests only after somebody has looked. */
+async function sendRequests({ call, issueKey, signIn }: FilledSite): Promise<void> {
   await (await signIn("anna")).call("GET", "/sites/shop/requests");
   const [till, website] = [await issueKey({ label: "till" }), await issueKey({ label: "website", scope: "read" })];
   await call("GET", "/restapi/brands.json?sort=Name&limit=20", { key: website });
@@ -145,7 +145,7 @@ async function sendRequests({ call, issueKey, signIn }: Shop): Promise<void> {
 }
 
 /** The webhook that is up to date, which begins at the end, so that nothing is sent. */
-async function deliver({ engine, site }: Shop): Promise<void> {
+async function deliver({ engine, site }: FilledSite): Promise<void> {
   const cursor = await readHeadCursor(engine, site.ID);
   const [head] = await engine.readHeads([site.ID]);
   const good = await createTestWebhook(engine, site.ID, urls.good, { cursor, epoch: head?.epoch ?? "" });

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import type { EngineKind } from "../engine/engines.ts";
 import { openBrowser } from "./browser.ts";
+import { startFilledSite } from "./filled-site.ts";
 import { type ConsolePage, openConsole } from "./page.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "./server.ts";
-import { startShop } from "./shop.ts";
 
 /** Receives the server, and a signed-in operator of all sites. */
 type SetConsole = (server: TestConsole, anna: ConsoleClient) => void;
@@ -36,8 +36,8 @@ export function useConsoleOn(kind: EngineKind, set: SetConsole): void {
   });
 }
 
-export interface ShopPage {
-  readonly server: Awaited<ReturnType<typeof startShop>>;
+export interface SitePage {
+  readonly server: Awaited<ReturnType<typeof startFilledSite>>;
   readonly browser: Browser;
   /** The console of anna, an operator of all sites. */
   readonly view: ConsolePage;
@@ -47,13 +47,13 @@ export interface ShopPage {
 }
 
 /**
- * Opens a page of a shop for all tests of the file that calls this, since that takes a second, and passes it to `set`.
+ * Opens a page of a site for all tests of the file that calls this, since that takes a second, and passes it to `set`.
  * @param expected errors of the browser that the tests provoke
  */
-export function useShopPage(set: (opened: ShopPage) => void, expected?: RegExp): void {
-  let opened: ShopPage;
+export function useSitePage(set: (opened: SitePage) => void, expected?: RegExp): void {
+  let opened: SitePage;
   beforeAll(async () => {
-    const [server, browser] = await Promise.all([startShop(), openBrowser()]);
+    const [server, browser] = await Promise.all([startFilledSite(), openBrowser()]);
     const ben = await server.signIn("ben");
     const view = await openConsole(browser, server);
     opened = { server, browser, view, page: view.page, ben };

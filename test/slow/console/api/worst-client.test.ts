@@ -203,7 +203,7 @@ describe("two pages that import the same file", () => {
   });
 });
 
-test("many searches in all shops and exports at once yield to other requests", async () => {
+test("many searches in all sites and exports at once yield to other requests", async () => {
   const many = Array.from({ length: 60 }, (_, n) =>
     anna.call("GET", n % 2 ? "/find?text=Nothing" : `${brands}/export?format=csv`),
   );

@@ -97,7 +97,7 @@ test("the frame has menus, a search, a choice of colours, and a list of shortcut
   await (await licences).close();
 });
 
-test("the numbers of the overview link to their pages, and the page of an empty shop links to the first steps", async () => {
+test("the numbers of the overview link to their pages, and the page of an empty site links to the first steps", async () => {
   for (const [name, path] of [...resources.map(({ plural, path }) => [plural, path]), ["active keys", "keys"]] as [
     string,
     string,
@@ -127,7 +127,7 @@ test("the numbers of the overview link to their pages, and the page of an empty 
   await page.getByText("0 in the last day").waitFor();
   await click("Last hour");
   await page.getByText("0 in the last hour").waitFor();
-  // The state is that of its worst line: the shop has records, and was never backed up.
+  // The state is that of its worst line: the site has records, and was never backed up.
   await page.getByRole("heading", { name: "1 thing needs attention" }).waitFor();
   await click(/^How to back up: No backups yet/);
   await page.getByText("storefront backup").waitFor();

@@ -1,4 +1,4 @@
-// Uses every button and every choice of the pages of keys, requests, webhooks, shops and operators once. The last test names the buttons and choices that
+// Uses every button and every choice of the pages of keys, requests, webhooks, sites and operators once. The last test names the buttons and choices that
 // were shown and not used.
 
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
@@ -192,7 +192,7 @@ test("requests are listed while the page is open, filtered, paused and opened, w
   await closed();
 });
 
-test("a shop is added, changed, suspended, resumed and removed", async () => {
+test("a site is added, changed, suspended, resumed and removed", async () => {
   const of = async (name: string) => (await listSites(server.engine)).find(({ Name }) => Name === name);
   await view.show("shop/sites");
   await click("Add site");
@@ -223,7 +223,7 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
   await choose("Create");
   await page.waitForURL(/#\/toys-sandbox\/keys$/);
   await page.getByText("You’re in the sandbox of “toys”").waitFor();
-  // The page stays with a shop, or with its sandbox, when the shop gets another name.
+  // The page stays with a site, or with its sandbox, when the site gets another name.
   const rename = async (from: string, to: string) => {
     await view.act(from, "Edit");
     await view.field(/^Name/).fill(to);
@@ -265,7 +265,7 @@ test("a shop is added, changed, suspended, resumed and removed", async () => {
   expect([await of("toys"), await of("toys-sandbox")]).toEqual([undefined, undefined]);
 });
 
-test("an operator is added, gets a link and other shops, is signed out, and removed", async () => {
+test("an operator is added, gets a link and other sites, is signed out, and removed", async () => {
   await view.show("shop/sites");
   await view.act("outlet", "Create sandbox");
   await choose("Create");
@@ -284,7 +284,7 @@ test("an operator is added, gets a link and other shops, is signed out, and remo
   await dialog().getByRole("combobox", { name: "Sites" }).hover();
   await choose("Clear");
   await dialog().getByRole("combobox", { name: "Sites" }).fill("out");
-  // An operator of a shop may also manage its sandbox, so sandboxes cannot be chosen.
+  // An operator of a site may also manage its sandbox, so sandboxes cannot be chosen.
   expect(await page.getByRole("option").allTextContents()).toEqual(["outlet"]);
   await page.getByRole("option", { name: "outlet" }).click();
   await choose("Close");
@@ -303,11 +303,11 @@ test("an operator is added, gets a link and other shops, is signed out, and remo
     .check();
   expect(
     await dialog()
-      .getByRole("radio", { name: /^Records/ })
+      .getByRole("radio", { name: /^Editor/ })
       .isChecked(),
   ).toBe(true);
   await dialog()
-    .getByRole("radio", { name: /^Everything/ })
+    .getByRole("radio", { name: /^Admin/ })
     .check();
   await choose("Save");
   await closed();

@@ -6,7 +6,7 @@ import { findingsInBothSchemes } from "../../../support/console/axe.ts";
 import { drawn, openPage, type Watched } from "../../../support/console/browser.ts";
 import type { ConsolePage } from "../../../support/console/page.ts";
 import type { TestConsole } from "../../../support/console/server.ts";
-import { useShopPage } from "../../../support/console/use-console.ts";
+import { useSitePage } from "../../../support/console/use-console.ts";
 import { createTestWebhook } from "../../../support/webhooks/test-webhook.ts";
 
 // Most of the time is spent in axe, which is slow on a busy machine.
@@ -16,7 +16,7 @@ let server: TestConsole;
 let browser: Browser;
 let view: ConsolePage;
 let page: Page;
-useShopPage((opened) => {
+useSitePage((opened) => {
   ({ server, browser, view, page } = opened);
 }, /401|412/);
 
@@ -52,17 +52,17 @@ const opened: [name: string, path: string, open: () => Promise<void>, shown?: st
   ["the search over all sites", "shop", () => page.keyboard.press("Control+k")],
   ["the shortcuts", "shop", () => page.keyboard.press("?")],
   ["the menu of the operator", "shop", click(/^anna$/), "menu"],
-  ["the choice of shops", "shop", () => page.getByRole("combobox", { name: "Site" }).click(), "listbox"],
+  ["the choice of the site", "shop", () => page.getByRole("combobox", { name: "Site" }).click(), "listbox"],
   ["the form of a new record", "shop/brands/create", async () => {}],
   ["the form of a record", "shop/brands/1", async () => {}],
   ["the choice of columns", "shop/brands", click("Columns"), "menu"],
   ["a new key", "shop/keys", click("Create key")],
   ["a key to replace", "shop/keys", () => view.act(/./, "Rotate")],
   ["a key to stop", "shop/keys", () => view.act(/./, "Revoke")],
-  ["the menu of a shop", "shop/sites", click("Actions for outlet"), "menu"],
+  ["the menu of a site", "shop/sites", click("Actions for outlet"), "menu"],
   ["a new site", "shop/sites", click("Add site")],
   ["a site to suspend", "shop/sites", () => view.act("shop", "Suspend")],
-  ["a shop to remove", "shop/sites", () => view.act("shop", "Remove")],
+  ["a site to remove", "shop/sites", () => view.act("shop", "Remove")],
   ["a new operator", "shop/operators", click("Add operator")],
   ["an operator to change", "shop/operators", () => view.act("anna", "Edit")],
   ["an operator to remove", "shop/operators", () => view.act("anna", "Remove")],

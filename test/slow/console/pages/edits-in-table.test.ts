@@ -5,16 +5,16 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { type ConsolePage, openConsole, phone } from "../../../support/console/page.ts";
 import { brandsPath } from "../../../support/console/record-form.ts";
 import type { ConsoleClient } from "../../../support/console/server.ts";
-import { type ShopPage, useShopPage } from "../../../support/console/use-console.ts";
+import { type SitePage, useSitePage } from "../../../support/console/use-console.ts";
 import { waitUntil } from "../../../support/time.ts";
 
-let server: ShopPage["server"];
+let server: SitePage["server"];
 let browser: Browser;
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
 // The server refuses values and changes that are not up to date, and one record is deleted.
-useShopPage((opened) => {
+useSitePage((opened) => {
   ({ server, browser, view, page, ben } = opened);
 }, /400|404|409|412|net::ERR_FAILED/);
 
@@ -224,7 +224,7 @@ test("a field is set in all records that a search finds, after the dialog has sa
   await dialog().getByLabel("New value").fill("Germany");
   await dialog().getByText("use 3 characters or fewer").waitFor();
   await dialog().getByLabel("New value").fill("GB");
-  await dialog().getByText(`${found} brands would change`).waitFor();
+  await dialog().getByText(`${found} brands will change`).waitFor();
   await dialog()
     .getByRole("button", { name: `Update ${found} brands` })
     .click();

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Locator, Page } from "playwright-core";
 import { openBrowser, openPage } from "../../../support/console/browser.ts";
+import { startFilledSite } from "../../../support/console/filled-site.ts";
 import { type ConsolePage, openConsole } from "../../../support/console/page.ts";
-import { startShop } from "../../../support/console/shop.ts";
 import { createTestWebhook } from "../../../support/webhooks/test-webhook.ts";
 
-const [server, browser] = await Promise.all([startShop(), openBrowser()]);
+const [server, browser] = await Promise.all([startFilledSite(), openBrowser()]);
 afterAll(async () => {
   await browser.close();
   await server.stop();
@@ -141,12 +141,12 @@ describe("a failed read", () => {
       () => page.getByText("Drop a file here"),
     ],
     [
-      "the numbers of a shop",
+      "the numbers of a site",
       /sites\/outlet$/,
       404,
       "shop/sites",
       () => view.act("outlet", "Remove"),
-      () => page.getByText("0 webhooks"),
+      () => page.getByText("0 brands"),
     ],
     [
       "the dry run of an undo",
@@ -191,7 +191,7 @@ describe("a failed read", () => {
     if (cachedReads.includes(name)) await page.reload();
     await open();
     await alert().waitFor();
-    expect(await page.getByText(/^No .* yet|Nothing in your shops|does not exist/).count()).toBe(0);
+    expect(await page.getByText(/^No (?!API requests|backups).* yet|No exact match|doesn’t exist/).count()).toBe(0);
     await page.evaluate(`addEventListener("click", () => { isRepeated = true; }, { capture: true, once: true })`);
     await alert().getByRole("button", { name: "Try again" }).click();
     await content().waitFor();

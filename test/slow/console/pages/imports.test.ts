@@ -71,7 +71,7 @@ describe.each([
     const acme = (await call("POST", "/sites/shop/records/brands", { Name: "Acme" })).json.record.ID;
     const { page, errors, foreignRequests } = await openPage(browser, server.adminUrl, width, height);
     await page.goto(await server.link("anna"));
-    // The console opens the first shop.
+    // The console opens the first site.
     await page.waitForURL(/#\/shop$/);
     await page.goto(`${server.adminUrl}/#/shop/import`);
     await page.getByText("Drop a file here").waitFor();

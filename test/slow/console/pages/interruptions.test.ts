@@ -6,15 +6,15 @@ import { signOutEverywhere } from "../../../../src/operator/operators/sessions.t
 import type { ConsolePage } from "../../../support/console/page.ts";
 import { brandsPath, recordFormOf } from "../../../support/console/record-form.ts";
 import type { ConsoleClient } from "../../../support/console/server.ts";
-import { type ShopPage, useShopPage } from "../../../support/console/use-console.ts";
+import { type SitePage, useSitePage } from "../../../support/console/use-console.ts";
 
-let server: ShopPage["server"];
+let server: SitePage["server"];
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
 let form: ReturnType<typeof recordFormOf>;
 // The tests cause these errors: ended sessions, an unreachable server, lost responses, and a change that is sent again after a lost response (412).
-useShopPage((opened) => {
+useSitePage((opened) => {
   ({ server, view, page, ben } = opened);
   form = recordFormOf(opened);
 }, /412|401|ERR_|Failed to fetch/);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { Browser, Locator, Page } from "playwright-core";
 import type { ConsolePage } from "../../../support/console/page.ts";
 import type { ConsoleClient, TestConsole } from "../../../support/console/server.ts";
-import { useShopPage } from "../../../support/console/use-console.ts";
+import { useSitePage } from "../../../support/console/use-console.ts";
 import { waitUntil } from "../../../support/time.ts";
 
 let server: TestConsole;
@@ -12,7 +12,7 @@ let browser: Browser;
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
-useShopPage((opened) => {
+useSitePage((opened) => {
   ({ server, browser, view, page, ben } = opened);
 }, /400/);
 
@@ -185,7 +185,7 @@ describe("screen readers", () => {
       ["shop/brands", "Brands · shop · Storefront"],
       ["shop/brands/1", "Alder & Co · shop · Storefront"],
       ["shop/brands/create", "New brand · shop · Storefront"],
-      ["shop/keys", "Keys · shop · Storefront"],
+      ["shop/keys", "API keys · shop · Storefront"],
       ["shop/nothing", "Page not found · shop · Storefront"],
     ];
     for (const [path, title] of titles) {

@@ -4,15 +4,15 @@ import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { type ConsolePage, openConsole, phone } from "../../../support/console/page.ts";
 import type { ConsoleClient } from "../../../support/console/server.ts";
-import { type ShopPage, useShopPage } from "../../../support/console/use-console.ts";
+import { type SitePage, useSitePage } from "../../../support/console/use-console.ts";
 import { waitUntil } from "../../../support/time.ts";
 
-let server: ShopPage["server"];
+let server: SitePage["server"];
 let browser: Browser;
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
-useShopPage((opened) => {
+useSitePage((opened) => {
   ({ server, browser, view, page, ben } = opened);
 });
 
@@ -30,7 +30,7 @@ test("a search has at most 255 characters, also if it is pasted or in the addres
   await page.getByText(/^No brands match/).waitFor();
   await view.show(`shop/brands?search=${"y".repeat(26_000)}`);
   await page.getByText(`No brands match “${"y".repeat(255)}”`).waitFor();
-  await view.button("Clear search").click();
+  await view.button("Clear search").first().click();
   await page.getByRole("link", { name: "Fernhill" }).waitFor();
 });
 

@@ -21,7 +21,7 @@ const sitesOf = async (name: string) =>
 test.each([
   ["at a desk", desktop],
   ["on a phone", phone],
-])("the shops of an operator are changed %s, with effect on the next request", async (place, size) => {
+])("the sites of an operator are changed %s, with effect on the next request", async (place, size) => {
   const name = `ben ${place}`;
   const ben = await server.signIn(name, ["shop"]);
   const view = await openConsole(browser, server, size);
@@ -38,7 +38,7 @@ test.each([
   await view.finish();
 });
 
-test("the last operator of all shops gets a warning before limiting their own shops", async () => {
+test("the last operator of all sites gets a warning before limiting their own sites", async () => {
   const view = await openConsole(browser, server, desktop);
   await view.show("shop/operators");
   await view.act("anna", "Edit");
@@ -64,11 +64,11 @@ test("someone with the role Viewer sees all pages and changes nothing; someone w
   const main = view.page.locator("#main-content");
   await main.getByRole("link", { name: "View" }).waitFor();
   for (const [path, title, changing] of [
-    ["keys", "API keys", /New key|Actions/],
-    ["sites", "Sites", /New shop|Actions/],
-    ["webhooks", "Webhooks", /New webhook|Try|Send|Pause|Resume|Actions|More/],
+    ["keys", "API keys", /Create key|Actions/],
+    ["sites", "Sites", /Add site|Actions/],
+    ["webhooks", "Webhooks", /Add webhook|Retry|Send|Pause|Resume|Actions|More/],
     ["import", "Import and export", /Choose a file/],
-    ["operators", "People", /New person|Actions|Sign-in link/],
+    ["operators", "People", /Add operator|Actions|Sign-in link/],
   ] as const) {
     await view.show(`shop/${path}`);
     await main.getByRole("heading", { name: title }).waitFor();
@@ -91,7 +91,7 @@ test("someone with the role Viewer sees all pages and changes nothing; someone w
   await view.finish();
   await server.addOperator("tom", [], "records");
   const other = await openConsole(browser, server, { ...desktop, operator: "tom" });
-  expect(await other.page.getByRole("menuitem", { name: /Keys|Webhooks|People/ }).count()).toBe(0);
+  expect(await other.page.getByRole("menuitem", { name: /keys|Webhooks|People/ }).count()).toBe(0);
   await other.page
     .getByText(/\d active keys?$/)
     .first()

@@ -1,11 +1,11 @@
-// The choices and typed texts of an operator, and every change, belong to that operator and that shop.
+// The choices and typed texts of an operator, and every change, belong to that operator and that site.
 
 import { afterAll, expect, test } from "bun:test";
 import { openBrowser } from "../../../support/console/browser.ts";
+import { startFilledSite } from "../../../support/console/filled-site.ts";
 import { openConsole } from "../../../support/console/page.ts";
-import { startShop } from "../../../support/console/shop.ts";
 
-const [server, browser] = await Promise.all([startShop(), openBrowser()]);
+const [server, browser] = await Promise.all([startFilledSite(), openBrowser()]);
 const ben = await server.signIn("ben");
 for (const Name of ["Outlet one", "Outlet two", "Outlet three"])
   await ben.call("POST", "/sites/outlet/records/brands", { Name });
@@ -65,7 +65,7 @@ const isCountyShown = async (site: string) => {
   return page.getByRole("columnheader", { name: "County" }).isVisible();
 };
 
-test("the columns of a table are stored per operator and shop, and stay after a reload", async () => {
+test("the columns of a table are stored per operator and site, and stay after a reload", async () => {
   await view.show("shop/brands");
   await view.button("Columns").click();
   await page.getByRole("menuitemcheckbox", { name: "County" }).click();
@@ -74,7 +74,7 @@ test("the columns of a table are stored per operator and shop, and stay after a 
   expect([await isCountyShown("shop"), await isCountyShown("outlet")]).toEqual([true, false]);
 });
 
-test("the selected records and the text of a search are reset for another shop or another operator", async () => {
+test("the selected records and the text of a search are reset for another site or another operator", async () => {
   const selectAndSearch = async () => {
     await view.show("shop/brands");
     await select("Alder & Co", "Juniper Row");
@@ -95,7 +95,7 @@ test("the selected records and the text of a search are reset for another shop o
   expect(await isCountyShown("shop")).toBe(false);
 });
 
-test("the question before a deletion names the shop, the number of records, and the first five records", async () => {
+test("the question before a deletion names the site, the number of records, and the first five records", async () => {
   const names = (await namesOf("shop")) as string[];
   await view.show("shop/brands");
   await select(...names.slice(0, 7));
@@ -182,7 +182,7 @@ test("a link in a browser with the session of another operator asks, and a page 
   await mine.finish(/401|409/);
 });
 
-test("an operator of one shop sees only this shop, also at addresses of other shops", async () => {
+test("an operator of one site sees only this site, also at addresses of other sites", async () => {
   const dora = await openConsole(browser, server, { operator: "dora", sites: ["outlet"] });
   await dora.page.waitForURL(/#\/outlet/);
   await dora.page.getByRole("link", { name: "Sites" }).waitFor();

@@ -1,4 +1,4 @@
-// The frame of the console in a real browser: session, connection, shops and keyboard.
+// The frame of the console in a real browser: session, connection, sites and keyboard.
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -26,7 +26,7 @@ async function open(path = "", width = 1280): Promise<void> {
   await page.goto(await server.link("anna"));
   await page.waitForSelector("header, main");
   if (path === "") return;
-  // The console opens the first shop.
+  // The console opens the first site.
   await page.waitForURL(/#\/shop$/);
   await page.goto(`${server.adminUrl}/#${path}`);
   await watched.settled();
@@ -35,16 +35,16 @@ async function open(path = "", width = 1280): Promise<void> {
 const namesOf = async () => (await listSites(server.engine)).map(({ Name }) => Name);
 const button = (name: string) => page.getByRole("button", { name, exact: true });
 
-describe("shops", () => {
-  test("can be added if the server has no shop", async () => {
+describe("sites", () => {
+  test("can be added if the server has no site", async () => {
     await removeSite(server.engine, "shop", 1);
     await open("", 375);
     await page
-      .getByText("Add the first shop")
+      .getByText("Add your first site")
       .waitFor()
       .catch(() => {});
     await page.getByRole("textbox", { name: /^Name/ }).fill("garden");
-    await button("Create").click();
+    await button("Add").click();
     await button("Done").click();
     await page.waitForURL(/#\/garden/);
     expect(await namesOf()).toEqual(["garden"]);
@@ -53,15 +53,15 @@ describe("shops", () => {
   test("can be searched if they are many, and their page does not scroll sideways on a phone", async () => {
     for (let i = 0; i < 60; i++) await createSite(server.engine, `shop-${i}`, {}, 1);
     await open("/shop/sites", 375);
-    await page.getByText("11 more shops").waitFor();
-    await page.getByLabel("Search shops").fill("shop-59");
+    await page.getByText("11 more sites").waitFor();
+    await page.getByLabel("Search sites").fill("shop-59");
     await page.getByRole("link", { name: "shop-59" }).waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
   });
 });
 
 describe("the keyboard", () => {
-  test("opens pages, the list of shortcuts, and a record of any shop", async () => {
+  test("opens pages, the list of shortcuts, and a record of any site", async () => {
     const client = await server.signIn("anna");
     await client.call("POST", "/sites/shop/records/brands", { Name: "<script>alert(1)</script>" });
     await open();
@@ -70,9 +70,9 @@ describe("the keyboard", () => {
     await page.keyboard.press("s");
     await page.waitForURL(/#\/shop\/sites$/);
     await page.keyboard.press("?");
-    await page.getByText("Go to: brands").waitFor();
+    await page.getByText("Go to brands").waitFor();
     await page.keyboard.press("Escape");
-    await page.getByText("Go to: brands").waitFor({ state: "hidden" });
+    await page.getByText("Go to brands").waitFor({ state: "hidden" });
     await page.keyboard.press("Control+k");
     await page.getByLabel("Name, account number, code or ID").fill("<script>alert(1)</script>");
     await page.getByText("shop · brand 1 · Name").waitFor();
@@ -84,7 +84,7 @@ describe("the keyboard", () => {
 test("the bar and the menu are in the first response, in the chosen colours, and stay in their places when the script has run", async () => {
   await open();
   await page.getByRole("button", { name: "anna", exact: true }).click();
-  await page.getByRole("menuitemradio", { name: "Dark colours" }).click();
+  await page.getByRole("menuitemradio", { name: "Dark" }).click();
   await page.keyboard.press("Escape");
   await button("Close menu").click();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -117,10 +117,10 @@ test("every page of the menu has a shortcut", async () => {
   await menu.filter({ hasText: "People" }).waitFor();
   const titles = await menu.allInnerTexts();
   await page.keyboard.press("?");
-  const goals = page.getByRole("dialog").getByText(/^Go to: /);
+  const goals = page.getByRole("dialog").getByText(/^Go to /);
   await goals.first().waitFor();
   expect(titles).toContain("Import and export");
-  expect(await goals.allInnerTexts()).toEqual(titles.map((title) => `Go to: ${title}`));
+  expect(await goals.allInnerTexts()).toEqual(titles.map((title) => `Go to ${title}`));
 });
 
 test("the menu of the operator links to the licences of the packages in the console", async () => {

@@ -3,11 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import type { ConsolePage } from "../../../support/console/page.ts";
-import { useShopPage } from "../../../support/console/use-console.ts";
+import { useSitePage } from "../../../support/console/use-console.ts";
 
 let view: ConsolePage;
 let page: Page;
-useShopPage((opened) => {
+useSitePage((opened) => {
   ({ view, page } = opened);
 });
 

@@ -1,4 +1,4 @@
-// A shop with records, keys, a webhook and a history, for pages of the console that are looked at.
+// A site with records, keys, a webhook and a history, for pages of the console that are looked at.
 
 import { createSite } from "../../../src/operator/sites/sites.ts";
 import type { TestServerOptions } from "../http/server.ts";
@@ -30,17 +30,17 @@ const otherPages = {
   webhooks: "shop/webhooks",
   history: "shop/history",
   import: "shop/import",
-  shops: "shop/sites",
+  sites: "shop/sites",
   operators: "shop/operators",
 };
 
-interface Shop extends TestConsole {
+interface FilledSite extends TestConsole {
   /** The pages of the console for an operator of all sites, by what they show. */
   readonly pages: Readonly<Record<string, string>>;
 }
 
-/** Starts a server with a shop and another one, whose name is `outlet`. */
-export async function startShop(options: TestServerOptions = {}): Promise<Shop> {
+/** Starts a server with a site named `shop` and another one, whose name is `outlet`. */
+export async function startFilledSite(options: TestServerOptions = {}): Promise<FilledSite> {
   const server = await startTestConsole(options);
   await createSite(server.engine, "outlet", { hostnames: ["outlet.example"] }, options.now?.() ?? Date.now());
   const anna = await server.signIn("anna");
