@@ -194,13 +194,13 @@ function removeCommand(): Command {
     .argument("<name>", "name of the site, see `site list`")
     .option("--yes", "confirm the removal")
     .action(async (name: string, options: SiteOptions) => {
-      const { removed, sandbox } = await withEngine(options, async (engine) => {
+      const { removed, sandbox, sites } = await withEngine(options, async (engine) => {
         const sites = await listSites(engine);
         const sandbox = findSandboxRecord(sites, requireSite(sites, name));
         if (!options.yes) throw unconfirmedError(name, sandbox);
-        return { removed: await removeSite(engine, name, Date.now()), sandbox };
+        return { removed: await removeSite(engine, name, Date.now()), sandbox, sites };
       });
-      printResult(options, toSiteInfo(removed, [removed]), []);
+      printResult(options, toSiteInfo(removed, sites), []);
       printMessage(`removed the site ${removed.Name}${sandbox ? ` and its sandbox ${sandbox.Name}` : ""}`);
     });
 }

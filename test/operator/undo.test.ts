@@ -123,18 +123,6 @@ describe.each(engines)("undo on $name", (kind) => {
     expect((await readAllRows(engine, site)).rows[0]?.body).toBe('{"ID":1,"Name":"A","Colour":"red"}');
   });
 
-  test("rejects changes without the record before, which old programs wrote, and names the first of them", async () => {
-    site++;
-    await engine.commit([create("A"), update(1, "B"), update(1, "C"), create("D"), remove(2)]);
-    await kind.select(url, `update journal set before = null where site_id = ${site}`);
-    const message = expect.stringContaining("entry 2 of the journal lacks the record before the change");
-    expect(await undoRange({ since: 1 }).catch((error) => error)).toMatchObject({ code: "not-found", message });
-    expect(await stored()).toEqual({ 1: "C" });
-    expect(await undoRange({ since: 4 })).toMatchObject({ restored: 1 });
-    expect(await undoRange({ since: 0, until: 3 }, { force: true })).toMatchObject({ deleted: 1 });
-    expect(await stored()).toEqual({ 2: "D" });
-  });
-
   /** Returns an engine that calls `before` just before each transaction. */
   const disturb = (before: () => Promise<unknown>): Engine => ({
     ...engine,

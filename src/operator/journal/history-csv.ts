@@ -57,7 +57,7 @@ export function toHistoryRows(entry: JournalEntry, labels: ReadonlyMap<string, s
 }
 
 interface States {
-  /** Null for a create, and for an update whose entry lacks the record before it. */
+  /** Null for a create. */
   readonly before: object | null;
   readonly after: object | null;
 }

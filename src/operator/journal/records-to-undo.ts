@@ -47,7 +47,7 @@ export class RecordsToUndo {
     return this.#size;
   }
 
-  /** Adds a journal entry after `since` of the range. @throws ProblemError `not-found` if it must be undone, and lacks the record before it */
+  /** Adds a journal entry after `since` of the range. */
   add(entry: JournalEntry): void {
     const { resource, id, revision, operation, body, actor, run } = entry;
     const isInRange = revision <= (this.#range.until ?? revision) && [undefined, run].includes(this.#range.run);

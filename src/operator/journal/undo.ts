@@ -73,7 +73,7 @@ const pageSize = 1000;
 /**
  * Undoes the changes in `range`. The undo is journaled like any other change: up to 50,000 records in one transaction, more in transactions of 5,000. A
  * record that changes during the undo counts as changed later.
- * @throws ProblemError `not-found` if the range has no changes, some were pruned, or the journal lacks the record before one of them; `conflict` if
+ * @throws ProblemError `not-found` if the range has no changes, or some were pruned; `conflict` if
  *   the site was restored or removed, or another machine has taken over the database
  */
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {

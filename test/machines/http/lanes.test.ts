@@ -196,7 +196,7 @@ describe.each(engines)("on $name", (kind) => {
       [405, "PUT /restapi/locations.json", { key: "" }],
       [204, "OPTIONS /restapi/brands.json", { key: "" }],
       [401, "GET /restapi/brands.json", { key: "" }],
-      [401, "GET /restapi/brands/1.json", { key: `${keys.valid.slice(0, -1)}x` }],
+      [401, "GET /restapi/brands/1.json", { key: `${keys.valid.slice(0, -1)}-` }],
       [403, "GET /restapi/brands.json", { key: keys.other }],
       [403, "GET /restapi/brands.json", { key: keys.otherSandbox }],
       [404, "GET /restapi/nothing.json", { key: keys.sandbox }],
