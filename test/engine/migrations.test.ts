@@ -22,7 +22,7 @@ import { openDatabases } from "../support/postgres/databases.ts";
 const later = (columns: DeclaredTables[string]["columns"]): DeclaredTables => ({
   ...tables,
   records: { ...tables.records, columns: { ...tables.records.columns, ...columns } },
-  shelves: { key: ["id"], columns: { id: "integer", name: "text", note: "text?" } },
+  shelves: { isAdded: true, key: ["id"], columns: { id: "integer", name: "text", note: "text?" } },
 });
 const laterVersions = [later({ shade: "added text" }), later({ shade: "added text", size: "added integer" })];
 
@@ -58,12 +58,15 @@ test("PostgreSQL, also with two processes", async () => {
   await pool.close();
 });
 
-test("a database that lacks a column of the first release is rejected", async () => {
-  const file = join(folder, "damaged.db");
+test.each([
+  ["column", "alter table webhook_attempts drop column fault", "lacks the column fault in the table webhook_attempts"],
+  ["table", "drop table records", "lacks the table records"],
+])("a database that lacks a %s of the first release is rejected", async (what, damage, found) => {
+  const file = join(folder, `damaged-${what}.db`);
   await (await openEngine(`sqlite:${file}`, allResources)).close();
   using database = new Database(file);
-  database.run("alter table webhook_attempts drop column fault");
-  const message = expect.stringContaining("the table webhook_attempts lacks the column fault");
+  database.run(damage);
+  const message = expect.stringContaining(found);
   const opened = openEngine(`sqlite:${file}`, allResources).catch((error) => error);
   expect(await opened).toMatchObject({ code: "unavailable", message });
 });

@@ -33,18 +33,21 @@ interface TableDialect {
 
 /**
  * Returns the statements that add the missing tables and columns.
- * @throws ProblemError `unavailable` if a column is missing that every version since the first release has made
+ * @throws ProblemError `unavailable` if a table or column is missing that every version since the first release has made, because an empty table would
+ *   hide the loss of its rows
  */
 export function missingTables(
   present: PresentColumns,
   { integer, options }: TableDialect,
   declared: DeclaredTables = tables,
 ): string[] {
+  const isNew = !Object.keys(declared).some((name) => present.has(name));
   return Object.entries(declared).flatMap(([name, table]) => {
     const known = present.get(name);
+    if (!known && !isNew && !table.isAdded) throw notOursError(`lacks the table ${name}`);
     const missing = Object.entries(table.columns).filter(([column]) => !known?.has(column));
     const wrong = missing.find(([, type]) => known && !type.startsWith("added"));
-    if (wrong) throw notOursError(name, wrong[0]);
+    if (wrong) throw notOursError(`lacks the column ${wrong[0]} in the table ${name}`);
     const columns = missing.map(([column, type]) => {
       const isNullable = type.startsWith("added") || type.endsWith("?");
       return `${column} ${type.includes("text") ? "text" : integer}${isNullable ? "" : " not null"}`;
@@ -55,9 +58,8 @@ export function missingTables(
   });
 }
 
-function notOursError(table: string, column: string): ProblemError {
-  const detail = `the table ${table} lacks the column ${column}: the database is damaged, or belongs to another program`;
-  return new ProblemError("unavailable", detail);
+function notOursError(fault: string): ProblemError {
+  return new ProblemError("unavailable", `the database ${fault}: it is damaged, or belongs to another program`);
 }
 
 /** Returns the error for a database with another schema version than this program knows. */

@@ -33,6 +33,8 @@ export interface Table {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** Whether the rows belong to this database alone: dumps do not have them, and a restore deletes them. */
   readonly isNeverDumped?: boolean;
+  /** Whether the table is later than the first release, so that databases without it get it. */
+  readonly isAdded?: boolean;
 }
 
 /**
