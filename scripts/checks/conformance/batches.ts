@@ -15,11 +15,10 @@ export interface Operation {
 
 export interface Result {
   readonly status: number;
-  /** Undefined in the result of a fault. */
+  /** Undefined if the operation failed. */
   readonly changed: boolean | undefined;
   readonly etag: string | undefined;
   readonly record: ShopRecord | undefined;
-  /** Whether it has a problem. */
   readonly hasProblem: boolean;
 }
 
@@ -29,7 +28,7 @@ export interface Batch {
   readonly results: readonly Result[];
 }
 
-/** Sends a batch request, and reads its 200. */
+/** Sends a batch request, and fails unless the response is a 200. */
 export async function sendBatch(shop: Shop, operations: readonly Operation[], query = "", options: CallOptions = {}) {
   const answer = await callBatch(shop, operations, query, options);
   shop.status(answer, 200);
@@ -41,12 +40,11 @@ export async function sendBatch(shop: Shop, operations: readonly Operation[], qu
   }
 }
 
-/** Sends a batch request. */
 export function callBatch(shop: Shop, operations: readonly Operation[], query = "", options: CallOptions = {}) {
   return shop.call("POST", `batch?${query}`, { body: writeBatch(operations, shop.format), ...options });
 }
 
-/** Sends a request to undo a run, and returns the members of its 200. */
+/** Undoes a run, and fails unless the response is a 200. */
 export async function undo(shop: Shop, run: string | null, query = "", options: CallOptions = {}) {
   const answer = await callUndo(shop, run, query, options);
   shop.status(answer, 200);
@@ -105,7 +103,7 @@ interface Undone {
   readonly skipped: readonly string[];
 }
 
-/** `counts` are those of deleted, restored and unchanged records; `skipped` has texts such as `brands 12`. */
+/** `counts` has the deleted, restored and unchanged records; `skipped` has entries such as `brands 12`. */
 function readUndone(format: Format, text: string): Undone {
   const members: Record<string, unknown> & { readonly Skipped?: unknown } =
     format === "json" ? JSON.parse(text) : toMembers(readXml(text));

@@ -1,21 +1,21 @@
-// A case: a promise of the contract, as requests to a server and checks of the responses.
+// A case tests one of the contract's promises: it sends requests to a server and checks the responses.
 
 import type { Shop } from "./shop.ts";
 
 export interface Case {
   readonly section: number;
-  /** The beginning of the promise in the contract. */
+  /** The promise's first words in the contract. */
   readonly promise: string;
-  /** What must be. */
+  /** What the server should do, as a sentence. */
   readonly title: string;
-  /** Whether the case runs in each format. Otherwise it runs once, in JSON. */
+  /** Whether the case runs in both formats, or once in JSON. */
   readonly isPerFormat: boolean;
   readonly run: (shop: Shop) => Promise<void>;
 }
 
 type Define = (promise: string, title: string, run: Case["run"]) => Case;
 
-/** Returns functions that make the cases of a section: `both` runs in each format, `once` in JSON only. */
+/** Returns functions that define a section's cases: `both` runs in JSON and XML, `once` in JSON only. */
 export function casesOf(section: number): { readonly both: Define; readonly once: Define } {
   const define =
     (isPerFormat: boolean): Define =>

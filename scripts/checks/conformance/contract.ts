@@ -1,15 +1,14 @@
-// Reads the promises of docs/contract.md: each row, bullet and paragraph of a section is one, numbered within the section.
+// Reads the promises in docs/contract.md. Each row, bullet and paragraph is one, numbered within its section.
 
-/** A row, bullet or paragraph of the contract. */
 export interface ContractPromise {
-  /** Section and place in it, such as `7.3`. */
+  /** Section and position in it, such as `7.3`. */
   readonly number: string;
   readonly section: number;
-  /** Its text on one line, without asterisks; the cells of a row are separated by ` | `. */
+  /** On one line, without asterisks, and with ` | ` between a row's cells. */
   readonly text: string;
 }
 
-/** Returns the promises in the order of the page. Titles, heads of tables and indented examples are not promises. */
+/** Returns the promises in page order. Titles, table heads and indented examples aren't promises. */
 export function readPromises(markdown: string): ContractPromise[] {
   const promises: ContractPromise[] = [];
   for (const part of markdown.split(/^(?=## \d+\.)/m).slice(1)) {
@@ -22,12 +21,12 @@ export function readPromises(markdown: string): ContractPromise[] {
   return promises;
 }
 
-/** Returns the promise of a section that begins with `beginning`. Throws unless there is exactly one. */
-export function findPromise(promises: readonly ContractPromise[], section: number, beginning: string): ContractPromise {
-  const found = promises.filter((one) => one.section === section && one.text.startsWith(beginning));
+/** Returns the section's promise that starts with `firstWords`. @throws unless there's exactly one */
+export function findPromise(promises: readonly ContractPromise[], section: number, firstWords: string): ContractPromise {
+  const found = promises.filter((one) => one.section === section && one.text.startsWith(firstWords));
   const [promise] = found;
   if (!promise || found.length > 1)
-    throw new Error(`${found.length} promises of section ${section} of the contract begin with "${beginning}"`);
+    throw new Error(`${found.length} promises in section ${section} of the contract start with "${firstWords}"`);
   return promise;
 }
 
@@ -55,7 +54,6 @@ function plainText(text: string): string {
     .trim();
 }
 
-/** Whether a block only names the blocks below it. */
 function isTitle(text: string): boolean {
   return /^### /.test(text);
 }

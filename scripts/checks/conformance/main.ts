@@ -1,4 +1,4 @@
-// `npm run conformance -- URL --key K`: tests a server against the promises of docs/contract.md.
+// `npm run conformance -- URL --key K` tests a server against the promises in docs/contract.md.
 
 import { parseArgs } from "node:util";
 import type { Format } from "./records.ts";
@@ -7,21 +7,21 @@ import { isSandbox } from "./sandbox.ts";
 
 const usage = `npm run conformance -- URL --key K [options]
 
-  --key K               a key that may write; that of a sandbox, unless --yes-live
-  --yes-live            allows the key of a live site. The cases create and delete records there
+  --key K               a key with write access; use a sandbox key unless you add --yes-live
+  --yes-live            accept a live site's key; the cases create and delete records there
   --format F            json, xml or both (default)
-  --only TEXT           a section, number or part of a title: 7, 7.3, 7.3b, If-Match
-  --json                prints each result as a line of JSON
+  --only TEXT           run only this section, number or part of a title: 7, 7.3, 7.3b, If-Match
+  --json                print each result as a line of JSON
 
-More cases run with:
-  --sandbox-key K       a key of the sandbox of the site of --key
-  --read-key K          a read-only key of the same site
-  --other-key K         a key of another site
-  --revoked-key K       a revoked or expired key of the same site
+With these options, more cases run:
+  --sandbox-key K       a key for the sandbox of the same site
+  --read-key K          a read-only key for the same site
+  --other-key K         a key for another site
+  --revoked-key K       a revoked or expired key for the same site
   --limited-key K       a key with a low rate limit
-  --suspended-host H    a host of a suspended site
-  --webhook-port P      the port of this machine to which the operator has added a webhook of the site
-  --webhook-secret S    its secret`;
+  --suspended-host H    a suspended site's host
+  --webhook-port P      a port on this machine that one of the site's webhooks points to
+  --webhook-secret S    that webhook's secret`;
 
 const text = { type: "string" } as const;
 const flag = { type: "boolean", default: false } as const;
@@ -31,7 +31,7 @@ process.exitCode = await main().catch((error: Error) => {
   return 2;
 });
 
-/** Returns the exit status: 0 if no case failed, 1 if one failed or the run was stopped, 2 for wrong usage. */
+/** Returns the exit status: 0 if no case failed, 1 if one failed or the run was stopped, 2 for a usage error. */
 async function main(): Promise<number> {
   const { values, positionals } = parse();
   const [url] = positionals;
@@ -40,12 +40,12 @@ async function main(): Promise<number> {
   const origin = new URL(url).origin;
   if (!values["yes-live"] && !(await isSandbox(origin, values.key)))
     throw new Error(
-      "the responses to this key have no X-Sandbox, so it opens a live site. Use the key of a sandbox, or add --yes-live: the cases create and delete records",
+      "this key opens a live site (its responses have no X-Sandbox), and the cases create and delete records. Use a sandbox key, or add --yes-live",
     );
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.once(signal, () => {
-      console.error("stopping: removing the records of this run");
+      console.error("stopping; removing this run's records");
       stop.abort();
     });
   const outcomes = await runCases({
@@ -109,7 +109,7 @@ function summarize(
   for (const { result, reason = "", number, format } of outcomes)
     if (result === "not tested") reasons.set(reason, [...(reasons.get(reason) ?? []), `${number} ${format}`]);
   if (!json) for (const [reason, numbers] of reasons) console.log(`not tested: ${numbers.join(", ")}: ${reason}`);
-  if (outcomes.length === 0 && !wasStopped) throw new Error(`no case matches --only ${only}`);
+  if (outcomes.length === 0 && !wasStopped) throw new Error(`no case matches --only ${only}; give a section, a number or part of a title`);
   const line = `${count("passed")} passed, ${count("failed")} failed, ${count("not tested")} not tested`;
   if (json) console.error(line);
   else console.log(wasStopped ? `${line}; stopped` : line);

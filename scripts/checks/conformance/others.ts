@@ -1,10 +1,10 @@
-// Whether other clients write to the site during a run: a case that they may have disturbed runs again.
+// Notices other clients' writes during a run, so that a case they may have disturbed runs again.
 
 import { send } from "./requests.ts";
 import type { Target } from "./shop.ts";
 
 export interface Others {
-  /** Returns whether the site has changes, since the last call, of records that are not of this run. */
+  /** Returns whether records that aren't this run's have changed since the last call. */
   haveWritten(): Promise<boolean>;
 }
 
@@ -14,7 +14,7 @@ interface Change {
   readonly Record: { readonly Name: string } | null;
 }
 
-/** @param run the beginning of the names of all records of the run */
+/** @param run prefix of the names of all the run's records */
 export async function watchOthers({ url, key }: Target, run: string): Promise<Others> {
   const read = async (query: string) => {
     const headers = { "X-API-AUTH": key };

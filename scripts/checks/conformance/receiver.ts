@@ -1,26 +1,25 @@
-// A receiver of the webhook that the operator has added for this run.
+// Receives deliveries from the webhook that the operator added for this run.
 
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 
 export interface ReceivedEvent {
   readonly method: string;
-  /** By names in lower case. */
+  /** Keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 export interface Receiver {
   readonly events: readonly ReceivedEvent[];
-  /** Resolves with the first event that `isWanted` accepts, or with nothing after ten seconds. */
+  /** Resolves with the first event that `isWanted` accepts, or undefined after ten seconds. */
   find(isWanted: (event: ReceivedEvent) => boolean): Promise<ReceivedEvent | undefined>;
   stop(): Promise<void>;
 }
 
-/** Longest time until an event arrives, in milliseconds. */
 const maxDeliveryMs = 10_000;
 
-/** Starts a receiver on a port of this machine. It responds with 204 to everything. */
+/** Starts a receiver that answers everything with a 204. */
 export async function startReceiver(port: number): Promise<Receiver> {
   const events: ReceivedEvent[] = [];
   const waiting = new Set<() => void>();

@@ -1,10 +1,10 @@
-// The records of the interface (section 2), and how they are written in JSON and XML.
+// Reads and writes the interface's records (its section 2) in JSON and XML.
 
 import { type Element, escapeXml, readXml } from "./xml.ts";
 
 export type Format = "json" | "xml";
 
-/** A record, with its fields in the order in which they arrived. */
+/** A record, with its fields in the order they arrived. */
 export type ShopRecord = Readonly<Record<string, unknown>>;
 
 const telephone = ["Daytime", "Evening", "Mobile"];
@@ -13,7 +13,7 @@ const address = [
   ...["Town", "County", "Postcode", "Country"],
 ];
 
-/** The elements and fields of the resources, by path. A field with a list contains the fields of the list. */
+/** Each resource's element and fields, by path. A list means nested fields. */
 export const shopResources: Readonly<
   Record<string, { readonly element: string; readonly fields: Readonly<Record<string, readonly string[] | null>> }>
 > = {
@@ -31,7 +31,6 @@ export const shopResources: Readonly<
   },
 };
 
-/** Returns the body of a request: the record in the format. */
 export function writeRecord(path: string, record: ShopRecord, format: Format): string {
   if (format === "json") return JSON.stringify(record);
   const { ID, ...fields } = record;
@@ -40,15 +39,15 @@ export function writeRecord(path: string, record: ShopRecord, format: Format): s
   return `<${element}${id}>${writeFields(fields)}</${element}>`;
 }
 
-/** Returns the record of a response. Throws if it is not one. */
+/** @throws if the response isn't a record */
 export function readRecord(path: string, text: string, format: Format): ShopRecord {
   if (format === "xml") return recordOf(path, readXml(text));
   const value = JSON.parse(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("the body is not a record");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("the body isn't a record");
   return value;
 }
 
-/** Returns the records of a list. Throws if it is not one. */
+/** @throws if the response isn't a list of records */
 export function readList(path: string, text: string, format: Format): ShopRecord[] {
   if (format === "xml") {
     const root = readXml(text);
@@ -56,16 +55,16 @@ export function readList(path: string, text: string, format: Format): ShopRecord
     return root.children.map((child) => recordOf(path, child));
   }
   const value = JSON.parse(text);
-  if (!Array.isArray(value)) throw new Error("the body is not an array");
+  if (!Array.isArray(value)) throw new Error("the body isn't an array");
   return value;
 }
 
-/** Returns the record of an element. Throws if the element has other attributes than the ID, or another name. */
+/** @throws if the element has the wrong name, or attributes other than the ID */
 export function recordOf(path: string, element: Element): ShopRecord {
   const resource = resourceOf(path);
   if (element.name !== resource.element) throw new Error(`the element is ${element.name}, not ${resource.element}`);
-  if (Object.keys(element.attributes).join() !== "ID") throw new Error("the attributes are not the ID alone");
-  if (element.text.trim() !== "") throw new Error("the record has text outside of fields");
+  if (Object.keys(element.attributes).join() !== "ID") throw new Error("the element has attributes other than ID");
+  if (element.text.trim() !== "") throw new Error("the record has text outside its fields");
   const fields = element.children.map((child) => [
     child.name,
     resource.fields[child.name] ? Object.fromEntries(child.children.map(({ name, text }) => [name, text])) : child.text,
@@ -73,7 +72,7 @@ export function recordOf(path: string, element: Element): ShopRecord {
   return { ID: Number(element.attributes.ID), ...Object.fromEntries(fields) };
 }
 
-/** Returns the complete record that has these fields: the other fields are empty. */
+/** Fills in the fields that aren't given with empty strings. */
 export function completeRecord(path: string, { ...given }: ShopRecord): ShopRecord {
   const entries = Object.entries(resourceOf(path).fields).map(([name, nested]) => {
     if (!nested) return [name, given[name] ?? ""];
@@ -94,6 +93,6 @@ function writeFields(fields: ShopRecord): string {
 
 function resourceOf(path: string) {
   const resource = shopResources[path];
-  if (!resource) throw new Error(`there is no resource ${path}`);
+  if (!resource) throw new Error(`unknown resource ${path}`);
   return resource;
 }

@@ -1,16 +1,16 @@
-// Requests to the server under test: by fetch, or as bytes on a connection of their own.
+// Sends requests to the server under test, with fetch or as raw bytes on their own connection.
 
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** A response, with the request as a command that repeats it. */
+/** A response, with a shell command that repeats its request. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The bytes of the body. */
+  /** Body length in bytes. */
   readonly length: number;
-  /** The request as a command of a shell. `$KEY` stands for the key. */
+  /** Shows `$KEY` instead of the key. */
   readonly command: string;
 }
 
@@ -19,22 +19,22 @@ export interface Sending {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
-  /** Whether the request needs a connection of its own. */
+  /** Whether to use a new connection. */
   readonly isFresh: boolean;
-  /** The keys that the command must not show, with the names that stand for them. */
+  /** Keys that the command mustn't show, with the names to show instead. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly signal: AbortSignal;
 }
 
-/** The longest time for a response, in milliseconds: above the longest `wait`. */
+/** Longer than the longest `wait`. */
 const maxRequestMs = 60_000;
 
-/** Sends a request and reads the response. Redirects are not followed. */
+/** Doesn't follow redirects. */
 export async function send({ method, url, headers, body, isFresh, secrets, signal }: Sending): Promise<Answer> {
   const response = await fetch(url, {
     method,
     redirect: "manual",
-    // A new connection can reach another process of the server.
+    // A new connection may reach another of the server's processes.
     keepalive: !isFresh,
     headers: { "Accept-Encoding": "identity", ...headers },
     signal: AbortSignal.any([signal, AbortSignal.timeout(maxRequestMs)]),
@@ -52,7 +52,7 @@ export async function send({ method, url, headers, body, isFresh, secrets, signa
   };
 }
 
-/** Sends bytes, and resolves with the responses when `count` have arrived or the server closes; rejects after ten seconds. */
+/** Sends bytes, and resolves once `count` responses have arrived or the server closes the connection. Rejects after ten seconds. */
 export function sendBytes(
   url: string,
   bytes: string,
@@ -87,7 +87,7 @@ export function sendBytes(
   });
 }
 
-/** Returns the complete responses at the beginning of `bytes`. Each must have `Content-Length`, or no body. */
+/** Returns the complete responses that `bytes` starts with. Each must have a `Content-Length`, or no body. */
 function readResponses(bytes: Buffer, command: string): Answer[] {
   const answers: Answer[] = [];
   for (let at = 0; ; ) {
@@ -120,7 +120,7 @@ function toCurl({ method, url, headers, body, secrets }: Omit<Sending, "signal" 
   return hide(parts.join(" "), secrets);
 }
 
-/** Returns the text as a word of a shell, on one line. */
+/** Quotes text for a shell, on one line. */
 function quote(text: string): string {
   if (!/[\n\r\t]/.test(text)) return `'${text.replaceAll("'", "'\\''")}'`;
   return `$'${text.replaceAll(/[\\'\n\r\t]/g, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`)}'`;

@@ -1,4 +1,4 @@
-// A run: all cases, one after the other, and the removal of the records that they have created.
+// Runs the cases one after another, and removes the records they created.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -11,33 +11,31 @@ import type { Format } from "./records.ts";
 import { send } from "./requests.ts";
 import { BrokenPromise, NotTested, Shop, type Target } from "./shop.ts";
 
-/** The result of a case in one format. */
+/** A case's result in one format. */
 export interface Outcome {
   /** Section, promise and case, such as `7.1b`. */
   readonly number: string;
   readonly title: string;
   readonly format: Format;
   readonly result: "passed" | "failed" | "not tested";
-  /** What was expected, or the reason why the case was not tested. */
+  /** What was expected, or why the case wasn't tested. */
   readonly reason?: string;
-  /** The request, as a command of a shell. */
+  /** The request as a shell command. */
   readonly command?: string;
 }
 
 export interface RunOptions extends Target {
   readonly formats: readonly Format[];
-  /** Selects the cases whose number begins with this text, or whose number, promise and title contain it. */
+  /** Selects cases by the start of their number, or by part of their promise or title. */
   readonly only?: string | undefined;
-  /** Called with each result when it is known. */
   readonly report?: (outcome: Outcome) => void;
 }
 
-/** A case with its number. */
 export interface NumberedCase extends Case {
   readonly number: string;
 }
 
-/** Returns all cases with their numbers, which follow from docs/contract.md. Throws if a case names no promise of the contract. */
+/** Numbers all cases by their place in docs/contract.md. @throws if a case's promise isn't there */
 export function numberCases(): NumberedCase[] {
   const promises = readPromises(readFileSync(new URL("../../../docs/contract.md", import.meta.url), "utf8"));
   const counts = new Map<string, number>();
@@ -49,7 +47,7 @@ export function numberCases(): NumberedCase[] {
   });
 }
 
-/** Runs the cases, and removes their records: after each case, and again at the end. Until `signal` is aborted. */
+/** Runs the cases until `signal` is aborted. Removes their records after each one, and again at the end. */
 export async function runCases(options: RunOptions): Promise<Outcome[]> {
   const run = `conformance-${randomBytes(4).toString("hex")}`;
   const created = new Map<string, string>();
@@ -77,7 +75,6 @@ export async function runCases(options: RunOptions): Promise<Outcome[]> {
   return outcomes;
 }
 
-/** Returns the selected cases, each with the formats in which it runs. */
 function selectCases({ formats, only }: RunOptions): { one: NumberedCase; format: Format }[] {
   const selected = numberCases().filter((one) => isSelected(one, only));
   return selected.flatMap((one) => (one.isPerFormat ? formats : ["json" as const]).map((format) => ({ one, format })));
@@ -89,7 +86,7 @@ async function resultOf(one: Case, shop: Shop): Promise<Pick<Outcome, "result" |
     return { result: "passed" };
   } catch (error) {
     if (error instanceof NotTested) return { result: "not tested", reason: error.message };
-    const reason = error instanceof BrokenPromise ? `expected ${error.expected}` : `the case ended: ${error}`;
+    const reason = error instanceof BrokenPromise ? `expected ${error.expected}` : `the case failed: ${error}`;
     return { result: "failed", reason, command: error instanceof BrokenPromise ? error.command : shop.lastCommand };
   }
 }
@@ -101,14 +98,14 @@ function isSelected({ number, promise, title }: NumberedCase, only: string | und
     : `${number} ${promise} ${title}`.toLowerCase().includes(only.toLowerCase());
 }
 
-/** Deletes the records whose creation was answered. Ignores errors: `removeMarked` deletes the rest. */
+/** Deletes the records we got a response for. Ignores errors, because `removeMarked` deletes the rest. */
 async function removeCreated(target: Target, created: Map<string, string>): Promise<void> {
   const entries = [...created];
   created.clear();
   for (const [record, key] of entries) await clean(target, "DELETE", record.split(" ")[0] ?? "", key).catch(() => {});
 }
 
-/** Deletes every record whose name has the mark of the run, also if the response to its creation was lost. */
+/** Deletes every record with the run's mark in its name, so that a lost response leaves none behind. */
 async function removeMarked(target: Target, run: string): Promise<void> {
   for (const key of [target.key, target.extras.sandboxKey].filter((one) => one !== undefined)) {
     for (const path of ["brands", "orderstatuses"]) {
@@ -120,7 +117,7 @@ async function removeMarked(target: Target, run: string): Promise<void> {
   }
 }
 
-/** Waits for the events of the last changes, so that no delivery fails, and stops the receiver. */
+/** Stops the receiver once the last changes have arrived, so that no delivery fails. */
 async function stopReceiver(target: Target, receiver: Receiver): Promise<void> {
   const text = await clean(target, "GET", "/restapi/changes.json?since=now", target.key).catch(() => "");
   const revisionIn = (page: string) => Number(/"Next":\s*"[^".]*\.(\d+)"/.exec(page)?.[1] ?? 0);

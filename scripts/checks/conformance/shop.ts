@@ -1,14 +1,14 @@
-// The server under test, as a case sees it: requests in one format, records that are removed at the end, and checks of responses.
+// The server under test, as a case sees it: sends requests in one format, checks responses, and remembers records so that they get removed.
 
 import type { Receiver } from "./receiver.ts";
 import { type Format, readList, readRecord, type ShopRecord, shopResources, writeRecord } from "./records.ts";
 import { type Answer, send, sendBytes } from "./requests.ts";
 
-/** A promise that the server does not keep. */
+/** The server broke a promise. */
 export class BrokenPromise extends Error {
   override readonly name = "BrokenPromise";
 
-  /** @param command the request, as a command of a shell */
+  /** @param command the request as a shell command */
   constructor(
     readonly command: string,
     readonly expected: string,
@@ -17,12 +17,12 @@ export class BrokenPromise extends Error {
   }
 }
 
-/** The reason why a case cannot run here. */
+/** A case can't run here; the message says why. */
 export class NotTested extends Error {
   override readonly name = "NotTested";
 }
 
-/** Keys and addresses beyond those that every run has. */
+/** Optional keys and addresses, which let more cases run. */
 export interface Extras {
   readonly sandboxKey?: string | undefined;
   readonly readKey?: string | undefined;
@@ -35,14 +35,14 @@ export interface Extras {
 }
 
 export interface CallOptions {
-  /** A text or bytes are sent as they are, a record in the format of the case. */
+  /** Strings and bytes are sent as is; a record is written in the case's format. */
   readonly body?: string | Uint8Array<ArrayBuffer> | ShopRecord;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of the key of the run; null for none. */
+  /** Default: the run's key. Null sends none. */
   readonly key?: string | null;
-  /** Instead of the format of the case. */
+  /** Default: the case's format. */
   readonly format?: Format;
-  /** Whether the request needs a connection of its own. */
+  /** Uses a new connection, which may reach another of the server's processes. */
   readonly isFresh?: boolean;
 }
 
@@ -50,17 +50,15 @@ export interface Target {
   readonly url: string;
   readonly key: string;
   readonly extras: Extras;
-  /** Stops the run: aborts the reads of cases, but no writes. */
+  /** Stops the run: aborts the cases' reads, but not their writes. */
   readonly signal: AbortSignal;
 }
 
 const neverAborted = new AbortController().signal;
 
-/** The server, in the format of a case. */
 export class Shop {
-  /** The beginning of the names of the records of this case. */
+  /** Prefix of the names of this case's records. */
   readonly mark: string;
-  /** The receiver of webhooks, if the run has one. */
   readonly receiver: Receiver | undefined;
   readonly #created: Map<string, string>;
   #last: Answer | undefined;
@@ -75,7 +73,7 @@ export class Shop {
     this.#created = shared.created;
   }
 
-  /** Returns the value of an option. Throws NotTested if the option is not given. */
+  /** Returns an option's value. @throws NotTested if it wasn't given */
   need(extra: keyof Extras): string {
     const value = this.target.extras[extra];
     if (!value) throw new NotTested(`needs --${extra.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
@@ -99,16 +97,16 @@ export class Shop {
       body: isRecord ? writeRecord(place.split("/")[0] ?? "", body, format) : body,
       isFresh,
       secrets: this.#secrets(),
-      // A write that is stopped could be stored after the records of the run were removed.
+      // An aborted write could still be stored after the run's records were removed.
       signal: method === "GET" ? this.target.signal : neverAborted,
     });
     this.#last = answer;
-    // The ID of a dry run is not that of a record, or of another client's.
+    // A dry run's ID belongs to no record, or to another client's.
     if (answer.status === 201 && !answer.headers.has("X-Dry-Run")) this.#remember(answer, key);
     return answer;
   }
 
-  /** Sends lines of a header section and a body as bytes; `$KEY` and `$HOST` in them are the key and the host. */
+  /** Sends header lines and a body as raw bytes. `$KEY` and `$HOST` are replaced. */
   async bytes(lines: readonly string[], body = "", how: { count?: number; end?: boolean } = {}): Promise<Answer[]> {
     const text = `${lines.join("\r\n")}\r\n\r\n${body}`
       .replaceAll("$KEY", this.target.key)
@@ -119,7 +117,6 @@ export class Shop {
     return answers;
   }
 
-  /** Returns the first response to bytes. */
   async firstOfBytes(lines: readonly string[], body = ""): Promise<Answer> {
     const [answer] = await this.bytes(lines, body);
     if (!answer)
@@ -127,7 +124,7 @@ export class Shop {
     return answer;
   }
 
-  /** Creates a record whose name begins with the mark, and returns it as stored. */
+  /** Creates a record whose name starts with the mark, and returns it as stored. */
   async create(path = "orderstatuses", fields: ShopRecord = {}, options: CallOptions = {}) {
     const answer = await this.call("POST", path, { ...options, body: { Name: this.mark, ...fields } });
     this.status(answer, 201);
@@ -135,18 +132,16 @@ export class Shop {
     return { answer, record, id: record.ID as number, etag: answer.headers.get("ETag") ?? "" };
   }
 
-  /** Returns the record of a response. */
   record(answer: Answer, path = "orderstatuses", format: Format = this.format): ShopRecord {
     return this.#read(answer, "a record", () => readRecord(path, answer.text, format));
   }
 
-  /** Returns the records of a list, in its order. */
   list(answer: Answer, path = "orderstatuses", format: Format = this.format): ShopRecord[] {
     this.status(answer, 200);
     return this.#read(answer, "a list", () => readList(path, answer.text, format));
   }
 
-  /** Returns the records of this run among all records of a resource. */
+  /** Returns a resource's records, but only this run's. */
   async own(path = "orderstatuses", parameters = ""): Promise<ShopRecord[]> {
     return this.list(await this.call("GET", `${path}?filter[Name][contains]=${this.mark}${parameters}`), path);
   }
@@ -156,25 +151,25 @@ export class Shop {
     this.fail(answer, `status ${expected.join(" or ")}, not ${answer.status}: ${answer.text.slice(0, 300)}`);
   }
 
-  /** Checks a header field against a text or a pattern; null for a field that must be absent. */
+  /** Checks a header against a string or pattern. Null means the header must be missing. */
   header(answer: Answer, name: string, expected: string | RegExp | null): void {
     const value = answer.headers.get(name);
     const matches = expected instanceof RegExp ? expected.test(value ?? "") : value === expected;
     if (!matches) this.fail(answer, `${name} ${expected === null ? "absent" : expected}, not ${value}`);
   }
 
-  /** Checks that two values are equal, members in the same order. */
+  /** Checks that two values are equal, with members in the same order. */
   same(answer: Answer, what: string, actual: unknown, expected: unknown): void {
     const [found, wanted] = [actual, expected].map((value) => JSON.stringify(value) ?? "nothing");
     if (found !== wanted) this.fail(answer, `${what} ${wanted?.slice(0, 600)}, not ${found?.slice(0, 600)}`);
   }
 
-  /** Checks a condition; `expected` says what must be. */
+  /** Checks a condition. `expected` says what should be there. */
   holds(answer: Answer, expected: string, condition: boolean): void {
     if (!condition) this.fail(answer, expected);
   }
 
-  /** Checks status and text of a problem, and returns its members. */
+  /** Checks a problem's status and text, and returns its members. */
   problem(answer: Answer, status: number, text: RegExp = /./): { type: string; instance: string; detail: string } {
     this.status(answer, status);
     const member = (name: string) =>
@@ -188,7 +183,6 @@ export class Shop {
     throw new BrokenPromise(answer?.command ?? this.#last?.command ?? "no request", expected);
   }
 
-  /** Returns the command of the last request. */
   get lastCommand(): string {
     return this.#last?.command ?? "no request";
   }
@@ -200,7 +194,7 @@ export class Shop {
     return new Map(all.flatMap(([name, key]) => (key ? [[key, name]] : [])));
   }
 
-  /** Remembers a created record, also if one of the ways to know its ID fails. */
+  /** Remembers a created record, even if one of the ways to get its ID fails. */
   #remember(answer: Answer, key: string | null): void {
     const path = Object.keys(shopResources).find((one) => answer.command.includes(`/restapi/${one}.`));
     const location = answer.headers.get("Location") ?? "";

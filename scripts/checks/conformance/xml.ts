@@ -1,11 +1,10 @@
 // A small reader of XML documents, for what the contract promises: a declaration, elements, attributes and text. No DOCTYPE, no namespaces.
 
-/** An element of a document. */
 export interface Element {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly children: readonly Element[];
-  /** The text directly in the element. */
+  /** Directly in the element, not in its children. */
   readonly text: string;
 }
 
@@ -19,9 +18,9 @@ interface OpenElement {
   text: string;
 }
 
-/** Returns the root element. Throws if the document is not well-formed, or has anything but elements and text after its declaration. */
+/** Returns the root element. @throws if the document isn't well-formed, or has anything but elements and text after its declaration */
 export function readXml(document: string): Element {
-  if (!document.startsWith(declaration)) throw new Error(`the document does not start with ${declaration}`);
+  if (!document.startsWith(declaration)) throw new Error(`the document doesn't start with ${declaration}`);
   const top: OpenElement = { name: "", attributes: {}, children: [], text: "" };
   const open = [top];
   const tokens = /<(\/?)([A-Za-z][\w.-]*)((?:\s+[\w:.-]+="[^"<]*")*)\s*(\/?)>|([^<]+)|(<)/g;
@@ -39,11 +38,11 @@ export function readXml(document: string): Element {
   }
   const [root] = top.children;
   if (open.length > 1) throw new Error(`the element ${open.at(-1)?.name} is not closed`);
-  if (!root || top.children.length > 1 || top.text.trim() !== "") throw new Error("the document has not one root");
+  if (!root || top.children.length > 1 || top.text.trim() !== "") throw new Error("the document needs exactly one root element");
   return root;
 }
 
-/** Returns the text as content of an element or of an attribute. */
+/** Escapes text for an element or attribute. */
 export function escapeXml(text: string): string {
   return text.replaceAll(/[&<>"\r]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
@@ -66,13 +65,13 @@ function readAttributes(text: string): Record<string, string> {
 
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
-/** Line breaks are normalised as XML 1.0 says, so only a character reference can be a CR. */
+/** Normalises line breaks (XML 1.0 section 2.11), so only a character reference can yield a CR. */
 function toText(source: string): string {
   return source.replaceAll(/\r\n?/g, "\n").replaceAll(/&([^;]*);?/g, (reference, name: string) => {
     const code = /^#(?:x([0-9a-f]+)|(\d+))$/i.exec(name);
     if (code) return String.fromCodePoint(code[1] ? Number.parseInt(code[1], 16) : Number(code[2]));
     const text = entities[name];
-    if (text === undefined) throw new Error(`the reference ${reference} is not defined`);
+    if (text === undefined) throw new Error(`undefined reference ${reference}`);
     return text;
   });
 }

@@ -22,14 +22,14 @@ const onResponse = (response: Alteration["response"] & {}): Alteration => ({ res
 const onRequest = (request: Alteration["request"] & {}): Alteration => ({ request });
 const isList = ({ method, path }: ProxiedRequest) => method === "GET" && /^\/restapi\/\w+\.(json|xml)$/.test(path);
 
-/** Each fault: a part of the title of the case that must fail, and how the proxy makes the fault. */
+/** Each fault, with part of the title of the case that has to catch it, and how the proxy plants it. */
 const faults: readonly (readonly [fault: string, title: string, alteration: () => Alteration, format?: Format])[] = [
-  ["304 without ETag", "If-None-Match is 304", () => onResponse((r) => r.status === 304 && r.headers.delete("ETag"))],
-  ["304 for a list that has changed", "If-None-Match is 304", staleTag],
-  ["410 instead of 404", "200 with the record, 404", () => onResponse(swapStatus(404, 410))],
-  ["404 instead of 410", "a cursor ahead is 410", () => onResponse(swapStatus(410, 404))],
-  ["no Location", "the record as stored, and Location", () => onResponse(({ headers }) => headers.delete("Location"))],
-  ["rounded revisions", "an integer from 1", () => onResponse(replaceBody(/(?<="Revision":)(\d*)\d/g, "$10"))],
+  ["304 without ETag", "If-None-Match gets a 304", () => onResponse((r) => r.status === 304 && r.headers.delete("ETag"))],
+  ["304 for a list that has changed", "If-None-Match gets a 304", staleTag],
+  ["410 instead of 404", "200 with the record, or a 404", () => onResponse(swapStatus(404, 410))],
+  ["404 instead of 410", "a cursor ahead of the feed", () => onResponse(swapStatus(410, 404))],
+  ["no Location", "the stored record and its Location", () => onResponse(({ headers }) => headers.delete("Location"))],
+  ["rounded revisions", "Revision is at least 1", () => onResponse(replaceBody(/(?<="Revision":)(\d*)\d/g, "$10"))],
   [
     "members in another order",
     "the declared fields",
@@ -40,7 +40,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
     "headers of interface 4.5",
     () => onResponse(({ headers }) => headers.set("Content-Type", "application/json; charset=iso-8859-1")),
   ],
-  ["a list from before the write", "have the write at once", staleList],
+  ["a list from before the write", "show a write at once", staleList],
   [
     "If-Match that is ignored",
     "412 if the record has changed",
@@ -62,18 +62,18 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "a filter that is ignored",
-    "is exact",
+    "a filter matches exactly",
     () =>
       onRequest((r) => {
         r.path = r.path.replace(/filter(\[|%5B)Name(\]|%5D)=[^&]*/, "_=");
       }),
   ],
-  ["a dry run that stores", "gets the response of the write", () => onRequest(replaceInPath("dryRun=1", "dryRun=0"))],
-  ["an unknown parameter that is ignored", "is 400 on writes", () => onRequest(replaceInPath("dry_run=1", "_=1"))],
+  ["a dry run that stores", "gets the response the write would get", () => onRequest(replaceInPath("dryRun=1", "dryRun=0"))],
+  ["an unknown parameter that is ignored", "a 400 on writes", () => onRequest(replaceInPath("dry_run=1", "_=1"))],
   ["invalid UTF-8 that is replaced", "in names and in values", () => onRequest(replaceInPath("%E9", "%EF%BF%BD"))],
   [
     "a limit that is cut to its maximum",
-    "with limits of 1 to 1000",
+    "limit is 1 to 1000",
     () =>
       onRequest((r) => {
         r.path = r.path.replace("limit=1001", "limit=1000");
@@ -81,13 +81,13 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "a change that is missing in the feed",
-    "are one change each",
+    "each add one change",
     () =>
       onResponse(replaceBody(/\{"Cursor":"[^"]*","Revision":\d+,"Time":"[^"]*","Operation":"update".*?\}\},?/g, "")),
   ],
   [
     "More: false before the end",
-    "each change is there once",
+    "every change once",
     () => onResponse(replaceBody(/"More":true/g, '"More":false')),
   ],
   [
@@ -135,8 +135,8 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
       }),
   ],
   [
-    "a dry run of a batch request that stores",
-    "returns what would happen, and stores nothing",
+    "a batch dry run that stores",
+    "a dry run returns what would happen",
     () =>
       onRequest((r) => {
         r.path = r.path.replace("dryRun=1", "dryRun=0");
@@ -144,12 +144,12 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "faults of a batch request with other numbers",
-    "errors has each fault by its number",
+    "errors gives its number",
     () => onResponse(replaceBody(/"operation":2/g, '"operation":1')),
   ],
   [
     "changes of a batch request without their Run",
-    "its changes have the same Run",
+    "share a Run",
     () =>
       onResponse((r) => {
         if (r.request.path.includes("changes")) replaceBody(/,"Run":"[^"]*"/g, "")(r);
@@ -157,12 +157,12 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "an undo that does not say what it has skipped",
-    "is skipped, and listed",
+    "and lists it",
     () => onResponse(replaceBody(/"Skipped":\[.*\]/, '"Skipped":[]')),
   ],
   [
     "bearer tokens that are accepted everywhere",
-    "a bearer token is accepted here alone",
+    "only /mcp accepts a bearer token",
     () =>
       onRequest(({ headers }) => {
         const [, token] = /^Bearer (.+)$/.exec(headers.get("Authorization") ?? "") ?? [];
@@ -171,24 +171,24 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ],
   [
     "a call of a tool that fails without saying so",
-    "is stored, or nothing if it has changed",
+    "confirm stores what the dry run showed",
     () => onResponse(replaceBody(/"isError":true/, '"isError":false')),
   ],
   [
     "a content coding that is ignored",
-    "another coding is 415",
+    "any other coding gets a 415",
     () => onRequest(({ headers }) => headers.delete("Content-Encoding")),
   ],
   [
     "xsi:nil that is ignored",
-    "and the message says what to do",
+    "a 400 that says what to do",
     () =>
       onRequest((r) => {
         r.body = r.body.replace(' xsi:nil="true"', "");
       }),
     "xml",
   ],
-  ["CR that a parser loses", "so that a parser preserves it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
+  ["CR that a parser loses", "so that parsers preserve it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
 ];
 
 describe("a fault of the server", () => {

@@ -1,4 +1,4 @@
-// Contract section 14: agents, by the Model Context Protocol. All cases are in JSON, which is the format of this protocol.
+// Contract section 14: agents, over the Model Context Protocol, which is JSON only.
 
 import { casesOf } from "../case.ts";
 import type { Answer } from "../requests.ts";
@@ -9,7 +9,7 @@ const { once } = casesOf(14);
 const modern = "2026-07-28";
 
 export const agentCases = [
-  once("`POST /mcp` speaks", "a client of each revision lists the tools and calls one", async (shop) => {
+  once("`POST /mcp` speaks", "a client of either revision can list the tools and call one", async (shop) => {
     const { id, record } = await shop.create();
     for (const version of ["2025-11-25", "2025-06-18"]) {
       const parameters = {
@@ -29,17 +29,17 @@ export const agentCases = [
     const { result: listed } = await rpc(shop, "tools/list", {});
     shop.same(answer, "the tools", (listed.tools ?? []).map(({ name }) => name).sort(), allTools);
   }),
-  once("Each message is checked", "without a valid key, a message is a problem", async (shop) => {
+  once("Each message is checked", "a message without a valid key gets a problem document", async (shop) => {
     shop.problem(await call(shop, message("ping"), { key: null }), 401, /unauthorized/);
     shop.problem(await call(shop, message("ping"), { key: shop.need("otherKey") }), 403, /forbidden/);
   }),
-  once("The key is in `X-API-AUTH`", "a bearer token is accepted here alone; two keys are 401", async (shop) => {
+  once("The key is in `X-API-AUTH`", "only /mcp accepts a bearer token", async (shop) => {
     const bearer = { headers: { Authorization: `Bearer ${shop.target.key}` }, key: null };
     shop.status(await call(shop, message("ping"), bearer), 200);
     shop.status(await shop.call("GET", "orderstatuses?limit=1", bearer), 401);
     shop.status(await call(shop, message("ping"), { headers: { Authorization: `Bearer ${"x".repeat(46)}` } }), 401);
   }),
-  once("There are no sessions or streams", "no session ID; GET and DELETE are 405", async (shop) => {
+  once("There are no sessions or streams", "there's no session ID, and GET and DELETE get a 405", async (shop) => {
     const { answer } = await rpc(shop, "initialize", { protocolVersion: "2025-11-25", capabilities: {} });
     shop.header(answer, "Mcp-Session-Id", null);
     shop.header(answer, "Content-Type", /^application\/json/);
@@ -47,7 +47,7 @@ export const agentCases = [
   }),
   once(
     "A message of revision 2026-07-28",
-    "a header field that is absent or says something else is 400",
+    "a header that's missing or contradicts the message gets a 400",
     async (shop) => {
       const sent = message("tools/call", inModern({ name: "list", arguments: { resource: "orderstatuses" } }));
       const right = { "MCP-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "list" };
@@ -58,18 +58,18 @@ export const agentCases = [
       shop.status(await call(shop, sent, { headers: nameless }), 400);
     },
   ),
-  once("A notification is a 202", "what is no message is 400, and another media type 415", async (shop) => {
+  once("A notification is a 202", "anything that isn't a message gets a 400, and another media type a 415", async (shop) => {
     const notified = await call(shop, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
     shop.status(notified, 202);
     shop.same(notified, "the length of the body", notified.length, 0);
     for (const body of ["{", `[${message("ping")}]`, "{}"]) shop.status(await call(shop, body), 400);
     shop.status(await call(shop, message("ping"), { headers: { "Content-Type": "text/plain" } }), 415);
   }),
-  once("A request with an `Origin`", "a foreign origin is 403", async (shop) => {
+  once("A request with an `Origin`", "another website's origin gets a 403", async (shop) => {
     shop.status(await call(shop, message("ping"), { headers: { Origin: "https://elsewhere.example" } }), 403);
     shop.status(await call(shop, message("ping"), { headers: { Origin: new URL(shop.target.url).origin } }), 200);
   }),
-  once("`list`, `get`, `changes`", "return what the endpoints return", async (shop) => {
+  once("`list`, `get`, `changes`", "list and changes return what the endpoints return", async (shop) => {
     const { record } = await shop.create();
     const filter = { Name: shop.mark };
     const list = await tool(shop, "list", { resource: "orderstatuses", filter });
@@ -77,18 +77,18 @@ export const agentCases = [
     const page = await tool(shop, "changes", { since: "now" });
     shop.same(page.answer, "the changes", page.content.Changes, []);
   }),
-  once("`batch`", "needs a key that may write", async (shop) => {
+  once("`batch`", "a read-only key only sees the reading tools", async (shop) => {
     const { result } = await rpc(shop, "tools/list", {}, { key: shop.need("readKey") });
     const names = (result.tools ?? []).map(({ name }) => name).sort();
     shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the tools", names, ["changes", "get", "list"]);
   }),
-  once("`undo`", "undoes a run, after a dry run", async (shop) => {
+  once("`undo`", "undo reverses a run once it's confirmed", async (shop) => {
     const { content: stored } = await confirmed(shop, "batch", { operations: creating(shop) });
     const { answer, content } = await confirmed(shop, "undo", { run: stored.Run });
     shop.same(answer, "the number of deleted records", content.Deleted, 1);
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
-  once("A `null` argument", "and a member of an operation", async (shop) => {
+  once("A `null` argument", "null counts as omitted, except in a record", async (shop) => {
     const { record } = await shop.create();
     const filter = { Name: shop.mark };
     const given = { resource: "orderstatuses", filter, limit: null, offset: null, sort: null, fields: null };
@@ -110,12 +110,12 @@ export const agentCases = [
     const unknown = await call(shop, message("tools/call", { name: "drop", arguments: {} }));
     shop.same(unknown, "the error code", JSON.parse(unknown.text).error?.code, -32602);
   }),
-  once("Without `confirm`, `batch` and `undo`", "nothing is stored", async (shop) => {
+  once("Without `confirm`, `batch` and `undo`", "without confirm, a batch stores nothing", async (shop) => {
     const { answer, content } = await tool(shop, "batch", { operations: creating(shop) });
     shop.holds(answer, "a Confirm", typeof content.Confirm === "string");
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
-  once("With that value as `confirm`", "the same is stored, or nothing if it has changed", async (shop) => {
+  once("With that value as `confirm`", "confirm stores what the dry run showed, or nothing if that has changed", async (shop) => {
     const { id } = await shop.create();
     const operations = [{ Method: "PUT", Resource: "orderstatuses", ID: id, Record: { Name: `${shop.mark}b` } }];
     const { content } = await tool(shop, "batch", { operations });
@@ -141,7 +141,7 @@ interface ToolResult {
 const getting = (id: number) => ({ resource: "orderstatuses", id });
 const creating = (shop: Shop) => [{ Method: "POST", Resource: "orderstatuses", Record: { Name: shop.mark } }];
 
-/** Adds to parameters what each message of revision 2026-07-28 has. */
+/** Adds what every message of revision 2026-07-28 needs. */
 function inModern(parameters: object): object {
   const meta = { protocolVersion: modern, clientInfo: { name: "conformance", version: "1" }, clientCapabilities: {} };
   const entries = Object.entries(meta).map(([name, value]) => [`io.modelcontextprotocol/${name}`, value]);
@@ -157,7 +157,6 @@ function call(shop: Shop, body: string, { headers, ...options }: CallOptions = {
   return shop.call("POST", "/mcp", { body, headers: { ...types, ...headers }, ...options });
 }
 
-/** Sends a message, and returns the result. */
 async function rpc(shop: Shop, method: string, params: object, options: CallOptions = {}) {
   const answer = await call(shop, message(method, params), options);
   shop.status(answer, 200);
@@ -165,14 +164,14 @@ async function rpc(shop: Shop, method: string, params: object, options: CallOpti
   return { answer, result: result ?? shop.fail(answer, `a result, not ${answer.text.slice(0, 300)}`) };
 }
 
-/** Calls a tool, and returns the content of its result. */
+/** Calls a tool, and fails if it reports an error. */
 async function tool(shop: Shop, name: string, given: object) {
   const { answer, result } = await rpc(shop, "tools/call", { name, arguments: given });
   if (result.isError) shop.fail(answer, `a result without an error, not ${answer.text.slice(0, 300)}`);
   return { answer, content: result.structuredContent ?? {} };
 }
 
-/** Calls a tool twice: as a dry run, and with its `Confirm`. */
+/** Calls a tool as a dry run, then again with the `Confirm` it returned. */
 async function confirmed(shop: Shop, name: string, given: object) {
   const { content } = await tool(shop, name, given);
   return tool(shop, name, { ...given, confirm: content.Confirm });

@@ -21,7 +21,7 @@ const change = (shop: Shop, ID: number, name: string): Operation => ({
 const statusesOf = (results: readonly { readonly status: number }[]) => results.map(({ status }) => status);
 
 export const batchCases = [
-  both("`POST /restapi/batch.json`", "creates, updates and deletes records of several resources", async (shop) => {
+  both("`POST /restapi/batch.json`", "one batch creates, updates and deletes records in several resources", async (shop) => {
     const { id, record } = await shop.create();
     const { answer, run, results } = await sendBatch(shop, [
       create(shop, "a", { AccountNumber: "1" }, "brands"),
@@ -35,7 +35,7 @@ export const batchCases = [
     shop.same(answer, "the created record", results[0]?.record, created);
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
-  both("`Method` is POST", "PATCH is as PUT; another method or resource is 400", async (shop) => {
+  both("`Method` is POST", "PATCH works like PUT; any other method or resource gets a 400", async (shop) => {
     const { id } = await shop.create();
     const { answer, results } = await sendBatch(shop, [{ ...change(shop, id, "b"), Method: "PATCH" }]);
     shop.same(answer, "the name", results[0]?.record?.Name, `${shop.mark}b`);
@@ -43,14 +43,14 @@ export const batchCases = [
       shop.problem(await callBatch(shop, [{ ...change(shop, id, "c"), ...fault }], "atomic=0"), 400);
     shop.same(answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}b`);
   }),
-  once("In XML, the record", "two records, or another element, are 400", async (shop) => {
+  once("In XML, the record", "two records in an operation, or an unexpected element, get a 400", async (shop) => {
     const record = `<OrderStatus><Name>${shop.mark}</Name></OrderStatus>`;
     for (const content of [record + record, "<Brand><Name>x</Name></Brand>", `<Record>${record}</Record>`]) {
       const body = `<Batch><Operation Method="POST" Resource="orderstatuses">${content}</Operation></Batch>`;
       shop.problem(await shop.call("POST", "batch", { format: "xml", body }), 400);
     }
   }),
-  both("`ID` in the operation and", "IDs that differ are 400, and IfMatch that does not hold 412", async (shop) => {
+  both("`ID` in the operation and", "conflicting IDs get a 400, and an outdated IfMatch a 412", async (shop) => {
     const { id, etag } = await shop.create();
     const both = { ...change(shop, id, "b"), Record: { ID: id + 1, Name: `${shop.mark}b` } };
     shop.problem(await callBatch(shop, [both]), 400, /ambiguous-id/);
@@ -59,7 +59,7 @@ export const batchCases = [
     shop.problem(await callBatch(shop, [{ ...change(shop, id, "d"), IfMatch: "x" }]), 400);
     shop.same(answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}c`);
   }),
-  both("A batch is one transaction.", "each operation sees those before it", async (shop) => {
+  both("A batch is one transaction.", "each operation sees the effects of earlier ones", async (shop) => {
     const { id, etag } = await shop.create();
     const { answer, results } = await sendBatch(shop, [
       { ...change(shop, id, "b"), IfMatch: etag },
@@ -75,21 +75,21 @@ export const batchCases = [
     const again = { ...change(shop, id, "c"), IfMatch: results[0]?.etag ?? "" };
     shop.problem(await callBatch(shop, [again]), 404);
   }),
-  both("An operation can't refer", "is 404", async (shop) => {
+  both("An operation can't refer", "the ID of a record created earlier in the batch gets a 404", async (shop) => {
     const { id } = await shop.create();
     const { answer, results } = await sendBatch(shop, [create(shop, "b")], "dryRun=1");
     const next = Math.max(id + 1, Number(results[0]?.record?.ID));
     shop.problem(await callBatch(shop, [create(shop, "b"), change(shop, next, "c")]), 404, /not-found/);
     shop.same(answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("The key must be allowed to write.", "a key that may read is 403, and GET is 405", async (shop) => {
+  both("The key must be allowed to write.", "a read-only key gets a 403, and GET a 405", async (shop) => {
     shop.problem(await shop.call("GET", "batch"), 405, /method-not-allowed/);
     const options = await shop.call("OPTIONS", "batch", { key: null });
     shop.status(options, 204);
     shop.header(options, "Allow", /^(?=.*\bPOST\b)(?!.*\bGET\b)/);
     shop.problem(await callBatch(shop, [create(shop)], "", { key: shop.need("readKey") }), 403, /\bwrite\b/);
   }),
-  both("`match`", "updates the record with this value, creates one, and names several", async (shop) => {
+  both("`match`", "match creates or updates a record, and reports an ambiguous value", async (shop) => {
     const value = shop.mark.slice(-60);
     const matched = (name: string): Operation => ({
       Method: "PUT",
@@ -104,26 +104,26 @@ export const batchCases = [
     shop.problem(await callBatch(shop, [matched("c")], "match=AccountNumber"), 400, /invalid-record/);
     shop.problem(await callBatch(shop, [matched("c")], "match=Account"), 400);
   }),
-  both("`dryRun`", "returns what would happen, and stores nothing", async (shop) => {
+  both("`dryRun`", "a dry run returns what would happen, and stores nothing", async (shop) => {
     const { id } = await shop.create();
     const look = await sendBatch(shop, [create(shop, "b"), change(shop, id, "c")], "dryRun=1");
     shop.same(look.answer, "the statuses", statusesOf(look.results), [201, 200]);
     shop.same(look.answer, "the run", look.run, null);
     shop.same(look.answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("`atomic`", "with 0, the other operations are stored", async (shop) => {
+  both("`atomic`", "atomic=0 stores the operations that succeed", async (shop) => {
     const { answer, results } = await sendBatch(shop, [create(shop, "a"), change(shop, 0x7fffffff, "b")], "atomic=0");
     shop.same(answer, "the statuses", statusesOf(results), [201, 404]);
     shop.same(answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("Unknown or repeated parameters", "is 400, as are If-Match and If-None-Match", async (shop) => {
+  both("Unknown or repeated parameters", "an unknown or repeated parameter, If-Match or If-None-Match gets a 400", async (shop) => {
     for (const query of ["dryrun=1", "dryRun=true", "dryRun=1&dryRun=1", "x=1"])
       shop.problem(await callBatch(shop, [create(shop)], query), 400);
     for (const name of ["If-Match", "If-None-Match"])
       shop.problem(await callBatch(shop, [create(shop)], "", { headers: { [name]: '"x"' } }), 400);
     shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
   }),
-  both("It's a 200, with one result", "has a result for each operation, in order", async (shop) => {
+  both("It's a 200, with one result", "each operation has a result, in order", async (shop) => {
     const names = ["c", "a", "b"];
     const { answer, results } = await sendBatch(
       shop,
@@ -133,7 +133,7 @@ export const batchCases = [
     const found = results.map(({ record }) => String(record?.Name).slice(-1));
     shop.same(answer, "the names", found, names);
   }),
-  both("`Status` and `Record` are those", "the record and its ETag are those of a look-up", async (shop) => {
+  both("`Status` and `Record` are those", "the record and its ETag match a look-up", async (shop) => {
     const { answer, results } = await sendBatch(shop, [create(shop, "a")]);
     const read = await shop.call("GET", `orderstatuses/${results[0]?.record?.ID}`);
     shop.same(answer, "the record", results[0]?.record, shop.record(read));
@@ -142,13 +142,13 @@ export const batchCases = [
     const deleted = await sendBatch(shop, [{ Method: "DELETE", Resource: "orderstatuses", ID: id }]);
     shop.same(deleted.answer, "the ETag of a delete", deleted.results[0]?.etag, undefined);
   }),
-  both("`Run` names all", "is absent if nothing was stored", async (shop) => {
+  both("`Run` names all", "Run is missing if nothing was stored", async (shop) => {
     const { id } = await shop.create();
     const { answer, run, results } = await sendBatch(shop, [{ ...change(shop, id, ""), Record: { Name: shop.mark } }]);
     shop.same(answer, "whether it changed", results[0]?.changed, false);
     shop.same(answer, "the run", run, null);
   }),
-  both("By default, if one operation", "nothing is stored, and errors has each fault by its number", async (shop) => {
+  both("By default, if one operation", "one failing operation means nothing is stored, and errors gives its number", async (shop) => {
     const operations = [create(shop), { ...create(shop), Record: { Name: "" } }, change(shop, 0x7fffffff, "b")];
     const answer = await callBatch(shop, operations);
     shop.problem(answer, 400, /invalid-record/);
@@ -158,12 +158,12 @@ export const batchCases = [
     shop.same(answer, "the numbers of operations", numbers, [2, 3]);
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
-  both("With `atomic=0`, it", "is a result with its problem", async (shop) => {
+  both("With `atomic=0`, it", "with atomic=0, a failed operation's result has its problem", async (shop) => {
     const { answer, results } = await sendBatch(shop, [{ ...create(shop), Record: { Name: "" } }], "atomic=0");
     shop.same(answer, "the statuses", statusesOf(results), [400]);
     shop.same(answer, "whether it has a problem", results[0]?.hasProblem, true);
   }),
-  both("A `match` value is a 400", "empty, or that of an earlier operation, is 400", async (shop) => {
+  both("A `match` value is a 400", "an empty or repeated match value gets a 400", async (shop) => {
     const matched = (AccountNumber: string): Operation => ({
       Method: "PUT",
       Resource: "brands",
@@ -174,7 +174,7 @@ export const batchCases = [
     shop.problem(await callBatch(shop, [matched(value), matched(value)], "match=AccountNumber"), 400);
     shop.same(await shop.call("GET", "brands?limit=1"), "the brands", await shop.own("brands"), []);
   }),
-  both("A malformed request is a 400", "also with atomic=0", async (shop) => {
+  both("A malformed request is a 400", "a malformed batch gets a 400, even with atomic=0", async (shop) => {
     const good = writeBatch([create(shop)], shop.format);
     const bad =
       shop.format === "json"
@@ -188,7 +188,7 @@ export const batchCases = [
   }),
   both(
     "`errors` lists all malformed operations",
-    "errors has all their mistakes, with number and field",
+    "errors lists every mistake, with its operation number and field",
     async (shop) => {
       const operations: Operation[] = [
         { ...create(shop), Resource: "nothing" },
@@ -208,7 +208,7 @@ export const batchCases = [
       shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
     },
   ),
-  both("If the body can't be parsed", "one error, with its line", async (shop) => {
+  both("If the body can't be parsed", "a syntax error is the only error, and has its line", async (shop) => {
     const good = writeBatch([{ ...create(shop), Method: "UPSERT" }, create(shop)], shop.format);
     const answer = await shop.call("POST", "batch", { body: good.slice(0, -3) });
     shop.problem(answer, 400, /bad-request/);
@@ -217,7 +217,7 @@ export const batchCases = [
   }),
   both(
     "A batch can have 10,000 operations",
-    "more operations, or bytes, are 413; first comes the key",
+    "too many operations or bytes get a 413, but the key is checked first",
     async (shop) => {
       const deletes = Array.from({ length: 10_001 }, () => ({ Method: "DELETE", Resource: "orderstatuses", ID: 1 }));
       shop.problem(await callBatch(shop, deletes), 413, /too-large/);
@@ -226,7 +226,7 @@ export const batchCases = [
       shop.problem(await shop.call("POST", "batch", { key: null, body: "x" }), 401);
     },
   ),
-  once("A batch needs one token", "the operations become debt, and then the key is 429", async (shop) => {
+  once("A batch needs one token", "a batch can put a key into debt, which then gets 429s", async (shop) => {
     const key = shop.need("limitedKey");
     const deletes = Array.from({ length: 600 }, () => ({
       Method: "DELETE",
@@ -243,7 +243,7 @@ export const batchCases = [
     }
     shop.fail(undefined, "429 for one of 1000 requests");
   }),
-  both("An `Idempotency-Key` covers", "a repeated request gets the first response, byte for byte", async (shop) => {
+  both("An `Idempotency-Key` covers", "a repeated batch gets the first response, byte for byte", async (shop) => {
     const options = { headers: { "Idempotency-Key": `${shop.mark}batch` } };
     const operations = [create(shop, "a"), change(shop, 0x7fffffff, "b")];
     const first = await sendBatch(shop, operations, "atomic=0", options);
@@ -254,7 +254,7 @@ export const batchCases = [
     shop.same(again, "the order statuses", (await shop.own()).length, 1);
     shop.problem(await callBatch(shop, operations, "", options), 422, /idempotency-key-reused/);
   }),
-  both("`POST /restapi/undo.json`", "undoes a batch request, and then the undo", async (shop) => {
+  both("`POST /restapi/undo.json`", "a batch can be undone, and so can the undo", async (shop) => {
     const { id } = await shop.create();
     const { run } = await sendBatch(shop, [create(shop, "b"), change(shop, id, "c")]);
     const undone = await undo(shop, run);
@@ -268,13 +268,13 @@ export const batchCases = [
     await undo(shop, undone.run);
     shop.same(undone.answer, "the order statuses", (await shop.own()).length, 2);
   }),
-  both("Created records are deleted", "a deleted record is restored with its ID", async (shop) => {
+  both("Created records are deleted", "undo restores a deleted record with its ID", async (shop) => {
     const { id, record } = await shop.create();
     const { run } = await sendBatch(shop, [{ Method: "DELETE", Resource: "orderstatuses", ID: id }]);
     const { answer } = await undo(shop, run);
     shop.same(answer, "the order statuses", await shop.own(), [record]);
   }),
-  both("Records that anyone has changed", "is skipped, and listed", async (shop) => {
+  both("Records that anyone has changed", "undo skips a record that has changed since, and lists it", async (shop) => {
     const { id } = await shop.create();
     const { run } = await sendBatch(shop, [change(shop, id, "b")]);
     shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}c` } }), 200);
@@ -282,16 +282,16 @@ export const batchCases = [
     shop.same(answer, "the counts and the skipped records", [counts, skipped], [[0, 0, 0], [`orderstatuses ${id}`]]);
     shop.same(answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}c`);
   }),
-  both("`dryRun=1` returns what would", "nothing is stored", async (shop) => {
+  both("`dryRun=1` returns what would", "a dry run of an undo stores nothing", async (shop) => {
     const { run } = await sendBatch(shop, [create(shop)]);
     const look = await undo(shop, run, "dryRun=1");
     shop.same(look.answer, "the counts and the run", [look.counts, look.run], [[1, 0, 0], null]);
     shop.same(look.answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("An unknown run gets a 404", "a text of another form too", async (shop) => {
+  both("An unknown run gets a 404", "a run that doesn't exist, or a malformed one, gets a 404", async (shop) => {
     for (const run of ["x", "k3J9aZ0q-999999999-3"]) shop.problem(await callUndo(shop, run), 404, /not-found/);
   }),
-  both("If the run is in the sandbox", "the 404 says where it is", async (shop) => {
+  both("If the run is in the sandbox", "the 404 for a run in the sandbox says where it is", async (shop) => {
     const key = shop.need("sandboxKey");
     const { run } = await sendBatch(shop, [create(shop)], "", { key });
     shop.problem(await callUndo(shop, run), 404, /sandbox/);

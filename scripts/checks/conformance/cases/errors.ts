@@ -6,7 +6,7 @@ const { both, once } = casesOf(8);
 const document = "Errors are problem documents";
 
 export const errorCases = [
-  both(document, "an error is a problem document, with the request ID as instance", async (shop) => {
+  both(document, "every error is a problem document, with the request ID as its instance", async (shop) => {
     const answers = [
       await shop.call("GET", "nothing"),
       await shop.call("GET", `orderstatuses/${2 ** 52}`),
@@ -27,7 +27,7 @@ export const errorCases = [
       shop.header(answer, "X-Request-Id", instance);
     }
   }),
-  both(document, "type is a page that the server has", async (shop) => {
+  both(document, "type leads to a page on the server", async (shop) => {
     const { type } = shop.problem(await shop.call("GET", "nothing"), 404);
     const path = type.startsWith("/") ? type : new URL(type).pathname;
     const page = await shop.call("GET", path, { key: null });
@@ -36,7 +36,7 @@ export const errorCases = [
   }),
   both(
     "A rejected record has `errors`",
-    "all errors of a record are reported at once, each with its field",
+    "all errors in a record are reported at once, each with its field",
     async (shop) => {
       const body = { name: "x", Address: { Country: "Britain", Postcode: "x".repeat(33) } };
       const answer = await shop.call("POST", "brands", { body });
@@ -52,7 +52,7 @@ export const errorCases = [
       ]);
     },
   ),
-  both("A body that can't be parsed", "the problem has line and column", async (shop) => {
+  both("A body that can't be parsed", "a syntax error has its line and column", async (shop) => {
     const body = shop.format === "json" ? '{\n  "Name": "x",}' : "<OrderStatus>\n  <Name>x</Nam></OrderStatus>";
     const answer = await shop.call("POST", "orderstatuses", { body });
     shop.problem(answer, 400, /"line":\s*2\b|<line>2</);
@@ -63,12 +63,12 @@ export const errorCases = [
     shop.problem(invalid, 400, /"line":\s*2\b|<line>2</);
     shop.problem(invalid, 400, shop.format === "json" ? /"column":\s*14\b/ : /<column>10</);
   }),
-  both("Keys are shortened", "shortens a key in it to the part that may be shown", async (shop) => {
+  both("Keys are shortened", "an API key in a message is shortened", async (shop) => {
     const answer = await shop.call("GET", `orderstatuses?limit=${shop.target.key}`);
     const { detail } = shop.problem(answer, 400, /limit/);
     shop.holds(answer, "a problem without the key", !answer.text.includes(shop.target.key) && detail.includes("sfk_"));
   }),
-  once("A browser", "that opens an unknown page outside /restapi gets an HTML page", async (shop) => {
+  once("A browser", "a browser gets an HTML page for an unknown path outside /restapi", async (shop) => {
     const headers = { Accept: "text/html,application/xhtml+xml" };
     const answer = await shop.call("GET", "/nothing", { key: null, headers });
     shop.status(answer, 404);

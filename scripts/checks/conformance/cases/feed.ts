@@ -33,12 +33,12 @@ interface Page {
 }
 
 export const feedCases = [
-  both("The path has no version.", "a path with one is 404", async (shop) => {
+  both("The path has no version.", "a path with a version gets a 404", async (shop) => {
     shop.status(await shop.call("GET", `/restapi/v1/brands.${shop.format}`), 404);
   }),
   both(
     "Every change to a record is one entry",
-    "create, update and delete are one change each, and a no-op is none",
+    "create, update and delete each add one change; an update without effect adds none",
     async (shop) => {
       const { start, ids } = await threeChanges(shop);
       const { answer, Changes } = await read(shop, `since=${start}`);
@@ -51,7 +51,7 @@ export const feedCases = [
       );
     },
   ),
-  both("Every change to a record is one entry", "is not earlier than in the change before", async (shop) => {
+  both("Every change to a record is one entry", "times never go backwards", async (shop) => {
     const { start } = await threeChanges(shop);
     const { answer, Changes } = await read(shop, `since=${start}`);
     const times = Changes.map(({ Time }) => Time);
@@ -59,7 +59,7 @@ export const feedCases = [
       shop.holds(answer, `a time in UTC, not ${time}`, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time));
     shop.same(answer, "the times", times, [...times].sort());
   }),
-  both("Every change to a record is one entry", "are those of the write; a delete has no record", async (shop) => {
+  both("Every change to a record is one entry", "a change says what the write did; a delete has no record", async (shop) => {
     const start = (await read(shop, "since=now")).Next;
     const { id, record } = await shop.create("brands", { Address: { Town: "Leeds" } });
     shop.status(await shop.call("DELETE", `brands/${id}`), 200);
@@ -77,7 +77,7 @@ export const feedCases = [
   }),
   both(
     "`GET /restapi/changes.json`",
-    "a page has the members of the contract, for every key that may read",
+    "a page has the documented members, even with a read-only key",
     async (shop) => {
       const { key } = { key: shop.target.extras.readKey ?? shop.target.key };
       await shop.create();
@@ -95,7 +95,7 @@ export const feedCases = [
       }
     },
   ),
-  both(since, "now is an empty page with the cursor of this moment, which continues", async (shop) => {
+  both(since, "since=now returns an empty page and a cursor to follow", async (shop) => {
     const now = await read(shop, "since=now");
     shop.same(now.answer, "changes and More", [now.Changes, now.More], [[], false]);
     const { id } = await shop.create();
@@ -106,7 +106,7 @@ export const feedCases = [
       Changes.some((change) => change.ID === id && change.Operation === "create"),
     );
   }),
-  both("`limit` | 1 to 1000", "counts changes, before collapse drops any", async (shop) => {
+  both("`limit` | 1 to 1000", "limit counts changes before collapse drops any", async (shop) => {
     const { start } = await threeChanges(shop);
     const page = await read(shop, `since=${start}&limit=2&resource=orderstatuses`);
     shop.same(page.answer, "the number of changes, and More", [page.Changes.length, page.More], [2, true]);
@@ -131,7 +131,7 @@ export const feedCases = [
     for (const wait of ["56", "-1", "x", ""])
       shop.problem(await shop.call("GET", `changes?since=now&wait=${wait}`), 400);
   }),
-  both("`resource` | a resource's path", "one, several with commas, or repeated", async (shop) => {
+  both("`resource` | a resource's path", "resource can be a list separated by commas, or repeated", async (shop) => {
     const start = (await read(shop, "since=now")).Next;
     await shop.create("orderstatuses");
     await shop.create("brands");
@@ -144,7 +144,7 @@ export const feedCases = [
     shop.same(answer, "the resources", await resources("resource=brands&resource=orderstatuses"), all);
     for (const bad of ["other", "", "Brand"]) shop.problem(await shop.call("GET", `changes?resource=${bad}`), 400);
   }),
-  both("`collapse` | `1`", "of several changes to one record in a page, only the last", async (shop) => {
+  both("`collapse` | `1`", "collapse keeps a record's last change on the page", async (shop) => {
     const start = (await read(shop, "since=now")).Next;
     const { id } = await shop.create();
     shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}b` } }), 200);
@@ -157,7 +157,7 @@ export const feedCases = [
       [["update", `${shop.mark}b`]],
     );
   }),
-  both(ordered, "in small pages, each change is there once, in order", async (shop) => {
+  both(ordered, "small pages have every change once, in order", async (shop) => {
     const { start } = await threeChanges(shop);
     const whole = await read(shop, `since=${start}&limit=1000`);
     const cursors: string[] = [];
@@ -173,7 +173,7 @@ export const feedCases = [
       whole.Changes.map(({ Cursor }) => Cursor),
     );
   }),
-  both(ordered, "applied in order, they give the records of the list", async (shop) => {
+  both(ordered, "changes applied in order yield the records in the list", async (shop) => {
     const { start, ids } = await threeChanges(shop);
     const kept = await shop.create();
     const copy = new Map<number, unknown>();
@@ -186,7 +186,7 @@ export const feedCases = [
     const own = [...copy].filter(([id]) => [...ids, kept.id].includes(id)).map(([, record]) => record);
     shop.same(list, "the list", shop.list(list), own);
   }),
-  both("`Revision` is an integer", "an integer from 1, higher for a later change", async (shop) => {
+  both("`Revision` is an integer", "Revision is at least 1, and increases with every change", async (shop) => {
     const { start } = await threeChanges(shop);
     const { answer, Changes } = await read(shop, `since=${start}`);
     const revisions = Changes.map(({ Revision }) => Revision);
@@ -202,7 +202,7 @@ export const feedCases = [
       [...new Set(revisions)].sort((a, b) => a - b),
     );
   }),
-  both("`ETag` is what a look-up", "as a look-up has it, and valid for If-Match; a delete has none", async (shop) => {
+  both("`ETag` is what a look-up", "a change's ETag matches a look-up and works as If-Match; a delete has none", async (shop) => {
     const start = (await read(shop, "since=now")).Next;
     const { id, etag } = await shop.create();
     const created = (await read(shop, `since=${start}`)).Changes.find(({ ID }) => ID === id);
@@ -215,7 +215,7 @@ export const feedCases = [
     const deleted = page.Changes.find(({ ID, Operation }) => ID === id && Operation === "delete");
     shop.same(page.answer, "the ETag of the delete", deleted?.ETag, null);
   }),
-  both("`collapse` drops earlier changes", "so Revision and ETag are those of the last change", async (shop) => {
+  both("`collapse` drops earlier changes", "a collapsed change has the last one's Revision and ETag", async (shop) => {
     const { start, ids } = await threeChanges(shop, false);
     const [all, collapsed] = [await read(shop, `since=${start}`), await read(shop, `since=${start}&collapse=1`)];
     const own = (page: Page) =>
@@ -229,7 +229,7 @@ export const feedCases = [
       expected,
     );
   }),
-  both("`More: false` means", "has every change that was confirmed before the request", async (shop) => {
+  both("`More: false` means", "a page has every change confirmed before the request", async (shop) => {
     let cursor = (await read(shop, "since=now")).Next;
     for (let i = 0; i < 5; i++) {
       const { id } = await shop.create();
@@ -243,14 +243,14 @@ export const feedCases = [
       cursor = Next;
     }
   }),
-  both("`Next` is always there", "which moves past entries that do not match", async (shop) => {
+  both("`Next` is always there", "Next moves past changes that don't match", async (shop) => {
     const { Next: start } = await read(shop, "since=now");
     await shop.create("orderstatuses");
     const { answer, Changes, Next } = await read(shop, `since=${start}&resource=locations`);
     shop.same(answer, "changes of locations", Changes, []);
     shop.holds(answer, "another Next than `since`", Next !== start && Next !== "");
   }),
-  both("A cursor is `<digest>.<revision>`", "the same in both formats", async (shop) => {
+  both("A cursor is `<digest>.<revision>`", "cursors have the documented form, and are the same in both formats", async (shop) => {
     const { Next: start } = await read(shop, "since=now");
     await shop.create();
     const { answer, Changes } = await read(shop, `since=${start}`);
@@ -269,7 +269,7 @@ export const feedCases = [
       Changes.map(({ Cursor }) => Cursor),
     );
   }),
-  both("A cursor is `<digest>.<revision>`", "0.0 is the position before the first change", async (shop) => {
+  both("A cursor is `<digest>.<revision>`", "0.0 means before the first change", async (shop) => {
     const [absent, zero] = [
       await shop.call("GET", "changes?limit=2"),
       await shop.call("GET", "changes?limit=2&since=0.0"),
@@ -278,24 +278,24 @@ export const feedCases = [
     shop.same(zero, "the status without since", zero.status, absent.status);
     if (absent.status === 200) shop.same(zero, "the page without since", zero.text, absent.text);
   }),
-  both(gone, "the problem says how to start again", async (shop) => {
+  both(gone, "the problem says how to start over", async (shop) => {
     shop.problem(await shop.call("GET", "changes?since=000000000000.1"), 410, /since=now/);
   }),
-  both("A cursor that can't be continued", "a cursor ahead is 410", async (shop) => {
+  both("A cursor that can't be continued", "a cursor ahead of the feed gets a 410", async (shop) => {
     const { Next } = await read(shop, "since=now");
     const ahead = `${Next.split(".")[0]}.${2 ** 50}`;
     shop.problem(await shop.call("GET", `changes?since=${ahead}`), 410, /gone/);
   }),
-  both("A cursor that can't be continued", "a digest of another entry is 410", async (shop) => {
+  both("A cursor that can't be continued", "a cursor with another change's digest gets a 410", async (shop) => {
     await shop.create();
     const { Next } = await read(shop, "since=now");
     shop.problem(await shop.call("GET", `changes?since=000000000000.${Next.split(".")[1]}`), 410, /gone/);
   }),
-  both(form, "is 400", async (shop) => {
+  both(form, "anything that isn't a cursor gets a 400", async (shop) => {
     for (const cursor of ["", "null", "2026-11-21T20:15:00Z", "1", ".1", "a.", "a.b", "a b.1", "a.1.2"])
       shop.problem(await shop.call("GET", `changes?since=${encodeURIComponent(cursor)}`), 400);
   }),
-  both("`Run` marks the changes", "its changes have the same Run, and others have none", async (shop) => {
+  both("`Run` marks the changes", "changes from one batch share a Run; others have none", async (shop) => {
     const { Next: start } = await read(shop, "since=now");
     const create = { Method: "POST", Resource: "orderstatuses", Record: { Name: shop.mark } };
     const { run } = await sendBatch(shop, [create, create]);
@@ -311,7 +311,7 @@ export const feedCases = [
   }),
   both(
     "The feed doesn't say who made a change.",
-    "no ETag; parameters of lists are 400; other methods 405",
+    "there's no ETag; list parameters get a 400, and other methods a 405",
     async (shop) => {
       shop.header((await read(shop, "since=now")).answer, "ETag", null);
       for (const parameter of [
@@ -332,12 +332,12 @@ export const feedCases = [
       const before = Date.now();
       const head = await shop.call("HEAD", "changes?since=now&wait=9");
       shop.status(head, 200);
-      shop.holds(head, "a response to HEAD that does not wait", Date.now() - before < 8_000);
+      shop.holds(head, "a response to HEAD without waiting", Date.now() - before < 8_000);
     },
   ),
 ];
 
-/** Creates, updates twice with the same value, and deletes an order status. Returns the cursor before, and the ID. */
+/** Creates an order status, updates it twice with the same value, and deletes it. Returns the cursor from before, and the ID. */
 async function threeChanges(shop: Shop, withDelete = true): Promise<{ start: string; ids: number[] }> {
   const { Next: start } = await read(shop, "since=now");
   const { id } = await shop.create();

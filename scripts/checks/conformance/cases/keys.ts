@@ -7,7 +7,7 @@ import { NotTested, type Shop } from "../shop.ts";
 const { both, once } = casesOf(1);
 
 export const keyCases = [
-  once("The request's `Host`", "port, case and a trailing dot of the host do not count", async (shop) => {
+  once("The request's `Host`", "the host's port, case and trailing dot don't matter", async (shop) => {
     const { hostname } = new URL(shop.target.url);
     const isName = /[a-z]/i.test(hostname) && !hostname.startsWith("[");
     const hosts = ["$HOST", `${hostname}:9`, ...(isName ? [hostname.toUpperCase(), `${hostname}.`] : [])];
@@ -16,16 +16,16 @@ export const keyCases = [
       shop.status(answer, 200);
     }
   }),
-  once("One site can be", "a host of no site is 421, unless a default site serves it", async (shop) => {
+  once("One site can be", "an unknown host gets a 421, unless there's a default site", async (shop) => {
     const answer = await shop.firstOfBytes(request("GET /restapi/orderstatuses.json?limit=1", "host.invalid"));
     shop.status(answer, 200, 403, 421);
     if (answer.status === 421) shop.problem(answer, 421, /wrong-site/);
   }),
-  once("Headers set by proxies", "X-Forwarded-Host and X-Forwarded-For of a client change nothing", async (shop) => {
+  once("Headers set by proxies", "X-Forwarded-Host and X-Forwarded-For from a client are ignored", async (shop) => {
     const headers = { "X-Forwarded-Host": "host.invalid", "X-Forwarded-For": "192.0.2.1" };
     shop.status(await shop.call("GET", "orderstatuses?limit=1", { headers }), 200);
   }),
-  once("A suspended site", "403 with any path, method and key", async (shop) => {
+  once("A suspended site", "a suspended site always answers 403", async (shop) => {
     const host = shop.need("suspendedHost");
     for (const line of [
       "GET /restapi/brands.json",
@@ -35,14 +35,14 @@ export const keyCases = [
     ])
       shop.problem(await shop.firstOfBytes(request(line, host)), 403, /site-suspended/);
   }),
-  once("A site can have one *sandbox*", "its name is that of its site with -sandbox added", async (shop) => {
+  once("A site can have one *sandbox*", "a sandbox's name is its site's plus -sandbox", async (shop) => {
     const names = await Promise.all([shop.target.key, sandboxKey(shop)].map((key) => siteName(shop, key)));
     const last = await shop.call("GET", "orderstatuses?limit=1", { key: sandboxKey(shop) });
     shop.header(last, "X-Sandbox", /^[a-z0-9-]+-sandbox$/);
     shop.same(last, "the name of the sandbox", names[1], last.headers.get("X-Sandbox"));
     if (!names[0]?.endsWith("-sandbox")) shop.same(last, "the name of the sandbox", names[1], `${names[0]}-sandbox`);
   }),
-  both("IDs count up from 1", "every ID is used at most once, even after a delete", async (shop) => {
+  both("IDs count up from 1", "IDs are never reused, even after a delete", async (shop) => {
     const first = await shop.create();
     shop.status(await shop.call("DELETE", `orderstatuses/${first.id}`), 200);
     const second = await shop.create();
@@ -50,7 +50,7 @@ export const keyCases = [
     shop.holds(second.answer, "an ID of at least 1", Number.isSafeInteger(second.id) && second.id >= 1);
     shop.problem(await shop.call("GET", `orderstatuses/${first.id}`), 404);
   }),
-  both("A website of the interface", "nothing is visible to another site", async (shop) => {
+  both("A website of the interface", "a site's records are invisible to other sites", async (shop) => {
     const key = shop.need("sandboxKey");
     const { record } = await shop.create("brands", { Name: `${shop.mark} live` });
     const answer = await shop.call("GET", `brands?filter[Name]=${record.Name}`, { key });
@@ -58,7 +58,7 @@ export const keyCases = [
   }),
   both(
     "The message names the mistake",
-    "a missing and a malformed key are 401 with different problems",
+    "a missing and a malformed key get different 401 messages",
     async (shop) => {
       const { key } = shop.target;
       const texts: string[] = [];
@@ -74,10 +74,10 @@ export const keyCases = [
       );
     },
   ),
-  both("A missing, malformed", "a revoked or expired key is 401", async (shop) => {
+  both("A missing, malformed", "a revoked or expired key gets a 401", async (shop) => {
     unauthorized(shop, await shop.call("GET", "orderstatuses", { key: shop.need("revokedKey") }));
   }),
-  both("A sandbox key opens", "opens the sandbox, and does not change the live site", async (shop) => {
+  both("A sandbox key opens", "a sandbox key only changes the sandbox", async (shop) => {
     const key = shop.need("sandboxKey");
     const { record } = await shop.create("orderstatuses", { Name: `${shop.mark} sandbox` }, { key });
     const answer = await shop.call("GET", `orderstatuses?filter[Name]=${record.Name}`);
@@ -85,11 +85,11 @@ export const keyCases = [
     const inSandbox = await shop.call("GET", `orderstatuses/${record.ID}`, { key });
     shop.same(inSandbox, "the record", shop.record(inSandbox), record);
   }),
-  once("A live key never", "a response to it has no X-Sandbox", async (shop) => {
+  once("A live key never", "responses to a live key have no X-Sandbox", async (shop) => {
     if (shop.target.key.startsWith("sfk_test_")) throw new NotTested("needs the key of a live site");
     shop.header(await shop.call("GET", "orderstatuses?limit=1"), "X-Sandbox", null);
   }),
-  both("With a valid sandbox key", "X-Sandbox is in every response to a sandbox key, errors included", async (shop) => {
+  both("With a valid sandbox key", "every response to a sandbox key has X-Sandbox, including errors", async (shop) => {
     const key = sandboxKey(shop);
     const name = (await shop.call("GET", "orderstatuses?limit=1", { key })).headers.get("X-Sandbox");
     for (const [method, path] of [
@@ -103,7 +103,7 @@ export const keyCases = [
       shop.header(answer, "X-Sandbox", name ?? /-sandbox$/);
     }
   }),
-  both("The header is missing", "X-Sandbox is not in 401, a preflight, and paths without a key", async (shop) => {
+  both("The header is missing", "401s, preflights and paths that need no key have no X-Sandbox", async (shop) => {
     const headers = { Origin: "https://shop.example", "Access-Control-Request-Method": "GET" };
     const answers = [
       await shop.call("GET", "orderstatuses", { key: null }),
@@ -114,7 +114,7 @@ export const keyCases = [
   }),
   both(
     "The live site, the sandbox, and",
-    "cursors and ETags of live site and sandbox are not valid for each other",
+    "the live site and its sandbox reject each other's cursors and ETags",
     async (shop) => {
       const key = shop.need("sandboxKey");
       const live = await shop.create();
@@ -126,12 +126,12 @@ export const keyCases = [
       shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 412);
     },
   ),
-  both("Another site's key", "is 403", async (shop) => {
+  both("Another site's key", "another site's key gets a 403", async (shop) => {
     const answer = await shop.call("GET", "orderstatuses", { key: shop.need("otherKey") });
     shop.problem(answer, 403, /forbidden/);
     shop.header(answer, "X-Sandbox", null);
   }),
-  both("Writing with a read-only key", "is 403, names the scope, and changes nothing", async (shop) => {
+  both("Writing with a read-only key", "a write with a read-only key gets a 403 that names the scope, and changes nothing", async (shop) => {
     const key = shop.need("readKey");
     const { id, record } = await shop.create();
     const answer = await shop.call("PUT", `orderstatuses/${id}`, { key, body: { Name: `${shop.mark} x` } });
@@ -139,7 +139,7 @@ export const keyCases = [
     const read = await shop.call("GET", `orderstatuses/${id}`, { key });
     shop.same(read, "the record", shop.record(read), record);
   }),
-  both("The server checks the method first", "method 501, route 404 and 405, key 401, then the body", async (shop) => {
+  both("The server checks the method first", "checks run in order: method 501, route 404 or 405, key 401, then the body", async (shop) => {
     const without = { key: null };
     const unknown = `/restapi/nothing.${shop.format}`;
     const [line = ""] = request(`GREET ${unknown}`, "$HOST");
@@ -150,11 +150,11 @@ export const keyCases = [
     shop.status(await shop.call("POST", "orderstatuses", { body: "not a record" }), 400);
     shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
   }),
-  both("The server checks the method first", "scope 403, then the body", async (shop) => {
+  both("The server checks the method first", "a key's scope is checked before the body", async (shop) => {
     const answer = await shop.call("POST", "orderstatuses", { key: shop.need("readKey"), body: "not a record" });
     shop.problem(answer, 403);
   }),
-  once("Sandbox keys start", "a key of a sandbox begins with sfk_test_, every other key with sfk_", async (shop) => {
+  once("Sandbox keys start", "sandbox keys start with sfk_test_, and all others with sfk_", async (shop) => {
     for (const key of [shop.target.key, shop.target.extras.sandboxKey].filter((one) => one !== undefined)) {
       const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
       const form = answer.headers.has("X-Sandbox") ? /^sfk_test_\w{42}$/ : /^sfk_(?!test_)\w{42}$/;
@@ -163,12 +163,11 @@ export const keyCases = [
   }),
 ];
 
-/** The header section of a request in JSON, with the key and another host. */
 function request(line: string, host: string): string[] {
   return [`${line} HTTP/1.1`, `Host: ${host}`, "X-API-AUTH: $KEY", "Content-Length: 0"];
 }
 
-/** The key of a sandbox: that of the run, or the option. */
+/** The run's own key if it's a sandbox key, otherwise --sandbox-key. */
 function sandboxKey(shop: Shop): string {
   return shop.target.key.startsWith("sfk_test_") ? shop.target.key : shop.need("sandboxKey");
 }
@@ -179,7 +178,7 @@ async function siteName(shop: Shop, key: string): Promise<string | undefined> {
   return /^\{"Site":\s*"([a-z0-9-]+)"[,}]/.exec(answer.text)?.[1];
 }
 
-/** Checks a 401, and returns what must not depend on the key. */
+/** Checks a 401, and returns the part that mustn't depend on the key. */
 function unauthorized(shop: Shop, answer: Answer): string {
   const { instance } = shop.problem(answer, 401, /unauthorized/);
   shop.header(answer, "WWW-Authenticate", /^ApiKey realm="[a-z0-9-]+", header="X-API-AUTH"$/);

@@ -5,7 +5,7 @@ import { casesOf } from "../case.ts";
 const { both, once } = casesOf(9);
 
 export const limitCases = [
-  both("Requests per key", "429 with Retry-After; RateLimit and RateLimit-Policy on every response", async (shop) => {
+  both("Requests per key", "every response has RateLimit and RateLimit-Policy, and a 429 has Retry-After", async (shop) => {
     const key = shop.need("limitedKey");
     for (let requests = 0; requests < 1000; requests++) {
       const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
@@ -18,7 +18,7 @@ export const limitCases = [
     }
     shop.fail(undefined, "429 for one of 1000 requests");
   }),
-  both("Headers: 16 KiB", "more is 431", async (shop) => {
+  both("Headers: 16 KiB", "a longer header section gets a 431", async (shop) => {
     const answer = await shop.firstOfBytes([
       `GET /restapi/orderstatuses.${shop.format} HTTP/1.1`,
       "Host: $HOST",
@@ -26,7 +26,7 @@ export const limitCases = [
     ]);
     shop.status(answer, 431);
   }),
-  both("With an empty page", "a waiting request ends then", async (shop) => {
+  both("With an empty page", "a long poll returns early when the client stops sending", async (shop) => {
     const now = await shop.call("GET", "changes?since=now");
     const cursor = /Next"?[=:]\s*"([^"]+)"/.exec(now.text)?.[1] ?? "";
     const before = Date.now();

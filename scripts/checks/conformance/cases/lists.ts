@@ -10,7 +10,7 @@ const links = "With `limit`, a list";
 const others = "Unknown parameters are a 400";
 
 export const listCases = [
-  both("`?limit=`, `?offset=`", "return a part of the list, with limits of 1 to 1000", async (shop) => {
+  both("`?limit=`, `?offset=`", "limit and offset select part of the list; limit is 1 to 1000", async (shop) => {
     await createNamed(shop, ["a", "b", "c"]);
     const all = await names(shop, "");
     shop.same(await get(shop, "&limit=2"), "names", await names(shop, "&limit=2"), all.slice(0, 2));
@@ -28,7 +28,7 @@ export const listCases = [
     ])
       shop.problem(await shop.call("GET", `orderstatuses?${value}`), 400);
   }),
-  both("`?sort=Name` or `-Name`", "sorts up and down, by several fields, ties in ID order", async (shop) => {
+  both("`?sort=Name` or `-Name`", "sort goes up or down, takes several fields, and breaks ties by ID", async (shop) => {
     const towns = ["Leeds", "York", "Leeds", "Bath"];
     for (const [i, Town] of towns.entries())
       await shop.create("brands", { Name: `${shop.mark} ${i % 2}`, AccountNumber: String(i), Address: { Town } });
@@ -51,7 +51,7 @@ export const listCases = [
     for (const sort of [`${fields},Address.Country`, "Other", "name", "Name desc"])
       shop.problem(await shop.call("GET", `brands?sort=${encodeURIComponent(sort)}`), 400);
   }),
-  both("`?filter[Name]=Acme`", "is exact", async (shop) => {
+  both("`?filter[Name]=Acme`", "a filter matches exactly", async (shop) => {
     await createNamed(shop, ["x", "X", "xx"]);
     const answer = await shop.call("GET", `orderstatuses?filter[Name]=${shop.mark}x`);
     shop.same(
@@ -70,7 +70,7 @@ export const listCases = [
   }),
   both(
     "`?filter[Name][contains]=acm`",
-    "a part of the value, without regard to case, in every script",
+    "contains matches part of a value and ignores case, in every script",
     async (shop) => {
       await createNamed(shop, [" ΟΔΟΣ", " Straße", " ÉTOILE", " other"]);
       const found = async (part: string) => {
@@ -94,7 +94,7 @@ export const listCases = [
       shop.same(none.answer, "names", none.found, []);
     },
   ),
-  both("`?filter[ID][in]=3,5,8`", "at most 1000 IDs", async (shop) => {
+  both("`?filter[ID][in]=3,5,8`", "filter[ID][in] takes up to 1000 IDs", async (shop) => {
     const [first, , third] = await createNamed(shop, ["a", "b", "c"]);
     const answer = await shop.call("GET", `orderstatuses?filter[ID][in]=${third},${first},${2 ** 52}`);
     shop.same(
@@ -108,7 +108,7 @@ export const listCases = [
     for (const bad of [ids(1001), "x", "1,,2", ""])
       shop.problem(await shop.call("GET", `orderstatuses?filter[ID][in]=${bad}`), 400);
   }),
-  both("`?fields=Name,Address.Town`", "only these fields, and always the ID", async (shop) => {
+  both("`?fields=Name,Address.Town`", "fields selects fields, and the ID is always there", async (shop) => {
     const { id, record } = await shop.create("brands", { Address: { Town: "Leeds", County: "W" } });
     const list = await shop.call("GET", `brands?filter[ID][in]=${id}&fields=Name,Address.Town`);
     shop.same(list, "the record", shop.list(list, "brands"), [
@@ -118,7 +118,7 @@ export const listCases = [
     shop.same(onlyId, "the record", shop.list(onlyId, "brands"), [{ ID: id }]);
     shop.problem(await shop.call("GET", "brands?fields=Name,Other"), 400, /Other/);
   }),
-  both(filters, "17 filters are 400", async (shop) => {
+  both(filters, "17 filters get a 400", async (shop) => {
     const fields = "Name AccountNumber Telephone.Daytime Telephone.Evening Telephone.Mobile Address.Town".split(" ");
     const all = [...fields, "Address.County", "Address.Postcode", "Address.Country"].flatMap((field) => [
       `filter[${field}]=${shop.mark}`,
@@ -127,12 +127,12 @@ export const listCases = [
     shop.status(await shop.call("GET", `brands?${all.slice(0, 16).join("&")}`), 200);
     shop.problem(await shop.call("GET", `brands?${all.slice(0, 17).join("&")}`), 400);
   }),
-  both(filters, "a filter that appears twice is 400", async (shop) => {
+  both(filters, "a repeated filter gets a 400", async (shop) => {
     for (const filter of ["filter[Name]", "filter[Name][contains]", "filter[ID]", "filter[ID][in]"])
       shop.problem(await shop.call("GET", `orderstatuses?${filter}=1&${filter}=2`), 400, /more than once/);
     shop.status(await shop.call("GET", "orderstatuses?filter[Name]=1&filter[Name][contains]=1"), 200);
   }),
-  both(links, "a list with limit has Link: first, prev, next, last", async (shop) => {
+  both(links, "a list with limit has links to the first, prev, next and last page", async (shop) => {
     await createNamed(shop, ["a", "b", "c", "d", "e"]);
     const seen: unknown[] = [];
     let path = `orderstatuses?filter[Name][contains]=${shop.mark}&limit=2`;
@@ -159,7 +159,7 @@ export const listCases = [
     ]);
     shop.header(answer, "Link", null);
   }),
-  both(links, "Link is left out if it would be longer than 4 KiB", async (shop) => {
+  both(links, "there's no Link header if it would exceed 4 KiB", async (shop) => {
     await createNamed(shop, ["a", "b"]);
     const link = async (length: number) => {
       const answer = await get(shop, `&limit=1&_=${"x".repeat(length)}`);
@@ -172,7 +172,7 @@ export const listCases = [
     shop.header((await link(longest)).answer, "Link", /rel="next"/);
     shop.header((await link(longest + 1)).answer, "Link", null);
   }),
-  both("A bad value or unknown field", "a bad value or an unknown field is 400", async (shop) => {
+  both("A bad value or unknown field", "a bad value or an unknown field gets a 400", async (shop) => {
     for (const query of [
       "filter[Other]=x",
       "filter[name]=x",
@@ -188,7 +188,7 @@ export const listCases = [
     const list = await shop.call("GET", "orderstatuses");
     shop.header(list, "X-Total-Count", String(shop.list(list).length));
   }),
-  both(others, "is 400 on lists and look-ups, whatever it is", async (shop) => {
+  both(others, "an unknown parameter gets a 400 on lists and look-ups", async (shop) => {
     const { id } = await shop.create("brands");
     const fields = ["Name=x", "Address.Town=x", "name=x", "id=1"];
     const forms = ["Limit=1", "filter.Name=x", "filter[Name=x", "SORT=Name", "Offset=1", "Fields=Name"];
@@ -201,7 +201,7 @@ export const listCases = [
       shop.problem(await shop.call("GET", `brands/${id}?${parameter}`), 400);
     }
   }),
-  both(others, "is 400 on writes, which then change nothing", async (shop) => {
+  both(others, "an unknown parameter gets a 400 on writes, and nothing changes", async (shop) => {
     const { id, record } = await shop.create();
     const body = { Name: shop.mark };
     for (const query of ["dryrun=1", "dry_run=1", "DryRun=1", "match=Name", "_method=PUT", "filter[Name]=x", "x=1"]) {
@@ -213,7 +213,7 @@ export const listCases = [
     const answer = await get(shop, "");
     shop.same(answer, "the records", shop.list(answer), [record]);
   }),
-  both("Look-ups have no parameters", "a create and the feed have their own", async (shop) => {
+  both("Look-ups have no parameters", "a list parameter gets a 400 on look-ups", async (shop) => {
     const { id } = await shop.create();
     for (const query of ["limit=1", "fields=Name", "sort=Name", "filter[Name]=x", `ID=${id}`])
       shop.problem(await shop.call("GET", `orderstatuses/${id}?${query}`), 400);
@@ -221,7 +221,7 @@ export const listCases = [
       shop.problem(await shop.call("POST", `orderstatuses?${query}`, { body: { Name: shop.mark } }), 400);
     for (const query of ["dryRun=1", "ID=1", "offset=1"]) shop.problem(await shop.call("GET", `changes?${query}`), 400);
   }),
-  both("These are ignored: `_`", "on reads and writes", async (shop) => {
+  both("These are ignored: `_`", "cache busters and tracking parameters are ignored on reads and writes", async (shop) => {
     const { id, record } = await shop.create();
     const ignored = "_=123&v=1&t=1&ts=1&cb=1&nocache&cachebuster=1&rand=0.5&utm_source=x&utm_term=y";
     const answer = await shop.call("GET", `orderstatuses/${id}?${ignored}`);
@@ -232,7 +232,7 @@ export const listCases = [
     shop.problem(await shop.call("DELETE", `orderstatuses/${id}?${ignored}&dryrun=1`), 400);
     shop.status(await shop.call("DELETE", `orderstatuses/${id}?${ignored}`), 200);
   }),
-  both("The query has to be UTF-8", "is 400, in names and in values", async (shop) => {
+  both("The query has to be UTF-8", "invalid UTF-8 gets a 400, in names and in values", async (shop) => {
     for (const bad of ["Caf%E9", "%u00E9", "100%", "%ED%A0%BD%ED%B8%80", "%C0%AF", "%zz"]) {
       for (const query of [`filter[Name]=${bad}`, `filter[${bad}]=x`, `${bad}=1`, `_=${bad}`])
         shop.problem(await shop.call("GET", `orderstatuses?${query}`), 400, /UTF-8/);
@@ -249,7 +249,7 @@ export const listCases = [
   }),
 ];
 
-/** Creates order statuses, one after the other, and returns their IDs. */
+/** Creates order statuses in this order, and returns their IDs. */
 async function createNamed(shop: Shop, endings: readonly string[]): Promise<number[]> {
   const ids: number[] = [];
   for (const ending of endings) ids.push((await shop.create("orderstatuses", { Name: `${shop.mark}${ending}` })).id);

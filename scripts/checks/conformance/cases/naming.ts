@@ -6,7 +6,7 @@ const { both } = casesOf(2);
 const promise = "A write names its record by";
 
 export const namingCases = [
-  both(promise, "an update names its record in the path, in the body, or by ?ID=", async (shop) => {
+  both(promise, "an update can give the ID in the path, in the body, or as ?ID=", async (shop) => {
     for (const path of ["brands", "orderstatuses"]) {
       const { id } = await shop.create(path);
       const ways = [
@@ -23,7 +23,7 @@ export const namingCases = [
       }
     }
   }),
-  both(promise, "a delete names its record in the same ways", async (shop) => {
+  both(promise, "a delete can give the ID in the same ways", async (shop) => {
     const records = await Promise.all([1, 2, 3].map(() => shop.create()));
     const [first = 0, second = 0, third = 0] = records.map(({ id }) => id);
     const answers = [
@@ -37,7 +37,7 @@ export const namingCases = [
       shop.problem(await shop.call("GET", `orderstatuses/${records[i]?.id}`), 404);
     }
   }),
-  both(promise, "names that do not agree are 400 and change nothing", async (shop) => {
+  both(promise, "conflicting IDs get a 400, and nothing changes", async (shop) => {
     const [one, other] = [await shop.create(), await shop.create()];
     const body = { ID: other.id, Name: `${shop.mark} changed` };
     shop.problem(await shop.call("PUT", `orderstatuses/${one.id}`, { body }), 400);
@@ -48,7 +48,7 @@ export const namingCases = [
       shop.same(answer, "the record", shop.record(answer), record);
     }
   }),
-  both(promise, "a write that names no record is 400 and changes nothing", async (shop) => {
+  both(promise, "a write without an ID gets a 400, and nothing changes", async (shop) => {
     const { id, record } = await shop.create();
     shop.problem(await shop.call("DELETE", "orderstatuses"), 400);
     shop.problem(await shop.call("DELETE", "brands"), 400);

@@ -8,18 +8,18 @@ import { readXml } from "../xml.ts";
 const { once } = casesOf(11);
 
 export const pageCases = [
-  once("`GET /healthz`", "200", async (shop) => void (await page(shop, "/healthz"))),
-  once("`/readyz`", "200", async (shop) => void (await page(shop, "/readyz"))),
-  once("`/` |", "a page that links to the reference", async (shop) => {
+  once("`GET /healthz`", "/healthz gets a 200", async (shop) => void (await page(shop, "/healthz"))),
+  once("`/readyz`", "/readyz gets a 200", async (shop) => void (await page(shop, "/readyz"))),
+  once("`/` |", "/ links to the reference", async (shop) => {
     const answer = await page(shop, "/", /^text\/html/);
     shop.holds(answer, "a link to /docs", /href="[^"]*\/docs["#/]/.test(answer.text));
   }),
-  once("`/docs/guide`, `/docs`", "pages", async (shop) => {
+  once("`/docs/guide`, `/docs`", "the guide, the reference and the pages about problems exist", async (shop) => {
     for (const path of ["/docs/guide", "/docs", "/docs/problems/not-found", "/docs/problems/gone"])
       await page(shop, path, /^text\/html/);
     shop.status(await shop.call("GET", "/docs/problems/nothing", { key: null }), 404);
   }),
-  once("`/docs/<page>.md`, `/llms.txt`", "Markdown, with the address of the server", async (shop) => {
+  once("`/docs/<page>.md`, `/llms.txt`", "pages come as Markdown too, with the server's address", async (shop) => {
     const list = await page(shop, "/llms.txt", /^text\//);
     const paths = [...list.text.matchAll(/(?:https?:\/\/[^/\s)]+)?(\/docs\/[\w/-]+\.md)/g)].map(
       ([, path = ""]) => path,
@@ -28,7 +28,7 @@ export const pageCases = [
     shop.holds(list, "the address of the server", list.text.includes(new URL(shop.target.url).host));
     for (const path of new Set(paths)) await page(shop, path, /^text\/markdown/);
   }),
-  once("`/openapi.json`, `/openapi.yaml`", "OpenAPI 3.1, or 3.0, or the operations of one format", async (shop) => {
+  once("`/openapi.json`, `/openapi.yaml`", "OpenAPI comes as 3.1 or 3.0, and for one format", async (shop) => {
     const read = async (query: string) => JSON.parse((await page(shop, `/openapi.json${query}`)).text);
     const whole = await read("");
     const answer = await page(shop, "/openapi.yaml");
@@ -46,7 +46,7 @@ export const pageCases = [
     for (const query of ["openapi=2", "format=csv"])
       shop.problem(await shop.call("GET", `/openapi.json?${query}`, { key: null }), 400);
   }),
-  once("`/schemas/...`", "JSON Schema and XML Schema", async (shop) => {
+  once("`/schemas/...`", "there are schemas for JSON and XML", async (shop) => {
     const { text, ...answer } = await page(shop, "/docs/formats.md");
     const paths = new Set(text.match(/\/schemas\/[\w-]+\.(json|xsd)/g));
     shop.holds({ ...answer, text }, "the paths of schemas in both languages", paths.size > 3);
@@ -58,7 +58,7 @@ export const pageCases = [
   }),
   once(
     "`/docs/client-<version>.tgz`",
-    "another version is 404, which names the version that is there",
+    "another client version gets a 404 that names the right one",
     async (shop) => {
       const { detail } = shop.problem(
         await shop.call("GET", "/docs/client-0.0.0-none.tgz", { key: null }),
@@ -70,14 +70,14 @@ export const pageCases = [
       shop.same(other, "the number of bytes", other.length, one.length);
     },
   ),
-  once("`/docs/client.tgz`", "the same client", async (shop) => void (await page(shop, "/docs/client.tgz"))),
-  once("`/docs/postman.json`", "requests for tools, with the address of the server", async (shop) => {
+  once("`/docs/client.tgz`", "client.tgz is the same client", async (shop) => void (await page(shop, "/docs/client.tgz"))),
+  once("`/docs/postman.json`", "the requests for tools have the server's address", async (shop) => {
     for (const path of ["/docs/postman.json", "/docs/storefront.http", "/docs/storefront-jetbrains.http"]) {
       const answer = await page(shop, path);
       shop.holds(answer, "the address of the server", answer.text.includes(new URL(shop.target.url).host));
     }
   }),
-  once("`/docs/examples/...`", "examples", async (shop) => {
+  once("`/docs/examples/...`", "the reference links to examples", async (shop) => {
     const reference = await page(shop, "/openapi.json");
     const [path] = /\/docs\/examples\/[\w./-]+/.exec(reference.text) ?? [];
     if (path) await page(shop, path);
@@ -93,7 +93,7 @@ export const pageCases = [
   }),
   once(
     "These are the same on every server",
-    "/docs/site.json names the site and the scope of the key",
+    "/docs/site.json names the site and the key's scope",
     async (shop) => {
       const answer = await shop.call("GET", "/docs/site.json");
       shop.status(answer, 200);
@@ -101,7 +101,7 @@ export const pageCases = [
       shop.status(await shop.call("GET", "/docs/site.json", { key: null }), 401);
     },
   ),
-  casesOf(13).once("A second address", "the public port serves nothing of it", async (shop) => {
+  casesOf(13).once("A second address", "the public port serves none of it", async (shop) => {
     for (const path of [
       "/metrics",
       "/console.js",
@@ -115,7 +115,6 @@ export const pageCases = [
   }),
 ];
 
-/** Reads a page without a key. */
 async function page(shop: Shop, path: string, type: RegExp = /./): Promise<Answer> {
   const answer = await shop.call("GET", path, { key: null });
   shop.status(answer, 200);

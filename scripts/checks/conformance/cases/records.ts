@@ -8,7 +8,7 @@ const deletes = "A delete's body";
 const size = "A body can have up to 1 MiB";
 const characters = "Characters that XML 1.0";
 
-/** Texts that a server might change. None has a character that XML 1.0 cannot represent. */
+/** Strings that a server might mangle. XML 1.0 can represent them all. */
 const texts = [
   " spaces  around ",
   "e\u0301 is not \u00e9",
@@ -20,32 +20,32 @@ const texts = [
 ];
 
 export const recordCases = [
-  both("Field names are case-sensitive.", "an unknown field is 400, which names the probable field", async (shop) => {
+  both("Field names are case-sensitive.", "an unknown field gets a 400 that suggests the field you probably meant", async (shop) => {
     const create = (fields: ShopRecord) => shop.call("POST", "brands", { body: { Name: shop.mark, ...fields } });
     shop.problem(await create({ Town: "Leeds" }), 400, meant("Town", "Address"));
     shop.problem(await create({ Adress: { Town: "Leeds" } }), 400, /\bAdress\b.*Address/s);
     shop.problem(await create({ Address: { town: "Leeds" } }), 400, meant("Town"));
     shop.problem(await shop.call("POST", "brands", { body: { name: shop.mark } }), 400, /\bname\b.*\bName\b/s);
   }),
-  both("`ID` in the body of a create", "ID in the body of a create is 400", async (shop) => {
+  both("`ID` in the body of a create", "an ID in the body of a create gets a 400", async (shop) => {
     for (const ID of [1, 2 ** 52])
       shop.problem(await shop.call("POST", "orderstatuses", { body: { ID, Name: shop.mark } }), 400, /\bID\b/);
   }),
-  both(deletes, "such a body deletes", async (shop) => {
+  both(deletes, "a delete accepts an empty body", async (shop) => {
     for (const body of [" \n", "{}", "[]", "null", '""']) {
       const { id } = await shop.create();
       shop.status(await shop.call("DELETE", `orderstatuses/${id}`, { body }), 200);
       shop.problem(await shop.call("DELETE", "orderstatuses", { body }), 400, /ambiguous-id/);
     }
   }),
-  once(deletes, "an empty list in place of an object is 400, and the message says what to send", async (shop) => {
+  once(deletes, "an empty array for an object gets a 400 that says what to send", async (shop) => {
     const { id } = await shop.create("brands");
     const empty = "empty array; send `\\{\\}`";
     for (const body of ["[]", '{"Telephone":[]}', '{"Name":"x","Address":[]}'])
       shop.problem(await shop.call("PUT", `brands/${id}`, { body }), 400, new RegExp(empty));
     shop.status(await shop.call("PUT", `brands/${id}`, { body: '{"Telephone":{}}' }), 200);
   }),
-  once("All fields but ID are strings.", "any other type is 400, and the message names the field", async (shop) => {
+  once("All fields but ID are strings.", "any other type gets a 400 that names the field", async (shop) => {
     for (const value of [1, true, null, [], {}])
       shop.problem(
         await shop.call("POST", "brands", { body: { Name: shop.mark, AccountNumber: value } }),
@@ -63,7 +63,7 @@ export const recordCases = [
   }),
   both(
     "Strings are stored and returned exactly",
-    "strings are stored and returned exactly, and read the same in the other format",
+    "strings are stored and returned exactly, in both formats",
     async (shop) => {
       const other: Format = shop.format === "json" ? "xml" : "json";
       for (const text of texts) {
@@ -76,23 +76,23 @@ export const recordCases = [
       }
     },
   ),
-  once(characters, "is 400, in JSON", async (shop) => {
+  once(characters, "a forbidden character gets a 400 in JSON", async (shop) => {
     for (const sequence of ["\\u0000", "\\u0001", "\\u000b", "\\u001f", "\\ufffe", "\\uffff", "\\ud800", "\\udc00x"])
       shop.problem(await shop.call("POST", "orderstatuses", { body: `{"Name":"${shop.mark}${sequence}"}` }), 400);
     shop.status(await shop.call("POST", "orderstatuses", { body: `{"Name":"${shop.mark}\\ud83d\\ude00"}` }), 201);
   }),
-  once(characters, "is 400, in XML", async (shop) => {
+  once(characters, "a forbidden character gets a 400 in XML", async (shop) => {
     for (const reference of ["&#0;", "&#1;", "&#xb;", "&#x1f;", "&#xfffe;", "&#xffff;", "&#xd800;"]) {
       const body = `<OrderStatus><Name>${shop.mark}${reference}</Name></OrderStatus>`;
       shop.problem(await shop.call("POST", "orderstatuses", { body, format: "xml" }), 400);
     }
   }),
-  both("A create needs a `Name`", "Name is required and not empty", async (shop) => {
+  both("A create needs a `Name`", "Name is required, and can't be empty", async (shop) => {
     shop.problem(await shop.call("POST", "brands", { body: { AccountNumber: "1" } }), 400, /\bName\b/);
     for (const path of ["brands", "orderstatuses"])
       shop.problem(await shop.call("POST", path, { body: { Name: "" } }), 400, /\bName\b/);
   }),
-  both("Responses have exactly", "responses have exactly the declared fields, in their order", async (shop) => {
+  both("Responses have exactly", "responses have exactly the declared fields, in order", async (shop) => {
     const body = { Address: { Town: "Leeds", Title: "Dr" }, Telephone: { Mobile: "1" }, Name: shop.mark };
     const answer = await shop.call("POST", "brands", { body });
     shop.status(answer, 201);
@@ -102,7 +102,7 @@ export const recordCases = [
     const listed = own.find(({ ID }) => ID === record.ID);
     shop.holds(answer, "the same record in the list", JSON.stringify(listed) === JSON.stringify(record));
   }),
-  both("An update keeps the fields", "keeps its value, and an empty text empties it, field by field", async (shop) => {
+  both("An update keeps the fields", "an update keeps fields you don't send, and an empty string clears one", async (shop) => {
     const all = {
       AccountNumber: "1",
       Telephone: { Daytime: "2", Mobile: "3" },
@@ -124,7 +124,7 @@ export const recordCases = [
   }),
   both(
     "An update keeps the fields",
-    "an update that changes nothing is 200 and adds no journal entry",
+    "an update without effect gets a 200, and adds no change to the feed",
     async (shop) => {
       const { id, record, etag } = await shop.create();
       const answer = await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: record.Name } });
@@ -132,13 +132,13 @@ export const recordCases = [
       shop.header(answer, "ETag", etag);
     },
   ),
-  both("Names don't have to be unique.", "two records have the same name", async (shop) => {
+  both("Names don't have to be unique.", "two records can have the same name", async (shop) => {
     const [one, other] = [await shop.create(), await shop.create()];
     shop.holds(other.answer, "two IDs for two records of the same name", one.id !== other.id);
   }),
   both(
     "Fields have a maximum length",
-    "a text of the maximum is accepted, and one code point more is 400",
+    "a field of the maximum length is accepted, and one code point more gets a 400",
     async (shop) => {
       const accepted: Record<string, string | ShopRecord> = {};
       for (const [field, most] of limits) {
@@ -152,7 +152,7 @@ export const recordCases = [
       shop.same(answer, "the record", record, completeRecord("brands", { ...accepted, ID: record.ID }));
     },
   ),
-  both("`Country` is empty", "Country is empty or 2 or 3 ASCII letters, kept as sent", async (shop) => {
+  both("`Country` is empty", "Country is empty or 2 to 3 ASCII letters, and kept as sent", async (shop) => {
     const create = (Country: string) =>
       shop.call("POST", "brands", { body: { Name: shop.mark, Address: { Country } } });
     for (const country of ["", "GB", "gB", "GBR"]) {
@@ -163,12 +163,12 @@ export const recordCases = [
     for (const country of ["G", "GBRR", "G1", "éé", " GB"])
       shop.problem(await create(country), 400, /Address\.Country/);
   }),
-  both(size, "more than 1 MiB is 413", async (shop) => {
+  both(size, "more than 1 MiB gets a 413", async (shop) => {
     const padding = " ".repeat(2 ** 20);
     const body = shop.format === "json" ? `{"Name":"${shop.mark}"${padding}}` : `<OrderStatus>${padding}</OrderStatus>`;
     shop.problem(await shop.call("POST", "orderstatuses", { body }), 413, /too-large/);
   }),
-  both(size, "deeper nesting than the record needs is 400", async (shop) => {
+  both(size, "nesting deeper than a record's gets a 400", async (shop) => {
     const deep = { Address: { Town: { Town: { Town: "Leeds" } } } };
     shop.problem(await shop.call("POST", "brands", { body: { Name: shop.mark, ...deep } }), 400);
     const depth = 50_000;
@@ -185,7 +185,7 @@ export const recordCases = [
   }),
 ];
 
-/** The text of a problem that suggests a field, in the form of either format. */
+/** Matches a problem that suggests a field, in either format. */
 function meant(field: string, inside = ""): RegExp {
   return new RegExp(
     `did you mean [^?]*(${inside}\\.${field}\\b|&lt;${field}&gt; in &lt;${inside}&gt;|\\b${field}\\b)[^?]*\\?`,

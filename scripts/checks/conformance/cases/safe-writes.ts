@@ -11,7 +11,7 @@ const sameRequest = "Repeating a request with its key";
 const reads = "Once the response to a write";
 
 export const safeWriteCases = [
-  both(tags, "the ETag is strong, and the same after create, look-up and update", async (shop) => {
+  both(tags, "the ETag is strong, and the write and the look-up agree on it", async (shop) => {
     const { id, etag, answer } = await shop.create();
     shop.header(answer, "ETag", /^"[^"]+"$/);
     const read = await shop.call("GET", `orderstatuses/${id}`);
@@ -20,7 +20,7 @@ export const safeWriteCases = [
     shop.holds(updated, `another ETag than ${etag}`, updated.headers.get("ETag") !== etag);
     shop.header(await shop.call("GET", `orderstatuses/${id}`), "ETag", updated.headers.get("ETag"));
   }),
-  both(tags, "If-None-Match is 304 without a body while nothing has changed, then 200", async (shop) => {
+  both(tags, "If-None-Match gets a 304 without a body until something changes", async (shop) => {
     const { id } = await shop.create();
     for (const path of [`orderstatuses/${id}`, "orderstatuses", "orderstatuses?limit=1"]) {
       const first = await shop.call("GET", path);
@@ -40,7 +40,7 @@ export const safeWriteCases = [
       shop.holds(changed, `another ETag than ${etag}`, changed.headers.get("ETag") !== etag);
     }
   }),
-  both(tags, "If-Match is 412 if the record has changed since, and then nothing changes", async (shop) => {
+  both(tags, "If-Match gets a 412 if the record has changed, and nothing is written", async (shop) => {
     for (const method of ["PUT", "PATCH", "DELETE"]) {
       const { id, etag } = await shop.create();
       const guarded = (tag: string, name: string): CallOptions => ({
@@ -54,7 +54,7 @@ export const safeWriteCases = [
       shop.status(await shop.call(method, `orderstatuses/${id}`, guarded(updated.headers.get("ETag") ?? "", "d")), 200);
     }
   }),
-  both("A read with `If-Match`", "and If-Match is checked before If-None-Match", async (shop) => {
+  both("A read with `If-Match`", "reads check If-Match before If-None-Match", async (shop) => {
     const { id } = await shop.create();
     for (const path of [`orderstatuses/${id}`, "orderstatuses", "orderstatuses?limit=1"]) {
       const etag = (await shop.call("GET", path)).headers.get("ETag") ?? "";
@@ -69,7 +69,7 @@ export const safeWriteCases = [
     shop.status(await shop.call("GET", "changes?limit=1", { headers: { "If-Match": "*" } }), 200);
     shop.problem(await shop.call("GET", "changes?limit=1", { headers: { "If-Match": '"x"' } }), 412);
   }),
-  both("Two `Idempotency-Key` headers", "are 400", async (shop) => {
+  both("Two `Idempotency-Key` headers", "two Idempotency-Key headers get a 400", async (shop) => {
     for (const other of [shop.mark, `${shop.mark}2`]) {
       const answer = await shop.firstOfBytes([
         `DELETE /restapi/orderstatuses/${2 ** 52}.${shop.format} HTTP/1.1`,
@@ -85,14 +85,14 @@ export const safeWriteCases = [
     const read = await shop.call("GET", `orderstatuses/${id}`);
     shop.same(read, "the name", shop.record(read).Name, `${shop.mark}c`);
   }),
-  both("An `If-Match` works across formats", "a tag of one format is valid for a write in the other", async (shop) => {
+  both("An `If-Match` works across formats", "an ETag from one format works in the other", async (shop) => {
     const { id, etag } = await shop.create();
     const format = otherFormat(shop);
     const write = { format, headers: { "If-Match": etag }, body: { Name: `${shop.mark}b` } };
     shop.status(await shop.call("PUT", `orderstatuses/${id}`, write), 200);
     shop.status(await shop.call("PUT", `orderstatuses/${id}`, write), 412);
   }),
-  both("A malformed `If-Match`", "is 400", async (shop) => {
+  both("A malformed `If-Match`", "a malformed If-Match gets a 400", async (shop) => {
     const { id, etag } = await shop.create();
     for (const tag of [etag.replaceAll('"', ""), `${etag},x`, "", "'x'"]) {
       const options = { headers: { "If-Match": tag }, body: { Name: `${shop.mark}b` } };
@@ -101,12 +101,12 @@ export const safeWriteCases = [
     const options = { headers: { "If-Match": `"x", ${etag}` }, body: { Name: `${shop.mark}b` } };
     shop.status(await shop.call("PUT", `orderstatuses/${id}`, options), 200);
   }),
-  both("A weak tag never matches", "it is 412, and the message says that it was weakened", async (shop) => {
+  both("A weak tag never matches", "a weak tag gets a 412 that says it was weakened", async (shop) => {
     const { id, etag } = await shop.create();
     const options = { headers: { "If-Match": `W/${etag}` }, body: { Name: `${shop.mark}b` } };
     shop.problem(await shop.call("PUT", `orderstatuses/${id}`, options), 412, /weak/i);
   }),
-  both("An `Idempotency-Key` has", "has 1 to 255 printable ASCII characters", async (shop) => {
+  both("An `Idempotency-Key` has", "an Idempotency-Key has 1 to 255 printable ASCII characters", async (shop) => {
     for (const key of ["", "x".repeat(256), "x\u00e9", "x\ty"]) {
       const answer = await shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers: idempotency(key) });
       shop.problem(answer, 400, /Idempotency-Key/);
@@ -132,7 +132,7 @@ export const safeWriteCases = [
     const own = await shop.own();
     shop.same(second, "the number of records", own.length, 1);
   }),
-  both(sameRequest, "repeated PUT, PATCH and DELETE get the first response, and change nothing", async (shop) => {
+  both(sameRequest, "a repeated PUT, PATCH or DELETE gets the first response, and changes nothing", async (shop) => {
     const { id, record } = await shop.create();
     for (const method of ["PUT", "PATCH", "DELETE"]) {
       const body = method === "DELETE" ? {} : { body: { Name: `${shop.mark}${method}` } };
@@ -149,14 +149,14 @@ export const safeWriteCases = [
       else shop.same(read, "the record", shop.record(read), record);
     }
   }),
-  both("Errors aren't remembered", "after an error, the key may be used again", async (shop) => {
+  both("Errors aren't remembered", "a key can be used again after an error", async (shop) => {
     const headers = idempotency(shop.mark);
     shop.problem(await shop.call("POST", "orderstatuses", { body: { Name: "" }, headers }), 400);
     const answer = await shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers });
     shop.status(answer, 201);
     shop.header(answer, "Idempotency-Replayed", null);
   }),
-  both("A different request with the same key", "path, query, body, method and preconditions count", async (shop) => {
+  both("A different request with the same key", "requests differ by path, query, body, method and preconditions", async (shop) => {
     const { id, etag, record } = await shop.create();
     const key = idempotency(shop.mark);
     const body = { Name: record.Name as string };
@@ -171,7 +171,7 @@ export const safeWriteCases = [
     for (const [method, path, options] of others)
       shop.problem(await shop.call(method, path, options), 422, /idempotency-key-reused/);
   }),
-  both("A different request with the same key", "of requests at the same time, one writes", async (shop) => {
+  both("A different request with the same key", "only one of several concurrent requests writes", async (shop) => {
     const options = { body: { Name: shop.mark }, headers: idempotency(shop.mark), isFresh: true };
     const answers = await Promise.all(Array.from({ length: 5 }, () => shop.call("POST", "orderstatuses", options)));
     for (const answer of answers) {
@@ -182,7 +182,7 @@ export const safeWriteCases = [
     shop.header(last, "Idempotency-Replayed", "true");
     shop.same(last, "the number of records", (await shop.own()).length, 1);
   }),
-  both(durable, "a write is all or nothing: one bad field, and no field changes", async (shop) => {
+  both(durable, "one bad field means no field changes", async (shop) => {
     const { id, record, etag } = await shop.create("brands");
     const body = { Name: `${shop.mark}b`, AccountNumber: "1", Address: { Country: "Britain" } };
     shop.problem(await shop.call("PUT", `brands/${id}`, { body }), 400);
@@ -190,7 +190,7 @@ export const safeWriteCases = [
     shop.same(answer, "the record", shop.record(answer, "brands"), record);
     shop.header(answer, "ETag", etag);
   }),
-  both(reads, "list, look-up and feed have the write at once, in both formats, on new connections", async (shop) => {
+  both(reads, "lists, look-ups and the feed show a write at once, in both formats, on new connections", async (shop) => {
     const { id } = await shop.create();
     for (let i = 0; i < 5; i++) {
       const Name = `${shop.mark}${i}`;

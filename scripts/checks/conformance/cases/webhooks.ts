@@ -8,7 +8,7 @@ import { NotTested, type Shop } from "../shop.ts";
 const { once } = casesOf(12);
 
 export const webhookCases = [
-  once("A delivery is a POST", "1 to 100 changes, oldest first, signed, as in the feed", async (shop) => {
+  once("A delivery is a POST", "a delivery has 1 to 100 changes as in the feed, oldest first, and is signed", async (shop) => {
     const { event, id } = await deliver(shop);
     const { type, data } = JSON.parse(event.body);
     const answer = await shop.call("GET", `changes?since=${data.Since}&limit=${data.Changes.length}`);
@@ -30,7 +30,7 @@ export const webhookCases = [
     const age = Math.abs(Date.now() / 1000 - Number(event.headers["webhook-timestamp"]));
     shop.holds(answer, "a timestamp of the last five minutes", age < 300);
   }),
-  once("Secrets are `whsec_`", "and 32 bytes in base64", async (shop) => {
+  once("Secrets are `whsec_`", "a secret is whsec_ and 32 bytes in base64", async (shop) => {
     const secret = shop.need("webhookSecret");
     const bytes = Buffer.from(secret.replace("whsec_", ""), "base64").length;
     shop.holds(await shop.call("GET", "/healthz"), "a secret of 32 bytes", secret.startsWith("whsec_") && bytes === 32);
@@ -46,7 +46,7 @@ export const webhookCases = [
     const revisions: number[] = JSON.parse(answer.text).Changes.map(revisionOf);
     shop.same(answer, "the revisions that arrived", arrived.filter(isWanted), revisions.filter(isWanted));
   }),
-  once("Every attempt to deliver", "of the revisions of the first and the last change", async (shop) => {
+  once("Every attempt to deliver", "an event's ID contains its first and last revision", async (shop) => {
     const { event } = await deliver(shop);
     const { Changes } = JSON.parse(event.body).data;
     const [digest, last] = Changes.at(-1).Cursor.split(".");
@@ -58,7 +58,7 @@ export const webhookCases = [
       id.test(event.headers["webhook-id"] ?? ""),
     );
   }),
-  once("Every attempt to deliver", "two different pages have different IDs", async (shop) => {
+  once("Every attempt to deliver", "different pages have different IDs", async (shop) => {
     await deliver(shop);
     const bodies = new Map<string, string>();
     const answer = await shop.call("GET", "changes?since=now");
@@ -69,7 +69,7 @@ export const webhookCases = [
       bodies.set(id, changes);
     }
   }),
-  once("`Since` in `data` is", "of the previous event", async (shop) => {
+  once("`Since` in `data` is", "Since is the previous event's Next", async (shop) => {
     await deliver(shop);
     await deliver(shop);
     const answer = await shop.call("GET", "changes?since=now");
@@ -87,7 +87,7 @@ function revisionOf({ Revision }: { readonly Revision: number }): number {
   return Revision;
 }
 
-/** Creates a record, and returns the event that has its change. */
+/** Creates a record, and returns the event that delivers it. */
 async function deliver(shop: Shop): Promise<{ event: ReceivedEvent; id: number }> {
   shop.need("webhookPort");
   if (!shop.receiver) throw new NotTested("the receiver of webhooks does not run");

@@ -11,7 +11,7 @@ const strict = "A DOCTYPE is a 400";
 const instance = "http://www.w3.org/2001/XMLSchema-instance";
 
 export const xmlCases = [
-  once(list, "a list is Results, a record its element, with ID as an attribute", async (shop) => {
+  once(list, "a list is a Results element, and records have their ID as an attribute", async (shop) => {
     const brand = await shop.create("brands", { Telephone: { Mobile: "1" } }, { format: "xml" });
     const status = await shop.create("orderstatuses", {}, { format: "xml" });
     const answer = await shop.call("GET", `brands?filter[ID][in]=${brand.id}`, { format: "xml" });
@@ -29,7 +29,7 @@ export const xmlCases = [
     const { name, attributes } = readXml(single.text);
     shop.same(single, "the root", [name, attributes], ["OrderStatus", { ID: String(status.id) }]);
   }),
-  once(list, "an ID in the body is the attribute, or a child element that agrees", async (shop) => {
+  once(list, "an ID in the body can be an attribute or a child element, and both must agree", async (shop) => {
     const { id } = await shop.create();
     const update = (inner: string, attribute = "") =>
       shop.call("PUT", "orderstatuses", {
@@ -42,25 +42,25 @@ export const xmlCases = [
     shop.problem(await update(`<ID>${id + 1}</ID>`, ` ID="${id}"`), 400);
     shop.problem(await update("", ` id="${id}"`), 400);
   }),
-  once(declared, "with the declaration, errors too", async (shop) => {
+  once(declared, "every response starts with the declaration, including errors", async (shop) => {
     for (const path of ["orderstatuses?limit=1", "orderstatuses/0", "changes?since=now", "nothing"]) {
       const answer = await shop.call("GET", path, { format: "xml" });
       shop.holds(answer, `a body that starts with ${declaration}`, answer.text.startsWith(declaration));
       readXml(answer.text);
     }
   }),
-  once(declared, "a declaration of another encoding is 415", async (shop) => {
+  once(declared, "a declaration of another encoding gets a 415", async (shop) => {
     const body = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>${status(shop)}`;
     shop.problem(await post(shop, body("iso-8859-1")), 415);
     for (const encoding of ["UTF-8", "utf-8", "utf8", "US-ASCII", "ascii"])
       shop.status(await post(shop, body(encoding)), 201);
   }),
-  once(strict, "a DOCTYPE is 400", async (shop) => {
+  once(strict, "a DOCTYPE gets a 400", async (shop) => {
     const doctype = '<!DOCTYPE OrderStatus [<!ENTITY e SYSTEM "file:///etc/hostname">]>';
     shop.problem(await post(shop, `${doctype}${status(shop, "&e;")}`), 400);
     shop.problem(await post(shop, `${declaration}<!DOCTYPE OrderStatus>${status(shop)}`), 400);
   }),
-  once(strict, "what is repeated, unknown or outside of fields is 400", async (shop) => {
+  once(strict, "repeated or unknown markup, or text outside fields, gets a 400", async (shop) => {
     const name = `<Name>${shop.mark}</Name>`;
     const bodies = [
       `<OrderStatus>${name}${name}</OrderStatus>`,
@@ -81,7 +81,7 @@ export const xmlCases = [
     shop.status(answer, 201);
     shop.same(answer, "Name", shop.record(answer, "orderstatuses", "xml").Name, `${shop.mark} x`);
   }),
-  once("Attributes that serializers add", "on every element, with any prefix of their namespace", async (shop) => {
+  once("Attributes that serializers add", "serializers' attributes are ignored on every element, with any prefix", async (shop) => {
     const attributes = (prefix: string) =>
       `xmlns:${prefix}="${instance}" ${prefix}:noNamespaceSchemaLocation="a.xsd" ${prefix}:schemaLocation="a b" ${prefix}:nil="false" xml:lang="en" xmlns=""`;
     for (const prefix of ["xsi", "i"]) {
@@ -95,11 +95,11 @@ export const xmlCases = [
     const unknown = `<OrderStatus xmlns:xsi="${instance}" xsi:other="">${name(shop)}</OrderStatus>`;
     shop.problem(await post(shop, unknown), 400);
   }),
-  once('`xsi:nil="true"` is a 400', '`xsi:nil="true"` is 400, and the message says what to do', async (shop) => {
+  once('`xsi:nil="true"` is a 400', '`xsi:nil="true"` gets a 400 that says what to do', async (shop) => {
     const body = `<Brand xmlns:xsi="${instance}">${name(shop)}<AccountNumber xsi:nil="true"/></Brand>`;
     shop.problem(await shop.call("POST", "brands", { body, format: "xml" }), 400, /leave out the element/);
   }),
-  once("A CR in text", "so that a parser preserves it", async (shop) => {
+  once("A CR in text", "a CR is written so that parsers preserve it", async (shop) => {
     const { id } = await shop.create("orderstatuses", { Name: `${shop.mark}\r\n` });
     const answer = await shop.call("GET", `orderstatuses/${id}`, { format: "xml" });
     shop.holds(answer, "&#13; in the body", answer.text.includes(`${shop.mark}&#13;`));
