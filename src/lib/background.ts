@@ -1,23 +1,23 @@
-// Repeats a step in the background, with a pause after each one.
+// Repeats a step in the background, pausing after each one.
 
 export interface Background {
-  /** Starts no further step. Resolves when the step in flight has ended. */
+  /** Starts no more steps. Resolves once the current one is done. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds before the first step and after a failed step. `withJitter` varies them. */
+/** Pause before the first step and after a failed one; `withJitter` varies it. */
 const defaultPauseMs = 60_000;
 
 interface BackgroundOptions {
-  /** Called with the error of a failed step, unless `stop` was called before. */
+  /** Called with a failed step's error, unless `stop` was called first. */
   readonly onError: (error: unknown) => void;
   /** Milliseconds before the first step. Default: one minute, with jitter. */
   readonly firstPauseMs?: number | undefined;
 }
 
 /**
- * Runs `step` repeatedly until `stop` is called. The pauses do not keep the process alive.
- * @param step returns the milliseconds to wait before the next step. Its parameter tells whether `stop` was called
+ * Runs `step` over and over until `stop` is called. The pauses don't keep the process alive.
+ * @param step returns how many milliseconds to wait before the next step. Its parameter tells whether `stop` was called
  */
 export function startBackground(
   step: (isStopped: () => boolean) => Promise<number>,
@@ -50,12 +50,12 @@ export function startBackground(
   };
 }
 
-/** Returns a random time from 75 to 125 % of `milliseconds`, so that processes do not all work at the same moment. */
+/** Varies `milliseconds` by up to 25% either way, so that processes don't all work at the same moment. */
 export function withJitter(milliseconds: number): number {
   return milliseconds * (0.75 + Math.random() / 2);
 }
 
-/** Resolves after `milliseconds`, or as soon as `stopped` resolves. Does not keep the process alive. */
+/** Resolves after `milliseconds`, or as soon as `stopped` resolves. Doesn't keep the process alive. */
 export async function sleep(milliseconds: number, stopped: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);

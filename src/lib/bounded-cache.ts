@@ -1,8 +1,8 @@
 import { copyText } from "./bytes.ts";
 
 /**
- * Caches values that are computed from texts of clients. A full cache is emptied at once, because clients send few different texts: the cache
- * becomes full only if a client tries to fill it.
+ * Caches values computed from strings that clients send. Clients send few different ones, so the cache only fills up if somebody tries to fill it. Then
+ * it's emptied.
  */
 export class BoundedCache<Value> {
   readonly #values = new Map<string, Value>();
@@ -11,8 +11,8 @@ export class BoundedCache<Value> {
   readonly #make: (key: string) => Value;
 
   /**
-   * @param maxKeyLength maximum length of a cached key, in UTF-16 units, to limit the memory. The value of a longer key is computed each time
-   * @param make computes the value of a key. The value may contain slices of the key, and must not be undefined
+   * @param maxKeyLength in UTF-16 units. Values of longer keys aren't cached, which limits the memory
+   * @param make computes a key's value, which may contain slices of the key but mustn't be undefined
    */
   constructor(maxEntries: number, maxKeyLength: number, make: (key: string) => Value) {
     this.#maxEntries = maxEntries;
@@ -20,7 +20,7 @@ export class BoundedCache<Value> {
     this.#make = make;
   }
 
-  /** Returns the value of `key`. @throws the error of `make`, which is not cached */
+  /** @throws the error of `make`, which isn't cached */
   get(key: string): Value {
     const known = this.#values.get(key);
     return known === undefined ? this.#add(key) : known;
@@ -28,7 +28,7 @@ export class BoundedCache<Value> {
 
   #add(key: string): Value {
     if (key.length > this.#maxKeyLength) return this.#make(key);
-    // Copy the key: a slice of a header section would keep the whole section in memory.
+    // A slice of a header section would keep the whole section in memory.
     const own = copyText(key);
     const value = this.#make(own);
     if (this.#values.size >= this.#maxEntries) this.#values.clear();

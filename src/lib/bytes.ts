@@ -1,14 +1,14 @@
-/** Bytes with free space before them. A header section that is written into this space is sent together with the bytes, without copying them. */
+/** Bytes with free space before them. A header section written into it is sent together with the bytes, without copying them. */
 export interface BufferWithHeadroom {
   readonly memory: Buffer;
-  /** Index of the first byte in `memory`. The bytes extend to the end of `memory`, and never change. */
+  /** Where the bytes start in `memory`. They run to its end and never change. */
   readonly start: number;
 }
 
-/** Bytes of free space: enough for the header section of a response, unless it is very long. */
+/** Enough for all but the longest response header sections. */
 const headroom = 4096;
 
-/** Returns a buffer for `length` bytes, with free space before them. The bytes are whatever the memory had. */
+/** The bytes aren't initialised. */
 export function allocateWithHeadroom(length: number): BufferWithHeadroom {
   return { memory: Buffer.allocUnsafeSlow(headroom + length), start: headroom };
 }
@@ -23,17 +23,17 @@ export function joinWithHeadroom(parts: readonly Uint8Array[]): BufferWithHeadro
   return joined;
 }
 
-/** Size of a new buffer, and the maximum size of a buffer that is used again. Both in bytes. */
+/** Size of a new buffer, and the largest buffer that's reused, in bytes. */
 const minSize = 1 << 17;
 const maxSize = 1 << 22;
 
-/** Joins texts and bytes when their total length is not known in advance. A builder can be used again, which saves allocating its buffer. */
+/** Joins strings and bytes whose total length isn't known in advance. Reuse a builder to save allocating its buffer. */
 export class ByteBuilder {
   #bytes = Buffer.allocUnsafeSlow(minSize);
-  /** Bytes that were added since the builder was last empty. */
+  /** Bytes added since the builder was last empty. */
   length = 0;
 
-  /** Adds `text` in UTF-8. */
+  /** Adds `text` as UTF-8. */
   write(text: string): void {
     // No UTF-16 unit takes more than 3 bytes of UTF-8.
     this.#reserve(3 * text.length);
@@ -52,7 +52,7 @@ export class ByteBuilder {
 
   /** Returns a copy of the bytes, and empties the builder. */
   take(): Buffer {
-    // Not from the pool of small buffers, because a pool is freed only when all of its buffers are.
+    // Not from the small-buffer pool, because a pool is only freed once all its buffers are.
     const taken = Buffer.allocUnsafeSlow(this.length);
     this.#bytes.copy(taken, 0, 0, this.length);
     this.length = 0;
@@ -69,7 +69,7 @@ export class ByteBuilder {
   }
 }
 
-/** The bytes of `source` from `start` to `end` (exclusive). They never change. Creating a range takes less time than creating a view of the bytes. */
+/** The bytes of `source` from `start` to `end` (exclusive), which never change. A range is cheaper to create than a view. */
 export interface ByteRange {
   readonly source: Buffer;
   readonly start: number;
@@ -77,18 +77,18 @@ export interface ByteRange {
 }
 
 /**
- * Returns a copy of `text` in memory of its own, because a slice of a longer text keeps the whole text in memory. The runtime allocates this memory
- * when the result, a concatenation, is first read.
+ * Returns a copy of `text` in its own memory, because a slice keeps the whole string it was cut from alive. The result is a concatenation, so the runtime
+ * allocates the memory when it's first read.
  */
 export function copyText(text: string): string {
   return text.charAt(0) + text.slice(1);
 }
 
-/** Interns texts: equal texts share one copy, in memory of its own. */
+/** Interns strings: equal ones share one copy. */
 export class InternedTexts {
   readonly #texts = new Map<string, string>();
 
-  /** Returns the copy that equals `text`. It stays in memory as long as this object. */
+  /** The copy stays in memory as long as this object. */
   copy(text: string): string {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;

@@ -1,8 +1,8 @@
 import { X509Certificate } from "node:crypto";
 
 /**
- * Returns when the certificate of a server expires, in milliseconds since 1970; undefined if the certificate cannot be parsed.
- * @param chain certificates in PEM, the server's first
+ * Returns when a server's certificate expires, in milliseconds since 1970; undefined if it can't be parsed.
+ * @param chain PEM certificates, the server's first
  */
 export function certificateExpiry(chain: string): number | undefined {
   try {

@@ -1,6 +1,6 @@
-// Characters that people can't see, or can't tell from others. Messages name them.
+// Describes characters that people can't see, or can't tell from others, so that messages can name them.
 
-/** Names of characters, by code point. The other invisible ones are named by their category. */
+/** By code point. Other invisible characters are named by their category. */
 const names: ReadonlyMap<number, string> = new Map([
   [0x00, "NUL"],
   [0x07, "bell"],
@@ -45,7 +45,7 @@ const categories: readonly [RegExp, string][] = [
 const unseen = /^[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\ufffd]$/u;
 const invisible = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/** Letters that look like an ASCII letter, each followed by it: Cyrillic, then Greek, then Latin letters without a decomposition. */
+/** Letters that look like an ASCII letter, each followed by that letter: Cyrillic, Greek, then Latin letters without a decomposition. */
 const pairs =
   "\u0410A\u0412B\u0415E\u041aK\u041cM\u041dH\u041eO\u0420P\u0421C\u0422T\u0423Y\u0425X\u0405S\u0406I\u0408J" +
   "\u0430a\u0435e\u043eo\u0440p\u0441c\u0443y\u0445x\u0455s\u0456i\u0458j\u04bbh\u0501d\u051bq\u051dw" +
@@ -55,7 +55,7 @@ const lookAlikes: ReadonlyMap<string, string> = new Map(
   [...pairs.matchAll(/(.)(.)/gu)].map(([, odd = "", letter = ""]) => [odd, letter]),
 );
 
-/** Names a character for a message, `x` for a usual one; for one that can't be seen, or looks like another one, also its number and its name. */
+/** Names a character for a message. If it's invisible or looks like another one, its code point and name are added. */
 export function describeCharacter(code: number): string {
   if (code === 0x20) return "a space";
   if (code === 0x60) return "a backtick";
@@ -69,18 +69,18 @@ export function describeCharacter(code: number): string {
   return kind === undefined ? `\`${character}\`` : `\`${character}\` (${number}, ${kind})`;
 }
 
-/** Returns what to do about an unusual character where a program expects punctuation or white space, as a hint for a message; empty for a usual one. */
+/** Returns a hint for an odd character found where punctuation or white space belongs; empty if the character isn't odd. */
 export function characterHint(code: number): string {
   const character = String.fromCodePoint(code);
   if (code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d) return "";
-  if (/\p{Z}/u.test(character)) return "; write a usual space, or nothing";
+  if (/\p{Z}/u.test(character)) return "; use a normal space, or none";
   if (unseen.test(character)) return "; remove it";
-  if (/[\u2018-\u201f]/.test(character)) return '; write `"`';
+  if (/[\u2018-\u201f]/.test(character)) return '; use `"`';
   const plain = /\p{Pd}/u.test(character) ? "-" : toPlainCharacters(character);
-  return code >= 0x80 && /^[!-~]$/.test(plain) ? `; write \`${plain}\`` : "";
+  return code >= 0x80 && /^[!-~]$/.test(plain) ? `; use \`${plain}\`` : "";
 }
 
-/** Returns what kind of look-alike a character is; undefined if it isn't one. */
+/** Undefined if the character doesn't look like another. */
 function kindOf(character: string): string | undefined {
   if (/[\u2018-\u201f]/.test(character)) return "a curly quote";
   if (/\p{Pd}/u.test(character)) return "a dash";
@@ -90,7 +90,7 @@ function kindOf(character: string): string | undefined {
   return /^[!-~]$/.test(plain) ? `not \`${plain}\`` : undefined;
 }
 
-/** Returns a name as it looks: without invisible characters and outer spaces, and with an ASCII letter for each letter that looks like one. */
+/** Returns a name as it looks: without invisible characters and outer spaces, and with look-alikes replaced by ASCII letters. */
 export function toPlainCharacters(name: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII
   if (/^[\x00-\x7f]*$/.test(name)) return name.trim();
@@ -98,12 +98,12 @@ export function toPlainCharacters(name: string): string {
   return plain.replace(/[^\0-\x7f]/gu, (character) => lookAlikes.get(character) ?? character);
 }
 
-/** Maximum UTF-16 units of a text in which an odd character is searched for. */
+/** How far `describeOddity` looks, in UTF-16 units. */
 const maxSearchLength = 200;
 
 /**
- * Returns what people can't see in a name or code that should be in plain ASCII, as a phrase that follows it: `ends with a space`. Returns undefined if
- * everything in its first 200 characters can be seen and told apart.
+ * Says what people can't see in a name or code that should be plain ASCII, as a phrase to put after it: `ends with a space`. Returns undefined if its first
+ * 200 characters are all visible and distinct.
  */
 export function describeOddity(name: string): string | undefined {
   const characters = [...name.slice(0, maxSearchLength)];
@@ -112,7 +112,7 @@ export function describeOddity(name: string): string | undefined {
     const isOuter = index === 0 || index === characters.length - 1;
     const isOdd = code < 0x80 ? code < 0x20 || code === 0x7f || (code === 0x20 && isOuter) : isLookAlike(character);
     if (!isOdd) continue;
-    const verb = index === 0 ? "begins with" : isOuter && name.length <= maxSearchLength ? "ends with" : "contains";
+    const verb = index === 0 ? "starts with" : isOuter && name.length <= maxSearchLength ? "ends with" : "contains";
     return `${verb} ${describeCharacter(code)}`;
   }
   return undefined;

@@ -1,9 +1,9 @@
-// Functions for callers that need the same result at the same time, and a limit of concurrent calls.
-// Callers that share a promise share its failure. A failure is not kept, so that a later call tries again.
+// Lets concurrent callers share a result, and limits concurrent calls. Callers that share a promise share its failure, but failures aren't kept, so a
+// later call tries again.
 
 import type { MaybePromise } from "./maybe-promise.ts";
 
-/** Returns a function that calls `make` once and then always returns the same value or promise. After a failure, the next call calls `make` again. */
+/** Returns a function that calls `make` once and keeps returning the same value or promise. After a failure, the next call tries again. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -20,8 +20,8 @@ export function once<T>(make: () => T): () => T {
 }
 
 /**
- * Returns the value of `key` in `known`. If it is missing, `make` creates it. Callers that ask while its promise is pending share the promise. A
- * failure is removed from `known`, so that the next caller tries again.
+ * Returns the value of `key` in `known`, made by `make` if it's missing. Callers share a pending promise. A failure is removed from `known`, so the next
+ * caller tries again.
  */
 export function getOrCreate<T>(
   known: Map<string, MaybePromise<T>>,
@@ -42,8 +42,8 @@ export function getOrCreate<T>(
 }
 
 /**
- * Returns a function that runs `make`, at most one run at a time. Calls that arrive during a run share the next run. So no caller gets a result that
- * was started before its call.
+ * Returns a function that runs `make`, one run at a time. Calls that arrive during a run share the next one, so no caller gets a result from a run that
+ * started before its call.
  */
 export function coalesceCalls<T>(make: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
@@ -63,12 +63,12 @@ export function coalesceCalls<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 interface Flight<T> {
-  /** Counted from 1 for all keys, in the order of the starts. */
+  /** Counts up from 1 across all keys, in starting order. */
   readonly number: number;
   readonly promise: Promise<T>;
 }
 
-/** Runs at most one function per key at a time, and numbers the runs. So a caller can tell whether a run has started too early for its purpose. */
+/** Runs one function per key at a time, and numbers the runs so that callers can tell whether one started too early for them. */
 export class SingleFlight<Key, T> {
   readonly #running = new Map<Key, Flight<T>>();
   #startedCount = 0;
@@ -77,7 +77,7 @@ export class SingleFlight<Key, T> {
     return this.#startedCount;
   }
 
-  /** Runs `make`. No other run of `key` may be in flight. */
+  /** No other run of `key` may be in flight. */
   run(key: Key, make: () => Promise<T>): Promise<T> {
     const number = ++this.#startedCount;
     const promise = make().finally(() => this.#running.delete(key));
@@ -85,19 +85,19 @@ export class SingleFlight<Key, T> {
     return promise;
   }
 
-  /** Returns the run of `key` that is in flight; undefined if none exists. */
+  /** Returns the run of `key` that's in flight, if any. */
   findRunning(key: Key): Flight<T> | undefined {
     return this.#running.get(key);
   }
 }
 
-/** Returns `promise`, which the caller awaits later. Only then its failure is thrown; without this function, it would be an unhandled rejection. */
+/** For a promise that's awaited later: until then, a failure isn't reported as an unhandled rejection. */
 export function awaitLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;
 }
 
-/** Runs at most `count` functions at once. Further functions wait, in the order of their calls. */
+/** Runs at most `count` functions at once. The others wait, first come, first served. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];

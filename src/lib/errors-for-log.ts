@@ -1,4 +1,4 @@
-// Turns anything that was thrown into a message for a person, or into data for a log.
+// Turns anything thrown into a message for people or data for a log.
 
 interface LoggedError {
   readonly type: string;
@@ -9,12 +9,12 @@ interface LoggedError {
   readonly errors?: readonly LoggedError[];
 }
 
-/** Maximum depth of nested errors, the outermost included, and maximum members of an AggregateError that are logged. */
+/** How deep nested errors are logged, counting the outermost, and how many of an AggregateError's members. */
 const maxCauses = 5;
 
 /**
- * Returns `error` as plain data, with its causes: at most five levels, `error` itself included. The log cannot take the error itself, because some
- * errors of the runtime (for example, of a module that could not be loaded) have members that cannot be serialized.
+ * Returns `error` and its causes as plain data, at most five levels in all. We can't log the error itself, because some runtime errors, such as a failed
+ * module load, have members that can't be serialized.
  */
 export function toLoggedError(error: unknown, depth = 1): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
@@ -31,7 +31,7 @@ export function toLoggedError(error: unknown, depth = 1): LoggedError {
   };
 }
 
-/** Returns the code of an error of the kernel or the runtime, such as `ENOENT`; undefined if the error has none. */
+/** Returns the code of a kernel or runtime error, such as `ENOENT`; undefined if it has none. */
 export function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
@@ -40,7 +40,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Returns the message without the system call and the path at its end, for errors of the kernel about paths that mean nothing to the reader. */
+/** Drops the system call and path that kernel errors end with, for paths that mean nothing to the reader. */
 export function errorMessageWithoutPath(error: unknown): string {
   const message = errorMessage(error);
   return systemErrorCode(error) === undefined ? message : message.replace(/, [a-z]+(?: '.*')?$/s, "");

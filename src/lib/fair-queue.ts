@@ -1,5 +1,5 @@
-// Runs many short tasks, a few per tick, so that together they delay nothing else for long. The groups of a queue are served in rotation, so that a
-// group with many tasks does not delay the others.
+// Runs many short tasks, a few per tick, so that they don't hold up anything else. A queue's groups take turns, so one with many tasks doesn't delay the
+// others.
 
 import type { MaybePromise } from "./maybe-promise.ts";
 import { tickBudgetMs } from "./tick-budgets.ts";
@@ -9,22 +9,22 @@ export interface FairTask {
   run(): MaybePromise<void>;
 }
 
-/** Maximum tasks of one queue that start in one tick. A task may do more work later in the same tick, which is not measured. */
+/** How many tasks a queue starts per tick. A task may do more work later in the same tick, which isn't measured. */
 const maxTasksPerTick = 8;
-/** Maximum running tasks per queue. When their I/O completes, all of them may resume in the same tick. */
+/** Per queue. When their I/O completes, they may all resume in the same tick. */
 const maxRunningTasks = 100;
 
-/** Started tasks are removed from a group's array in chunks of this number, because removing one task moves all tasks after it. */
+/** Started tasks are removed from a group's array this many at a time, because removing one moves all that follow. */
 const compactThreshold = 1000;
 
 interface Group {
-  /** The tasks. A started one is undefined, because a task keeps its result in memory. */
+  /** Undefined once started, because a task keeps its result in memory. */
   readonly tasks: (FairTask | undefined)[];
-  /** The number of tasks at the beginning of `tasks` that were started. */
+  /** How many of `tasks`, from the front, have been started. */
   started: number;
 }
 
-/** Queues with tasks to start. In each tick, queues at the front start tasks, until the time of short tasks is used up. */
+/** Queues with tasks to start. Each tick works through them from the front until the budget for short tasks is used up. */
 const dueQueues: FairQueue<unknown>[] = [];
 let areQueuesScheduled = false;
 
@@ -43,16 +43,16 @@ function runDueQueues(): void {
 }
 
 export class FairQueue<Name> {
-  /** The groups that have tasks to start, by name. */
+  /** Groups with tasks to start. */
   readonly #groups = new Map<Name, Group>();
-  /** The names of the groups in rotation: this round, from the index `#roundIndex` on; then the next round (`#nextRound`). */
+  /** The groups' order: the rest of this round, from `#roundIndex`, then `#nextRound`. */
   #round: Name[] = [];
   #roundIndex = 0;
   #nextRound: Name[] = [];
   #unfinished = 0;
   #isScheduled = false;
 
-  /** Adds a task at the end of the group `name`. It starts in a later tick. */
+  /** Adds a task to the end of the group `name`. It starts in a later tick. */
   add(name: Name, task: FairTask): void {
     const group = this.#groups.get(name);
     if (group) group.tasks.push(task);
@@ -63,7 +63,7 @@ export class FairQueue<Name> {
     this.#schedule();
   }
 
-  /** Runs `work` as a task of the group `name`. Resolves or rejects as `work` does. */
+  /** Runs `work` as a task in the group `name`, and settles like it. */
   run<T>(name: Name, work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.add(name, { run: () => work().then(resolve, reject) });
@@ -76,7 +76,7 @@ export class FairQueue<Name> {
     scheduleQueue(this);
   }
 
-  /** Starts at most 8 tasks, and no task after `end`, a time of `performance.now()`. Called when the queue is due. */
+  /** Starts up to 8 tasks, but none after `end` (by `performance.now()`). Called when it's the queue's turn. */
   startTasks(end: number): void {
     this.#isScheduled = false;
     for (let count = 0; count < maxTasksPerTick && this.#unfinished < maxRunningTasks; count++) {

@@ -1,9 +1,9 @@
-// Flushes files and folders to durable storage. Flushing a folder makes the names of its new files durable.
+// Flushes files and folders to durable storage. A new file's name is only durable once its folder is flushed too.
 
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
 
-/** Flushes a file or a folder, without blocking the event loop. @throws Error of the file system */
+/** Flushes a file or folder without blocking the event loop. @throws file system errors */
 export async function flushToDisk(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {
@@ -13,7 +13,7 @@ export async function flushToDisk(path: string): Promise<void> {
   }
 }
 
-/** Flushes a file or a folder, and blocks until it is flushed. @throws Error of the file system */
+/** Flushes a file or folder, and blocks until that's done. @throws file system errors */
 export function flushToDiskSync(path: string): void {
   const descriptor = openSync(path, "r");
   try {

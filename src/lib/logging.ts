@@ -1,21 +1,21 @@
-// Writes log lines to a file descriptor in the background, and limits lines that clients can cause.
+// Writes log lines to a file descriptor in the background, and rate-limits the ones that clients can cause.
 
 import { write } from "node:fs";
 
-/** Maximum bytes of a line and of a write. If several processes write to one pipe, writes up to this size are not mixed (PIPE_BUF in pipe(7)). */
+/** Per line and per write. If several processes write to a pipe, writes up to this size don't get mixed up (PIPE_BUF in pipe(7)). */
 const maxLineBytes = 4096;
-/** Maximum bytes of the lines that wait to be written. */
+/** Lines waiting to be written. */
 const maxQueuedBytes = 1024 * 1024;
-/** Milliseconds that a line waits for further lines, and that a failed write waits until it is repeated. */
+/** How long a line waits for more lines, and a failed write for another try. */
 const lineFlushIntervalMs = 100;
 
 /**
- * Never delays the caller, also if a pipe is read slowly or a disk is full: up to 1 MiB of lines wait in memory, and further lines are lost. If the
- * process is killed, the lines of the last tenth of a second are lost.
+ * Never delays the caller, even if a pipe's reader is slow or a disk is full: up to 1 MiB of lines wait in memory, and any more are lost. If the process is
+ * killed, the last tenth of a second is lost.
  */
 export class LineWriter {
   readonly #descriptor: number;
-  /** Each block has whole lines, together at most `maxLineBytes`. The first block may be the rest of a block that was written in part. */
+  /** Each block has whole lines and at most `maxLineBytes`. The first may be the rest of a partly written one. */
   readonly #blocks: string[] = [];
   #bytes = 0;
   #lost = 0;
@@ -26,12 +26,12 @@ export class LineWriter {
     this.#descriptor = descriptor;
   }
 
-  /** The number of lines that were lost because too many bytes waited. */
+  /** Lines lost because too many were waiting. */
   get lostLines(): number {
     return this.#lost;
   }
 
-  /** @param line ASCII, at most `maxLineBytes` with its line feed */
+  /** @param line ASCII, at most `maxLineBytes` including its line feed */
   add(line: string): void {
     if (this.#bytes + line.length > maxQueuedBytes) {
       this.#lost++;
@@ -46,7 +46,7 @@ export class LineWriter {
     else this.#writeLater();
   }
 
-  /** Writes the lines that wait. Resolves when all are written, or after `milliseconds`. */
+  /** Writes the waiting lines. Resolves when that's done, or after `milliseconds`. */
   async stop(milliseconds: number): Promise<void> {
     const deadline = performance.now() + milliseconds;
     while (this.#bytes > 0 && performance.now() < deadline) {
@@ -78,9 +78,9 @@ export class LineWriter {
   }
 }
 
-/** Milliseconds in which a cause is logged at most once. */
+/** A cause is logged at most once in this time. */
 const causeIntervalMs = 1000;
-/** Maximum causes that are logged per interval. */
+/** Different causes logged per interval. */
 const maxCauses = 100;
 
 interface LoggedCause {
@@ -89,14 +89,14 @@ interface LoggedCause {
 }
 
 /**
- * Calls `write`, unless the same cause was logged less than a second ago, or 100 other causes were.
- * @param write gets the number of lines of this cause that were suppressed since it was last logged
+ * Calls `write` unless the same cause, or 100 others, were logged less than a second ago.
+ * @param write gets the number of lines suppressed for this cause since it was last logged
  */
 export type LogRateLimiter = (cause: string, write: (suppressed: number) => void) => void;
 
 /**
- * Creates a limiter for log lines that clients can cause at will: at most one line per second for each cause, and 100 lines per second in all. So
- * these lines cannot fill the disk or hide other lines.
+ * Limits log lines that clients can cause at will to one per second and cause, and 100 per second in all, so that they can't fill the disk or bury other
+ * lines.
  * @param now returns milliseconds since 1970
  */
 export function createLogRateLimiter(now: () => number): LogRateLimiter {

@@ -2,9 +2,9 @@ import type { Registry } from "prom-client";
 import { once } from "./concurrency.ts";
 
 export class Histogram {
-  /** Upper bounds of the ranges, ascending. */
+  /** Upper bounds, ascending. */
   readonly bounds: readonly number[];
-  /** The number of values in each range: above the previous bound, at most its own bound. The last range has the values above all bounds. */
+  /** How many values are above the previous bound and at most this one. The last count has those above all bounds. */
   readonly counts: number[];
   sum = 0;
 
@@ -21,14 +21,14 @@ export class Histogram {
   }
 }
 
-/** Bounds for durations in milliseconds. */
+/** For durations in milliseconds. */
 export const durationBounds = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 2500];
 
-// Metric families from plain numbers. The program counts in plain numbers because a counter of prom-client takes a microsecond per request.
+// Makes metric families from plain numbers. We count in plain numbers, because a prom-client counter takes a microsecond per request.
 
 type Labels = MetricValue["labels"];
 
-/** @param values the value of each combination of labels, or the only value */
+/** @param values a value for each combination of labels, or a single value */
 export function counter(
   name: string,
   help: string,
@@ -39,7 +39,7 @@ export function counter(
 
 /**
  * @param values as for `counter`
- * @param aggregator how the values of several processes are combined
+ * @param aggregator how to combine several processes' values
  */
 export function gauge(
   name: string,
@@ -50,7 +50,7 @@ export function gauge(
   return { name, help, type: "gauge", aggregator, values: toValues(values) };
 }
 
-/** @param divisor divides the bounds and the sum: 1000 for values in milliseconds and a metric in seconds */
+/** @param divisor for bounds and sum: 1000 turns milliseconds into seconds */
 export function histogram(
   name: string,
   help: string,
@@ -86,11 +86,10 @@ function histogramValues(
   return [...buckets, ...rest];
 }
 
-// The metrics of one process at one moment, in the form of prom-client (`registry.getMetricsAsJSON()`), which combines the metrics of several
-// processes in this form.
+// One process's metrics at one moment, in the form of `registry.getMetricsAsJSON()`, because prom-client can combine several processes' metrics in it.
 
 export interface MetricValue {
-  /** Default: the name of the family. The parts of a histogram have their own names, such as `storefront_..._bucket`. */
+  /** Default: the family's name. A histogram's parts have their own, such as `storefront_..._bucket`. */
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
@@ -100,29 +99,29 @@ export interface MetricFamily {
   readonly name: string;
   readonly help: string;
   readonly type: string;
-  /** How the values of several processes are combined: `sum`, `min`, `max`, `average`, `first` or `omit`. */
+  /** How to combine several processes' values: `sum`, `min`, `max`, `average`, `first` or `omit`. */
   readonly aggregator: string;
   readonly values: readonly MetricValue[];
 }
 
-/** All metrics of a process at one moment. A sample can be sent to another process as JSON. */
+/** Can be sent to another process as JSON. */
 export type MetricsSample = readonly MetricFamily[];
 
 export const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Loads prom-client on demand, because loading it takes a third of the time that the program needs to start. */
+/** Loaded on demand, because it would take up a third of the startup time. */
 export const metricsLibrary = once(() => import("prom-client"));
 
-/** Reads the metrics of `registry`. The start time is aggregated by maximum; the library would omit it. */
+/** Aggregates the start time by maximum; the library would omit it. */
 export async function readSample(registry: Registry): Promise<MetricsSample> {
-  // The library's types declare `type` as a number, but its value is a text.
+  // The library's types declare `type` as a number, but it's a string.
   const sample = (await registry.getMetricsAsJSON()) as unknown as MetricsSample;
   return sample.map((family) => (family.aggregator === "omit" ? { ...family, aggregator: "max" } : family));
 }
 
 /**
- * Returns the text that Prometheus reads (text format 0.0.4). Values with the same name and labels are combined by the `aggregator` of their family,
- * usually added up.
+ * Returns what Prometheus reads (text format 0.0.4). Values with the same name and labels are combined by their family's `aggregator`, which usually adds
+ * them up.
  */
 export async function toMetricsText(samples: readonly MetricsSample[]): Promise<string> {
   const { AggregatorRegistry } = await metricsLibrary();
@@ -130,8 +129,8 @@ export async function toMetricsText(samples: readonly MetricsSample[]): Promise<
 }
 
 /**
- * Adds the counters and histograms of `sample` to `total`, and returns the result. Gauges of `sample` are left out, because a gauge, such as memory,
- * describes a process at one moment. The size of the result depends on the number of names and labels, not on the number of samples.
+ * Returns `total` plus the counters and histograms of `sample`. Its gauges are left out, because a gauge, such as memory, describes a process at one moment.
+ * The result grows with the number of names and labels, not with the number of samples.
  */
 export function addCounts(total: MetricsSample, sample: MetricsSample): MetricsSample {
   const families = new Map(total.map((family) => [family.name, family]));

@@ -3,23 +3,23 @@ import ipaddr from "ipaddr.js";
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Returns a host as a URL contains it: an IPv6 address is in brackets. */
+/** Puts an IPv6 address in brackets, as URLs need it. */
 export function toUrlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** A range of IPv4 or IPv6 addresses: its first address, and the number of leading bits that all its addresses have in common. */
+/** The first address of an IPv4 or IPv6 range, and how many leading bits all its addresses share. */
 export type IpNetwork = readonly [IpAddress, number];
 
-/** Parses an address: IPv4 as four decimal numbers, or IPv6 without a zone. Returns undefined for any other text. */
+/** Parses IPv4 as four decimal numbers, or IPv6 without a zone. Returns undefined for anything else. */
 export function toAddress(text: string): IpAddress | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
-  // `URL` converts the address to its canonical form first. Otherwise the library would read ::192.0.2.1 as ::ffff:192.0.2.1.
+  // `URL` makes the address canonical first; the library alone would read ::192.0.2.1 as ::ffff:192.0.2.1.
   const [, canonical = ""] = /^\[(.*)\]$/.exec(URL.parse(`http://[${text}]/`)?.hostname ?? "") ?? [];
   return canonical === "" ? undefined : ipaddr.IPv6.parse(canonical);
 }
 
-/** Parses a network in CIDR notation (RFC 4632, section 3.1), such as `10.0.0.0/8`. Returns undefined for any other text, or if it has host bits. */
+/** Parses CIDR notation (RFC 4632 section 3.1), such as `10.0.0.0/8`. Returns undefined for anything else, or if host bits are set. */
 export function toNetwork(text: string): IpNetwork | undefined {
   const [, first = "", digits = ""] = /^([^/]+)\/(0|[1-9][0-9]{0,2})$/.exec(text) ?? [];
   const address = toAddress(first);
@@ -34,14 +34,12 @@ export function isWithin(address: IpAddress, networks: readonly IpNetwork[]): bo
   return networks.some(([first, bits]) => first.kind() === address.kind() && address.match(first, bits));
 }
 
-// Addresses of this machine.
-
 /** Whether only this machine can reach the host: `localhost`, an address of 127.0.0.0/8, or ::1 with or without brackets. */
 export function isLoopback(host: string): boolean {
   return ["localhost", "::1", "[::1]"].includes(host) || (isIPv4(host) && host.startsWith("127."));
 }
 
-/** Returns the URL of a listener for programs on this machine: loopback instead of 0.0.0.0 or [::], which mean all addresses. */
+/** Returns a listener's URL as programs on this machine can use it: 0.0.0.0 and [::], which mean all addresses, become loopback. */
 export function toConnectableUrl(url: string): string {
   return url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
 }

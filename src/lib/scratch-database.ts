@@ -1,11 +1,11 @@
 import { Database } from "bun:sqlite";
 
-/** Maximum KiB of a scratch database in memory; the rest is in a file. */
+/** KiB kept in memory; the rest goes to a file. */
 const cacheSize = 8192;
 
 /**
- * Opens a temporary database for the working data of one task that would take too much memory. Data beyond a small cache is in an unnamed file in the
- * folder for temporary files. Nothing is durable.
+ * Opens a temporary database for a task whose working data would take too much memory. Whatever exceeds a small cache goes to an unnamed temporary file.
+ * Nothing is durable.
  * @param tables SQL that creates the tables, in the schema `scratch`
  */
 export function openScratch(tables: string): Database {
@@ -14,7 +14,7 @@ export function openScratch(tables: string): Database {
   for (const setting of ["journal_mode = off", "synchronous = off", `cache_size = -${cacheSize}`])
     database.run(`pragma scratch.${setting}`);
   database.run(tables);
-  // This transaction is never committed. Without it, each statement would be a transaction of its own, which takes longer.
+  // Never committed. Otherwise each statement would be its own transaction, which is slower.
   database.run("begin");
   return database;
 }

@@ -1,12 +1,12 @@
-// Runs long computations in slices of at most two milliseconds, so that they share the ticks of the event loop.
+// Runs long computations in slices of at most two milliseconds, so that they share the event loop's ticks.
 
 import type { MaybePromise } from "./maybe-promise.ts";
 import { tickBudgetMs } from "./tick-budgets.ts";
 
-/** A task that can be interrupted at each `yield`. The time between two yields should be well below a millisecond. */
+/** A task that can pause at each `yield`. Yield well within a millisecond. */
 export type Steps<T> = Generator<void, T, void>;
 
-/** Milliseconds that a task in progress runs before the next task in progress runs. */
+/** How long a task in progress runs before it's the next one's turn. */
 const taskSliceMs = 1;
 
 interface Task {
@@ -18,19 +18,19 @@ interface Task {
 export class SliceScheduler {
   readonly #now: () => number;
   readonly #tasks: Task[] = [];
-  /** Milliseconds that first slices may still take in this tick. The next tick begins with the full time. */
+  /** Time left for first slices in this tick. The next tick starts with the full budget. */
   #firstSlicesLeftMs: number = tickBudgetMs.firstSlices;
-  /** New tasks that wait until first slices have time left, in the order of their calls. */
+  /** New tasks waiting until there's time for first slices, in the order they were called. */
   readonly #waiting: (() => void)[] = [];
 
-  /** @param now returns a time in milliseconds that never decreases */
+  /** @param now returns milliseconds that never decrease */
   constructor(now: () => number) {
     this.#now = now;
   }
 
   /**
-   * Runs `steps` to their end. If first slices have time left in this tick, the first slice runs at once; further slices run in later ticks.
-   * @returns the result of `steps`; a promise of it if they did not end in the first slice
+   * Runs `steps` to the end. The first slice runs right away if this tick has time left for first slices, the others in later ticks.
+   * @returns the result of `steps`, or a promise of it if they didn't finish in the first slice
    * @throws the error of `steps`
    */
   run<T>(steps: Steps<T>): MaybePromise<T> {
@@ -39,8 +39,8 @@ export class SliceScheduler {
   }
 
   /**
-   * Runs the first slice of `steps`: at most `milliseconds`, and at most the time that first slices have left in this tick. If they have none left,
-   * runs nothing. Returns the result of `steps` if they ended; otherwise undefined, and `runOthers` continues them.
+   * Runs the first slice of `steps`, for at most `milliseconds` and at most the time this tick has left for first slices, which may be none. Returns their
+   * result if they finished; otherwise undefined, and `runOthers` continues them.
    */
   runFirst<T>(steps: Steps<T>, milliseconds: number = tickBudgetMs.firstSlices): { value: T } | undefined {
     if (this.#firstSlicesLeftMs <= 0) return undefined;
@@ -54,8 +54,8 @@ export class SliceScheduler {
   }
 
   /**
-   * Calls `start` when first slices have time left: at once, or in a later tick, in the order of the calls. Returns the result of `start`.
-   * @param start gets whether it had to wait for a later tick
+   * Calls `start` once there's time for first slices: right away, or in a later tick, first come, first served.
+   * @param start is told whether it had to wait for a later tick
    */
   whenFirstMayRun<T>(start: (hasWaited: boolean) => MaybePromise<T>): MaybePromise<T> {
     if (this.#firstSlicesLeftMs > 0) return start(false);
@@ -75,7 +75,7 @@ export class SliceScheduler {
     while (this.#firstSlicesLeftMs > 0 && this.#waiting.length > 0) this.#waiting.shift()?.();
   }
 
-  /** Runs the rest of `steps` in later ticks. Resolves with their result, or rejects with their error. */
+  /** Runs the rest of `steps` in later ticks. */
   runOthers<T>(steps: Steps<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#tasks.push({ steps, resolve: resolve as (value: unknown) => void, reject });
@@ -98,7 +98,7 @@ export class SliceScheduler {
     if (this.#tasks.length > 0) setImmediate(() => this.#runTasks());
   }
 
-  /** Runs at least one step, and no step after `end`. Returns the result if `steps` ended; otherwise undefined. */
+  /** Runs at least one step, and starts none after `end`. Returns undefined unless `steps` finished. */
   #runUntil<T>(steps: Steps<T>, end: number): { value: T } | undefined {
     do {
       const step = steps.next();

@@ -3,19 +3,19 @@ import { describeOddity, toPlainCharacters } from "./characters.ts";
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Returns `length` letters and digits from the cryptographic random generator. Each of the 62 characters is equally likely. */
+/** Returns `length` cryptographically random letters and digits, all 62 equally likely. */
 export function randomText(length: number): string {
   let text = "";
   while (text.length < length) {
     for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-      // Skip bytes from 248 on, the largest multiple of 62 in a byte. Otherwise some characters would be likelier than others.
+      // 248 is the largest multiple of 62 in a byte. Bytes from there on would make some characters likelier than others.
       if (byte < 248 && text.length < length) text += alphabet[byte % 62];
     }
   }
   return text;
 }
 
-/** Returns the last `length` digits of `value`, a whole number from 0, in base 62. */
+/** Returns the last `length` base-62 digits of `value`, a whole number that isn't negative. */
 export function toBase62(value: number, length: number): string {
   let rest = value;
   let digits = "";
@@ -27,8 +27,8 @@ export function toBase62(value: number, length: number): string {
 }
 
 /**
- * Escapes, as in `\\u009b`, the characters that would control a terminal (C0 and C1, except tab and LF) or reorder the text that it shows (Unicode
- * Standard Annex 9). Names and labels may contain them. JSON text keeps its meaning.
+ * Escapes characters that would control a terminal (C0 and C1, except tab and LF) or reorder its text (Unicode Standard Annex 9) as `\\u009b`, because
+ * names and labels may contain them. JSON keeps its meaning.
  */
 export function escapeControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
@@ -37,7 +37,7 @@ export function escapeControls(text: string): string {
   });
 }
 
-/** Returns the address of a database without its password, for messages. The address may be invalid, and the password may have any characters. */
+/** Hides the password in a database's address, for messages. The address may be invalid, and the password may contain anything. */
 export function withoutPassword(url: string): string {
   if (/^sqlite:/i.test(url)) return url;
   return url
@@ -46,8 +46,8 @@ export function withoutPassword(url: string): string {
 }
 
 /**
- * Returns the name in `names` that is most similar to `sent`, regardless of case; undefined if none is similar, or if `sent` has more than 200
- * characters. Names are similar if they differ in one letter, or in at most a third of the letters of `sent`. Characters that look alike don't differ.
+ * Returns the name closest to `sent`, ignoring case; undefined if none is close, or if `sent` has more than 200 characters. A name is close if it differs in
+ * one letter, or in at most a third of the letters in `sent`. Look-alike characters count as equal.
  */
 export function findNearest(sent: string, names: Iterable<string>): string | undefined {
   if (sent.length > 200) return undefined;
@@ -63,14 +63,14 @@ export function findNearest(sent: string, names: Iterable<string>): string | und
 }
 
 /**
- * Returns the dotted path in `paths` that is most similar to `path`: `Address.Town` for `Town`, `town` or `address_town`. Paths in the same group are
- * preferred. Returns undefined if none is similar, or if `path` has more than 200 characters.
+ * Returns the dotted path closest to `path`: `Address.Town` for `Town`, `town` or `address_town`. Paths in the same group are preferred. Returns undefined
+ * if none is close, or if `path` has more than 200 characters.
  */
 export function findNearestPath(path: string, paths: readonly string[]): string | undefined {
   return findSamePath(path, paths) ?? findSimilarPath(path, paths);
 }
 
-/** Returns the path that has the same letters and digits as `path`, or whose last name has those of the last name of `path`. Otherwise as `findNearestPath`. */
+/** Like `findNearestPath`, but all letters and digits have to match, at least those of the last name. */
 export function findSamePath(path: string, paths: readonly string[]): string | undefined {
   if (path.length > 200) return undefined;
   const plain = toPlainCharacters(path);
@@ -82,15 +82,15 @@ export function findSamePath(path: string, paths: readonly string[]): string | u
   );
 }
 
-/** Returns the path whose last name differs from that of `path` in a few letters. Otherwise as `findNearestPath`. */
+/** Like `findNearestPath`, but only compares the last name, which may differ in a few letters. */
 export function findSimilarPath(path: string, paths: readonly string[]): string | undefined {
   return nearestBy(lastOf, path, siblingsOf(path, paths)) ?? nearestBy(lastOf, path, paths);
 }
 
 /**
- * Returns a hint for a message: the name that was probably meant, or `otherwise`.
- * @param meant as `findNearest` and `findNearestPath` return it
- * @param sent the name that was sent. The hint says what people can't see in it
+ * Returns a hint for a message: the name they probably meant, or `otherwise`.
+ * @param meant from `findNearest` or `findNearestPath`
+ * @param sent the name they sent. The hint says what people can't see in it
  */
 export function formatHint(meant: string | undefined, otherwise: string, sent = ""): string {
   if (meant === undefined) return otherwise;
@@ -98,7 +98,7 @@ export function formatHint(meant: string | undefined, otherwise: string, sent = 
   return `did you mean \`${meant}\`?${oddity === undefined ? "" : ` The name you sent ${oddity}`}`;
 }
 
-/** Returns the letters and digits of a name in lower case, which are the same in every naming convention. */
+/** Keeps only letters and digits, in lower case, so that every naming convention gives the same result. */
 export function normalizeName(name: string): string {
   return name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
 }
@@ -112,17 +112,17 @@ function siblingsOf(path: string, paths: readonly string[]): readonly string[] {
   return paths.filter((one) => groupOf(one) === groupOf(path));
 }
 
-/** Returns the groups of a path, with a dot at the end; empty if it has none. */
+/** Returns everything up to a path's last dot, including it; empty if there's none. */
 export function groupOf(path: string): string {
   return path.slice(0, path.lastIndexOf(".") + 1);
 }
 
-/** Returns the last name of a path, without its groups and without a namespace prefix. */
+/** Returns a path's last name, without groups or a namespace prefix. */
 export function lastOf(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("."), path.lastIndexOf(":")) + 1);
 }
 
-/** Returns the number of letters to insert, delete or replace to turn `a` into `b`. If they differ only in two neighbours that are swapped, that's one. */
+/** Counts the letters to insert, delete or replace to turn `a` into `b`. A single swap of two neighbours counts as one. */
 export function editDistance(a: string, b: string): number {
   const edits = distance(a, b);
   return edits === 2 && isSwap(a, b) ? 1 : edits;
@@ -135,18 +135,17 @@ function isSwap(a: string, b: string): boolean {
 }
 
 /**
- * Returns a form of `text` for comparison that ignores case: texts that differ only in case become equal. Each character is converted alone, so a
- * part of a text becomes a part of the result. `toLowerCase` alone does neither: it turns a capital sigma into `ς` at the end of a word and into
- * `σ` elsewhere, and `ß` and `SS` stay different.
+ * Folds case for comparisons. Each character is converted on its own, so part of a text becomes part of the result. `toLowerCase` won't do: it turns a
+ * capital sigma into `ς` at the end of a word and `σ` elsewhere, and keeps `ß` and `SS` apart.
  */
 export function foldCase(text: string): string {
-  // The first step is for letters such as `ẞ`: it is already a capital, but only its lower case `ß` becomes `SS`.
+  // The first step handles `ẞ`, a capital that only becomes `SS` by way of its lower case `ß`.
   return text.toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ");
 }
 
 /**
- * Parses a time such as `2026-01-31` or `2026-01-31T12:00Z`. Returns milliseconds since 1970; NaN if the text is not a time, or if its month does not
- * have that day. `Date.parse` alone would read 2026-02-30 as 2026-03-02.
+ * Parses a time such as `2026-01-31` or `2026-01-31T12:00Z` into milliseconds since 1970; NaN if it isn't one, or if the month doesn't have that day.
+ * `Date.parse` alone would read 2026-02-30 as 2026-03-02.
  */
 export function parseTime(text: string): number {
   const at = Date.parse(text);
@@ -155,7 +154,7 @@ export function parseTime(text: string): number {
   return new Date(day).toISOString().startsWith(day) ? at : Number.NaN;
 }
 
-/** Escapes `text` for an element, or for the value of an attribute in double quotes. */
+/** Escapes `text` for an element or a double-quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

@@ -1,23 +1,23 @@
-// How tasks share the ticks of the event loop, so that no task delays other clients for long. There are four kinds of task:
+// How tasks share the event loop's ticks, so that none delays other clients for long. There are four kinds:
 //
-//   `Steps`          A generator that can be interrupted at each `yield`, such as a list or a sort (slices.ts).
-//   Yielding task    An async function that yields to the event loop between its steps (yielding.ts).
-//   `FairTask`       A short task that cannot be interrupted, in a queue with one group per site (fair-queue.ts).
-//   Connection step  One request, or a part of its body, that a connection processes without an interruption (wire/round-robin.ts).
+//   `Steps`          a generator that can pause at each `yield`, such as a list or a sort (slices.ts)
+//   Yielding task    an async function that yields to the event loop between steps (yielding.ts)
+//   `FairTask`       a short task that can't be interrupted, in a queue with one group per site (fair-queue.ts)
+//   Connection step  one request, or part of its body, that a connection processes in one go (wire/round-robin.ts)
 
 /**
- * Maximum milliseconds per tick, for all tasks of a kind together. A request that arrives meanwhile waits for about their sum. A kind can exceed its
- * maximum by one step or one short task, because these are not interrupted. `Steps` have two maxima: one for first slices, one for further slices.
+ * How long all tasks of a kind together may run per tick. A request that arrives in the meantime waits for about the sum. A kind can overrun its budget by
+ * one step or one short task, because these aren't interrupted.
  */
 export const tickBudgetMs = {
-  /** The first slices of new `Steps`. When it is used up, further new `Steps` start in later ticks. */
+  /** First slices of new `Steps`. Once it's used up, new `Steps` start in later ticks. */
   firstSlices: 2,
-  /** The further slices of `Steps`, in rotation, at most 1 ms each. */
+  /** Later slices of `Steps`, which take turns of at most 1 ms. */
   slices: 2,
-  /** Yielding tasks. Only one of them runs per tick. */
+  /** Yielding tasks. Only one runs per tick. */
   yielding: 2,
-  /** The short tasks of all fair queues, at most 8 of each queue. */
+  /** Short tasks in all fair queues, at most 8 per queue. */
   short: 2,
-  /** The further steps of the connections of one listener; and as much for the check of their timeouts, once a second. */
+  /** Later steps of a listener's connections. Checking their timeouts once a second may take as long again. */
   connections: 1,
 } as const;

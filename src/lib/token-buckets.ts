@@ -1,4 +1,4 @@
-// Token buckets, for rate limits. Each bucket has a name, such as an API key or a client network.
+// Token buckets for rate limits, each named after an API key or a client network, for example.
 
 import { LinkedQueue, QueueEntry } from "./linked-queue.ts";
 
@@ -7,34 +7,34 @@ export interface Limit {
   readonly maxTokens: number;
 }
 
-/** Exported for its test. */
+/** Exported for the test. */
 export const maxBuckets = 100_000;
-/** Maximum buckets that are examined for each new bucket, and maximum full ones of these that are evicted. More than one, so that few remain after an attack. */
+/** How many buckets we look at for each new one, and how many full ones we evict. Evicting more than one cleans up after an attack. */
 const [maxExamined, maxEvicted] = [16, 2];
-/** Maximum rounding error of a time, in milliseconds. */
+/** Allows for rounding errors. */
 const toleranceMs = 1e-3;
 
-/** A bucket is stored as the time at which it is full again. It lacks one token for each `1 / rate` seconds until that time, its debt included. */
+/** Stored as the time when the bucket will be full. It lacks one token, debt included, for each `1 / rate` seconds until then. */
 interface Bucket<Name> {
   /** Undefined for the shared bucket. */
   readonly name: Name | undefined;
   /** Milliseconds since the first call. */
   fullAt: number;
-  /** Milliseconds by which the last call left more than a whole bucket to fill: the debt (`addDebt`). */
+  /** How much longer than a whole bucket it takes to fill: the debt from `addDebt`. */
   debtMs: number;
 }
 
 /**
- * At most `max` buckets. A full bucket can be evicted, because a new bucket is full too. While there are `max` buckets and none of the examined ones is
- * full, a new name shares one bucket with others. The buckets are examined in rotation, beginning with the one that was not used for longest.
+ * Keeps at most `max` buckets. Full ones can be evicted, because a new bucket is full too. We look at a few in rotation, least recently used first. If we're
+ * at `max` and none of those is full, new names share one bucket.
  */
 export class TokenBuckets<Name> {
   readonly #max: number;
   readonly #buckets = new Map<Name | undefined, QueueEntry<Bucket<Name>>>();
-  /** The same buckets in the order in which they are examined. */
+  /** The same buckets, in the order we look at them. */
   readonly #rotation = new LinkedQueue<Bucket<Name>>();
   readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, debtMs: 0 };
-  /** The time of the first call. Times are counted from it, because milliseconds since 1970 have too few fractional digits to add up tokens. */
+  /** When the first call was made. Times count from it, because milliseconds since 1970 leave too few fractional digits to add up tokens. */
   #origin: number | undefined;
 
   constructor(max = maxBuckets) {
@@ -45,7 +45,7 @@ export class TokenBuckets<Name> {
     return this.#rotation.size;
   }
 
-  /** Consumes a token. Returns the number of whole tokens that are left; undefined if there was no token. @param at milliseconds since 1970 */
+  /** Takes a token. Returns how many whole tokens are left; undefined if there was none. @param at milliseconds since 1970 */
   consumeToken(name: Name, { tokensPerSecond, maxTokens }: Limit, at: number): number | undefined {
     this.#origin ??= at;
     const now = at - this.#origin;
@@ -62,9 +62,8 @@ export class TokenBuckets<Name> {
   }
 
   /**
-   * Takes `tokens` also if the bucket has fewer: the rest is its debt, which refills first. Returns the number of tokens that the bucket lacks then, with
-   * its debt: more than `maxTokens` while there is debt. With 0 tokens, only reports that number. The shared bucket has no debt, because it would be that of
-   * others too.
+   * Takes `tokens` even if the bucket has fewer; the rest is debt, which is refilled first. Returns how many tokens are missing, debt included, so more than
+   * `maxTokens` means debt. Pass 0 just to get that number. The shared bucket never has debt, because others would have to pay it too.
    * @param at milliseconds since 1970
    */
   addDebt(name: Name, tokens: number, { tokensPerSecond, maxTokens }: Limit, at: number): number {
@@ -88,7 +87,7 @@ export class TokenBuckets<Name> {
     return entry.member;
   }
 
-  /** Adds a full bucket. Returns undefined if there are `max` buckets, and none that was examined is full. */
+  /** Adds a full bucket. Returns undefined if there's no room for it. */
   #add(name: Name, now: number): Bucket<Name> | undefined {
     let evicted = 0;
     for (let count = Math.min(maxExamined, this.size); count > 0 && evicted < maxEvicted; count--) {
@@ -109,8 +108,8 @@ export class TokenBuckets<Name> {
 }
 
 /**
- * Returns the milliseconds until a bucket is full. It lacks at most all its tokens and its debt; `fullAt` can be later than that if the clock was set back
- * or the limit has changed.
+ * Returns the milliseconds until a bucket is full. At most, all its tokens and its debt are missing; `fullAt` can be later than that if the clock was set
+ * back or the limit has changed.
  */
 function missingIn({ fullAt, debtMs }: Bucket<unknown>, fillTimeMs: number, now: number): number {
   return Math.min(Math.max(0, fullAt - now), fillTimeMs + debtMs);

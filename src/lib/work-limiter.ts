@@ -1,38 +1,38 @@
-// Limits long computations that clients wait for, such as sorts of large lists. At most four of each limiter run at once; each collection has a limiter.
-// Clients that need the same result share one computation. A computation that waits to start is discarded when all its clients have left.
+// Limits long computations that clients wait for, such as sorting a large list. Each collection has a limiter, which runs at most four at once. Clients that
+// need the same result share a computation. If all its clients leave before it starts, it's discarded.
 
 import type { MaybePromise } from "./maybe-promise.ts";
 import { type Steps, slices } from "./slices.ts";
 
-/** Maximum computations of a limiter that run at once. Each can take much memory: sorting 100,000 records takes 10 MB. */
+/** Each can take a lot of memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;
 /**
- * Milliseconds of the first slice while the limit is reached. A computation that needs more time waits, and later starts again from the beginning. The slice
- * is short because its work is then lost.
+ * Milliseconds for the first slice when the limit has been reached. A computation that doesn't finish in it has to wait and start over, so the slice is kept
+ * short to waste little work.
  */
 const sliceWhenFullMs = 0.2;
-/** Number of requests that have to wait, after which waiting computations are searched for abandoned ones. */
+/** We look for abandoned computations each time this many requests have had to wait. */
 const requestsBetweenSearches = 256;
 
 interface WaitingWork {
   readonly promise: Promise<unknown>;
-  /** For each client, whether it still waits. */
+  /** Each tells whether a client is still waiting. */
   wanted: (() => boolean)[];
   start(): void;
   reject(error: unknown): void;
 }
 
-/** The error of a computation that was discarded because no client waits for it any more. */
+/** The computation was discarded because all its clients had left. */
 export class AbandonedWorkError extends Error {
   constructor() {
-    super("no client waits for this any more");
+    super("no client is waiting for this any more");
     this.name = "AbandonedWork";
   }
 }
 
 export class WorkLimiter {
   readonly #running = new Map<string, Promise<unknown>>();
-  /** Computations that start when others have ended, by name, in the order of the requests. */
+  /** In the order they were requested. */
   readonly #waiting = new Map<string, WaitingWork>();
   #requests = 0;
 
@@ -41,11 +41,11 @@ export class WorkLimiter {
   }
 
   /**
-   * Runs the steps that `make` returns, in slices. The first slice runs at once, or in a later tick if new tasks have no time left in this tick. A
-   * computation that does not end in its first slice is shared by callers with the same `name`. If the limit is reached, its steps are discarded, and
-   * it starts again when another computation has ended.
-   * @param isWanted whether the client still waits; called before a computation starts that had to wait
-   * @returns the result; a promise of it if the computation did not end at once, which rejects with AbandonedWorkError if no client waits any more
+   * Runs the steps that `make` returns, in slices. The first slice runs right away, or in a later tick if this one has no time left for new tasks. If that
+   * doesn't finish it, callers with the same `name` share the computation. If the limit has been reached, its steps are discarded, and it starts over when
+   * another one is done.
+   * @param isWanted whether the client is still waiting; called before a delayed computation starts
+   * @returns the result, or a promise of it, which rejects with AbandonedWorkError if all clients have left
    */
   run<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const start = (hasWaited: boolean) => {
@@ -55,7 +55,7 @@ export class WorkLimiter {
     return this.#share<T>(name, isWanted) ?? slices.whenFirstMayRun(start);
   }
 
-  /** Returns the result of the computation with this name, if one runs or waits; otherwise undefined. */
+  /** Joins the computation with this name, if one is running or waiting. */
   #share<T>(name: string, isWanted: () => boolean): Promise<T> | undefined {
     const running = this.#running.get(name);
     const waiting = running ? undefined : this.#waiting.get(name);
@@ -68,7 +68,7 @@ export class WorkLimiter {
     const last = isFull ? slices.runFirst(steps, sliceWhenFullMs) : slices.runFirst(steps);
     if (last) return last.value;
     if (!isFull) return this.#continue(name, steps);
-    // Discard the steps instead of pausing them, because a half-done computation can take as much memory as a running computation.
+    // Don't pause the steps: a half-done computation can take as much memory as a running one.
     steps.return(undefined as T);
     return this.#wait(name, make, isWanted);
   }

@@ -1,10 +1,10 @@
-// Lets long tasks yield to the event loop between steps. Only one task resumes per tick, so that many tasks block no longer than one.
+// Lets long tasks yield to the event loop between steps. Only one resumes per tick, so many tasks block no longer than one.
 
 import { tickBudgetMs } from "./tick-budgets.ts";
 
 const waiting: (() => void)[] = [];
 
-/** Resolves in a later tick. No other caller of this function resumes in the same tick. */
+/** Resolves in a later tick, which no other caller gets. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
@@ -18,8 +18,8 @@ function resumeNext(): void {
 }
 
 /**
- * Returns a function to call between two steps of a long task. When the task has run for 2 ms, the function returns a promise that resolves in a
- * later tick; otherwise it returns undefined, and the task continues at once.
+ * Returns a function to call between steps of a long task. Once the task has run for 2 ms, it returns a promise to await; otherwise undefined, and the task
+ * goes on.
  */
 export function createYielder(): () => Promise<void> | undefined {
   let since = performance.now();
@@ -31,7 +31,7 @@ export function createYielder(): () => Promise<void> | undefined {
   };
 }
 
-/** Yields `items` in order. Yields to the event loop between two items when their consumer has run for 2 ms. */
+/** Iterates over `items`, yielding to the event loop whenever their consumer has run for 2 ms. */
 export async function* yieldBetween<T>(items: Iterable<T>): AsyncGenerator<T> {
   const yieldIfDue = createYielder();
   for (const item of items) {
@@ -41,8 +41,8 @@ export async function* yieldBetween<T>(items: Iterable<T>): AsyncGenerator<T> {
 }
 
 /**
- * Calls `read` with at most `size` of the values at a time. Returns all results, in order. Yields to the event loop after each call, because a read can be
- * synchronous: then awaiting it does not yield.
+ * Calls `read` with at most `size` values at a time, and returns all results in order. Yields to the event loop after each call, because awaiting a
+ * synchronous read wouldn't.
  */
 export async function readInChunks<T, R>(
   values: readonly T[],
@@ -57,12 +57,11 @@ export async function readInChunks<T, R>(
   return found;
 }
 
-/** Yields the values in chunks of `size`; the last chunk can be smaller. */
 export function* chunksOf<T>(values: readonly T[], size: number): Generator<readonly T[]> {
   for (let start = 0; start < values.length; start += size) yield values.slice(start, start + size);
 }
 
-/** Resolves in the next tick, after sockets were read. For long tasks, use `yieldToEventLoop`, which resumes one task per tick. */
+/** Resolves in the next tick, after sockets have been read. Long tasks should use `yieldToEventLoop`, which resumes one per tick. */
 export function nextImmediate(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

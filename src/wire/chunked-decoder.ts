@@ -3,24 +3,23 @@
 import { parseHeaderFields } from "./header-fields.ts";
 import { RequestError } from "./request-error.ts";
 
-/** Maximum bytes of a line between chunks, and of the trailer section. */
+/** For a line between chunks, and for the trailer section. */
 const maxLineLength = 1024;
 const maxTrailerBytes = 16 * 1024;
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const quoted = String.raw`"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-~\x80-\xff])*"`;
 /**
- * The size and the extensions of a chunk (RFC 9112 section 7.1.1). Whitespace around extensions was once allowed. It is malformed here, as in other
- * parsers.
+ * A chunk's size and extensions (RFC 9112 section 7.1.1). Whitespace around extensions used to be allowed, but like other parsers we reject it.
  */
 const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${quoted}))?)*\r\n$`);
 
 export class ChunkedDecoder {
   #next: "size" | "data" | "end of data" | "trailer" | "nothing" = "size";
-  /** Bytes of the current chunk that have not arrived yet. */
+  /** Bytes of the current chunk that haven't arrived yet. */
   #remainingBytes = 0;
   #line = "";
-  /** Length of the trailer section so far, in bytes. */
+  /** Bytes of the trailer section so far. */
   #trailer = 0;
   #isMalformed = false;
 
@@ -33,9 +32,9 @@ export class ChunkedDecoder {
   }
 
   /**
-   * Decodes `bytes` and passes the data of the chunks to `onData`.
+   * Decodes `bytes` and passes the chunks' data to `onData`.
    * @returns how many of the bytes belong to the body
-   * @throws RequestError `malformed`; after that, do not call it again
+   * @throws RequestError `malformed`; don't call it again after that
    */
   decode(bytes: Buffer, onData: (part: Buffer) => void): number {
     let at = 0;
@@ -87,11 +86,14 @@ export class ChunkedDecoder {
     this.#trailer += line.length;
     if (this.#trailer > maxTrailerBytes) throw malformedBodyError();
     const headers = parseHeaderFields(line);
-    // A trailer must not contain fields for message framing (RFC 9110 section 6.5.1).
+    // A trailer mustn't contain framing fields (RFC 9110 section 6.5.1).
     if (headers.has("content-length") || headers.has("transfer-encoding")) throw malformedBodyError();
   }
 }
 
 function malformedBodyError(): RequestError {
-  return new RequestError("malformed", "the body is not in chunks as Transfer-Encoding says");
+  return new RequestError(
+    "malformed",
+    "the body isn't in valid chunks, although the request says `Transfer-Encoding: chunked`",
+  );
 }

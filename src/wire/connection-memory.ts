@@ -1,17 +1,17 @@
-// Limits the memory of all connections of a listener: unread input, incomplete request bodies and unsent responses.
+// Limits the memory that all of a listener's connections use for unread input, incomplete request bodies and unsent responses.
 //
-// Each connection counts its buffers through a `MemoryShare`. Above the limit, connections are ended, beginning with the connection without progress
-// for the longest time.
+// Each connection counts its buffers through a `MemoryShare`. Over the limit, we end connections, starting with the one that hasn't made progress for
+// longest.
 
 import { LinkedQueue, QueueEntry } from "../lib/linked-queue.ts";
 import type { BodyPart } from "./response.ts";
 
-/** Memory that is counted, such as a buffer. Its identity matters, because each is counted once. */
+/** Identified by reference, because each is counted once. */
 interface CountedMemory {
   readonly byteLength: number;
 }
 
-/** A part of counted memory, which keeps all of it alive. */
+/** Part of some counted memory, which keeps all of it alive. */
 export interface MemoryPart {
   readonly buffer: CountedMemory;
 }
@@ -19,24 +19,23 @@ export interface MemoryPart {
 export class ConnectionMemoryBudget {
   readonly #limit: number;
   readonly #onCutOff: () => void;
-  /** The number of uses of each buffer. Different lists may share buffers; each buffer counts once. */
+  /** How often each buffer is used. Lists may share buffers, but each counts once. */
   readonly #buffers = new UseCounts<CountedMemory>();
-  /** The number of uses of each list of parts. A list may be sent to many clients; its buffers are counted for the first of them only. */
+  /** How often each list of parts is used. It may be sent to many clients, but its buffers are only counted for the first. */
   readonly #lists = new UseCounts<readonly BodyPart[]>();
-  /** The connections that use memory, the one without progress for longest first. */
+  /** The connections that use memory, the longest without progress first. */
   readonly #shares = new LinkedQueue<MemoryShare>();
   #bytes = 0;
 
   /**
-   * @param limit bytes; above it, the connections without progress for the longest time are ended
-   * @param onCutOff called for each connection that was ended
+   * @param limit bytes
+   * @param onCutOff called for each connection that we end
    */
   constructor(limit: number, onCutOff: () => void) {
     this.#limit = limit;
     this.#onCutOff = onCutOff;
   }
 
-  /** The bytes of all buffers in use. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -57,18 +56,18 @@ export class ConnectionMemoryBudget {
     if (this.#lists.remove(parts)) for (const part of parts) this.remove(bufferOf(part));
   }
 
-  /** Puts a share at the end of the order, because its connection has made progress. */
+  /** The share's connection has made progress, so it's now the last to be ended. */
   moveToEnd(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
     this.#shares.add(share);
   }
 
-  /** Removes a share from the order, because its connection uses no memory. */
+  /** The share's connection no longer uses memory. */
   removeShare(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
   }
 
-  /** Ends connections until the others are within the limit. The connection that made progress last is never ended. */
+  /** Ends connections until the others are within the limit, but never the one that made progress last. */
   endConnectionsOverLimit(): void {
     for (let share = this.#shares.first; share?.after && this.#bytes > this.#limit; share = this.#shares.first) {
       this.#shares.delete(share);
@@ -81,14 +80,14 @@ export class ConnectionMemoryBudget {
 class UseCounts<T> {
   readonly #counts = new Map<T, number>();
 
-  /** Counts one more use. Returns whether it is the first one. */
+  /** Returns whether this is the first use. */
   add(used: T): boolean {
     const uses = this.#counts.get(used) ?? 0;
     this.#counts.set(used, uses + 1);
     return uses === 0;
   }
 
-  /** Counts one use less. Returns whether it was the last one. */
+  /** Returns whether that was the last use. */
   remove(used: T): boolean {
     const uses = this.#counts.get(used) ?? 0;
     if (uses <= 1) return this.#counts.delete(used);
@@ -102,11 +101,11 @@ function bufferOf(part: BodyPart): CountedMemory {
 }
 
 export class MemoryShare {
-  /** Ends the connection, which then releases all its buffers. */
+  /** Ends the connection, which releases all its buffers. */
   readonly end: () => void;
   readonly #memory: ConnectionMemoryBudget;
   readonly #entry = new QueueEntry<MemoryShare>(this);
-  /** Number of buffers and of lists of parts that this connection counts. */
+  /** How many buffers and lists of parts this connection counts. */
   #count = 0;
 
   constructor(memory: ConnectionMemoryBudget, end: () => void) {
@@ -114,7 +113,7 @@ export class MemoryShare {
     this.end = end;
   }
 
-  /** Counts the buffer of `bytes`, and then ends other connections if the limit is exceeded. */
+  /** Counts the buffer behind `bytes`, and ends other connections if we're over the limit. */
   retain(bytes: MemoryPart): void {
     this.#memory.add(bytes.buffer);
     this.#addUse();
@@ -125,7 +124,7 @@ export class MemoryShare {
     this.#removeUse();
   }
 
-  /** Counts the buffers of `parts` like `retain`, in a time that does not depend on their number if another connection counts the same list. */
+  /** Like `retain`, for the buffers behind `parts`. Takes constant time if another connection already counts the same list. */
   retainParts(parts: readonly BodyPart[]): void {
     this.#memory.addParts(parts);
     this.#addUse();
@@ -137,8 +136,8 @@ export class MemoryShare {
   }
 
   /**
-   * Counts the buffer of `after` instead of that of `before`; buffers up to 16 KiB are not counted. A slice counts as its whole buffer, which it
-   * keeps alive. Returns the bytes that are counted now; pass them as `before` the next time.
+   * Counts the buffer behind `after` instead of the one behind `before`, unless it's at most 16 KiB. A slice counts as its whole buffer, which it keeps alive.
+   * Returns what is counted now; pass that as `before` next time.
    */
   replaceBuffer(before: MemoryPart | undefined, after: MemoryPart | undefined): MemoryPart | undefined {
     const next = after && after.buffer.byteLength > maxUncountedBytes ? after : undefined;
@@ -148,7 +147,7 @@ export class MemoryShare {
     return next;
   }
 
-  /** Records that the connection has just made progress, so that other connections are ended before it. */
+  /** The connection has just made progress, so others are ended before it. */
   markProgress(): void {
     if (this.#count > 0) this.#memory.moveToEnd(this.#entry);
   }
@@ -165,5 +164,5 @@ export class MemoryShare {
   }
 }
 
-/** Maximum bytes of a buffer that `replaceBuffer` does not count: enough for an incomplete header section, which has at most 16 KiB. */
+/** `replaceBuffer` doesn't count buffers up to this size, which is enough for an incomplete header section. */
 const maxUncountedBytes = 16 * 1024;

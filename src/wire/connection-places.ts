@@ -1,27 +1,22 @@
-// Limits the number of connections of a listener. At the limit, another connection must end for each new one. The first rule that applies decides:
+// Caps a listener's open connections. Once it's full, each new connection pushes out another, picked by the first of these rules that applies:
 //
-// 1. The connection that has been idle longest ends. Until half of all connections are idle, this does not apply to a connection that was opened in
-//    the last 2 s, because its request may be about to arrive. If a client opens many connections without requests, half of all are soon idle. Then
-//    its own connections end, and not the requests of others.
-// 2. The slowest client's connection ends. Slow clients do not read a response or do not send a body, and the server has waited for them for
-//    more than 2 s.
-// 3. The handler ends a request that waits for something else than its client, such as a long poll (`Handler.makeRoom`).
+// 1. The one that's been idle longest. If it was opened in the last 2 s, it's spared until half of all connections are idle, because its request may be
+//    on the way. So a client that opens many and sends nothing only pushes out its own.
+// 2. The slowest client that has kept us waiting more than 2 s to read a response or send a body.
+// 3. A request that waits for something other than its client, such as a long poll. The handler picks it (`Handler.makeRoom`).
 //
-// If no rule applies, every other connection is new, at work, or slow for less than 2 s, and the new connection is closed at once.
+// If none applies, we close the new one.
 
 import { LinkedQueue } from "../lib/linked-queue.ts";
 import type { Handler, Incident } from "./request.ts";
 
-/**
- * Maximum connections above the limit, while the requests that rule 3 has ended get their responses. The file descriptors that are reserved for
- * other purposes (`reserved`) are enough for them.
- */
+/** How far we go over the limit while requests ended by rule 3 get their responses. The `reserved` file descriptors cover this. */
 const maxAbove = 16;
 
-/** Maximum number of slow connections that one search returns. A search reads all connections, so its result serves several new ones. */
+/** How many slow connections a search returns. It looks at all connections, so we use its result for several new ones. */
 const maxFound = 64;
 
-/** The members of a connection that the limit and the listener use. `Connection` describes them. */
+/** What this file and the listener need of a `Connection`, which describes it. */
 export interface PlacedConnection {
   readonly isBusy: boolean;
   readonly isDone: boolean;
@@ -34,17 +29,14 @@ export interface PlacedConnection {
 }
 
 export class ConnectionPlaces {
-  /**
-   * Idle connections, the longest idle first. A connection with an incomplete header section counts as idle, because sending half a header costs
-   * an attacker nothing.
-   */
+  /** Longest idle first. Half a header counts as idle, because it costs an attacker nothing. */
   readonly idle = new LinkedQueue<PlacedConnection>();
   readonly #limit: number;
   readonly #handler: Handler;
   readonly #taken = new Set<PlacedConnection>();
-  /** The slow connections that the last search found and that have not been ended, the slowest last. */
+  /** What's left of the last search's slow connections, the slowest last. */
   #slow: PlacedConnection[] = [];
-  /** The time of the last search that returned all slow connections, in whole seconds of the listener's clock. A search at the same time would find the same. */
+  /** When a search last returned every slow connection, in seconds on the listener's clock. Searching again in the same second is pointless. */
   #searchedAt = -1;
 
   constructor(limit: number, handler: Handler) {
@@ -56,15 +48,15 @@ export class ConnectionPlaces {
     return this.#taken;
   }
 
-  /** Whether there are more connections than the limit. Then a connection ends as soon as it is idle or has sent its response. */
+  /** Whether we're over the limit, so that connections end as soon as they're idle or have sent their response. */
   get areTooMany(): boolean {
     return this.#taken.size > this.#limit;
   }
 
   /**
-   * Makes room for one more connection: at the limit, ends another one by the rules above.
-   * @param now seconds of the listener's clock
-   * @returns false if all connections must stay, so that the new one must be closed
+   * Makes room for a new connection, ending another one if we're at the limit.
+   * @param now seconds on the listener's clock
+   * @returns false if nobody can go: close the new connection
    */
   makeRoom(now: number): boolean {
     if (this.#taken.size < this.#limit) return true;
@@ -132,10 +124,10 @@ function insertByRate(found: PlacedConnection[], connection: PlacedConnection): 
   found.splice(start, 0, connection);
 }
 
-/** File descriptors reserved for other purposes than client connections: the runtime, the database, and connections that are being closed. */
+/** File descriptors we keep for the runtime, the database, and connections that are being closed. */
 const reserved = 64;
 
-/** Returns the maximum number of open file descriptors (POSIX `RLIMIT_NOFILE`). The runtime has already raised it to the hard limit. */
+/** Returns how many file descriptors may be open (POSIX `RLIMIT_NOFILE`). The runtime has already raised this to the hard limit. */
 export function descriptorLimit(): number {
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft: number | string } } };
   const limit = userLimits?.open_files?.soft;
@@ -143,7 +135,7 @@ export function descriptorLimit(): number {
   return typeof limit === "number" ? limit : 1024;
 }
 
-/** Returns the maximum of `--connections` for a limit of file descriptors (64 less), and its default (nine tenths, at most the maximum). */
+/** Returns the maximum for `--connections` (64 less than `descriptors`) and its default (nine tenths of `descriptors`, at most the maximum). */
 export function connectionsWithin(descriptors: number): { readonly max: number; readonly byDefault: number } {
   const max = Math.max(1, descriptors - reserved);
   return { max, byDefault: Math.min(max, Math.max(1, Math.floor(descriptors * 0.9))) };

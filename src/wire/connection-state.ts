@@ -1,33 +1,30 @@
-// The states of a connection. It handles one request at a time, in the order of arrival (RFC 9112 section 9.3.2).
+// A connection's states. It handles one request at a time, in the order they arrive (RFC 9112 section 9.3.2).
 //
-//     each request:        idle -> readingHeader -> handling -> responding -> idle (or readingHeader, if the next request has begun to arrive)
+//     each request:        idle -> readingHeader -> handling -> responding -> idle (or readingHeader, if the next request has started to arrive)
 //     the last response:   any of these -> sendingLast -> lingering -> closed
 //     a cut-off:           any state -> closed
 //
-// The last response can be missing, for example if the client closes its side while the connection is idle. The state `closed` is final.
+// There may be no last response, for example if the client closes its side while the connection is idle. `closed` is final.
 
 import type { RequestBody } from "./request-body.ts";
 import type { RequestHeader } from "./request-header.ts";
 
-/**
- * The state of a connection. `startedAtSeconds` is in seconds of the listener's clock: in `lingering`, when that state began; in the other states, when the
- * request began to arrive.
- */
+/** `startedAtSeconds`, on the listener's clock, is when `lingering` started; in the other states, when the request started to arrive. */
 export type ConnectionState = Idle | ReadingHeader | Handling | Responding | SendingLast | Lingering | Closed;
 
-/** The connection waits for a request. At most an empty line before it has arrived. */
+/** Waiting for a request. At most, an empty line has arrived. */
 interface Idle {
   readonly kind: "idle";
 }
 
-/** A request has begun to arrive. The first `examinedBytes` bytes of the input do not contain its whole header section. */
+/** A request has started to arrive. The first `examinedBytes` bytes of the input don't contain its whole header section. */
 interface ReadingHeader {
   readonly kind: "readingHeader";
   readonly startedAtSeconds: number;
   readonly examinedBytes: number;
 }
 
-/** The handler has the request. The request's body, if there is one, may still be arriving. */
+/** The handler has the request. Its body, if any, may still be arriving. */
 export interface Handling {
   readonly kind: "handling";
   readonly startedAtSeconds: number;
@@ -35,21 +32,21 @@ export interface Handling {
   readonly body: RequestBody | undefined;
 }
 
-/** The output has the response, but part of the response is unsent, or part of the request's body has not arrived and will be discarded. */
+/** The output has the response, but part of it is unsent, or the rest of the request's body has yet to arrive and be discarded. */
 export interface Responding {
   readonly kind: "responding";
   readonly startedAtSeconds: number;
   readonly body: RequestBody | undefined;
 }
 
-/** The output has the last response, if there is one. Further input is discarded. */
+/** The output has the last response, if any. Further input is discarded. */
 interface SendingLast {
   readonly kind: "sendingLast";
 }
 
 /**
- * Everything is sent, and the server has closed its side of the connection. Until the client closes its side, input is read and discarded.
- * Otherwise a reset could destroy the last response before the client has read it (RFC 9112 section 9.6).
+ * Everything has been sent, and the server has closed its side. Until the client closes its own, we read and discard input. Otherwise a reset could destroy
+ * the last response before the client has read it (RFC 9112 section 9.6).
  */
 interface Lingering {
   readonly kind: "lingering";
@@ -64,18 +61,18 @@ export const idle: ConnectionState = { kind: "idle" };
 export const sendingLast: ConnectionState = { kind: "sendingLast" };
 export const closed: ConnectionState = { kind: "closed" };
 
-/** Returns the body of the current request; undefined without a request, and if the request has no body. */
+/** Returns the current request's body, if there is a request and it has one. */
 export function bodyOf(state: ConnectionState): RequestBody | undefined {
   return state.kind === "handling" || state.kind === "responding" ? state.body : undefined;
 }
 
-/** Whether `available` bytes of input can be read now. An incomplete header section is read again only when more of it has arrived. */
+/** Whether `available` bytes of input can be read now. An incomplete header section is only read again once more of it has arrived. */
 export function canRead(state: ConnectionState, available: number): boolean {
   if (state.kind === "readingHeader") return available > state.examinedBytes;
   return bodyOf(state)?.canReceive === true;
 }
 
-/** Whether the handler has a request and the server does not wait for the client to send more of its body; also while the body is undecided. */
+/** Whether the handler has a request and isn't waiting for the client to send more of its body. */
 export function isHandlerRunning(state: ConnectionState): boolean {
   return state.kind === "handling" && !state.body?.isIncoming;
 }
@@ -84,12 +81,12 @@ export function isEnding({ kind }: ConnectionState): boolean {
   return kind === "sendingLast" || kind === "lingering" || kind === "closed";
 }
 
-/** Maximum time for a request with a body to arrive, and for a client to close its side, as a multiple of the idle timeout. */
+/** How long a request with a body may take to arrive, and a client to close its side, as a multiple of the idle timeout. */
 const maxIdleTimeouts = 30;
 
 /**
- * Returns the deadline of the state, in seconds of the listener's clock; infinity if it has none. By then the client must have sent its request or
- * closed its side, even if it sends bytes all the time (RFC 9112 section 9.5).
+ * Returns the deadline, in seconds on the listener's clock, by which the client must have sent its request or closed its side, even if it keeps sending bytes
+ * (RFC 9112 section 9.5). Infinity if there's none.
  */
 export function clientDeadlineSeconds(state: ConnectionState, idleTimeoutSeconds: number): number {
   switch (state.kind) {

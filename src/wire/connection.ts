@@ -1,15 +1,15 @@
-// One client connection: when it may run, when it times out, and how it closes. The requests themselves are in request-loop.ts.
+// One client connection: when it may run, when it times out, and how it closes. Its requests are in request-loop.ts.
 //
-// A connection runs one step when bytes arrive (one request or part of a body). Further steps wait in the round robin (round-robin.ts), so
-// that no client blocks the others. A connection without a step waits for its client or for the handler.
+// When bytes arrive, a connection runs one step (one request, or part of a body). Further steps wait in the round robin (round-robin.ts), so that no client
+// blocks the others. A connection without a step is waiting for its client or the handler.
 //
 // Invariants:
-// - A connection is in the idle queue only while it waits for its client. It leaves the queue when a request reaches the handler, and returns when
-//   the response is sent.
-// - Only a silent or slow client times out. The time that the handler takes does not count.
-// - The last response is delivered before the socket closes. The server closes its side, reads until the client closes, and then ends the connection
+// - A connection is in the idle queue only while it waits for its client. It leaves when a request reaches the handler, and returns once the response has
+//   been sent.
+// - Only silent or slow clients time out. The handler's time doesn't count.
+// - The last response is delivered before the socket closes: the server closes its side, reads until the client closes, and then ends the connection
 //   (RFC 9112 section 9.6).
-// - `closed` is final. Every buffer that the memory budget counts is released by then.
+// - `closed` is final. By then, every buffer that the memory budget counts has been released.
 
 import type { Socket } from "bun";
 import { QueueEntry } from "../lib/linked-queue.ts";
@@ -20,7 +20,7 @@ import { RequestError } from "./request-error.ts";
 import { type ConnectionContext, RequestLoop } from "./request-loop.ts";
 import type { StepTask } from "./round-robin.ts";
 
-/** Seconds after opening during which a connection without a request counts as new, because its first request may still be in transit. */
+/** How long a connection counts as new if no request has arrived, because the first may still be in transit. */
 const newbornSeconds = 2;
 
 export class Connection implements StepTask, PlacedConnection {
@@ -31,12 +31,12 @@ export class Connection implements StepTask, PlacedConnection {
   readonly #memoryShare: MemoryShare;
   readonly #requestLoop: RequestLoop;
   readonly #clientRate = new ClientRate();
-  /** When the connection was opened, in seconds of the listener's clock. */
+  /** Seconds on the listener's clock. */
   readonly #openedAt: number;
   #hasHadRequest = false;
-  /** When the client last sent or read something, or was sent a response, in seconds of the listener's clock. */
+  /** When the client last sent or read something, or was sent a response, in seconds on the listener's clock. */
   #lastProgressAt: number;
-  /** Whether to time out at the next step. Timeouts are spread over steps because the kernel needs time to free each socket. */
+  /** Whether to time out at the next step. Timeouts are spread out, because the kernel takes time to free each socket. */
   #isTimeoutPending = false;
 
   constructor(socket: Socket<unknown>, context: ConnectionContext) {
@@ -49,33 +49,33 @@ export class Connection implements StepTask, PlacedConnection {
     context.places.idle.add(this.#idleEntry);
   }
 
-  /** Whether a request has begun to arrive or is being handled, or a response is not yet sent. */
+  /** Whether a request has started to arrive or is being handled, or a response is still being sent. */
   get isBusy(): boolean {
     return !this.isDone && this.#requestLoop.state.kind !== "idle";
   }
 
-  /** Whether the last response is sent. The connection may still exist until its client closes it. */
+  /** Whether the last response has been sent. The connection may live on until its client closes it. */
   get isDone(): boolean {
     const { state, output } = this.#requestLoop;
     return output.isEmpty && isEnding(state);
   }
 
-  /** Whether the connection was opened in the last 2 s and has not had a request yet: the first one may still be in transit. */
+  /** Whether the connection was opened in the last 2 s, and its first request may still be in transit. */
   get isNewborn(): boolean {
     return !this.#hasHadRequest && this.#context.now - this.#openedAt <= newbornSeconds;
   }
 
-  /** Whether the server waits for the client, and has done so for more than 2 s: the client does not read a response, or does not send a body. */
+  /** Whether the client has kept us waiting more than 2 s to read a response or send a body. */
   get isSlow(): boolean {
     return this.#clientRate.isKnown && this.#waitsForClient;
   }
 
-  /** Bytes per second that the client has read or sent recently while the server waited for it, averaged over up to 8 s. */
+  /** Bytes per second that the client has been reading or sending while we waited for it, averaged over up to 8 s. */
   get rate(): number {
     return this.#clientRate.rate;
   }
 
-  /** Handles bytes that the client sent: at once up to the end of one request; the rest in later steps of the round robin. */
+  /** Handles bytes from the client: one request right away, and the rest in later steps. */
   receive(bytes: Buffer): void {
     const { roundRobin } = this.#context;
     if (!this.#requestLoop.receive(bytes)) return;
@@ -84,7 +84,7 @@ export class Connection implements StepTask, PlacedConnection {
     else if (this.runStep()) roundRobin.add(this.#stepEntry);
   }
 
-  /** Handles the event that the kernel's send buffer has space again. */
+  /** The kernel's send buffer has space again. */
   onWritable(): void {
     const { output } = this.#requestLoop;
     if (output.isEmpty) return;
@@ -92,7 +92,7 @@ export class Connection implements StepTask, PlacedConnection {
     this.#context.roundRobin.add(this.#stepEntry);
   }
 
-  /** Handles the event that the client has closed its side. The client may still wait for responses. */
+  /** The client has closed its side. It may still be waiting for responses. */
   onPeerEnd(): void {
     this.#requestLoop.client.markEnded();
     this.schedule();
@@ -104,39 +104,39 @@ export class Connection implements StepTask, PlacedConnection {
     this.#requestLoop.close();
   }
 
-  /** Called once a second. If the server has waited too long for the client, lets the connection end in a later step of the round robin. */
+  /** Called once a second. If the client has kept us waiting too long, a later step ends the connection. */
   checkTimeout(): void {
     const { roundRobin } = this.#context;
     const { state, output } = this.#requestLoop;
     if (this.#waitsForClient) this.#clientRate.countSecond();
     const isServerDue = (roundRobin.has(this.#stepEntry) && !output.isBlocked) || isHandlerRunning(state);
     this.#isTimeoutPending = !isServerDue && this.#hasClientTimedOut;
-    // The kernel reports free space only when much of its send buffer is free. A slow client may need longer than the idle timeout to
-    // read that much, so try to write once a second.
+    // The kernel only reports free space once much of its send buffer is free. A slow client may take longer than the idle timeout to read that much, so we
+    // try to write once a second.
     if (output.isBlocked) output.offerAgain();
     if (this.#isTimeoutPending || output.isBlocked) roundRobin.add(this.#stepEntry);
   }
 
-  /** Ends the connection if it is idle. A busy one ends with its next response (`isStopping`). */
+  /** Ends the connection if it's idle. A busy one ends with its next response (`isStopping`). */
   endWhenIdle(): void {
     if (this.isBusy) return;
     this.#requestLoop.closeAfterOutput();
     this.schedule();
   }
 
-  /** Ends the connection now. Bytes that the kernel has accepted still reach the client; a response that is cut off ends in a reset. */
+  /** Ends the connection now. Bytes that the kernel has accepted still reach the client. A response that gets cut off ends in a reset. */
   endNow(): void {
     if (this.#requestLoop.output.isEmpty) this.#close();
     else this.#socket.terminate();
   }
 
-  /** Ends the connection with a reset after a bug or an error of the runtime, and lets the handler log `error`. */
+  /** Resets the connection after a bug or a runtime error, and lets the handler log it. */
   endAfterBug(error: unknown): void {
     this.#context.handler.respondToFailure(error, this.#requestLoop.client.address);
     this.#socket.terminate();
   }
 
-  /** Records that the client has sent or read `bytes` bytes, or has been sent a response to read. */
+  /** The client has sent or read `bytes` bytes, or has been sent a response to read. */
   markProgress(bytes = 0): void {
     this.#lastProgressAt = this.#context.now;
     this.#clientRate.addBytes(bytes);
@@ -144,8 +144,8 @@ export class Connection implements StepTask, PlacedConnection {
   }
 
   /**
-   * Runs one step. Then times out, if `checkTimeout` has decided so and the client has not made progress since. Returns whether there is another
-   * step to run now.
+   * Runs one step. Then times out if `checkTimeout` has asked for that and the client hasn't made progress since. Returns whether there's another step to run
+   * now.
    */
   runStep(): boolean {
     try {
@@ -166,8 +166,7 @@ export class Connection implements StepTask, PlacedConnection {
   }
 
   /**
-   * Whether the connection can go on only after its client has read more of a response, or sent more of a body. Only such a connection may be ended
-   * as a slow one, to make room for another.
+   * Whether the connection can't go on until its client has read more of a response or sent more of a body. Only such a connection may be ended for being slow.
    */
   get #waitsForClient(): boolean {
     const { state, input, output } = this.#requestLoop;
@@ -175,7 +174,7 @@ export class Connection implements StepTask, PlacedConnection {
     return output.isBlocked;
   }
 
-  /** Times out, unless the client has made progress since `checkTimeout`. Returns whether it timed out. */
+  /** Times out unless the client has made progress since `checkTimeout`. Returns whether it did. */
   #endIfTimedOut(): boolean {
     this.#isTimeoutPending = false;
     if (!this.#hasClientTimedOut || isHandlerRunning(this.#requestLoop.state)) return false;
@@ -192,19 +191,19 @@ export class Connection implements StepTask, PlacedConnection {
   }
 
   /**
-   * Responds with 408 if a request has begun (RFC 9110 section 15.5.9). Otherwise just ends the connection (RFC 9112 section 9.5), because the
+   * Responds with a 408 if a request has started to arrive (RFC 9110 section 15.5.9). Otherwise just ends the connection (RFC 9112 section 9.5), because the
    * client would take the 408 for the response to its next request.
    */
   #respondToTimeout(): void {
     const { state, output } = this.#requestLoop;
     if (output.isEmpty && state.kind === "readingHeader") {
-      this.#requestLoop.respondAndEnd(new RequestError("timeout", "the header section did not end in time"));
+      this.#requestLoop.respondAndEnd(new RequestError("timeout", "the rest of the headers didn't arrive in time"));
       this.schedule();
     } else if (output.isEmpty && state.kind === "handling") state.body?.timeOut();
     else this.endNow();
   }
 
-  /** Returns whether there is another step to run. If not, lets the connection wait for its client or for the handler, or ends it. */
+  /** Returns whether there's another step to run. If not, the connection waits for its client or the handler, or ends. */
   #hasStepLeftOrWaits(): boolean {
     if (this.#requestLoop.state.kind === "closed") return false;
     const hasMore = this.#requestLoop.canStep;
@@ -216,7 +215,7 @@ export class Connection implements StepTask, PlacedConnection {
   #waitForClient(): void {
     const { state, client, output } = this.#requestLoop;
     const body = bodyOf(state);
-    // The client has closed its side, so the rest of the body will not arrive (RFC 9112 section 8). Of a paused body, it may wait in the input.
+    // The client has closed its side, so the rest of the body won't arrive (RFC 9112 section 8). If the body is paused, it may be in the input.
     if (client.isEnded && !body?.isPaused) body?.abort();
     if (state.kind === "handling" || !output.isEmpty) return;
     this.#clientRate.reset();
@@ -227,7 +226,7 @@ export class Connection implements StepTask, PlacedConnection {
     else if (client.isEnded || isLast) this.#linger();
   }
 
-  /** Closes the server's side, and then lets the connection wait until the client closes its own (RFC 9112 section 9.6). */
+  /** Closes the server's side, then waits until the client closes its own (RFC 9112 section 9.6). */
   #linger(): void {
     this.#requestLoop.linger();
     if (this.#requestLoop.client.isEnded) this.#close();
@@ -235,8 +234,8 @@ export class Connection implements StepTask, PlacedConnection {
   }
 
   /**
-   * Closes both sides. With TLS, `end` alone would wait for the client's close_notify, which RFC 8446 section 6.1 does not require the client to
-   * send. Without it, the connection would never close.
+   * Closes both sides. With TLS, `end` alone would wait for the client's close_notify, which RFC 8446 section 6.1 doesn't require, so the connection might
+   * never close.
    */
   #close(): void {
     this.#socket.shutdown();
@@ -244,33 +243,30 @@ export class Connection implements StepTask, PlacedConnection {
   }
 }
 
-// How fast a client reads or sends while the server waits for it. A connection whose client is too slow ends.
-
-/** Minimum bytes per second that a client must read or send, averaged over a minute (60 s) of waiting for it. A slower client times out. */
+/** A client that reads or sends fewer bytes per second, averaged over a minute of waiting for it, times out. */
 const minRate = 256;
 const minuteSeconds = 60;
 
-/** Seconds that the server waits for a client before its connection may be ended to make room for another. */
+/** How many seconds a client can keep us waiting before its connection may be ended to make room for another. */
 const graceSeconds = 2;
 
-/** Maximum seconds over which the rate is averaged. */
 const averagedSeconds = 8;
 
 /**
- * Measures how fast a client reads a response or sends a body, since its connection was last idle. Only the seconds count in which the server
- * waits for the client, by the listener's clock.
+ * Measures how fast a client has been reading a response or sending a body since its connection was last idle. Only seconds in which we wait for the client
+ * count.
  */
 class ClientRate {
   /** Bytes per second, averaged over up to 8 s. */
   rate = 0;
-  /** Whether the client has read or sent less than 256 bytes per second in the last whole minute. */
+  /** Whether the client managed less than 256 bytes per second in the last whole minute. */
   isTooSlow = false;
   #seconds = 0;
-  /** Bytes since the last `countSecond`, and since the current minute began. */
+  /** Bytes since the last `countSecond`, and since the start of the minute. */
   #ofSecond = 0;
   #ofMinute = 0;
 
-  /** Whether the server has waited long enough (more than 2 s) to know the rate. */
+  /** Whether we've waited long enough (more than 2 s) to know the rate. */
   get isKnown(): boolean {
     return this.#seconds > graceSeconds;
   }
@@ -279,9 +275,9 @@ class ClientRate {
     this.#ofSecond += bytes;
   }
 
-  /** Counts one second. Call it once a second if the server waits for the client at that moment. */
+  /** Call this once a second if we're waiting for the client at that moment. */
   countSecond(): void {
-    // Bytes before the first call do not count: the kernel's buffers took them, not the client.
+    // Bytes before the first call don't count, because they went to the kernel's buffers, not to the client.
     if (this.#seconds > 0) {
       this.rate += (this.#ofSecond - this.rate) / Math.min(this.#seconds, averagedSeconds);
       this.#ofMinute += this.#ofSecond;
@@ -291,7 +287,7 @@ class ClientRate {
     this.#seconds++;
   }
 
-  /** Starts again from zero. To be called when the connection becomes idle. */
+  /** Starts over. Call this when the connection becomes idle. */
   reset(): void {
     if (this.#seconds === 0) return;
     this.#seconds = 0;

@@ -1,8 +1,7 @@
-// Encodes responses to bytes (RFC 9112 sections 2 and 4).
+// Encodes responses as bytes (RFC 9112 sections 2 and 4).
 //
-// All responses share one buffer: each response is encoded into it, and passed to the kernel before the next one. First the body is copied to
-// `bodyAt`. Then the header section is written in front of it, from its end to its beginning, because its length depends on the body. So most
-// responses are sent in one write, without an allocation.
+// All responses share one buffer: each is encoded into it and passed to the kernel before the next. First the body is copied to `bodyAt`. Then the header
+// section is written in front of it, back to front, because its length depends on the body. So most responses need one write and no allocation.
 
 import type { BufferWithHeadroom } from "../lib/bytes.ts";
 import {
@@ -19,27 +18,27 @@ import {
 } from "./response.ts";
 
 const buffer = Buffer.allocUnsafe(256 * 1024);
-/** The index in the buffer at which the header section ends and the body begins. */
+/** Where the header section ends and the body starts. */
 const bodyAt = 4 * 1024;
-/** Maximum bytes of a body that is copied whole behind its header section. Of a larger body, only the first 16 KiB are copied. */
+/** Up to this size, the whole body is copied behind its header section; of a larger one, only the first 16 KiB. */
 const maxCopiedBytes = 64 * 1024;
 const copiedStart = 16 * 1024;
 const encoder = new TextEncoder();
 const bodySpace = buffer.subarray(bodyAt);
 
-/** The bytes to send: `bytes` from `start` up to `end`, and then `rest`. */
+/** Send `bytes` from `start` up to `end`, and then `rest`. */
 export interface EncodedResponse {
-  /** The number of bytes to send. */
+  /** In total, with `rest`. */
   readonly length: number;
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** The index from which on `bytes` never change. Bytes before it are valid only until the next response is encoded. */
+  /** From here on, `bytes` never change. Those before it are only valid until the next response is encoded. */
   readonly stableFrom: number;
   readonly rest: UnsentBody | undefined;
 }
 
-/** Encodes a response. Send or copy the result before the next call (`stableFrom`). */
+/** Send or copy the result before the next call (see `stableFrom`). */
 export function encodeResponse(response: WireResponse, framing: ResponseFraming): EncodedResponse {
   const { body } = response;
   if (typeof body === "string") return encodeText(response, framing, body);
@@ -49,13 +48,13 @@ export function encodeResponse(response: WireResponse, framing: ResponseFraming)
 }
 
 function encodeText(response: WireResponse, framing: ResponseFraming, text: string): EncodedResponse {
-  // A UTF-16 unit takes at most three bytes in UTF-8.
+  // A UTF-16 unit takes at most three bytes of UTF-8.
   if (text.length * 3 > bodySpace.length) return encodeParts(response, framing, [Buffer.from(text)]);
   const { written } = encoder.encodeInto(text, bodySpace);
   return withHeader(response, framing, written, written, undefined);
 }
 
-/** Encodes a body in parts: copies a small body, or the start of a large one, behind the header section. The rest is sent without a copy. */
+/** Copies a small body, or the start of a large one, behind the header section. The rest is sent without copying. */
 function encodeParts(response: WireResponse, framing: ResponseFraming, parts: readonly BodyPart[]): EncodedResponse {
   const length = partsLength(parts);
   const limit = length <= maxCopiedBytes ? maxCopiedBytes : copiedStart;
@@ -69,7 +68,7 @@ function encodeParts(response: WireResponse, framing: ResponseFraming, parts: re
   return withHeader(response, framing, length, copied, copied < length ? unsentAfter(parts, copied) : undefined);
 }
 
-/** Encodes a body with free space before it, by writing the header section into that space. */
+/** Writes the header section into the free space before the body. */
 function encodeWithHeadroom(
   response: WireResponse,
   framing: ResponseFraming,
@@ -88,9 +87,9 @@ function encodeWithHeadroom(
 }
 
 /**
- * Writes the header section in front of a body in the shared buffer; into a buffer of its own if it is too long.
- * @param length bytes of the whole body
- * @param copied bytes of the body that are in the shared buffer
+ * Writes the header section in front of a body in the shared buffer, or into its own buffer if it's too long.
+ * @param length of the whole body, in bytes
+ * @param copied how many of them are in the shared buffer
  */
 function withHeader(
   response: WireResponse,
@@ -112,10 +111,10 @@ function withHeader(
   return { length: bytes.length + unsentBytes, bytes, start: 0, end: bytes.length, stableFrom: 0, rest: unsent };
 }
 
-/** Upper bound for the bytes of the status line and of the header fields that this file adds. */
+/** Enough for the status line and the headers that this file adds. */
 const maxOwnBytes = 256;
 
-/** Writes the header section so that it ends before the index `end`. Returns the index of its first byte; undefined if the space may be too small. */
+/** Writes the header section so that it ends before `end`. Returns where it starts; undefined if the space may be too small. */
 function writeHeader(
   { status, headers }: WireResponse,
   { connection }: ResponseFraming,
@@ -126,14 +125,14 @@ function writeHeader(
   if (maxByteLength(headers) + maxOwnBytes > end) return undefined;
   let start = writeEndingAt(target, end, endings[connection ?? "none"]);
   const { date, dateAndLength } = dateLines();
-  // These responses have no content. A 204 must not have a Content-Length, and a 304 need not have it (RFC 9110 section 8.6).
+  // Responses without content: a 204 mustn't have a Content-Length, and a 304 needn't (RFC 9110 section 8.6).
   if (status === 304 || status === 204) start = writeEndingAt(target, start, date);
   else start = writeEndingAt(target, writeEndingAt(target, start, length), dateAndLength);
   start = writeEndingAt(target, start, headers);
   return writeEndingAt(target, start, statusLine(status));
 }
 
-/** The last line and the empty line of a header section, by the value of `Connection`. */
+/** What a header section ends with, by the value of `Connection`. */
 const endings = {
   none: "\r\n\r\n",
   close: "\r\nConnection: close\r\n\r\n",
@@ -177,19 +176,18 @@ function toStatusLine(status: number | string, reason: string): string {
   return `HTTP/1.1 ${status} ${reason}\r\n`;
 }
 
-// The field `Date` (RFC 9110 section 6.6.1). A timer makes its text once per second, because reading the clock for each response would take longer
-// than writing the text.
+// The `Date` header (RFC 9110 section 6.6.1) is made once a second, because reading the clock for each response would take longer than writing it.
 
 interface DateLines {
-  /** The field `Date`, without the end of its line. */
+  /** The `Date` header without its CRLF. */
   readonly date: string;
-  /** The same, followed by the field `Content-Length` up to its value. */
+  /** The same, followed by `Content-Length` up to its value. */
   readonly dateAndLength: string;
 }
 
 let current: DateLines | undefined;
 
-/** Returns the lines for a response that is sent now. If the event loop is blocked, their time is late by as long. */
+/** If the event loop is blocked, the time is behind by as long. */
 function dateLines(): DateLines {
   current ??= createLines();
   return current;

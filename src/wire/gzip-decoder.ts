@@ -1,10 +1,10 @@
-// Decompresses a body in the content coding gzip (RFC 1952) while it arrives. zlib works on other threads, so no body delays other clients.
+// Decompresses a gzipped body (RFC 1952) while it arrives. zlib runs on other threads, so no body delays other clients.
 
 import { createGunzip } from "node:zlib";
 import { RequestError } from "./request-error.ts";
 
 export class GzipDecoder {
-  /** Its memory: zlib's state with a window of 32 KiB, and a buffer of 16 KiB. */
+  /** zlib's state with a 32 KiB window, and a 16 KiB buffer. */
   readonly memory = { buffer: { byteLength: 64 * 1024 } };
   readonly #gunzip = createGunzip();
   #passedBytes = 0;
@@ -19,14 +19,14 @@ export class GzipDecoder {
       .on("error", ({ message }) => this.#settle(this.#toRequestError(message)))
       .on("end", () => {
         this.#isEnded = true;
-        // zlib also ends at a zero byte after the compressed data, and leaves it and the rest unread.
+        // zlib also ends at a zero byte after the compressed data, leaving the rest unread.
         this.#settle(this.#gunzip.bytesWritten === this.#passedBytes ? undefined : moreBytesError());
       });
   }
 
   /**
-   * Decompresses the next part of a body. Resolves when `onData` has been called for all of it; never after `stop`. A body without bytes is empty.
-   * @throws RequestError `malformed`; after that, do not call it again
+   * Decompresses the next part of a body. Resolves once `onData` has been called for all of it, but never after `stop`. No bytes at all mean an empty body.
+   * @throws RequestError `malformed`; don't call it again after that
    */
   decode(part: Uint8Array, isLast: boolean): Promise<void> {
     if (this.#isEnded && part.length > 0) return Promise.reject(moreBytesError());
@@ -36,23 +36,22 @@ export class GzipDecoder {
     return new Promise((resolve, reject) => {
       this.#settle = (error) => (error ? reject(error) : resolve());
       if (isLast) this.#gunzip.end(part);
-      // An error is reported by its event.
+      // The event above reports errors.
       else this.#gunzip.write(part, (error) => void (error || this.#settle()));
     });
   }
 
-  /** Releases the memory. `onData` is not called again. */
+  /** Releases the memory. `onData` isn't called again. */
   stop(): void {
     this.#gunzip.destroy();
   }
 
   #toRequestError(message: string): RequestError {
-    if (message === "unexpected end of file")
-      return new RequestError("malformed", "the gzip data of the body ends early");
+    if (message === "unexpected end of file") return new RequestError("malformed", "the body's gzip data is cut off");
     if (message !== "incorrect header check")
-      return new RequestError("malformed", `the gzip data of the body is damaged (${message})`);
+      return new RequestError("malformed", `the body's gzip data is damaged (${message})`);
     if (this.#firstByte === gzipFirstByte) return moreBytesError();
-    const detail = "the body is not gzip, although Content-Encoding says so; compress it, or leave that header out";
+    const detail = "the body isn't gzip, although Content-Encoding says so; compress it, or leave that header out";
     return new RequestError("malformed", detail);
   }
 }
@@ -60,5 +59,5 @@ export class GzipDecoder {
 const gzipFirstByte = 0x1f;
 
 function moreBytesError(): RequestError {
-  return new RequestError("malformed", "other bytes follow the gzip data of the body");
+  return new RequestError("malformed", "other bytes follow the body's gzip data; remove them");
 }

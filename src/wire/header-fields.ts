@@ -1,8 +1,8 @@
-// The fields of a header section (RFC 9112 section 5).
+// Parses and looks up the fields of a header section (RFC 9112 section 5).
 
 import { RequestError } from "./request-error.ts";
 
-/** The header fields of a request, by their names in lower case (RFC 9110 section 5.1: names are case-insensitive). */
+/** A request's headers. Look them up in lower case, because names are case-insensitive (RFC 9110 section 5.1). */
 export class HeaderFields {
   readonly #values: ReadonlyMap<string, string>;
   readonly #repeated: ReadonlySet<string>;
@@ -13,7 +13,7 @@ export class HeaderFields {
     this.#repeated = repeated;
   }
 
-  /** Returns the value of a field; null if the field is absent. The values of a repeated field are joined with commas (RFC 9110 section 5.3). */
+  /** Returns null for a missing header. A repeated one's values are joined with commas (RFC 9110 section 5.3). */
   get(name: string): string | null {
     return this.#values.get(name) ?? null;
   }
@@ -23,9 +23,9 @@ export class HeaderFields {
   }
 
   /**
-   * Returns the value of a field that is not a list, so that it may have only one line (RFC 9110 section 5.3); null if the field is absent.
-   * @param name as it is written in messages
-   * @throws RequestError `malformed` for several lines
+   * Like `get`, for a header that isn't a list, so it may only appear once (RFC 9110 section 5.3).
+   * @param name as messages spell it
+   * @throws RequestError `malformed` if it's repeated
    */
   single(name: string): string | null {
     const key = name.toLowerCase();
@@ -33,13 +33,13 @@ export class HeaderFields {
     throw new RequestError("malformed", `the request has more than one ${name} header; send one`);
   }
 
-  /** Whether the request has `If-Match` or `If-None-Match`. Looked up once for all requests of a connection with the same header section. */
+  /** Whether there's an `If-Match` or `If-None-Match`. Remembered, because a connection's requests often share a header section. */
   get isConditional(): boolean {
     this.#isConditional ??= this.has("if-match") || this.has("if-none-match");
     return this.#isConditional;
   }
 
-  /** Returns the name of the first field that `isWanted` accepts, among the first `count` fields. */
+  /** Returns the name of the first header that `isWanted` accepts, among the first `count`. */
   findName(isWanted: (name: string, value: string) => boolean, count: number): string | undefined {
     let left = count;
     for (const [name, value] of this.#values) {
@@ -60,7 +60,7 @@ const noNames: ReadonlySet<string> = new Set();
 const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 
 /**
- * Parses the lines of a header section, each with its CRLF (RFC 9112 section 5).
+ * Parses header lines, each with its CRLF (RFC 9112 section 5).
  * @throws RequestError `malformed` for whitespace before the colon, folded lines, control characters and other invalid lines
  */
 export function parseHeaderFields(section: string): HeaderFields {
@@ -80,10 +80,10 @@ export function parseHeaderFields(section: string): HeaderFields {
 
 function malformedError(text: string): RequestError {
   const shown = text.slice(0, 40).replaceAll(/[^ -~]/g, "?");
-  return new RequestError("malformed", `a line of the header section is not a header field: \`${shown}\``);
+  return new RequestError("malformed", `\`${shown}\` isn't a valid header line`);
 }
 
-/** Removes the optional whitespace around a value (RFC 9110 section 5.6.3). `trim` would remove more than spaces and tabs. */
+/** Removes optional whitespace (RFC 9110 section 5.6.3), which means spaces and tabs; `trim` would remove more. */
 function withoutOuterWhitespace(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && isWhitespace(text.charCodeAt(start))) start++;

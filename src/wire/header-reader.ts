@@ -1,5 +1,3 @@
-// Parses the headers of the requests of one connection (request-header.ts), and caches the last one.
-
 import {
   carriageReturn,
   type HeaderSection,
@@ -11,29 +9,28 @@ import {
   toHeader,
 } from "./request-header.ts";
 
-/** Maximum bytes of a header that is cached. The parsed header takes up to 15 times as much memory. */
+/** Longer headers aren't cached, because the parsed header takes up to 15 times as much memory. */
 const maxCachedHeaderBytes = 2 * 1024;
 
 const [zero, nine] = [0x30, 0x39];
 
-/** The bytes of a header, and the parsed header. */
 interface CachedHeader {
   readonly sent: Buffer;
   readonly header: RequestHeader;
-  /** The position of the value of `Content-Length` in `sent`; undefined if the field is absent or 0. */
+  /** Where `sent` has the value of `Content-Length`; undefined if it's missing or 0. */
   readonly digits: { readonly start: number; readonly end: number } | undefined;
 }
 
 /**
- * Parses the headers of one connection, and caches the last one. Most clients repeat their header section except for the length of the body, and many
- * repeat their request line too. Bytes that equal the cached ones are neither decoded nor parsed again.
+ * Parses the headers of a connection's requests (request-header.ts), and caches the last one. Most clients repeat their header section apart from the body's
+ * length, and many repeat their request line too. Bytes that match the cached ones are neither decoded nor parsed again.
  */
 export class HeaderReader {
   #last: CachedHeader | undefined;
 
   parse(input: Buffer): RequestHeader | undefined {
     const last = this.#last;
-    if (last && beginsWith(input, last.sent)) return last.header;
+    if (last && startsWith(input, last.sent)) return last.header;
     const header = (last && parseWithCachedSection(last, input)) ?? parseRequestHeader(input);
     if (header) this.#keep(header, input);
     return header;
@@ -43,20 +40,20 @@ export class HeaderReader {
     const { bytes, section } = header;
     const isWhole = bytes === input.length && input.byteOffset === 0;
     const isSimilar = section.headers === this.#last?.header.section.headers;
-    // Copy a slice before caching it, so that it does not keep its whole buffer alive. Do not cache when there is little to gain.
+    // A cached slice would keep its whole buffer alive, so we copy it, but not if there's little to gain.
     if (!isWhole && isSimilar) return;
     const sent = isWhole ? input : Buffer.from(input.subarray(0, bytes));
     this.#last = bytes <= maxCachedHeaderBytes ? { sent, header, digits: digitsIn(sent, section) } : undefined;
   }
 }
 
-/** Whether `input` begins with `beginning`; a body or the next request may follow. */
-function beginsWith(input: Buffer, beginning: Buffer): boolean {
-  const { length } = beginning;
-  return input.length === length ? beginning.equals(input) : isSame(beginning, 0, length, input, 0);
+/** A body or the next request may follow. */
+function startsWith(input: Buffer, prefix: Buffer): boolean {
+  const { length } = prefix;
+  return input.length === length ? prefix.equals(input) : isSame(prefix, 0, length, input, 0);
 }
 
-/** Parses a header that differs from the cached one only in the request line or in the length of the body; undefined if it differs in more. */
+/** Parses a header that only differs from the cached one in its request line or the body's length. Returns undefined if there's more. */
 function parseWithCachedSection(last: CachedHeader, input: Buffer): RequestHeader | undefined {
   const { sent, header } = last;
   const sectionAt = input.indexOf(lineFeed) + 1;
@@ -69,8 +66,8 @@ function parseWithCachedSection(last: CachedHeader, input: Buffer): RequestHeade
 }
 
 /**
- * Reads the header section that begins at `at`, if it equals the cached one except for the length of the body. Returns the section and the index of
- * its end; undefined if it differs in more.
+ * Reads the header section at `at` if it only differs from the cached one in the body's length. Returns the section and where it ends; undefined if there's
+ * more.
  */
 function parseSimilarSection(
   { sent, header: { section, sectionAt, bytes }, digits }: CachedHeader,
@@ -87,13 +84,13 @@ function parseSimilarSection(
   return { section: { headers: section.headers, framing }, end: digitsEnd + bytes - digits.end };
 }
 
-/** Whether `other` has at `at` the same bytes as `one` from `start` up to `end`. */
+/** Whether `other`, from `at`, has the same bytes as `one` from `start` up to `end`. */
 function isSame(one: Buffer, start: number, end: number, other: Buffer, at: number): boolean {
   const otherEnd = at + end - start;
   return otherEnd <= other.length && one.compare(other, at, otherEnd, start, end) === 0;
 }
 
-/** Maximum number of digits of a `Content-Length`. */
+/** In a `Content-Length`. */
 const maxDigits = 15;
 
 function endOfDigits(input: Buffer, start: number): number {
@@ -102,7 +99,7 @@ function endOfDigits(input: Buffer, start: number): number {
   return end;
 }
 
-/** Finds the position of the value of `Content-Length` in a header; undefined if the field is absent or 0. */
+/** Finds the value of `Content-Length`; undefined if it's missing or 0. */
 function digitsIn(sent: Buffer, { framing }: HeaderSection): CachedHeader["digits"] {
   if (framing.length === 0) return undefined;
   const match = /\r\ncontent-length:[\t ]*([0-9]+)/i.exec(sent.toString("latin1"));

@@ -1,10 +1,10 @@
 // Listens on a port for HTTP/1.1 (RFC 9112): opens the socket, gives each client a `Connection`, and stops.
 //
-// A listening socket can hand its port over to another one, in this process (a new certificate) or in another process (a successor). The new
-// socket is opened first (`reusePort`). Then, on Linux, the old socket ignores new clients, which try again and reach the new one, and it closes
-// when the handshakes in progress have ended. So no client is reset.
+// A listening socket can hand its port to another, in this process (for a new certificate) or another one (a successor). The new socket is opened first
+// (`reusePort`). Then, on Linux, the old one ignores new clients, which try again and reach the new one, and closes once the handshakes in progress are done.
+// So no client is reset.
 //
-// On Linux, socket options limit the buffers of the kernel too, because no budget of this process counts them.
+// On Linux, socket options also limit the kernel's buffers, which no budget in this process counts.
 
 import type { SocketHandler, TCPSocketListener } from "bun";
 import { toUrlHost } from "../lib/networks.ts";
@@ -18,7 +18,7 @@ import { RoundRobin } from "./round-robin.ts";
 import { ignoreNewClients, limitReceiveBuffer, limitUnsentBytes } from "./socket-options.ts";
 import { UnsentBudget, type UnsentLimits } from "./unsent-budget.ts";
 
-/** A certificate chain and its private key, as texts in PEM form. */
+/** A certificate chain and its private key, both PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -26,29 +26,29 @@ export interface Certificate {
 
 export interface ListenOptions {
   readonly host: string;
-  /** The port; 0 picks a free one. */
+  /** 0 picks a free one. */
   readonly port: number;
-  /** The certificate for HTTPS; undefined for HTTP. */
+  /** Undefined for plain HTTP. */
   readonly tls?: Certificate | undefined;
-  /** Whether several processes can listen on this port. */
+  /** Whether other processes can listen on this port too. */
   readonly reusePort: boolean;
-  /** Seconds after which a client that neither sends nor reads times out. */
+  /** A client that neither sends nor reads for this long times out. */
   readonly idleTimeoutSeconds: number;
-  /** Maximum size of a request body, in bytes, unless the handler sets another (`WireRequest.readBody`). */
+  /** Maximum size of a request body, unless the handler sets another (`WireRequest.readBody`). */
   readonly maxBodyBytes: number;
-  /** Maximum bytes of a connection that the kernel receives before this process reads them, on Linux. Undefined: the kernel decides, up to 32 MiB. */
+  /** Per connection, how much the kernel receives before we read it (on Linux). Default: up to the kernel, as much as 32 MiB. */
   readonly receiveBufferBytes?: number;
-  /** Limits of the bytes that the kernel accepts before it can send them, on Linux. Undefined: the kernel decides, up to 4 MiB per connection. */
+  /** How much the kernel accepts before it can send it (on Linux). Default: up to the kernel, as much as 4 MiB per connection. */
   readonly unsentLimits?: UnsentLimits;
-  /** Maximum number of connections. At this limit, another connection ends for each new one, or the new one is closed (connection-places.ts). */
+  /** Maximum open connections. At the limit, each new one pushes out another or is closed (connection-places.ts). */
   readonly connections: number;
-  /** Maximum bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
+  /** Maximum bytes for all connections together. Over it, connections end, starting with the longest without progress. */
   readonly memory: number;
 }
 
 export interface ListenerUsage {
   readonly connections: number;
-  /** Bytes of memory that the connections use. */
+  /** Memory used by the connections. */
   readonly bytes: number;
 }
 
@@ -56,20 +56,17 @@ export interface Listener {
   readonly url: string;
   readonly port: number;
   usage(): ListenerUsage;
-  /** Uses another certificate for new connections. Needs `reusePort`. @throws Error if the certificate is invalid; the previous one stays in use */
+  /** Uses another certificate for new connections. Needs `reusePort`. @throws Error if it's invalid; the previous one stays in use */
   replaceCertificate(certificate: Certificate): Promise<void>;
   /**
-   * Stops: accepts no new connections, and ends each connection after its next response, idle connections after `idleSeconds`. Resolves when all
-   * connections have ended. `seconds` after the idle ones, ends the rest, even during a request.
-   * @param idleSeconds more than 0 only if a successor listens on the same port; by default 0
+   * Accepts no more connections, and ends each one after its next response, or after `idleSeconds` if it's idle. `seconds` after those, ends the rest, even
+   * during a request. Resolves once all have ended.
+   * @param idleSeconds more than 0 only if a successor listens on the same port
    */
   stop(seconds: number, idleSeconds?: number): Promise<void>;
 }
 
-/**
- * Listens on a port and passes the requests to `handler`.
- * @throws Error if the port is taken or the certificate is invalid
- */
+/** @throws Error if the port is taken or the certificate is invalid */
 export function listen(options: ListenOptions, handler: Handler): Listener {
   const { host, tls } = options;
   const context = createContext(options, handler);
@@ -94,7 +91,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     },
     async stop(seconds, idleSeconds = 0) {
       context.isStopping = true;
-      // `idleSeconds` is more than 0 only if there is a successor.
+      // Idle time means that there's a successor.
       await (idleSeconds > 0 ? leaveToSuccessor(socket) : closeSocket(socket));
       await stopConnections(connections, seconds, idleSeconds);
       clearInterval(timer);
@@ -102,7 +99,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
   };
 }
 
-/** Checks the timeouts of `connections`, 1 ms per tick: for 18,000 connections, this takes 20 ms. */
+/** Spends 1 ms per tick; 18,000 connections take 20 ms. */
 function checkTimeouts(connections: Iterator<PlacedConnection>): void {
   const end = performance.now() + tickBudgetMs.connections;
   for (let next = connections.next(); !next.done; next = connections.next()) {
@@ -130,17 +127,14 @@ function openSocket(
 }
 
 function descriptorOf(listening: TCPSocketListener<Connection>): number | undefined {
-  // The runtime has this property, but its types do not.
+  // The runtime has this property, but its types don't.
   return (listening as { readonly fd?: number }).fd;
 }
 
-/**
- * Milliseconds to wait for TCP handshakes in progress. A client whose first packet is ignored in this time tries again after a second, when the
- * socket is closed.
- */
+/** How long we wait for TCP handshakes in progress. A client ignored in this time tries again after a second, when the socket has closed. */
 export const handshakeMs = 100;
 
-/** Closes a listening socket after the TCP handshakes in progress. New clients reach another socket on the port. */
+/** Closes a listening socket once the TCP handshakes in progress are done. New clients reach the other socket on the port. */
 async function leaveToSuccessor(socket: TCPSocketListener<Connection>): Promise<void> {
   const fd = descriptorOf(socket);
   if (fd !== undefined && ignoreNewClients(fd)) await Bun.sleep(handshakeMs);
@@ -148,8 +142,8 @@ async function leaveToSuccessor(socket: TCPSocketListener<Connection>): Promise<
 }
 
 /**
- * Closes a listening socket. The kernel resets connections that still wait in the socket's accept queue. So first lets the runtime accept all of
- * them, in one whole tick of the event loop. The first immediate runs before the runtime polls its sockets, the second one right after the poll.
+ * Closes a listening socket. The kernel resets connections that are still in its accept queue, so first the runtime gets a whole tick to accept them: one
+ * immediate runs before it polls its sockets, the next right after.
  */
 async function closeSocket(socket: TCPSocketListener<Connection>): Promise<void> {
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
@@ -173,7 +167,6 @@ function createContext(
   };
 }
 
-/** Returns the socket callbacks: they make room for each new connection, and pass its events to its `Connection`. */
 function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> {
   const { places } = context;
   return {
@@ -184,7 +177,7 @@ function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> 
       places.add(socket.data);
       context.unsent?.limitOpened(socket, places.connections.size);
     },
-    // Because this callback exists, the runtime calls `open` before the TLS handshake, so that a client that stalls in the handshake times out.
+    // With this callback, the runtime calls `open` before the TLS handshake, so a client that stalls during it times out.
     handshake(_socket, isDone, error) {
       if (!isDone && error && (error as NodeJS.ErrnoException).code !== "ECONNRESET") {
         context.handler.logIncident("TLS handshake failed", error.message);
@@ -201,12 +194,11 @@ function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> 
   };
 }
 
-/** Minimum milliseconds between the stop and the end of idle connections. Requests that were just sent arrive in this time and get a response. */
+/** Idle connections live at least this long after the stop, so that requests already on their way get a response. */
 const arrivalGraceMs = 10;
 
 /**
- * Ends all connections. Each ends by itself after its next response; idle ones are ended after `idleSeconds` (at least 10 ms), and all others
- * `seconds` later.
+ * Each connection ends by itself after its next response. We end idle ones after `idleSeconds` (at least 10 ms), and all others `seconds` later.
  */
 async function stopConnections(
   connections: ReadonlySet<PlacedConnection>,
@@ -219,7 +211,7 @@ async function stopConnections(
   for (const connection of connections) connection.endNow();
 }
 
-/** Waits until `isDone` returns true, which it checks every 10 ms, or until the time is over. */
+/** Waits until `isDone` returns true or time is up. */
 async function pollUntil(isDone: () => boolean, milliseconds: number): Promise<void> {
   const deadline = performance.now() + milliseconds;
   while (!isDone() && performance.now() < deadline) await Bun.sleep(10);

@@ -1,13 +1,13 @@
-// The body of a request while it arrives: with a known length (RFC 9112 section 6.2) or in chunks (section 7.1).
+// A request's body while it arrives, with a known length (RFC 9112 section 6.2) or in chunks (section 7.1).
 //
-// The connection passes the body's bytes in small steps (`receiveStep`). The handler asks for the whole body (`readWholeBody`) and waits until it is
-// complete, too large, malformed or late. A body that the handler does not want is discarded as it arrives, so that the next request can be read.
+// The connection passes the body's bytes in small steps (`receiveStep`). The handler asks for the whole body (`readWholeBody`) and waits until it's complete,
+// too large, malformed or late. A body that the handler doesn't want is discarded as it arrives, so that the next request can be read.
 //
-// A body in the content coding gzip is decompressed while it arrives, as soon as the handler asks for it. While zlib works, the body is paused: the
-// rest of it waits in the input. The limit holds for the compressed and for the decompressed size.
+// A gzipped body is decompressed while it arrives, once the handler has asked for it. While zlib works, the body is paused: the rest waits in the input. The
+// limit applies to both the compressed and the decompressed size.
 //
-// The handler may allow a longer body than the listener does. Until it has decided that, only as many bytes as the listener allows are kept: the
-// body is undecided, and the rest of it waits in the input and at the client. So no client can send a long body before its key is checked.
+// The handler may allow a longer body than the listener does. Until it has decided, the body is undecided: we keep only as many bytes as the listener allows,
+// and the rest waits in the input and at the client. So no client can send a long body before its key is checked.
 
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { MemoryPart, MemoryShare } from "./connection-memory.ts";
@@ -16,21 +16,21 @@ import { RequestError } from "./request-error.ts";
 import type { RequestFraming, RequestHeader } from "./request-header.ts";
 
 /**
- * Maximum bytes of a chunked or compressed body that are decoded in one step. A chunk can be as small as one byte, so 16 KiB can already take a while.
- * Bytes that zlib has not read yet are not counted as memory.
+ * How many bytes of a chunked or compressed body are decoded per step. A chunk can be as small as one byte, so even 16 KiB can take a while. Bytes that zlib
+ * hasn't read yet don't count as memory.
  */
 const maxStepBytes = 16 * 1024;
 
 export interface BodyOwner {
   sendContinue(): void;
-  /** Called when a body is not paused any more, so that there may be bytes to receive. */
+  /** Called when a body is no longer paused, so there may be bytes to receive. */
   schedule(): void;
 }
 
 /**
- * Returns the body of a request; undefined if the request has no body or an empty one (RFC 9112 section 6.3).
- * @param limit maximum size in bytes, unless the handler sets another; a longer body is discarded
- * @param share counts the memory of the body until the body is complete
+ * Returns undefined if the request has no body or an empty one (RFC 9112 section 6.3).
+ * @param limit maximum bytes, unless the handler sets another; a longer body is discarded
+ * @param share counts the body's memory until it's complete
  */
 export function openBody(
   { section: { framing }, isHttp10 }: RequestHeader,
@@ -39,34 +39,34 @@ export function openBody(
   owner: BodyOwner,
 ): RequestBody | undefined {
   if (!framing.isChunked && framing.length === 0) return undefined;
-  // HTTP/1.0 does not know `100 Continue` (RFC 9110 section 10.1.1).
+  // HTTP/1.0 has no `100 Continue` (RFC 9110 section 10.1.1).
   return new RequestBody(framing, limit, share, owner, framing.awaitsContinue && !isHttp10);
 }
 
 export class RequestBody {
-  /** Maximum seconds in which the whole request must arrive; infinity if the handler has not limited them. */
+  /** How long the whole request may take to arrive; infinity unless the handler sets a limit. */
   maxSeconds = Number.POSITIVE_INFINITY;
   readonly #length: number;
   #limit: number;
   readonly #share: MemoryShare;
   readonly #owner: BodyOwner;
-  /** The bytes that have arrived. Of a compressed body, those that the decoder has not got yet. */
+  /** Bytes that have arrived; of a compressed body, those that the decoder doesn't have yet. */
   readonly #buffer = new BodyBuffer();
-  /** The decompressed bytes of a compressed body. */
+  /** Undefined unless the body is compressed. */
   readonly #decompressed: BodyBuffer | undefined;
-  /** Decompresses the body from the time when the handler has asked for it. */
+  /** Exists once the handler has asked for a compressed body. */
   #decoder: GzipDecoder | undefined;
   #isDecoding = false;
   #isDecoded = false;
-  /** The memory that the memory share counts now: that of the bytes, and that of the decoder. */
+  /** What the memory share counts now, for the bytes and for the decoder. */
   #counted: MemoryPart | undefined;
   #countedDecoder: MemoryPart | undefined;
   readonly #chunks: ChunkedDecoder | undefined;
-  /** Whether the client holds the body back until `100 Continue`. */
+  /** Whether the client is holding the body back until `100 Continue`. */
   #awaitsContinue: boolean;
-  /** Whether the handler has said whether it wants the body, and up to which size. */
+  /** Whether the handler has decided if it wants the body, and up to what size. */
   #isDecided = false;
-  /** Bytes of a body of known length that have not arrived. */
+  /** What's still to arrive of a body of known length. */
   #remainingBytes: number;
   #size = 0;
   #isDiscarded = false;
@@ -95,17 +95,17 @@ export class RequestBody {
     return this.#chunks ? this.#chunks.isComplete : this.#remainingBytes === 0;
   }
 
-  /** Whether the chunked coding is malformed, so that no further request can be read from the connection. */
+  /** Whether the chunks are malformed, so that no more requests can be read from the connection. */
   get isMalformed(): boolean {
     return this.#chunks?.isMalformed ?? false;
   }
 
-  /** Whether the beginning of the next request is unknown: the body is malformed, timed out, or held back by the client until `100 Continue`. */
+  /** Whether we can't tell where the next request starts: the body is malformed, timed out, or held back until `100 Continue`. */
   get isEndUnknown(): boolean {
     return this.isMalformed || this.#isTimedOut || this.#awaitsContinue;
   }
 
-  /** Whether the client is expected to send more of the body. */
+  /** Whether we expect the client to send more of the body. */
   get isIncoming(): boolean {
     return this.canReceive && !this.isEndUnknown;
   }
@@ -115,17 +115,17 @@ export class RequestBody {
     return !this.isComplete && !this.isPaused;
   }
 
-  /** Whether the next bytes must wait: the body is undecided, or the decoder has not finished with those before. */
+  /** Whether the next bytes have to wait: the body is undecided, or the decoder is still busy with earlier ones. */
   get isPaused(): boolean {
     return this.#isUndecided || this.#isDecoding;
   }
 
-  /** Whether the handler waits for the client to send more of the body. */
+  /** Whether the handler is waiting for the client to send more of the body. */
   get isHandlerWaiting(): boolean {
     return this.#waiting !== undefined && !this.isComplete && !this.#isDecoding && this.#error === undefined;
   }
 
-  /** The whole body, if it has arrived, is decompressed and is within the limit. */
+  /** The whole body, once it has arrived and been decompressed, if it's within the limit. */
   get received(): BodyBytes | undefined {
     if (!this.isComplete || this.#error !== undefined || this.#isTooLarge) return undefined;
     if (!this.#decompressed) return this.#buffer.bytes;
@@ -133,8 +133,8 @@ export class RequestBody {
   }
 
   /**
-   * Like `receive`, but takes at most 16 KiB of a chunked or compressed body from `start` on, so that it is decoded in several steps. Bytes of another body
-   * are only copied. Takes nothing while the body is paused.
+   * Like `receive`, but takes at most 16 KiB of a chunked or compressed body at a time, because decoding takes longer than copying. Takes nothing while the
+   * body is paused.
    */
   receiveStep(bytes: Buffer, start: number): number {
     if (this.isPaused) return 0;
@@ -143,8 +143,7 @@ export class RequestBody {
   }
 
   /**
-   * Takes the part of the body in `bytes` from `start` up to `end`. Returns how many of these bytes belong to the body; all of them if the body is
-   * malformed.
+   * Takes the body's part in `bytes` from `start` up to `end`. Returns how many of these bytes belong to the body; all of them if it's malformed.
    */
   receive(bytes: Buffer, start: number, end: number): number {
     this.#awaitsContinue = false;
@@ -158,10 +157,10 @@ export class RequestBody {
   }
 
   /**
-   * Returns the whole body, decompressed, when all of it has arrived. Sends `100 Continue` if the client waits for that.
-   * @param limit maximum size in bytes, instead of that of the listener
-   * @param maxSeconds maximum seconds in which the whole request must arrive; the listener has a limit too
-   * @throws RequestError `body-too-large` (as soon as that is known), `malformed` (also when the client closes the connection), or `timeout`
+   * Returns the whole body, decompressed, once it has arrived. Sends `100 Continue` if the client is waiting for it.
+   * @param limit maximum bytes, instead of the listener's limit
+   * @param maxSeconds how long the whole request may take to arrive; the listener has a limit too
+   * @throws RequestError `body-too-large` (as soon as that's known), `malformed` (also if the client closes the connection) or `timeout`
    */
   async readWholeBody(limit = this.#limit, maxSeconds = this.maxSeconds): Promise<BodyBytes> {
     const wasUndecided = this.#isUndecided;
@@ -178,7 +177,7 @@ export class RequestBody {
     return this.#waiting.promise;
   }
 
-  /** Discards the body: the bytes that have arrived, and further ones as they arrive. */
+  /** Discards what has arrived of the body, and the rest as it arrives. */
   discard(): void {
     const wasUndecided = this.#isUndecided;
     this.#isDiscarded = true;
@@ -194,25 +193,26 @@ export class RequestBody {
   /** Fails the body with `timeout`: `readWholeBody` rejects. */
   timeOut(): void {
     this.#isTimedOut = true;
-    this.#fail(new RequestError("timeout", this.#chunks ? "the last chunk did not come in time" : this.#missing));
+    this.#fail(new RequestError("timeout", this.#chunks ? "the last chunk didn't arrive in time" : this.#missing));
   }
 
-  /** Fails the body with `malformed` unless it is complete, because no more bytes will arrive: `readWholeBody` rejects. */
+  /** No more bytes will arrive, so unless the body is complete, it fails with `malformed`: `readWholeBody` rejects. */
   abort(): void {
-    if (!this.isComplete) this.#fail(new RequestError("malformed", "the body ended before it was complete"));
+    if (!this.isComplete)
+      this.#fail(new RequestError("malformed", "the connection closed before the whole body arrived"));
   }
 
-  /** Whether the body is longer than the listener allows, and the handler has not yet said whether it allows more. */
+  /** Whether the body is longer than the listener allows, and the handler hasn't decided yet whether to allow more. */
   get #isUndecided(): boolean {
     return !this.#isDecided && this.#isTooLarge && !this.isComplete;
   }
 
-  /** Whether the announced, the received or the decompressed size is above the limit. */
+  /** Whether the declared, received or decompressed size is over the limit. */
   get #isTooLarge(): boolean {
     return Math.max(this.#length, this.#size, this.#decompressed?.length ?? 0) > this.#limit;
   }
 
-  /** Counts the memory of a body that is incomplete. A complete one waits for the server, and its client must not be cut off for that. */
+  /** Only counts an incomplete body. A complete one waits for the server, and its client mustn't be cut off for that. */
   #countMemory(): void {
     const { memory } = (this.#decoder && this.#decompressed) ?? this.#buffer;
     this.#counted = this.#share.replaceBuffer(this.#counted, this.isComplete ? undefined : memory);
@@ -220,7 +220,7 @@ export class RequestBody {
     this.#countedDecoder = this.#share.replaceBuffer(this.#countedDecoder, ofDecoder);
   }
 
-  /** Records that the handler has decided. Lets the connection pass the rest of a body that was undecided. */
+  /** The handler has decided, so the connection can pass the rest of an undecided body. */
   #decide(wasUndecided: boolean): void {
     this.#isDecided = true;
     if (wasUndecided) this.#owner.schedule();
@@ -232,7 +232,7 @@ export class RequestBody {
   }
 
   get #missing(): string {
-    return `of the ${this.#length} bytes that Content-Length announces, ${this.#length - this.#remainingBytes} came in time`;
+    return `only ${this.#length - this.#remainingBytes} of the ${this.#length} bytes declared by Content-Length arrived in time`;
   }
 
   #takeKnownLength(bytes: Buffer, start: number, end: number): number {
@@ -267,7 +267,7 @@ export class RequestBody {
     this.#decodeArrived(this.#decoder);
   }
 
-  /** Passes the bytes that have arrived to the decoder. */
+  /** Passes what has arrived to the decoder. */
   #decodeArrived(decoder: GzipDecoder): void {
     const { length, view } = this.#buffer.bytes;
     const isLast = this.isComplete;
@@ -297,14 +297,14 @@ function tooLargeError(limit: number, when = ""): RequestError {
 }
 
 /**
- * A growing buffer. The first part is used without a copy, because most bodies arrive as one part. Further parts are copied into one buffer, so
- * that a body in a million parts uses at most twice the memory of its bytes.
+ * A growing buffer. It uses the first part without copying it, because most bodies arrive in one piece. Further parts are copied into one buffer, so even a
+ * body in a million parts takes at most twice its size.
  */
 class BodyBuffer {
   #memory: Buffer = empty;
   #start = 0;
   #length = 0;
-  /** Whether `#memory` is our own copy, in which the body begins at 0 and more space may follow it. */
+  /** Whether `#memory` is our own copy, in which the body starts at 0 and may be followed by free space. */
   #isCopy = false;
 
   get length(): number {
@@ -315,12 +315,12 @@ class BodyBuffer {
     return new BodyBytes(this.#memory, this.#start, this.#length);
   }
 
-  /** All memory of the buffer, including free capacity. */
+  /** All memory, including free capacity. */
   get memory(): Uint8Array {
     return this.#memory;
   }
 
-  /** Adds the bytes of `part` from `start` up to `end`. @param maxLength the most bytes that the buffer can get; no space for more is kept free */
+  /** @param maxLength no space is reserved beyond this length */
   add(part: Buffer, start: number, end: number, maxLength: number): void {
     if (this.#length === 0) {
       this.#memory = part;
@@ -352,8 +352,8 @@ class BodyBuffer {
 const empty = Buffer.alloc(0);
 
 /**
- * The bytes of a body, in a buffer that may have other bytes around them. To make a view of a buffer that comes from the runtime takes longer than to
- * decode the text, so `view` makes one only when called.
+ * A body's bytes, in a buffer that may have others around them. Creating a view of one of the runtime's buffers takes longer than decoding the text, so `view`
+ * only does it when called.
  */
 export class BodyBytes {
   readonly length: number;
@@ -370,7 +370,7 @@ export class BodyBytes {
     return this.#buffer.subarray(this.#start, this.#start + this.length);
   }
 
-  /** The bytes decoded as UTF-8, with U+FFFD for malformed sequences. */
+  /** Decoded as UTF-8, with U+FFFD for malformed sequences. */
   get text(): string {
     return this.#buffer.toString("utf8", this.#start, this.#start + this.length);
   }

@@ -1,12 +1,10 @@
-// The error of a request that cannot be read.
-
 /**
- * Why a request could not be read. `malformed`: it breaks a rule of HTTP/1.1, or the client disconnected in the middle of it. `timeout`: it did not
- * arrive in time. The others: its header section or its body is larger than the limit.
+ * Why a request couldn't be read. `malformed` means that it breaks a rule of HTTP/1.1, or that the client disconnected partway through; `timeout` that it
+ * didn't arrive in time; the others that it's over a size limit.
  */
 export type RequestErrorReason = "malformed" | "timeout" | "header-too-large" | "body-too-large";
 
-/** A request that could not be read. The message is for its client. */
+/** A request that couldn't be read. The message is for the client. */
 export class RequestError extends Error {
   readonly reason: RequestErrorReason;
 

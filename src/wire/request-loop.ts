@@ -1,5 +1,5 @@
-// The requests of one connection: reads a request, passes it to the handler and sends the response, one request after another (RFC 9112
-// section 9.3.2). The current state is in `state` (connection-state.ts), which only this file changes. Timeouts and closing are in connection.ts.
+// Serves a connection's requests one after another (RFC 9112 section 9.3.2): reads one, passes it to the handler and sends the response. Only this file
+// changes `state` (connection-state.ts). Timeouts and closing are in connection.ts.
 
 import type { Socket } from "bun";
 import type { ConnectionMemoryBudget, MemoryShare } from "./connection-memory.ts";
@@ -25,30 +25,30 @@ import type { RoundRobin } from "./round-robin.ts";
 import { continueResponse, Input, Output } from "./streams.ts";
 import type { UnsentBudget } from "./unsent-budget.ts";
 
-/** What all connections of a listener share. */
+/** Shared by all of a listener's connections. */
 export interface ConnectionContext {
   readonly handler: Handler;
   readonly roundRobin: RoundRobin;
   readonly memory: ConnectionMemoryBudget;
   readonly places: ConnectionPlaces;
-  /** The budget of the kernel's buffers for responses; undefined if the kernel decides. */
+  /** Limits the kernel's send buffers; undefined leaves them to the kernel. */
   readonly unsent: UnsentBudget | undefined;
-  /** Maximum size of a request body, in bytes, unless the handler sets another (`WireRequest.readBody`). */
+  /** Maximum size of a request body, unless the handler sets another (`WireRequest.readBody`). */
   readonly maxBodyBytes: number;
-  /** Seconds without progress after which a client times out. */
+  /** A client without progress for this long times out. */
   readonly idleTimeoutSeconds: number;
-  /** The listener's clock: seconds since the listener started, counted by its timer. */
+  /** The listener's clock: seconds since it started, counted by its timer. */
   now: number;
   /** Whether the listener is stopping, so that each connection closes after its next response. */
   isStopping: boolean;
 }
 
 interface RequestLoopOwner {
-  /** Called when the client has sent or read this many bytes, or has been sent something to read. */
+  /** The client has sent or read this many bytes, or has been sent something to read. */
   markProgress(bytes?: number): void;
-  /** Called when the handler has returned a response asynchronously or decided about a body, so that `step` may have something to do. */
+  /** The handler has returned a response later, or decided about a body, so `step` may have something to do. */
   schedule(): void;
-  /** Called when a response could not be made or sent, because of a bug. */
+  /** A bug kept a response from being made or sent. */
   endAfterBug(error: unknown): void;
 }
 
@@ -62,7 +62,7 @@ export class RequestLoop {
   readonly #headers = new HeaderReader();
   #state: ConnectionState = idle;
   #hasResponded = false;
-  /** A response that the handler has returned, and that a step sends. */
+  /** A response from the handler, for a step to send. */
   #returned: WireResponse | undefined;
   readonly #bodyOwner: BodyOwner = {
     sendContinue: () => {
@@ -81,7 +81,7 @@ export class RequestLoop {
     this.#owner = owner;
     this.input = new Input(socket, share);
     this.output = new Output(socket, share, context.unsent);
-    // The address is read now, because a closed socket has none.
+    // Read the address now, because a closed socket has none.
     this.client = new PeerState(socket.remoteAddress ?? "");
   }
 
@@ -98,9 +98,9 @@ export class RequestLoop {
     );
   }
 
-  /** Adds `bytes` to the input. Returns false if the connection is ending: then they are discarded. */
+  /** Adds `bytes` to the input. Returns false if the connection is ending, so they were discarded. */
   receive(bytes: Buffer): boolean {
-    // While a response is unsent, only reading it counts as progress, not sending more.
+    // While a response is unsent, only reading it is progress; sending more isn't.
     if (this.output.isEmpty) this.#owner.markProgress(bytes.length);
     if (isEnding(this.#state)) return false;
     this.input.add(bytes);
@@ -108,7 +108,7 @@ export class RequestLoop {
     return true;
   }
 
-  /** Sends a response or a part of it, or reads a part of a body or handles one request. Returns whether a request began. */
+  /** Sends all or part of a response, reads part of a body, or handles one request. Returns whether a request reached the handler. */
   step(): boolean {
     if (this.output.canFlush) this.#flush();
     if (this.#returned) {
@@ -124,8 +124,7 @@ export class RequestLoop {
   }
 
   /**
-   * Responds to a request that cannot be read, and ends the connection after that response (RFC 9112 section 9.6), because the beginning of the
-   * next request is unknown.
+   * Responds to a request that can't be read, and then ends the connection (RFC 9112 section 9.6), because we can't tell where the next request starts.
    */
   respondAndEnd(error: unknown): void {
     const response = this.#context.handler.respondToFailure(error, this.client.address);
@@ -133,18 +132,18 @@ export class RequestLoop {
     this.closeAfterOutput();
   }
 
-  /** Discards all input, now and later. The connection lingers as soon as the output is empty. */
+  /** Discards all input from now on. The connection lingers once the output is empty. */
   closeAfterOutput(): void {
     this.input.clear();
     this.#setState(sendingLast);
   }
 
-  /** Enters the state `lingering`. To be called when the server closes its side of the connection. */
+  /** Call this when the server closes its side of the connection. */
   linger(): void {
     this.#setState({ kind: "lingering", startedAtSeconds: this.#context.now });
   }
 
-  /** Releases all buffers and tells the handler that the client has disconnected. To be called when the socket is closed. */
+  /** Releases all buffers and tells the handler that the client has disconnected. Call this when the socket has closed. */
   close(): void {
     const body = bodyOf(this.#state);
     this.#setState(closed);
@@ -195,7 +194,7 @@ export class RequestLoop {
   #readBody(body: RequestBody, bytes: Buffer): void {
     this.input.consume(body.receiveStep(bytes, 0));
     if (this.#state.kind !== "responding") return;
-    // Normally the last response says `Connection: close`. This response has been passed to the output already, so end without it.
+    // The last response should say `Connection: close`, but this one is already in the output, so we end without it.
     if (body.isMalformed) this.closeAfterOutput();
     else this.#finishRequest(this.#state);
   }
@@ -224,7 +223,7 @@ export class RequestLoop {
     else this.#finishRequest(state);
   }
 
-  /** Starts the next request, if the response is sent and the body is read; otherwise waits for that (RFC 9112 section 9.3). */
+  /** Starts the next request once the response has been sent and the body read (RFC 9112 section 9.3). */
   #finishRequest({ startedAtSeconds: since, body }: Handling | Responding): void {
     if (this.output.isEmpty && body?.isComplete !== false) this.#startNextRequest();
     else this.#setState({ kind: "responding", startedAtSeconds: since, body });

@@ -1,4 +1,4 @@
-// The interface between the listener and its handler: a request after its header section has arrived, and incidents.
+// What the listener and its handler exchange: requests whose header section has arrived, and incidents.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { HeaderFields } from "./header-fields.ts";
@@ -6,38 +6,37 @@ import { type BodyBytes, emptyBody, type RequestBody } from "./request-body.ts";
 import type { RequestHeader } from "./request-header.ts";
 import type { WireResponse } from "./response.ts";
 
-/** A request as the handler sees it. Its body may still be arriving. */
+/** The body may still be arriving. */
 export interface WireRequest {
   readonly method: string;
-  /** The request target as sent: a path with a query, or an absolute URL (RFC 9112 section 3.2). One character per byte. */
+  /** As sent, one character per byte: a path with a query, or an absolute URL (RFC 9112 section 3.2). */
   readonly target: string;
   readonly headers: HeaderFields;
   readonly address: string;
-  /** Whether the connection is closed, so that a response cannot be sent. A client that has closed only its own side still gets the response. */
+  /** Whether the connection has closed, so no response can be sent. A client that has only closed its own side still gets one. */
   readonly isAbandoned: boolean;
   /**
-   * Sets the callback for the end of the client, instead of an earlier callback. It is called when the client closes its side or the connection
-   * before the request has its response; at once if the client has done so already. If the client has sent more than 64 KiB of further requests,
-   * its end is noticed only after the response.
+   * Calls `callback`, instead of any earlier one, if the client closes its side or the connection before the response; right away if it already has. If
+   * the client has sent more than 64 KiB of further requests, we only notice after the response.
    */
   onClientEnd(callback: () => void): void;
-  /** The whole body, if it arrived with the header section; undefined if the handler must wait for it, or it cannot be read. */
+  /** The whole body if it arrived with the header section; undefined if the handler has to wait for it, or it can't be read. */
   readonly receivedBody: BodyBytes | undefined;
   /**
-   * Returns the whole body when all of it has arrived.
-   * @param maxBytes another limit than that of the listener. A larger one allows this request a longer body; until then, the rest of it is not read
-   * @param maxSeconds maximum time in which the whole request must arrive; the listener has a larger limit
-   * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
+   * Returns the whole body once it has arrived.
+   * @param maxBytes replaces the listener's limit. Until a larger one is set, a longer body isn't read to the end
+   * @param maxSeconds how long the whole request may take to arrive; the listener's limit is larger
+   * @throws RequestError `body-too-large`, `timeout` or `malformed` (also if the client closes the connection)
    */
   readBody(maxBytes?: number, maxSeconds?: number): Promise<BodyBytes>;
-  /** Discards the body, now and as it arrives, to save memory. For a request that waits without reading its body; do not call `readBody` then. */
+  /** Discards the body as it arrives, to save memory while a request waits. Don't call `readBody` after that. */
   discardBody(): void;
 }
 
 /**
- * An event that operators should know of. At the limit of connections, a connection or a waiting request was ended for a new connection, or the new
- * connection was turned away (connection-places.ts). Above the memory limit, a connection was cut off. Or a TLS handshake failed. A client that just closes the
- * connection during the handshake, as health checks do, is not an incident.
+ * An event that operators should know about. At the connection limit, a connection or waiting request was ended for a new connection, or that one was turned
+ * away (connection-places.ts); over the memory limit, a connection was cut off; or a TLS handshake failed. A client that just disconnects during the
+ * handshake, as health checks do, isn't an incident.
  */
 export type Incident =
   | "idle connection ended"
@@ -47,23 +46,23 @@ export type Incident =
   | "connection cut off"
   | "TLS handshake failed";
 
-/** Makes the responses to the requests of a listener. Its methods must not throw or reject. */
+/** Responds to a listener's requests. Its methods mustn't throw or reject. */
 export interface Handler {
   respond(request: WireRequest): MaybePromise<WireResponse>;
   /**
-   * Returns the response to a request that cannot be read (`error` is a RequestError); the connection ends after it. Also called for a bug or an
-   * error of the runtime (`error` is any other value), so that the handler logs it; then the response may be discarded.
+   * Returns the response to a request that can't be read (`error` is a RequestError), after which the connection ends. Also called to log a bug or runtime
+   * error (`error` is anything else); that response may be discarded.
    * @param address the client's address
    */
   respondToFailure(error: unknown, address: string): WireResponse;
   /**
-   * Called when a new connection arrives at the limit of connections, and no other connection is idle or slow enough to be ended. If a request
-   * waits for something that may take long, such as a change of its site, the handler ends that wait and returns true. It must then respond to that
-   * request during the call or soon after; the response ends its connection. The new connection is accepted first. Without this method, waiting
-   * requests are never ended. The call must be fast however many requests wait, because connections may arrive at any rate.
+   * Called for a new connection when we're at the limit and no other one is idle or slow enough to be ended. If a request is waiting for something that may
+   * take long, such as a change to its site, the handler ends that wait and returns true. It must then respond to that request during the call or soon after,
+   * which ends its connection; the new one is accepted before that. Must be fast however many requests wait, because connections arrive at any rate. Without
+   * this method, waiting requests are never ended.
    */
   makeRoom?(): boolean;
-  /** Called for each incident. Clients can cause any number of incidents, so limit how many are logged. */
+  /** Clients can cause any number of incidents, so limit how many are logged. */
   logIncident(incident: Incident, reason?: string): void;
 }
 
@@ -107,7 +106,7 @@ export class IncomingRequest implements WireRequest {
   }
 }
 
-/** The client of a connection: its address, and whether it has closed its side or the connection. */
+/** A connection's client: its address, and whether it has closed its side or the connection. */
 export class PeerState {
   readonly address: string;
   /** Whether the client has closed its side, so that no more bytes arrive. */
@@ -129,7 +128,6 @@ export class PeerState {
     if (this.isEnded) this.markEnded();
   }
 
-  /** Records that the client has closed its side, and calls the callback. */
   markEnded(): void {
     this.isEnded = true;
     const callback = this.#onEnd;

@@ -1,28 +1,27 @@
-// Responses as the handler makes them, and whether the connection persists after them (RFC 9112 section 9).
-// encode-response.ts makes the bytes to send.
+// Responses as the handler makes them, and whether the connection persists afterwards (RFC 9112 section 9). encode-response.ts turns them into bytes.
 
 import type { BufferWithHeadroom, ByteRange } from "../lib/bytes.ts";
 import type { RequestHeader } from "./request-header.ts";
 
 export interface WireResponse {
   readonly status: number;
-  /** Header fields, made by `toHeaderLines`, without `Date`, `Content-Length` and `Connection`, which encode-response.ts adds. */
+  /** From `toHeaderLines`. encode-response.ts adds `Date`, `Content-Length` and `Connection`. */
   readonly headers: HeaderParts;
   readonly body: ResponseBody;
 }
 
-/** The properties of a response that depend on the connection and the request. */
+/** What depends on the connection and the request. */
 export interface ResponseFraming {
-  /** Whether the body is left out, as in the response to HEAD (RFC 9110 section 9.3.2). */
+  /** For the response to HEAD (RFC 9110 section 9.3.2). */
   readonly omitsBody: boolean;
-  /** The value of `Connection`; undefined if the response has no such field. */
+  /** The `Connection` header, if any. */
   readonly connection: "close" | "keep-alive" | undefined;
 }
 
 /**
- * Returns the framing of the response to a request. A connection of HTTP/1.1 persists, a connection of HTTP/1.0 ends, unless the client asks for
- * the opposite (RFC 9112 section 9.3). It always ends after a CONNECT: what follows was meant for a tunnel (RFC 9110 section 9.3.6).
- * @param isLast whether the connection must end with this response, whatever the client asks for
+ * HTTP/1.1 connections persist and HTTP/1.0 connections end, unless the client asks for the opposite (RFC 9112 section 9.3). After a CONNECT, they always end,
+ * because what follows was meant for a tunnel (RFC 9110 section 9.3.6).
+ * @param isLast the connection must end with this response, whatever the client asks for
  */
 export function toResponseFraming({ method, isHttp10, section }: RequestHeader, isLast: boolean): ResponseFraming {
   const { keepsAlive = !isHttp10 } = section.framing;
@@ -37,10 +36,10 @@ const persistentWithoutBody: ResponseFraming = { omitsBody: true, connection: un
 
 export type BodyPart = Uint8Array | ByteRange;
 
-/** The body of a response: text (sent as UTF-8), bytes, or bytes in parts; null for none. The bytes must not change afterwards. */
+/** Text (sent as UTF-8), bytes, or bytes in parts; null for none. The bytes mustn't change afterwards. */
 export type ResponseBody = string | Uint8Array | readonly BodyPart[] | BufferWithHeadroom | null;
 
-/** Returns the length of a body in bytes. */
+/** In bytes. */
 export function bodyLength(body: ResponseBody): number {
   if (body === null) return 0;
   if (typeof body === "string") return Buffer.byteLength(body);
@@ -49,39 +48,38 @@ export function bodyLength(body: ResponseBody): number {
   return partsLength(body);
 }
 
-/** Returns the length of all `parts` together, in bytes. */
+/** In bytes, for all parts together. */
 export function partsLength(parts: readonly BodyPart[]): number {
   let sum = 0;
   for (const part of parts) sum += partLength(part);
   return sum;
 }
 
-/** Returns the length of `part` in bytes. */
 export function partLength(part: BodyPart): number {
   return part instanceof Uint8Array ? part.length : part.end - part.start;
 }
 
-/** Copies the first `count` bytes of `part` to `target` at the index `at`. */
+/** Copies the first `count` bytes of `part` into `target`, starting at `at`. */
 export function copyPart(part: BodyPart, count: number, target: Buffer, at: number): void {
   if (!(part instanceof Uint8Array)) part.source.copy(target, at, part.start, part.start + count);
   else target.set(count === part.length ? part : part.subarray(0, count), at);
 }
 
-/** Returns the bytes of `part`, which are not copied. */
+/** Doesn't copy the bytes. */
 export function partBytes(part: BodyPart): Uint8Array {
   return part instanceof Uint8Array ? part : part.source.subarray(part.start, part.end);
 }
 
-/** A body that is sent in several writes, up to its end. All responses with the same body share `parts`, so a response costs the same for any number of parts. */
+/** A body that takes several writes. Responses with the same body share `parts`, so each costs the same however many there are. */
 export interface UnsentBody {
   readonly parts: readonly BodyPart[];
-  /** The index of the first part that is not completely sent; the number of parts at the end. */
+  /** The first part that hasn't been sent completely; `parts.length` when all have. */
   index: number;
-  /** How many bytes of that part are sent. */
+  /** How many of that part's bytes have been sent. */
   sent: number;
 }
 
-/** Returns `parts` of which the first `count` bytes are sent. */
+/** Returns `parts` with the first `count` bytes marked as sent. */
 export function unsentAfter(parts: readonly BodyPart[], count: number): UnsentBody {
   let index = 0;
   let sent = count;
@@ -93,30 +91,29 @@ export function unsentAfter(parts: readonly BodyPart[], count: number): UnsentBo
   return { parts, index, sent };
 }
 
-// A header section is written from its end to its beginning, in front of the body. The body is in the buffer already, so its length is known, and
-// both are sent in one write.
+// Header sections are written back to front, in front of the body. The body is already in the buffer, so its length is known, and one write sends both.
 
 /**
- * A part of a header section: a text with one character per byte, a whole number from 0 (sent in decimal), or parts, one after another. Each part is
- * written into the send buffer on its own, because joining the parts first would take longer.
+ * Part of a header section: text with one character per byte, a whole number that isn't negative (sent in decimal), or nested parts. Each is written into the
+ * send buffer separately, because joining them first would take longer.
  */
 type HeaderPart = string | number | HeaderParts;
 
 export type HeaderParts = readonly HeaderPart[];
 
-/** The values of header fields, by name. Values in parts are not checked, so no part may come from a client. */
+/** By name. Values in parts aren't checked, so no part may come from a client. */
 export type HeaderValues = Readonly<Record<string, string | HeaderParts>>;
 
 /**
- * Returns the lines of header fields, each with its CRLF.
- * @param headers values by name
- * @throws Error for a text with an invalid character, such as a line break (RFC 9110 section 5.5)
+ * Returns header lines, each with its CRLF.
+ * @throws Error if a text has an invalid character, such as a line break (RFC 9110 section 5.5)
  */
 export function toHeaderLines(headers: HeaderValues): HeaderParts {
   const lines: HeaderPart[] = [];
   for (const name in headers) {
     const value = headers[name] as string | HeaderParts;
-    if (typeof value === "string" && unsendable.test(value)) throw new Error(`the header ${name} cannot be sent`);
+    if (typeof value === "string" && unsendable.test(value))
+      throw new Error(`the header ${name} contains a character that can't be sent`);
     lines.push(name, ": ", value, "\r\n");
   }
   return lines;
@@ -130,7 +127,7 @@ export function joinParts(parts: HeaderParts): string {
 
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** Returns an upper bound for the length of `parts` in bytes. */
+/** Returns an upper bound for the number of bytes. */
 export function maxByteLength(parts: HeaderParts): number {
   let bytes = 0;
   for (const part of parts) {
@@ -140,10 +137,10 @@ export function maxByteLength(parts: HeaderParts): number {
   return bytes;
 }
 
-/** Maximum number of digits of a number in a header. */
+/** In a header's number. */
 const maxDigits = 16;
 
-/** Writes `part` so that its last byte is before the index `end`. Returns the index of its first byte. */
+/** Writes `part` so that it ends before `end`. Returns where it starts. */
 export function writeEndingAt(target: Buffer, end: number, part: HeaderPart): number {
   if (typeof part === "string") return writeText(target, end, part);
   if (typeof part === "number") return writeNumber(target, end, part);
@@ -153,7 +150,7 @@ export function writeEndingAt(target: Buffer, end: number, part: HeaderPart): nu
   return start;
 }
 
-/** Maximum characters of a text that is written character by character, because that takes less time than a call of the runtime. */
+/** Up to this length, writing character by character is faster than calling the runtime. */
 const maxShortChars = 24;
 
 function writeText(target: Buffer, end: number, text: string): number {
@@ -175,5 +172,5 @@ function writeNumber(target: Buffer, end: number, value: number): number {
   return start;
 }
 
-/** Maximum number for which the runtime uses integer arithmetic. */
+/** The runtime uses integer arithmetic up to here. */
 const maxInteger = 2 ** 31 - 1;

@@ -1,32 +1,30 @@
-// Fairness between connections: limits the time and the bytes that all connections together use in one tick of the event loop.
+// Keeps connections fair to each other by limiting how much time and how many bytes they may all use per event-loop tick.
 //
-// Steps: a connection that needs more than one step waits in a queue. In each tick, the connections at its front run one step each, for 1 ms in
-// all (`RoundRobin`). So a client that sends many requests at once does not block the others.
+// Steps: a connection that needs more than one waits in a queue. Each tick, those at the front run one step each, for 1 ms in all (`RoundRobin`). So a client
+// that sends many requests at once doesn't block the others.
 //
-// Direct steps: usually a request, and a response that the handler has returned later, do not wait in that queue. Thousands of clients can connect at
-// once, or wait for the same query or load of a site. So only some of these steps run directly in a tick, and fewer of clients that have had no
-// response yet.
+// Direct steps: a request usually skips that queue, and so does a response that the handler returns later. But thousands of clients can connect at once, or
+// wait for the same query or the same site to load. So only some steps per tick are direct, and fewer of them go to clients that haven't had a response yet.
 //
-// First writes: the first part of a new response is written at once, without waiting in that queue. A thousand requests can arrive in one tick,
-// so `takeWriteAllowance` limits the bytes of these writes.
+// First writes: a new response's first part also skips that queue. A thousand requests can arrive in one tick, so `takeWriteAllowance` limits these bytes.
 
 import { drainMicrotasks } from "bun:jsc";
 import { LinkedQueue, type QueueEntry } from "../lib/linked-queue.ts";
 import { tickBudgetMs } from "../lib/tick-budgets.ts";
 
-/** Maximum direct steps per tick. If each is short, the queue would cost more than it saves. */
+/** Per tick. When steps are short, queuing more of them costs more than it saves. */
 const maxDirectSteps = 256;
-/** Number of direct steps in a tick after which those of new clients wait. With a long response, each takes 60 µs. */
+/** After this many direct steps in a tick, new clients wait. With a long response, each step takes 60 µs. */
 const maxStepsBeforeNewClient = 16;
 
 export interface StepTask {
-  /** Runs one short step. Returns whether there is another step to run now. */
+  /** Runs one short step. Returns whether there's another one to run now. */
   runStep(): boolean;
 }
 
 /**
- * Runs tasks in rotation: each runs one step, and then goes to the end of the queue. After 1 ms of steps, the event loop reads sockets again,
- * so input of other connections waits for about that long.
+ * Runs tasks in turn: each runs one step, then goes to the end of the queue. After 1 ms, the event loop reads sockets again, so other connections' input waits
+ * about that long.
  */
 export class RoundRobin {
   readonly #waiting = new LinkedQueue<StepTask>();
@@ -47,8 +45,8 @@ export class RoundRobin {
   }
 
   /**
-   * Returns whether a step may run directly, because there were few such steps in this tick. If not, it must wait in the queue.
-   * @param isNewClient whether the client has had no response yet
+   * Returns whether a step may run directly, or must wait in the queue because this tick has had enough of them.
+   * @param isNewClient whether the client hasn't had a response yet
    */
   takeDirectStep(isNewClient: boolean): boolean {
     if (this.#directSteps >= (isNewClient ? maxStepsBeforeNewClient : maxDirectSteps)) return false;
@@ -69,7 +67,7 @@ export class RoundRobin {
     for (let entry = this.#waiting.first; entry; entry = this.#waiting.first) {
       this.#waiting.delete(entry);
       if (entry.member.runStep()) this.#waiting.add(entry);
-      // Work of the handler after the step, such as the response to a timeout, counts as a part of it.
+      // What the handler does right after the step, such as responding to a timeout, counts as part of it.
       drainMicrotasks();
       if (performance.now() >= end) break;
     }
@@ -77,19 +75,16 @@ export class RoundRobin {
   }
 }
 
-// Limits the bytes that new responses write in one event-loop tick, all together. A thousand requests can arrive in one tick, and each is
-// answered at once. The rest of a response is written in later steps of its connection.
-
-/** Maximum bytes of the first write of one response. The kernel copies 4 MiB in a millisecond. */
+/** For one response's first write. The kernel copies 4 MiB per millisecond. */
 const maxResponseBytes = 512 * 1024;
-/** Maximum bytes of the first writes of all responses in one tick. When they are used up, each response may still write `minResponseBytes`. */
+/** For all first writes in one tick. Once they're used up, each response may still write `minResponseBytes`. */
 const maxTickBytes = 2 * 1024 * 1024;
-/** Bytes that every response may write at once, so that small responses never wait for large ones. */
+/** Every response may write this much right away, so small ones never wait for large ones. */
 const minResponseBytes = 16 * 1024;
 
 let remainingBytes = maxTickBytes;
 
-/** Returns how many of the `length` bytes of a new response may be written now, and subtracts them from the allowance of this tick. */
+/** Returns how many of a new response's `length` bytes may be written now, and deducts them from this tick's allowance. */
 export function takeWriteAllowance(length: number): number {
   if (length <= minResponseBytes) return length;
   if (remainingBytes === maxTickBytes) setImmediate(() => (remainingBytes = maxTickBytes));

@@ -1,7 +1,7 @@
-// The two byte streams of a connection: `Input` has the bytes that arrived and are not read yet, `Output` the responses that are not sent yet.
+// A connection's two byte streams: `Input` has unread bytes, and `Output` has unsent responses.
 //
-// Both apply backpressure. A client that sends faster than the server reads is paused. A response that the kernel's send buffer does not accept
-// waits in the output until the client has read more. Both count their buffers in the memory budget (connection-memory.ts).
+// Both apply backpressure. A client that sends faster than we read is paused. A response that the kernel's send buffer won't take waits in the output until
+// the client has read more. Both count their buffers in the memory budget (connection-memory.ts).
 
 import type { Socket } from "bun";
 import { QueueEntry } from "../lib/linked-queue.ts";
@@ -11,15 +11,14 @@ import type { BodyPart, UnsentBody } from "./response.ts";
 import { takeWriteAllowance } from "./round-robin.ts";
 import type { UnsentBudget } from "./unsent-budget.ts";
 
-/** Maximum unread bytes; above it, the socket is paused. The runtime reads up to 512 KiB at once, so a little more may arrive. */
+/** Above this, the socket is paused. The runtime reads up to 512 KiB at once, so more may arrive. */
 const maxUnreadBytes = 64 * 1024;
 
-/** The bytes that the client has sent and that are not read yet. */
 export class Input {
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
   #bytes: Buffer | undefined;
-  /** The bytes that the memory share counts now. */
+  /** What the memory share counts now. */
   #countedBuffer: MemoryPart | undefined;
   #isPaused = false;
 
@@ -28,29 +27,26 @@ export class Input {
     this.#share = share;
   }
 
-  /** The unread bytes; undefined if all bytes are read. */
+  /** Undefined if there are no unread bytes. */
   get bytes(): Buffer | undefined {
     return this.#bytes;
   }
 
-  /** Adds bytes that have arrived. */
   add(bytes: Buffer): void {
     this.#bytes = this.#bytes ? Buffer.concat([this.#bytes, bytes]) : bytes;
   }
 
-  /** Removes the first `count` bytes. */
   consume(count: number): void {
     const bytes = this.#bytes;
     this.#bytes = bytes && count < bytes.length ? bytes.subarray(count) : undefined;
   }
 
-  /** Removes all bytes. */
   clear(): void {
     this.#bytes = undefined;
     this.#countedBuffer = this.#share.replaceBuffer(this.#countedBuffer, undefined);
   }
 
-  /** Pauses the socket above 64 KiB of unread bytes, otherwise resumes it, and counts the bytes as memory. */
+  /** Pauses the socket above 64 KiB of unread bytes, or resumes it, and counts the bytes as memory. */
   applyBackpressure(): void {
     this.#countedBuffer = this.#share.replaceBuffer(this.#countedBuffer, this.#bytes);
     const isFull = this.#bytes !== undefined && this.#bytes.length > maxUnreadBytes;
@@ -62,7 +58,7 @@ export class Input {
 }
 
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-/** Asks a client to send the body that it has held back (RFC 9110 section 15.2.1). */
+/** Asks a client for the body it's holding back (RFC 9110 section 15.2.1). */
 export const continueResponse: EncodedResponse = {
   length: interim.length,
   bytes: interim,
@@ -72,10 +68,9 @@ export const continueResponse: EncodedResponse = {
   rest: undefined,
 };
 
-/** Maximum bytes that `flush` writes in one step of a connection. */
+/** What `flush` writes in one step. */
 const maxFlushBytes = 2 * 1024 * 1024;
 
-/** The responses that are not sent yet. A slow client is sent more after it has read. */
 export class Output {
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
@@ -83,12 +78,12 @@ export class Output {
   #isDiscarding = false;
   /** Whether the kernel's send buffer was full at the last write. */
   #isBlocked = false;
-  /** Whether the next flush tries to write although the kernel has not reported free space. */
+  /** Whether the next flush tries to write although the kernel hasn't reported free space. */
   #isOfferedAgain = false;
   readonly #unsentBudget: UnsentBudget | undefined;
-  /** The entry in the budget of the kernel's buffers, made when the kernel first reports free space. */
+  /** Our entry in the budget, made when the kernel first reports free space. */
   #place: QueueEntry<Socket<unknown>> | undefined;
-  /** Bytes that the kernel has accepted since the connection was opened. */
+  /** Bytes the kernel has accepted since the connection opened. */
   #accepted = 0;
 
   constructor(socket: Socket<unknown>, share: MemoryShare, unsentBudget: UnsentBudget | undefined) {
@@ -97,22 +92,20 @@ export class Output {
     this.#unsentBudget = unsentBudget;
   }
 
-  /** Whether the kernel has accepted all bytes. */
   get isEmpty(): boolean {
     return this.#unsent.length === 0;
   }
 
-  /** Whether there are unsent bytes that `flush` may try to write now. */
   get canFlush(): boolean {
     return !this.isEmpty && (!this.#isBlocked || this.#isOfferedAgain);
   }
 
-  /** Whether there are unsent bytes and the kernel's send buffer was full at the last write, so that the client must read first. */
+  /** Whether there are unsent bytes that have to wait until the client reads, because the kernel's send buffer was full at the last write. */
   get isBlocked(): boolean {
     return !this.isEmpty && this.#isBlocked;
   }
 
-  /** Lets `flush` write again. To be called when the kernel has reported free space in its send buffer. */
+  /** Lets `flush` write again. Call this when the kernel reports free space in its send buffer. */
   unblock(): void {
     this.#isBlocked = false;
     if (!this.#unsentBudget) return;
@@ -120,14 +113,14 @@ export class Output {
     this.#unsentBudget.enlarge(this.#place, this.#accepted);
   }
 
-  /** Lets the next `flush` try to write although the kernel has not reported free space. */
+  /** Lets the next `flush` try to write although the kernel hasn't reported free space. */
   offerAgain(): void {
     this.#isOfferedAgain = true;
   }
 
   /**
-   * Sends a response: as many bytes as the kernel accepts and `takeWriteAllowance` allows now, the rest by `flush`. If other bytes are unsent,
-   * all of it waits for `flush`.
+   * Writes as much as the kernel accepts and `takeWriteAllowance` allows, and leaves the rest to `flush`. If there are other unsent bytes, it's all left to
+   * `flush`.
    */
   send(outgoing: EncodedResponse): void {
     if (this.#isDiscarding) return;
@@ -140,7 +133,7 @@ export class Output {
     if (!isSent(rest)) this.#enqueue(rest);
   }
 
-  /** Writes as many unsent bytes as the kernel accepts, at most 2 MiB. Returns the number of bytes written. */
+  /** Writes as many unsent bytes as the kernel accepts, up to 2 MiB. Returns how many it wrote. */
   flush(): number {
     let remainingBytes = maxFlushBytes;
     let done = 0;
@@ -155,7 +148,7 @@ export class Output {
     return maxFlushBytes - remainingBytes;
   }
 
-  /** Discards all unsent bytes, and all responses from now on. */
+  /** Discards all unsent bytes and any later responses. */
   discardAll(): void {
     this.#isDiscarding = true;
     if (this.#place) this.#unsentBudget?.release(this.#place);
@@ -163,8 +156,7 @@ export class Output {
   }
 
   /**
-   * Adds the bytes of a response from `start` on to the unsent ones. Bytes before `stableFrom` are copied, because the next response overwrites
-   * them. (`slice` of a Buffer does not copy.)
+   * Queues a response's bytes from `start`. Those before `stableFrom` are copied, because the next response overwrites them.
    */
   #enqueueFrom({ bytes, end, stableFrom }: EncodedResponse, start: number): void {
     const stable = Math.min(Math.max(start, stableFrom), end);
@@ -173,13 +165,13 @@ export class Output {
   }
 
   #enqueue(body: UnsentBody): void {
-    // The connection may have closed during the write.
+    // The write may have closed the connection.
     if (this.#isDiscarding) return;
     this.#unsent.push(body);
     this.#share.retainParts(body.parts);
   }
 
-  /** Writes the next bytes of `body`, at most `limit`. Returns the number of bytes that the kernel accepted. */
+  /** Writes up to `limit` bytes of `body`. Returns how many the kernel accepted. */
   #writeBody(body: UnsentBody, limit: number): number {
     let remainingBytes = limit;
     for (; !isSent(body); body.index++, body.sent = 0) {
@@ -193,7 +185,7 @@ export class Output {
     return limit - remainingBytes;
   }
 
-  /** Writes at most `limit` bytes. Returns the number of bytes that the kernel accepted; 0 if the connection is closed. */
+  /** Writes up to `limit` bytes. Returns how many the kernel accepted; 0 if the connection has closed. */
   #write(bytes: Uint8Array, start: number, end: number, limit: number): number {
     const length = Math.min(end - start, limit);
     if (length === 0) return 0;

@@ -1,36 +1,35 @@
-// Limits what the kernel holds of responses that it has not sent yet, for all connections of a listener together, on Linux.
+// Limits how many unsent response bytes the kernel holds for all of a listener's connections together, on Linux.
 //
-// Each connection begins with a small limit, and with a smaller one if there are many connections, so that thousands of clients that do not read take
-// little memory. A long response in such small steps costs CPU time. So a connection whose client has read gets one of a few places with a large
-// limit, and keeps it until it closes or another connection needs the place. If no place is free, a connection keeps its limit.
+// Each connection starts with a small limit, or a smaller one if there are many, so that thousands of clients that don't read take little memory. But sending
+// a long response in such small steps costs CPU time. So a connection whose client has been reading gets one of a few places with a large limit, and keeps it
+// until it closes or another one needs it. If no place is free, its limit stays as it is.
 //
 // Invariants:
 // - At most `places` connections have the large limit.
-// - A connection loses its place only if the kernel holds no more of it than the small limit. So the bound also holds for clients that read a lot
-//   and then stop.
+// - A connection only loses its place while the kernel holds no more than the small limit for it. So the bound holds even if clients read a lot and then stop.
 
 import type { Socket } from "bun";
 import { LinkedQueue, type QueueEntry } from "../lib/linked-queue.ts";
 import { countUnacknowledgedBytes, limitUnsentBytes } from "./socket-options.ts";
 
 export interface UnsentLimits {
-  /** Maximum unsent bytes of a connection that has no place. */
+  /** Unsent bytes for a connection without a place. */
   readonly small: number;
-  /** The same for a connection that is opened while there are more than `many` connections. */
+  /** The same for one that opens while there are more than `many` connections. */
   readonly smaller: number;
   readonly many: number;
-  /** Maximum unsent bytes of a connection that has a place. */
+  /** Unsent bytes for a connection with a place. */
   readonly large: number;
-  /** Maximum number of connections with the large limit. */
+  /** How many connections can have the large limit. */
   readonly places: number;
 }
 
-/** Maximum number of places that are examined for each connection that needs one. */
+/** How many places we look at for a connection that needs one. */
 const maxExamined = 4;
 
 export class UnsentBudget {
   readonly #limits: UnsentLimits;
-  /** The connections that have a place. The first one is examined next. */
+  /** Connections with a place; the first is looked at next. */
   readonly #holders = new LinkedQueue<Socket<unknown>>();
 
   constructor(limits: UnsentLimits) {
@@ -41,7 +40,7 @@ export class UnsentBudget {
     return this.#holders.size;
   }
 
-  /** Limits a connection that was just opened and has the small limit of its listening socket. @param connections number of open connections */
+  /** Limits a new connection, which has its listening socket's small limit. @param connections open connections */
   limitOpened(socket: Socket<unknown>, connections: number): void {
     if (connections <= this.#limits.many) return;
     const fd = descriptorOf(socket);
@@ -49,9 +48,9 @@ export class UnsentBudget {
   }
 
   /**
-   * Gives a connection the large limit, if there is a place.
-   * @param accepted bytes that the kernel has accepted from the connection so far. They show whether the client reads: the kernels of both sides
-   *   hold some of the bytes of a client that does not.
+   * Gives a connection the large limit, if its client reads and there's a place.
+   * @param accepted bytes that the kernel has accepted for the connection so far. If there are many, the client must be reading, because the kernels on both
+   *   sides only hold a few
    */
   enlarge(entry: QueueEntry<Socket<unknown>>, accepted: number): void {
     if (accepted < readProof * this.#limits.small || this.#holders.has(entry)) return;
@@ -60,12 +59,12 @@ export class UnsentBudget {
     if (fd !== undefined && limitUnsentBytes(fd, this.#limits.large)) this.#holders.add(entry);
   }
 
-  /** Frees the place of a connection, which has closed. */
+  /** Frees a closed connection's place. */
   release(entry: QueueEntry<Socket<unknown>>): void {
     this.#holders.delete(entry);
   }
 
-  /** Frees the place of a connection of which the kernel holds little. Returns false if there was none among the few that it examined. */
+  /** Frees the place of a connection for which the kernel holds little. Returns false if the few we look at all hold more. */
   #takePlace(): boolean {
     for (let examined = 0; examined < maxExamined; examined++) {
       const entry = this.#holders.first as QueueEntry<Socket<unknown>>;
@@ -81,11 +80,11 @@ export class UnsentBudget {
   }
 }
 
-/** A client has read if the kernel has accepted this many times the small limit. */
+/** Once the kernel has accepted this many times the small limit, we know that the client reads. */
 const readProof = 8;
 
 function descriptorOf(socket: Socket<unknown>): number | undefined {
-  // The runtime has this property, but its types do not. It is negative after the socket has closed.
+  // The runtime has this property, but its types don't. It's negative once the socket has closed.
   const { fd } = socket as { readonly fd?: number };
   return fd !== undefined && fd >= 0 ? fd : undefined;
 }

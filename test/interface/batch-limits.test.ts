@@ -105,7 +105,7 @@ describe("the body", () => {
     const response = await exchange(sent, impatient);
     expect([response.status, response.headers.connection]).toEqual([408, "close"]);
     expect(response.body).toContain(
-      `of the ${body.length} bytes that Content-Length announces, ${body.length - 1} came in time`,
+      `only ${body.length - 1} of the ${body.length} bytes declared by Content-Length arrived in time`,
     );
     expect((await impatient.call("GET", "/restapi/brands.json")).text).toBe("[]");
   });

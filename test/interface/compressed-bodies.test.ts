@@ -76,12 +76,12 @@ describe("the limit", () => {
 });
 
 test.each<[string, Uint8Array | string, string]>([
-  ["not compressed", '{"Name":"x"}', "the body is not gzip, although Content-Encoding says so"],
-  ["cut short", gzipSync('{"Name":"x"}').subarray(0, -1), "the gzip data of the body ends early"],
+  ["not compressed", '{"Name":"x"}', "the body isn't gzip, although Content-Encoding says so"],
+  ["cut short", gzipSync('{"Name":"x"}').subarray(0, -1), "the body's gzip data is cut off"],
   [
     "followed by more",
     Buffer.concat([gzipSync('{"Name":"x"}'), Buffer.from("{}")]),
-    "other bytes follow the gzip data",
+    "other bytes follow the body's gzip data",
   ],
 ])("gzip that is %s is rejected", async (_, body, detail) => {
   for (const path of ["/restapi/brands.json", "/restapi/batch.json", "/restapi/undo.json", "/mcp"]) {

@@ -341,5 +341,5 @@ test("bytes that are not a request are counted, and logged once a second", async
     .filter((line) => line.includes("a request could not be read"));
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.length).toBeLessThan(2 + seconds);
-  expect(JSON.parse(lines[0] as string).reason).toContain("the first line is not an HTTP/1.1 request line");
+  expect(JSON.parse(lines[0] as string).reason).toContain("the first line isn't an HTTP/1.1 request line");
 });

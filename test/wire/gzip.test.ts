@@ -99,8 +99,8 @@ describe("a gzip body", () => {
   };
 
   test.each<[string, string, string]>([
-    ["that is not compressed", '{"Name":"x"}', "is not gzip, although Content-Encoding says so"],
-    ["without the header of gzip", deflateRawSync("hello").toString("latin1"), "is not gzip"],
+    ["that is not compressed", '{"Name":"x"}', "isn't gzip, although Content-Encoding says so"],
+    ["without the header of gzip", deflateRawSync("hello").toString("latin1"), "isn't gzip"],
     ["that ends in the header", valid.slice(0, 5), "ends early"],
     ["that ends in the data", valid.slice(0, 15), "ends early"],
     ["that ends in the checksum", valid.slice(0, -1), "ends early"],

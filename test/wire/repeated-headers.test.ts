@@ -100,7 +100,9 @@ test("an HTTP/1.0 request with the same header section as the chunked HTTP/1.1 r
   const reader = new HeaderReader();
   const chunked = "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   expect(readWith(reader, `POST / HTTP/1.1\r\n${chunked}`)).toMatchObject({ method: "POST" });
-  expect(readWith(reader, `POST / HTTP/1.0\r\n${chunked}`)).toBe("malformed: HTTP/1.0 has no Transfer-Encoding");
+  expect(readWith(reader, `POST / HTTP/1.0\r\n${chunked}`)).toBe(
+    "malformed: HTTP/1.0 has no Transfer-Encoding; use HTTP/1.1 or send a Content-Length",
+  );
 });
 
 test("bytes that change after a request was read do not change the next one", () => {

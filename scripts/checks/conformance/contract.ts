@@ -22,7 +22,11 @@ export function readPromises(markdown: string): ContractPromise[] {
 }
 
 /** Returns the section's promise that starts with `firstWords`. @throws unless there's exactly one */
-export function findPromise(promises: readonly ContractPromise[], section: number, firstWords: string): ContractPromise {
+export function findPromise(
+  promises: readonly ContractPromise[],
+  section: number,
+  firstWords: string,
+): ContractPromise {
   const found = promises.filter((one) => one.section === section && one.text.startsWith(firstWords));
   const [promise] = found;
   if (!promise || found.length > 1)

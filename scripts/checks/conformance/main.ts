@@ -109,7 +109,8 @@ function summarize(
   for (const { result, reason = "", number, format } of outcomes)
     if (result === "not tested") reasons.set(reason, [...(reasons.get(reason) ?? []), `${number} ${format}`]);
   if (!json) for (const [reason, numbers] of reasons) console.log(`not tested: ${numbers.join(", ")}: ${reason}`);
-  if (outcomes.length === 0 && !wasStopped) throw new Error(`no case matches --only ${only}; give a section, a number or part of a title`);
+  if (outcomes.length === 0 && !wasStopped)
+    throw new Error(`no case matches --only ${only}; give a section, a number or part of a title`);
   const line = `${count("passed")} passed, ${count("failed")} failed, ${count("not tested")} not tested`;
   if (json) console.error(line);
   else console.log(wasStopped ? `${line}; stopped` : line);

@@ -38,7 +38,8 @@ export function readXml(document: string): Element {
   }
   const [root] = top.children;
   if (open.length > 1) throw new Error(`the element ${open.at(-1)?.name} is not closed`);
-  if (!root || top.children.length > 1 || top.text.trim() !== "") throw new Error("the document needs exactly one root element");
+  if (!root || top.children.length > 1 || top.text.trim() !== "")
+    throw new Error("the document needs exactly one root element");
   return root;
 }
 

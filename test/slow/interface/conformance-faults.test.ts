@@ -24,7 +24,11 @@ const isList = ({ method, path }: ProxiedRequest) => method === "GET" && /^\/res
 
 /** Each fault, with part of the title of the case that has to catch it, and how the proxy plants it. */
 const faults: readonly (readonly [fault: string, title: string, alteration: () => Alteration, format?: Format])[] = [
-  ["304 without ETag", "If-None-Match gets a 304", () => onResponse((r) => r.status === 304 && r.headers.delete("ETag"))],
+  [
+    "304 without ETag",
+    "If-None-Match gets a 304",
+    () => onResponse((r) => r.status === 304 && r.headers.delete("ETag")),
+  ],
   ["304 for a list that has changed", "If-None-Match gets a 304", staleTag],
   ["410 instead of 404", "200 with the record, or a 404", () => onResponse(swapStatus(404, 410))],
   ["404 instead of 410", "a cursor ahead of the feed", () => onResponse(swapStatus(410, 404))],
@@ -68,7 +72,11 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
         r.path = r.path.replace(/filter(\[|%5B)Name(\]|%5D)=[^&]*/, "_=");
       }),
   ],
-  ["a dry run that stores", "gets the response the write would get", () => onRequest(replaceInPath("dryRun=1", "dryRun=0"))],
+  [
+    "a dry run that stores",
+    "gets the response the write would get",
+    () => onRequest(replaceInPath("dryRun=1", "dryRun=0")),
+  ],
   ["an unknown parameter that is ignored", "a 400 on writes", () => onRequest(replaceInPath("dry_run=1", "_=1"))],
   ["invalid UTF-8 that is replaced", "in names and in values", () => onRequest(replaceInPath("%E9", "%EF%BF%BD"))],
   [
@@ -85,11 +93,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
     () =>
       onResponse(replaceBody(/\{"Cursor":"[^"]*","Revision":\d+,"Time":"[^"]*","Operation":"update".*?\}\},?/g, "")),
   ],
-  [
-    "More: false before the end",
-    "every change once",
-    () => onResponse(replaceBody(/"More":true/g, '"More":false')),
-  ],
+  ["More: false before the end", "every change once", () => onResponse(replaceBody(/"More":true/g, '"More":false'))],
   [
     "a wait that returns at once",
     "waits for the next matching",

@@ -109,12 +109,17 @@ describe("limits", () => {
 
 describe("connections", () => {
   test.each([
-    ["a request that does not complete its header section", ["X-Slow"], "", "the header section did not end in time"],
+    [
+      "a request that does not complete its header section",
+      ["X-Slow"],
+      "",
+      "the rest of the headers didn't arrive in time",
+    ],
     [
       "a request whose body stalls",
       ["X-API-AUTH: {key}", "Content-Length: 20", "", ""],
       '{"Name":"stalled',
-      "of the 20 bytes that Content-Length announces, 16 came in time",
+      "only 16 of the 20 bytes declared by Content-Length arrived in time",
     ],
   ])("%s is 408 and closed, and nothing is stored", async (_, lines, body, detail) => {
     const headers = ["POST /restapi/brands.json HTTP/1.1", "Host: x", ...lines].join("\r\n");

@@ -58,13 +58,17 @@ export const agentCases = [
       shop.status(await call(shop, sent, { headers: nameless }), 400);
     },
   ),
-  once("A notification is a 202", "anything that isn't a message gets a 400, and another media type a 415", async (shop) => {
-    const notified = await call(shop, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
-    shop.status(notified, 202);
-    shop.same(notified, "the length of the body", notified.length, 0);
-    for (const body of ["{", `[${message("ping")}]`, "{}"]) shop.status(await call(shop, body), 400);
-    shop.status(await call(shop, message("ping"), { headers: { "Content-Type": "text/plain" } }), 415);
-  }),
+  once(
+    "A notification is a 202",
+    "anything that isn't a message gets a 400, and another media type a 415",
+    async (shop) => {
+      const notified = await call(shop, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
+      shop.status(notified, 202);
+      shop.same(notified, "the length of the body", notified.length, 0);
+      for (const body of ["{", `[${message("ping")}]`, "{}"]) shop.status(await call(shop, body), 400);
+      shop.status(await call(shop, message("ping"), { headers: { "Content-Type": "text/plain" } }), 415);
+    },
+  ),
   once("A request with an `Origin`", "another website's origin gets a 403", async (shop) => {
     shop.status(await call(shop, message("ping"), { headers: { Origin: "https://elsewhere.example" } }), 403);
     shop.status(await call(shop, message("ping"), { headers: { Origin: new URL(shop.target.url).origin } }), 200);
@@ -115,17 +119,24 @@ export const agentCases = [
     shop.holds(answer, "a Confirm", typeof content.Confirm === "string");
     shop.same(answer, "the order statuses", await shop.own(), []);
   }),
-  once("With that value as `confirm`", "confirm stores what the dry run showed, or nothing if that has changed", async (shop) => {
-    const { id } = await shop.create();
-    const operations = [{ Method: "PUT", Resource: "orderstatuses", ID: id, Record: { Name: `${shop.mark}b` } }];
-    const { content } = await tool(shop, "batch", { operations });
-    shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}c` } }), 200);
-    const late = await rpc(shop, "tools/call", { name: "batch", arguments: { operations, confirm: content.Confirm } });
-    shop.same(late.answer, "isError", late.result.isError, true);
-    shop.same(late.answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}c`);
-    await confirmed(shop, "batch", { operations });
-    shop.same(late.answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}b`);
-  }),
+  once(
+    "With that value as `confirm`",
+    "confirm stores what the dry run showed, or nothing if that has changed",
+    async (shop) => {
+      const { id } = await shop.create();
+      const operations = [{ Method: "PUT", Resource: "orderstatuses", ID: id, Record: { Name: `${shop.mark}b` } }];
+      const { content } = await tool(shop, "batch", { operations });
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}c` } }), 200);
+      const late = await rpc(shop, "tools/call", {
+        name: "batch",
+        arguments: { operations, confirm: content.Confirm },
+      });
+      shop.same(late.answer, "isError", late.result.isError, true);
+      shop.same(late.answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}c`);
+      await confirmed(shop, "batch", { operations });
+      shop.same(late.answer, "the name", (await shop.own())[0]?.Name, `${shop.mark}b`);
+    },
+  ),
 ];
 
 const allTools = ["batch", "changes", "get", "list", "undo"];

@@ -21,20 +21,24 @@ const change = (shop: Shop, ID: number, name: string): Operation => ({
 const statusesOf = (results: readonly { readonly status: number }[]) => results.map(({ status }) => status);
 
 export const batchCases = [
-  both("`POST /restapi/batch.json`", "one batch creates, updates and deletes records in several resources", async (shop) => {
-    const { id, record } = await shop.create();
-    const { answer, run, results } = await sendBatch(shop, [
-      create(shop, "a", { AccountNumber: "1" }, "brands"),
-      change(shop, id, "b"),
-      { Method: "DELETE", Resource: "orderstatuses", ID: id },
-    ]);
-    shop.same(answer, "the statuses", statusesOf(results), [201, 200, 200]);
-    shop.same(answer, "the deleted record", results[2]?.record, { ...record, Name: `${shop.mark}b` });
-    shop.holds(answer, "a run", typeof run === "string" && run.length > 0);
-    const [created] = await shop.own("brands");
-    shop.same(answer, "the created record", results[0]?.record, created);
-    shop.same(answer, "the order statuses", await shop.own(), []);
-  }),
+  both(
+    "`POST /restapi/batch.json`",
+    "one batch creates, updates and deletes records in several resources",
+    async (shop) => {
+      const { id, record } = await shop.create();
+      const { answer, run, results } = await sendBatch(shop, [
+        create(shop, "a", { AccountNumber: "1" }, "brands"),
+        change(shop, id, "b"),
+        { Method: "DELETE", Resource: "orderstatuses", ID: id },
+      ]);
+      shop.same(answer, "the statuses", statusesOf(results), [201, 200, 200]);
+      shop.same(answer, "the deleted record", results[2]?.record, { ...record, Name: `${shop.mark}b` });
+      shop.holds(answer, "a run", typeof run === "string" && run.length > 0);
+      const [created] = await shop.own("brands");
+      shop.same(answer, "the created record", results[0]?.record, created);
+      shop.same(answer, "the order statuses", await shop.own(), []);
+    },
+  ),
   both("`Method` is POST", "PATCH works like PUT; any other method or resource gets a 400", async (shop) => {
     const { id } = await shop.create();
     const { answer, results } = await sendBatch(shop, [{ ...change(shop, id, "b"), Method: "PATCH" }]);
@@ -116,13 +120,17 @@ export const batchCases = [
     shop.same(answer, "the statuses", statusesOf(results), [201, 404]);
     shop.same(answer, "the order statuses", (await shop.own()).length, 1);
   }),
-  both("Unknown or repeated parameters", "an unknown or repeated parameter, If-Match or If-None-Match gets a 400", async (shop) => {
-    for (const query of ["dryrun=1", "dryRun=true", "dryRun=1&dryRun=1", "x=1"])
-      shop.problem(await callBatch(shop, [create(shop)], query), 400);
-    for (const name of ["If-Match", "If-None-Match"])
-      shop.problem(await callBatch(shop, [create(shop)], "", { headers: { [name]: '"x"' } }), 400);
-    shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
-  }),
+  both(
+    "Unknown or repeated parameters",
+    "an unknown or repeated parameter, If-Match or If-None-Match gets a 400",
+    async (shop) => {
+      for (const query of ["dryrun=1", "dryRun=true", "dryRun=1&dryRun=1", "x=1"])
+        shop.problem(await callBatch(shop, [create(shop)], query), 400);
+      for (const name of ["If-Match", "If-None-Match"])
+        shop.problem(await callBatch(shop, [create(shop)], "", { headers: { [name]: '"x"' } }), 400);
+      shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
+    },
+  ),
   both("It's a 200, with one result", "each operation has a result, in order", async (shop) => {
     const names = ["c", "a", "b"];
     const { answer, results } = await sendBatch(
@@ -148,16 +156,20 @@ export const batchCases = [
     shop.same(answer, "whether it changed", results[0]?.changed, false);
     shop.same(answer, "the run", run, null);
   }),
-  both("By default, if one operation", "one failing operation means nothing is stored, and errors gives its number", async (shop) => {
-    const operations = [create(shop), { ...create(shop), Record: { Name: "" } }, change(shop, 0x7fffffff, "b")];
-    const answer = await callBatch(shop, operations);
-    shop.problem(answer, 400, /invalid-record/);
-    const numbers = [...answer.text.matchAll(/"operation":(\d+)|<operation>(\d+)</g)].map((found) =>
-      Number(found[1] ?? found[2]),
-    );
-    shop.same(answer, "the numbers of operations", numbers, [2, 3]);
-    shop.same(answer, "the order statuses", await shop.own(), []);
-  }),
+  both(
+    "By default, if one operation",
+    "one failing operation means nothing is stored, and errors gives its number",
+    async (shop) => {
+      const operations = [create(shop), { ...create(shop), Record: { Name: "" } }, change(shop, 0x7fffffff, "b")];
+      const answer = await callBatch(shop, operations);
+      shop.problem(answer, 400, /invalid-record/);
+      const numbers = [...answer.text.matchAll(/"operation":(\d+)|<operation>(\d+)</g)].map((found) =>
+        Number(found[1] ?? found[2]),
+      );
+      shop.same(answer, "the numbers of operations", numbers, [2, 3]);
+      shop.same(answer, "the order statuses", await shop.own(), []);
+    },
+  ),
   both("With `atomic=0`, it", "with atomic=0, a failed operation's result has its problem", async (shop) => {
     const { answer, results } = await sendBatch(shop, [{ ...create(shop), Record: { Name: "" } }], "atomic=0");
     shop.same(answer, "the statuses", statusesOf(results), [400]);

@@ -59,42 +59,42 @@ export const feedCases = [
       shop.holds(answer, `a time in UTC, not ${time}`, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time));
     shop.same(answer, "the times", times, [...times].sort());
   }),
-  both("Every change to a record is one entry", "a change says what the write did; a delete has no record", async (shop) => {
-    const start = (await read(shop, "since=now")).Next;
-    const { id, record } = await shop.create("brands", { Address: { Town: "Leeds" } });
-    shop.status(await shop.call("DELETE", `brands/${id}`), 200);
-    const { answer, Changes } = await read(shop, `since=${start}&resource=brands`);
-    const own = Changes.filter(({ ID }) => ID === id).map(({ Operation, Resource, ID, Record }) => [
-      Operation,
-      Resource,
-      ID,
-      Record,
-    ]);
-    shop.same(answer, "the changes", own, [
-      ["create", "brands", id, record],
-      ["delete", "brands", id, null],
-    ]);
-  }),
   both(
-    "`GET /restapi/changes.json`",
-    "a page has the documented members, even with a read-only key",
+    "Every change to a record is one entry",
+    "a change says what the write did; a delete has no record",
     async (shop) => {
-      const { key } = { key: shop.target.extras.readKey ?? shop.target.key };
-      await shop.create();
-      const { answer } = await read(shop, "limit=1", { key });
-      if (shop.format === "xml") {
-        const { name, attributes, children } = readXml(answer.text);
-        shop.same(answer, "the root", [name, Object.keys(attributes)], ["Changes", ["Next", "More"]]);
-        const names = Object.keys(children[0]?.attributes ?? {}).filter((one) => one !== "ETag");
-        shop.same(answer, "the attributes", names, ["Cursor", "Revision", "Time", "Operation", "Resource", "ID"]);
-      } else {
-        const page = JSON.parse(answer.text);
-        shop.same(answer, "the members", Object.keys(page), ["Changes", "Next", "More"]);
-        const names = ["Cursor", "Revision", "Time", "Operation", "Resource", "ID", "ETag", "Record"];
-        shop.same(answer, "the members of a change", Object.keys(page.Changes[0]), names);
-      }
+      const start = (await read(shop, "since=now")).Next;
+      const { id, record } = await shop.create("brands", { Address: { Town: "Leeds" } });
+      shop.status(await shop.call("DELETE", `brands/${id}`), 200);
+      const { answer, Changes } = await read(shop, `since=${start}&resource=brands`);
+      const own = Changes.filter(({ ID }) => ID === id).map(({ Operation, Resource, ID, Record }) => [
+        Operation,
+        Resource,
+        ID,
+        Record,
+      ]);
+      shop.same(answer, "the changes", own, [
+        ["create", "brands", id, record],
+        ["delete", "brands", id, null],
+      ]);
     },
   ),
+  both("`GET /restapi/changes.json`", "a page has the documented members, even with a read-only key", async (shop) => {
+    const { key } = { key: shop.target.extras.readKey ?? shop.target.key };
+    await shop.create();
+    const { answer } = await read(shop, "limit=1", { key });
+    if (shop.format === "xml") {
+      const { name, attributes, children } = readXml(answer.text);
+      shop.same(answer, "the root", [name, Object.keys(attributes)], ["Changes", ["Next", "More"]]);
+      const names = Object.keys(children[0]?.attributes ?? {}).filter((one) => one !== "ETag");
+      shop.same(answer, "the attributes", names, ["Cursor", "Revision", "Time", "Operation", "Resource", "ID"]);
+    } else {
+      const page = JSON.parse(answer.text);
+      shop.same(answer, "the members", Object.keys(page), ["Changes", "Next", "More"]);
+      const names = ["Cursor", "Revision", "Time", "Operation", "Resource", "ID", "ETag", "Record"];
+      shop.same(answer, "the members of a change", Object.keys(page.Changes[0]), names);
+    }
+  }),
   both(since, "since=now returns an empty page and a cursor to follow", async (shop) => {
     const now = await read(shop, "since=now");
     shop.same(now.answer, "changes and More", [now.Changes, now.More], [[], false]);
@@ -202,19 +202,23 @@ export const feedCases = [
       [...new Set(revisions)].sort((a, b) => a - b),
     );
   }),
-  both("`ETag` is what a look-up", "a change's ETag matches a look-up and works as If-Match; a delete has none", async (shop) => {
-    const start = (await read(shop, "since=now")).Next;
-    const { id, etag } = await shop.create();
-    const created = (await read(shop, `since=${start}`)).Changes.find(({ ID }) => ID === id);
-    const lookUp = await shop.call("GET", `orderstatuses/${id}`);
-    shop.same(lookUp, "the ETag of the change", created?.ETag, etag);
-    shop.header(lookUp, "ETag", etag);
-    const headers = { "If-Match": created?.ETag ?? "" };
-    shop.status(await shop.call("DELETE", `orderstatuses/${id}`, { headers }), 200);
-    const page = await read(shop, `since=${start}`);
-    const deleted = page.Changes.find(({ ID, Operation }) => ID === id && Operation === "delete");
-    shop.same(page.answer, "the ETag of the delete", deleted?.ETag, null);
-  }),
+  both(
+    "`ETag` is what a look-up",
+    "a change's ETag matches a look-up and works as If-Match; a delete has none",
+    async (shop) => {
+      const start = (await read(shop, "since=now")).Next;
+      const { id, etag } = await shop.create();
+      const created = (await read(shop, `since=${start}`)).Changes.find(({ ID }) => ID === id);
+      const lookUp = await shop.call("GET", `orderstatuses/${id}`);
+      shop.same(lookUp, "the ETag of the change", created?.ETag, etag);
+      shop.header(lookUp, "ETag", etag);
+      const headers = { "If-Match": created?.ETag ?? "" };
+      shop.status(await shop.call("DELETE", `orderstatuses/${id}`, { headers }), 200);
+      const page = await read(shop, `since=${start}`);
+      const deleted = page.Changes.find(({ ID, Operation }) => ID === id && Operation === "delete");
+      shop.same(page.answer, "the ETag of the delete", deleted?.ETag, null);
+    },
+  ),
   both("`collapse` drops earlier changes", "a collapsed change has the last one's Revision and ETag", async (shop) => {
     const { start, ids } = await threeChanges(shop, false);
     const [all, collapsed] = [await read(shop, `since=${start}`), await read(shop, `since=${start}&collapse=1`)];
@@ -250,25 +254,29 @@ export const feedCases = [
     shop.same(answer, "changes of locations", Changes, []);
     shop.holds(answer, "another Next than `since`", Next !== start && Next !== "");
   }),
-  both("A cursor is `<digest>.<revision>`", "cursors have the documented form, and are the same in both formats", async (shop) => {
-    const { Next: start } = await read(shop, "since=now");
-    await shop.create();
-    const { answer, Changes } = await read(shop, `since=${start}`);
-    for (const { Cursor, Revision } of Changes)
-      shop.holds(
-        answer,
-        `a cursor <digest>.${Revision}, not ${Cursor}`,
-        /^[^.\s:]+\.\d+$/.test(Cursor) && Cursor.endsWith(`.${Revision}`),
+  both(
+    "A cursor is `<digest>.<revision>`",
+    "cursors have the documented form, and are the same in both formats",
+    async (shop) => {
+      const { Next: start } = await read(shop, "since=now");
+      await shop.create();
+      const { answer, Changes } = await read(shop, `since=${start}`);
+      for (const { Cursor, Revision } of Changes)
+        shop.holds(
+          answer,
+          `a cursor <digest>.${Revision}, not ${Cursor}`,
+          /^[^.\s:]+\.\d+$/.test(Cursor) && Cursor.endsWith(`.${Revision}`),
+        );
+      const format = shop.format === "json" ? "xml" : "json";
+      const other = await read(shop, `since=${start}`, { format });
+      shop.same(
+        other.answer,
+        "the cursors",
+        other.Changes.map(({ Cursor }) => Cursor),
+        Changes.map(({ Cursor }) => Cursor),
       );
-    const format = shop.format === "json" ? "xml" : "json";
-    const other = await read(shop, `since=${start}`, { format });
-    shop.same(
-      other.answer,
-      "the cursors",
-      other.Changes.map(({ Cursor }) => Cursor),
-      Changes.map(({ Cursor }) => Cursor),
-    );
-  }),
+    },
+  ),
   both("A cursor is `<digest>.<revision>`", "0.0 means before the first change", async (shop) => {
     const [absent, zero] = [
       await shop.call("GET", "changes?limit=2"),

@@ -56,24 +56,20 @@ export const keyCases = [
     const answer = await shop.call("GET", `brands?filter[Name]=${record.Name}`, { key });
     shop.same(answer, "the brands of the sandbox", shop.list(answer, "brands"), []);
   }),
-  both(
-    "The message names the mistake",
-    "a missing and a malformed key get different 401 messages",
-    async (shop) => {
-      const { key } = shop.target;
-      const texts: string[] = [];
-      for (const sent of [null, "x", `Bearer ${key}`, key.slice(0, -1)])
-        texts.push(unauthorized(shop, await shop.call("GET", "orderstatuses", { key: sent })));
-      const last = await shop.call("GET", "orderstatuses", { key: `${key}, ${key}` });
-      texts.push(unauthorized(shop, last));
-      shop.same(last, "different responses:", new Set(texts).size, texts.length);
-      shop.holds(
-        last,
-        "no key in them",
-        texts.every((text) => !text.includes(key.slice(17))),
-      );
-    },
-  ),
+  both("The message names the mistake", "a missing and a malformed key get different 401 messages", async (shop) => {
+    const { key } = shop.target;
+    const texts: string[] = [];
+    for (const sent of [null, "x", `Bearer ${key}`, key.slice(0, -1)])
+      texts.push(unauthorized(shop, await shop.call("GET", "orderstatuses", { key: sent })));
+    const last = await shop.call("GET", "orderstatuses", { key: `${key}, ${key}` });
+    texts.push(unauthorized(shop, last));
+    shop.same(last, "different responses:", new Set(texts).size, texts.length);
+    shop.holds(
+      last,
+      "no key in them",
+      texts.every((text) => !text.includes(key.slice(17))),
+    );
+  }),
   both("A missing, malformed", "a revoked or expired key gets a 401", async (shop) => {
     unauthorized(shop, await shop.call("GET", "orderstatuses", { key: shop.need("revokedKey") }));
   }),
@@ -131,25 +127,33 @@ export const keyCases = [
     shop.problem(answer, 403, /forbidden/);
     shop.header(answer, "X-Sandbox", null);
   }),
-  both("Writing with a read-only key", "a write with a read-only key gets a 403 that names the scope, and changes nothing", async (shop) => {
-    const key = shop.need("readKey");
-    const { id, record } = await shop.create();
-    const answer = await shop.call("PUT", `orderstatuses/${id}`, { key, body: { Name: `${shop.mark} x` } });
-    shop.problem(answer, 403, /\bwrite\b/);
-    const read = await shop.call("GET", `orderstatuses/${id}`, { key });
-    shop.same(read, "the record", shop.record(read), record);
-  }),
-  both("The server checks the method first", "checks run in order: method 501, route 404 or 405, key 401, then the body", async (shop) => {
-    const without = { key: null };
-    const unknown = `/restapi/nothing.${shop.format}`;
-    const [line = ""] = request(`GREET ${unknown}`, "$HOST");
-    shop.status(await shop.firstOfBytes([line, "Host: $HOST", "Content-Length: 0"]), 501);
-    shop.status(await shop.call("GET", "nothing", without), 404);
-    shop.status(await shop.call("PUT", "locations", without), 405);
-    shop.status(await shop.call("POST", "orderstatuses", { ...without, body: "not a record" }), 401);
-    shop.status(await shop.call("POST", "orderstatuses", { body: "not a record" }), 400);
-    shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
-  }),
+  both(
+    "Writing with a read-only key",
+    "a write with a read-only key gets a 403 that names the scope, and changes nothing",
+    async (shop) => {
+      const key = shop.need("readKey");
+      const { id, record } = await shop.create();
+      const answer = await shop.call("PUT", `orderstatuses/${id}`, { key, body: { Name: `${shop.mark} x` } });
+      shop.problem(answer, 403, /\bwrite\b/);
+      const read = await shop.call("GET", `orderstatuses/${id}`, { key });
+      shop.same(read, "the record", shop.record(read), record);
+    },
+  ),
+  both(
+    "The server checks the method first",
+    "checks run in order: method 501, route 404 or 405, key 401, then the body",
+    async (shop) => {
+      const without = { key: null };
+      const unknown = `/restapi/nothing.${shop.format}`;
+      const [line = ""] = request(`GREET ${unknown}`, "$HOST");
+      shop.status(await shop.firstOfBytes([line, "Host: $HOST", "Content-Length: 0"]), 501);
+      shop.status(await shop.call("GET", "nothing", without), 404);
+      shop.status(await shop.call("PUT", "locations", without), 405);
+      shop.status(await shop.call("POST", "orderstatuses", { ...without, body: "not a record" }), 401);
+      shop.status(await shop.call("POST", "orderstatuses", { body: "not a record" }), 400);
+      shop.status(await shop.call("OPTIONS", "orderstatuses", without), 204);
+    },
+  ),
   both("The server checks the method first", "a key's scope is checked before the body", async (shop) => {
     const answer = await shop.call("POST", "orderstatuses", { key: shop.need("readKey"), body: "not a record" });
     shop.problem(answer, 403);

@@ -5,19 +5,23 @@ import { casesOf } from "../case.ts";
 const { both, once } = casesOf(9);
 
 export const limitCases = [
-  both("Requests per key", "every response has RateLimit and RateLimit-Policy, and a 429 has Retry-After", async (shop) => {
-    const key = shop.need("limitedKey");
-    for (let requests = 0; requests < 1000; requests++) {
-      const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
-      shop.status(answer, 200, 429);
-      for (const name of ["RateLimit", "RateLimit-Policy"]) shop.header(answer, name, /./);
-      if (answer.status === 200) continue;
-      shop.problem(answer, 429, /too-many-requests/);
-      shop.header(answer, "Retry-After", /^[1-9]\d*$/);
-      return;
-    }
-    shop.fail(undefined, "429 for one of 1000 requests");
-  }),
+  both(
+    "Requests per key",
+    "every response has RateLimit and RateLimit-Policy, and a 429 has Retry-After",
+    async (shop) => {
+      const key = shop.need("limitedKey");
+      for (let requests = 0; requests < 1000; requests++) {
+        const answer = await shop.call("GET", "orderstatuses?limit=1", { key });
+        shop.status(answer, 200, 429);
+        for (const name of ["RateLimit", "RateLimit-Policy"]) shop.header(answer, name, /./);
+        if (answer.status === 200) continue;
+        shop.problem(answer, 429, /too-many-requests/);
+        shop.header(answer, "Retry-After", /^[1-9]\d*$/);
+        return;
+      }
+      shop.fail(undefined, "429 for one of 1000 requests");
+    },
+  ),
   both("Headers: 16 KiB", "a longer header section gets a 431", async (shop) => {
     const answer = await shop.firstOfBytes([
       `GET /restapi/orderstatuses.${shop.format} HTTP/1.1`,

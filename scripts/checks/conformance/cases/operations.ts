@@ -79,28 +79,32 @@ export const operationCases = [
       if (get.status === 200) shop.header(head, "Content-Length", get.headers.get("Content-Length"));
     }
   }),
-  both("OPTIONS returns a 204", "OPTIONS gets a 204 with Allow and the preflight headers, without a key", async (shop) => {
-    const asked = [
-      "X-API-AUTH",
-      "If-Match",
-      "If-None-Match",
-      "Idempotency-Key",
-      "X-HTTP-Method-Override",
-      "Content-Type",
-    ];
-    const added = ["X-Request-Id", "Cache-Control", "X-Requested-With", "traceparent", "tracestate", "baggage"];
-    const answer = await shop.call("OPTIONS", "brands", {
-      key: null,
-      headers: { Origin: "https://shop.example", "Access-Control-Request-Method": "PUT" },
-    });
-    shop.status(answer, 204);
-    shop.header(answer, "Access-Control-Allow-Origin", "*");
-    allows(shop, answer, ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-    for (const name of [...asked, ...added])
-      shop.header(answer, "Access-Control-Allow-Headers", new RegExp(`(^|[ ,])${name}($|[ ,])`, "i"));
-    for (const method of ["PUT", "PATCH", "DELETE"])
-      shop.header(answer, "Access-Control-Allow-Methods", new RegExp(`\\b${method}\\b`));
-  }),
+  both(
+    "OPTIONS returns a 204",
+    "OPTIONS gets a 204 with Allow and the preflight headers, without a key",
+    async (shop) => {
+      const asked = [
+        "X-API-AUTH",
+        "If-Match",
+        "If-None-Match",
+        "Idempotency-Key",
+        "X-HTTP-Method-Override",
+        "Content-Type",
+      ];
+      const added = ["X-Request-Id", "Cache-Control", "X-Requested-With", "traceparent", "tracestate", "baggage"];
+      const answer = await shop.call("OPTIONS", "brands", {
+        key: null,
+        headers: { Origin: "https://shop.example", "Access-Control-Request-Method": "PUT" },
+      });
+      shop.status(answer, 204);
+      shop.header(answer, "Access-Control-Allow-Origin", "*");
+      allows(shop, answer, ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+      for (const name of [...asked, ...added])
+        shop.header(answer, "Access-Control-Allow-Headers", new RegExp(`(^|[ ,])${name}($|[ ,])`, "i"));
+      for (const method of ["PUT", "PATCH", "DELETE"])
+        shop.header(answer, "Access-Control-Allow-Methods", new RegExp(`\\b${method}\\b`));
+    },
+  ),
   both("PATCH does the same", "PUT and PATCH both change only the fields you send", async (shop) => {
     const { id, record } = await shop.create("brands", { AccountNumber: "1", Address: { Town: "Leeds" } });
     const expected = { ...record, AccountNumber: "2" };
@@ -110,20 +114,24 @@ export const operationCases = [
       shop.same(answer, "the record", shop.record(answer, "brands"), { ...expected, AccountNumber: String(i + 2) });
     }
   }),
-  both("POST with `X-HTTP-Method-Override", "X-HTTP-Method-Override replaces POST, and is ignored on other methods", async (shop) => {
-    const { id, record } = await shop.create();
-    const override = (method: string) => ({ headers: { "X-HTTP-Method-Override": method } });
-    shop.status(await shop.call("GET", `orderstatuses/${id}`, override("DELETE")), 200);
-    shop.status(await shop.call("GET", `orderstatuses/${id}`), 200);
-    for (const method of ["PUT", "PATCH"]) {
-      const body = { Name: `${shop.mark} ${method}` };
-      const answer = await shop.call("POST", `orderstatuses/${id}`, { ...override(method), body });
-      shop.status(answer, 200);
-      shop.same(answer, "the record", shop.record(answer), { ...record, ...body });
-    }
-    shop.status(await shop.call("POST", `orderstatuses/${id}`, override("DELETE")), 200);
-    shop.status(await shop.call("GET", `orderstatuses/${id}`), 404);
-  }),
+  both(
+    "POST with `X-HTTP-Method-Override",
+    "X-HTTP-Method-Override replaces POST, and is ignored on other methods",
+    async (shop) => {
+      const { id, record } = await shop.create();
+      const override = (method: string) => ({ headers: { "X-HTTP-Method-Override": method } });
+      shop.status(await shop.call("GET", `orderstatuses/${id}`, override("DELETE")), 200);
+      shop.status(await shop.call("GET", `orderstatuses/${id}`), 200);
+      for (const method of ["PUT", "PATCH"]) {
+        const body = { Name: `${shop.mark} ${method}` };
+        const answer = await shop.call("POST", `orderstatuses/${id}`, { ...override(method), body });
+        shop.status(answer, 200);
+        shop.same(answer, "the record", shop.record(answer), { ...record, ...body });
+      }
+      shop.status(await shop.call("POST", `orderstatuses/${id}`, override("DELETE")), 200);
+      shop.status(await shop.call("GET", `orderstatuses/${id}`), 404);
+    },
+  ),
   both("`X-HTTP-Method`, `X-Method-Override`", "similar headers get a 400 that names the right one", async (shop) => {
     const { id, record } = await shop.create();
     const says = /X-HTTP-Method-Override/;
@@ -138,33 +146,37 @@ export const operationCases = [
     const answer = await shop.call("GET", `orderstatuses/${id}`);
     shop.same(answer, "the record", shop.record(answer), record);
   }),
-  both("`?dryRun=1` on a create", "a dry run gets the response the write would get, but stores nothing", async (shop) => {
-    const { id, record, etag } = await shop.create();
-    const path = `orderstatuses/${id}`;
-    const writes: [string, string, CallOptions, number][] = [
-      ["PUT", path, { body: { Name: `${shop.mark}b` } }, 200],
-      ["DELETE", path, {}, 200],
-      ["DELETE", `orderstatuses?ID=${id}`, { headers: { "If-Match": '"x"' } }, 412],
-      ["PUT", path, { body: { Name: "" } }, 400],
-      ["DELETE", `orderstatuses/${2 ** 52}`, {}, 404],
-    ];
-    for (const [method, at, options, status] of writes) {
-      const dry = await shop.call(method, `${at}${at.includes("?") ? "&" : "?"}dryRun=1`, options);
-      shop.status(dry, status);
-      shop.header(dry, "X-Dry-Run", "1");
-      const read = await shop.call("GET", path);
-      shop.same(read, "the record", shop.record(read), record);
-      shop.header(read, "ETag", etag);
-    }
-    const body = { Name: `${shop.mark}c` };
-    const dry = await shop.call("PUT", `${path}?dryRun=1`, { body });
-    const real = await shop.call("PUT", `${path}?dryRun=0`, { body });
-    shop.same(real, "status and body", [real.status, real.text], [dry.status, dry.text]);
-    shop.header(real, "X-Dry-Run", null);
-    for (const value of ["true", "", "2", "yes"])
-      shop.problem(await shop.call("DELETE", `orderstatuses/${id}?dryRun=${value}`), 400);
-    shop.problem(await shop.call("GET", `orderstatuses/${id}?dryRun=1`), 400);
-  }),
+  both(
+    "`?dryRun=1` on a create",
+    "a dry run gets the response the write would get, but stores nothing",
+    async (shop) => {
+      const { id, record, etag } = await shop.create();
+      const path = `orderstatuses/${id}`;
+      const writes: [string, string, CallOptions, number][] = [
+        ["PUT", path, { body: { Name: `${shop.mark}b` } }, 200],
+        ["DELETE", path, {}, 200],
+        ["DELETE", `orderstatuses?ID=${id}`, { headers: { "If-Match": '"x"' } }, 412],
+        ["PUT", path, { body: { Name: "" } }, 400],
+        ["DELETE", `orderstatuses/${2 ** 52}`, {}, 404],
+      ];
+      for (const [method, at, options, status] of writes) {
+        const dry = await shop.call(method, `${at}${at.includes("?") ? "&" : "?"}dryRun=1`, options);
+        shop.status(dry, status);
+        shop.header(dry, "X-Dry-Run", "1");
+        const read = await shop.call("GET", path);
+        shop.same(read, "the record", shop.record(read), record);
+        shop.header(read, "ETag", etag);
+      }
+      const body = { Name: `${shop.mark}c` };
+      const dry = await shop.call("PUT", `${path}?dryRun=1`, { body });
+      const real = await shop.call("PUT", `${path}?dryRun=0`, { body });
+      shop.same(real, "status and body", [real.status, real.text], [dry.status, dry.text]);
+      shop.header(real, "X-Dry-Run", null);
+      for (const value of ["true", "", "2", "yes"])
+        shop.problem(await shop.call("DELETE", `orderstatuses/${id}?dryRun=${value}`), 400);
+      shop.problem(await shop.call("GET", `orderstatuses/${id}?dryRun=1`), 400);
+    },
+  ),
   both("Dry runs ignore", "a dry run ignores Idempotency-Key", async (shop) => {
     const options = { body: { Name: shop.mark }, headers: { "Idempotency-Key": shop.mark } };
     shop.status(await shop.call("POST", "orderstatuses?dryRun=1", options), 201);
@@ -219,21 +231,29 @@ export const operationCases = [
     const absolute = "GET http://$HOST/restapi/brands.json?limit=1 HTTP/1.1";
     shop.status(await shop.firstOfBytes([absolute, "Host: other.example", "X-API-AUTH: $KEY"]), 200);
   }),
-  both("A fragment, non-ASCII bytes", "a malformed target gets a 400, but raw UTF-8 in the query is fine", async (shop) => {
-    const list = `/restapi/brands.${shop.format}`;
-    const send = (target: string, method = "GET") =>
-      shop.firstOfBytes([`${method} ${target} HTTP/1.1`, "Host: $HOST", "X-API-AUTH: $KEY"]);
-    for (const target of [`${list}#a`, `${list}?filter[Name]=C#`, `/restapi/é.${shop.format}`, "*"])
-      shop.problem(await send(target), 400, /bad-request/);
-    shop.status(await send(`${list}?filter[Name]=é`), 200);
-  }),
-  both("An unknown path", "an unknown path gets a 404 that suggests the nearest one, never a redirect", async (shop) => {
-    shop.problem(await shop.call("GET", "brand"), 404, new RegExp(`/restapi/brands\\.${shop.format}`));
-    for (const path of [`/restapi//brands.${shop.format}`, `/restapi/brands.${shop.format}/`, "/restapi/brands"])
-      shop.status(await shop.call("GET", path), 404);
-    const line = `GET /restapi/x/../brands.${shop.format} HTTP/1.1`;
-    shop.status(await shop.firstOfBytes([line, "Host: $HOST", "X-API-AUTH: $KEY"]), 404);
-  }),
+  both(
+    "A fragment, non-ASCII bytes",
+    "a malformed target gets a 400, but raw UTF-8 in the query is fine",
+    async (shop) => {
+      const list = `/restapi/brands.${shop.format}`;
+      const send = (target: string, method = "GET") =>
+        shop.firstOfBytes([`${method} ${target} HTTP/1.1`, "Host: $HOST", "X-API-AUTH: $KEY"]);
+      for (const target of [`${list}#a`, `${list}?filter[Name]=C#`, `/restapi/é.${shop.format}`, "*"])
+        shop.problem(await send(target), 400, /bad-request/);
+      shop.status(await send(`${list}?filter[Name]=é`), 200);
+    },
+  ),
+  both(
+    "An unknown path",
+    "an unknown path gets a 404 that suggests the nearest one, never a redirect",
+    async (shop) => {
+      shop.problem(await shop.call("GET", "brand"), 404, new RegExp(`/restapi/brands\\.${shop.format}`));
+      for (const path of [`/restapi//brands.${shop.format}`, `/restapi/brands.${shop.format}/`, "/restapi/brands"])
+        shop.status(await shop.call("GET", path), 404);
+      const line = `GET /restapi/x/../brands.${shop.format} HTTP/1.1`;
+      shop.status(await shop.firstOfBytes([line, "Host: $HOST", "X-API-AUTH: $KEY"]), 404);
+    },
+  ),
   both("Brands and order statuses have all five", "writing a location gets a 405", async (shop) => {
     for (const [method, path] of [
       ["POST", "locations"],
@@ -264,17 +284,21 @@ export const operationCases = [
       shop.header(answer, "ETag", /^"[^"]+"$/);
     }
   }),
-  both("Every response under `/restapi`", "every response is uncacheable and open to scripts, including errors", async (shop) => {
-    const answers = [
-      await shop.call("GET", "orderstatuses?limit=1"),
-      await shop.call("GET", "orderstatuses", { key: null }),
-      await shop.call("GET", "nothing"),
-      await shop.call("PUT", "locations"),
-      await shop.call("POST", "brands", { body: "not a record" }),
-      (await shop.create()).answer,
-    ];
-    for (const answer of answers) uncacheable(shop, answer);
-  }),
+  both(
+    "Every response under `/restapi`",
+    "every response is uncacheable and open to scripts, including errors",
+    async (shop) => {
+      const answers = [
+        await shop.call("GET", "orderstatuses?limit=1"),
+        await shop.call("GET", "orderstatuses", { key: null }),
+        await shop.call("GET", "nothing"),
+        await shop.call("PUT", "locations"),
+        await shop.call("POST", "brands", { body: "not a record" }),
+        (await shop.create()).answer,
+      ];
+      for (const answer of answers) uncacheable(shop, answer);
+    },
+  ),
   both("If the request has an `Origin`", "scripts may read the response headers", async (shop) => {
     const answer = await shop.call("GET", "orderstatuses?limit=1", { headers: { Origin: "https://shop.example" } });
     for (const name of ["ETag", "Link", "Location", "X-Request-Id", "X-Sandbox", "X-Total-Count", "Retry-After"])
@@ -305,16 +329,20 @@ export const operationCases = [
       shop.header(answer, "Vary", /Accept-Encoding/);
     }
   }),
-  both("The ending of the path alone", "only the path's ending sets the format, not Accept or Content-Type", async (shop) => {
-    const other = shop.format === "json" ? "application/xml" : "application/json";
-    const answer = await shop.call("POST", "orderstatuses", {
-      body: { Name: shop.mark },
-      headers: { Accept: other, "Content-Type": other },
-    });
-    shop.status(answer, 201);
-    shop.header(answer, "Content-Type", `application/${shop.format}; charset=utf-8`);
-    shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
-  }),
+  both(
+    "The ending of the path alone",
+    "only the path's ending sets the format, not Accept or Content-Type",
+    async (shop) => {
+      const other = shop.format === "json" ? "application/xml" : "application/json";
+      const answer = await shop.call("POST", "orderstatuses", {
+        body: { Name: shop.mark },
+        headers: { Accept: other, "Content-Type": other },
+      });
+      shop.status(answer, 201);
+      shop.header(answer, "Content-Type", `application/${shop.format}; charset=utf-8`);
+      shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
+    },
+  ),
   both("A charset other than", "a charset other than UTF-8 gets a 415", async (shop) => {
     const send = (charset: string) =>
       shop.call("POST", "orderstatuses", {
@@ -324,21 +352,25 @@ export const operationCases = [
     shop.problem(await send("iso-8859-1"), 415, /unsupported-media-type/);
     shop.status(await send("UTF-8"), 201);
   }),
-  both("Request bodies can be compressed", "a request body can be gzipped, and the limits apply to its content", async (shop) => {
-    const send = (body: string | Uint8Array<ArrayBuffer>, coding = "gzip") =>
-      shop.call("POST", "orderstatuses", { body, headers: { "Content-Encoding": coding } });
-    const valid =
-      shop.format === "json" ? `{"Name":"${shop.mark}"}` : `<OrderStatus><Name>${shop.mark}</Name></OrderStatus>`;
-    const bytes = Uint8Array.from(gzipSync(valid));
-    for (const coding of ["gzip", "x-gzip", "GZIP"]) {
-      const answer = await send(bytes, coding);
-      shop.status(answer, 201);
-      shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
-    }
-    for (const invalid of [valid, bytes.subarray(0, -1), Uint8Array.from([...bytes, 0x20])])
-      shop.problem(await send(invalid), 400);
-    shop.problem(await send(Uint8Array.from(gzipSync(" ".repeat(1024 * 1024 + 1)))), 413, /too-large/);
-  }),
+  both(
+    "Request bodies can be compressed",
+    "a request body can be gzipped, and the limits apply to its content",
+    async (shop) => {
+      const send = (body: string | Uint8Array<ArrayBuffer>, coding = "gzip") =>
+        shop.call("POST", "orderstatuses", { body, headers: { "Content-Encoding": coding } });
+      const valid =
+        shop.format === "json" ? `{"Name":"${shop.mark}"}` : `<OrderStatus><Name>${shop.mark}</Name></OrderStatus>`;
+      const bytes = Uint8Array.from(gzipSync(valid));
+      for (const coding of ["gzip", "x-gzip", "GZIP"]) {
+        const answer = await send(bytes, coding);
+        shop.status(answer, 201);
+        shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
+      }
+      for (const invalid of [valid, bytes.subarray(0, -1), Uint8Array.from([...bytes, 0x20])])
+        shop.problem(await send(invalid), 400);
+      shop.problem(await send(Uint8Array.from(gzipSync(" ".repeat(1024 * 1024 + 1)))), 413, /too-large/);
+    },
+  ),
   both("Request bodies can be compressed", "any other coding gets a 415", async (shop) => {
     const send = (coding: string) =>
       shop.call("POST", "orderstatuses", { body: { Name: shop.mark }, headers: { "Content-Encoding": coding } });

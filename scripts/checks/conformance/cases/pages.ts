@@ -56,21 +56,21 @@ export const pageCases = [
       else shop.holds(schema, "an XML schema", /<(\w+:)?schema\b/.test(schema.text));
     }
   }),
+  once("`/docs/client-<version>.tgz`", "another client version gets a 404 that names the right one", async (shop) => {
+    const { detail } = shop.problem(
+      await shop.call("GET", "/docs/client-0.0.0-none.tgz", { key: null }),
+      404,
+      /client-/,
+    );
+    const path = /\/docs\/client-[\w.+-]+?\.tgz/.exec(detail)?.[0] ?? "";
+    const [one, other] = [await page(shop, path), await page(shop, path)];
+    shop.same(other, "the number of bytes", other.length, one.length);
+  }),
   once(
-    "`/docs/client-<version>.tgz`",
-    "another client version gets a 404 that names the right one",
-    async (shop) => {
-      const { detail } = shop.problem(
-        await shop.call("GET", "/docs/client-0.0.0-none.tgz", { key: null }),
-        404,
-        /client-/,
-      );
-      const path = /\/docs\/client-[\w.+-]+?\.tgz/.exec(detail)?.[0] ?? "";
-      const [one, other] = [await page(shop, path), await page(shop, path)];
-      shop.same(other, "the number of bytes", other.length, one.length);
-    },
+    "`/docs/client.tgz`",
+    "client.tgz is the same client",
+    async (shop) => void (await page(shop, "/docs/client.tgz")),
   ),
-  once("`/docs/client.tgz`", "client.tgz is the same client", async (shop) => void (await page(shop, "/docs/client.tgz"))),
   once("`/docs/postman.json`", "the requests for tools have the server's address", async (shop) => {
     for (const path of ["/docs/postman.json", "/docs/storefront.http", "/docs/storefront-jetbrains.http"]) {
       const answer = await page(shop, path);
@@ -91,16 +91,12 @@ export const pageCases = [
       shop.same({ ...answer, text }, "what is loaded from another host", loaded, null);
     }
   }),
-  once(
-    "These are the same on every server",
-    "/docs/site.json names the site and the key's scope",
-    async (shop) => {
-      const answer = await shop.call("GET", "/docs/site.json");
-      shop.status(answer, 200);
-      shop.same(answer, "the members", Object.keys(JSON.parse(answer.text)), ["Site", "Scope"]);
-      shop.status(await shop.call("GET", "/docs/site.json", { key: null }), 401);
-    },
-  ),
+  once("These are the same on every server", "/docs/site.json names the site and the key's scope", async (shop) => {
+    const answer = await shop.call("GET", "/docs/site.json");
+    shop.status(answer, 200);
+    shop.same(answer, "the members", Object.keys(JSON.parse(answer.text)), ["Site", "Scope"]);
+    shop.status(await shop.call("GET", "/docs/site.json", { key: null }), 401);
+  }),
   casesOf(13).once("A second address", "the public port serves none of it", async (shop) => {
     for (const path of [
       "/metrics",

@@ -20,13 +20,17 @@ const texts = [
 ];
 
 export const recordCases = [
-  both("Field names are case-sensitive.", "an unknown field gets a 400 that suggests the field you probably meant", async (shop) => {
-    const create = (fields: ShopRecord) => shop.call("POST", "brands", { body: { Name: shop.mark, ...fields } });
-    shop.problem(await create({ Town: "Leeds" }), 400, meant("Town", "Address"));
-    shop.problem(await create({ Adress: { Town: "Leeds" } }), 400, /\bAdress\b.*Address/s);
-    shop.problem(await create({ Address: { town: "Leeds" } }), 400, meant("Town"));
-    shop.problem(await shop.call("POST", "brands", { body: { name: shop.mark } }), 400, /\bname\b.*\bName\b/s);
-  }),
+  both(
+    "Field names are case-sensitive.",
+    "an unknown field gets a 400 that suggests the field you probably meant",
+    async (shop) => {
+      const create = (fields: ShopRecord) => shop.call("POST", "brands", { body: { Name: shop.mark, ...fields } });
+      shop.problem(await create({ Town: "Leeds" }), 400, meant("Town", "Address"));
+      shop.problem(await create({ Adress: { Town: "Leeds" } }), 400, /\bAdress\b.*Address/s);
+      shop.problem(await create({ Address: { town: "Leeds" } }), 400, meant("Town"));
+      shop.problem(await shop.call("POST", "brands", { body: { name: shop.mark } }), 400, /\bname\b.*\bName\b/s);
+    },
+  ),
   both("`ID` in the body of a create", "an ID in the body of a create gets a 400", async (shop) => {
     for (const ID of [1, 2 ** 52])
       shop.problem(await shop.call("POST", "orderstatuses", { body: { ID, Name: shop.mark } }), 400, /\bID\b/);
@@ -102,26 +106,30 @@ export const recordCases = [
     const listed = own.find(({ ID }) => ID === record.ID);
     shop.holds(answer, "the same record in the list", JSON.stringify(listed) === JSON.stringify(record));
   }),
-  both("An update keeps the fields", "an update keeps fields you don't send, and an empty string clears one", async (shop) => {
-    const all = {
-      AccountNumber: "1",
-      Telephone: { Daytime: "2", Mobile: "3" },
-      Address: { Town: "Leeds", County: "W" },
-    };
-    const { id, record } = await shop.create("brands", all);
-    const update = { AccountNumber: "", Telephone: { Daytime: "4" }, Address: { County: "" } };
-    const answer = await shop.call("PUT", `brands/${id}`, { body: update });
-    shop.status(answer, 200);
-    const merged = {
-      ...all,
-      ...update,
-      Telephone: { Daytime: "4", Mobile: "3" },
-      Address: { Town: "Leeds", County: "" },
-    };
-    const expected = completeRecord("brands", { ...merged, ID: id, Name: record.Name });
-    shop.same(answer, "the record", shop.record(answer, "brands"), expected);
-    shop.problem(await shop.call("PUT", `brands/${id}`, { body: { Name: "" } }), 400, /\bName\b/);
-  }),
+  both(
+    "An update keeps the fields",
+    "an update keeps fields you don't send, and an empty string clears one",
+    async (shop) => {
+      const all = {
+        AccountNumber: "1",
+        Telephone: { Daytime: "2", Mobile: "3" },
+        Address: { Town: "Leeds", County: "W" },
+      };
+      const { id, record } = await shop.create("brands", all);
+      const update = { AccountNumber: "", Telephone: { Daytime: "4" }, Address: { County: "" } };
+      const answer = await shop.call("PUT", `brands/${id}`, { body: update });
+      shop.status(answer, 200);
+      const merged = {
+        ...all,
+        ...update,
+        Telephone: { Daytime: "4", Mobile: "3" },
+        Address: { Town: "Leeds", County: "" },
+      };
+      const expected = completeRecord("brands", { ...merged, ID: id, Name: record.Name });
+      shop.same(answer, "the record", shop.record(answer, "brands"), expected);
+      shop.problem(await shop.call("PUT", `brands/${id}`, { body: { Name: "" } }), 400, /\bName\b/);
+    },
+  ),
   both(
     "An update keeps the fields",
     "an update without effect gets a 200, and adds no change to the feed",

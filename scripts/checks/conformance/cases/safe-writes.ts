@@ -156,21 +156,25 @@ export const safeWriteCases = [
     shop.status(answer, 201);
     shop.header(answer, "Idempotency-Replayed", null);
   }),
-  both("A different request with the same key", "requests differ by path, query, body, method and preconditions", async (shop) => {
-    const { id, etag, record } = await shop.create();
-    const key = idempotency(shop.mark);
-    const body = { Name: record.Name as string };
-    shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body, headers: key }), 200);
-    const others: [string, string, CallOptions][] = [
-      ["PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}b` }, headers: key }],
-      ["PATCH", `orderstatuses/${id}`, { body, headers: key }],
-      ["PUT", `orderstatuses/${id}?_=1`, { body, headers: key }],
-      ["PUT", `orderstatuses/${id}`, { body, headers: { ...key, "If-Match": etag } }],
-      ["POST", "orderstatuses", { body, headers: key }],
-    ];
-    for (const [method, path, options] of others)
-      shop.problem(await shop.call(method, path, options), 422, /idempotency-key-reused/);
-  }),
+  both(
+    "A different request with the same key",
+    "requests differ by path, query, body, method and preconditions",
+    async (shop) => {
+      const { id, etag, record } = await shop.create();
+      const key = idempotency(shop.mark);
+      const body = { Name: record.Name as string };
+      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body, headers: key }), 200);
+      const others: [string, string, CallOptions][] = [
+        ["PUT", `orderstatuses/${id}`, { body: { Name: `${shop.mark}b` }, headers: key }],
+        ["PATCH", `orderstatuses/${id}`, { body, headers: key }],
+        ["PUT", `orderstatuses/${id}?_=1`, { body, headers: key }],
+        ["PUT", `orderstatuses/${id}`, { body, headers: { ...key, "If-Match": etag } }],
+        ["POST", "orderstatuses", { body, headers: key }],
+      ];
+      for (const [method, path, options] of others)
+        shop.problem(await shop.call(method, path, options), 422, /idempotency-key-reused/);
+    },
+  ),
   both("A different request with the same key", "only one of several concurrent requests writes", async (shop) => {
     const options = { body: { Name: shop.mark }, headers: idempotency(shop.mark), isFresh: true };
     const answers = await Promise.all(Array.from({ length: 5 }, () => shop.call("POST", "orderstatuses", options)));
@@ -190,25 +194,29 @@ export const safeWriteCases = [
     shop.same(answer, "the record", shop.record(answer, "brands"), record);
     shop.header(answer, "ETag", etag);
   }),
-  both(reads, "lists, look-ups and the feed show a write at once, in both formats, on new connections", async (shop) => {
-    const { id } = await shop.create();
-    for (let i = 0; i < 5; i++) {
-      const Name = `${shop.mark}${i}`;
-      shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name } }), 200);
-      for (const format of ["json", "xml"] as const) {
-        const isFresh = { format, isFresh: true };
-        const single = await shop.call("GET", `orderstatuses/${id}`, isFresh);
-        shop.same(single, "Name", shop.record(single, "orderstatuses", format).Name, Name);
-        const whole = await shop.call("GET", "orderstatuses", isFresh);
-        const listed = shop.list(whole, "orderstatuses", format).find((one) => one.ID === id);
-        shop.same(whole, `Name of ${id}`, listed?.Name, Name);
+  both(
+    reads,
+    "lists, look-ups and the feed show a write at once, in both formats, on new connections",
+    async (shop) => {
+      const { id } = await shop.create();
+      for (let i = 0; i < 5; i++) {
+        const Name = `${shop.mark}${i}`;
+        shop.status(await shop.call("PUT", `orderstatuses/${id}`, { body: { Name } }), 200);
+        for (const format of ["json", "xml"] as const) {
+          const isFresh = { format, isFresh: true };
+          const single = await shop.call("GET", `orderstatuses/${id}`, isFresh);
+          shop.same(single, "Name", shop.record(single, "orderstatuses", format).Name, Name);
+          const whole = await shop.call("GET", "orderstatuses", isFresh);
+          const listed = shop.list(whole, "orderstatuses", format).find((one) => one.ID === id);
+          shop.same(whole, `Name of ${id}`, listed?.Name, Name);
+        }
       }
-    }
-    shop.status(await shop.call("DELETE", `orderstatuses/${id}`), 200);
-    shop.status(await shop.call("GET", `orderstatuses/${id}`, { format: otherFormat(shop), isFresh: true }), 404);
-    const list = await shop.call("GET", "orderstatuses", { isFresh: true });
-    shop.holds(list, `a list without ${id}, which was deleted`, !shop.list(list).some((one) => one.ID === id));
-  }),
+      shop.status(await shop.call("DELETE", `orderstatuses/${id}`), 200);
+      shop.status(await shop.call("GET", `orderstatuses/${id}`, { format: otherFormat(shop), isFresh: true }), 404);
+      const list = await shop.call("GET", "orderstatuses", { isFresh: true });
+      shop.holds(list, `a list without ${id}, which was deleted`, !shop.list(list).some((one) => one.ID === id));
+    },
+  ),
 ];
 
 function idempotency(key: string): Record<string, string> {

@@ -8,28 +8,32 @@ import { NotTested, type Shop } from "../shop.ts";
 const { once } = casesOf(12);
 
 export const webhookCases = [
-  once("A delivery is a POST", "a delivery has 1 to 100 changes as in the feed, oldest first, and is signed", async (shop) => {
-    const { event, id } = await deliver(shop);
-    const { type, data } = JSON.parse(event.body);
-    const answer = await shop.call("GET", `changes?since=${data.Since}&limit=${data.Changes.length}`);
-    shop.same(answer, "method and type of the event", [event.method, type], ["POST", "storefront.changes"]);
-    shop.holds(answer, "1 to 100 changes", data.Changes.length >= 1 && data.Changes.length <= 100);
-    shop.same(answer, "the changes of the event", data.Changes, JSON.parse(answer.text).Changes);
-    shop.holds(
-      answer,
-      `the change of ${id}`,
-      data.Changes.some(({ ID }: { ID: number }) => ID === id),
-    );
-    const site = await shop.call("GET", "/docs/site.json");
-    shop.same(site, "Site of the event", data.Site, JSON.parse(site.text).Site);
-    const signed = `${event.headers["webhook-id"]}.${event.headers["webhook-timestamp"]}.${event.body}`;
-    const secret = Buffer.from(shop.need("webhookSecret").replace("whsec_", ""), "base64");
-    const signature = `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`;
-    const signatures = event.headers["webhook-signature"]?.split(" ") ?? [];
-    shop.holds(answer, "a signature by the secret in webhook-signature", signatures.includes(signature));
-    const age = Math.abs(Date.now() / 1000 - Number(event.headers["webhook-timestamp"]));
-    shop.holds(answer, "a timestamp of the last five minutes", age < 300);
-  }),
+  once(
+    "A delivery is a POST",
+    "a delivery has 1 to 100 changes as in the feed, oldest first, and is signed",
+    async (shop) => {
+      const { event, id } = await deliver(shop);
+      const { type, data } = JSON.parse(event.body);
+      const answer = await shop.call("GET", `changes?since=${data.Since}&limit=${data.Changes.length}`);
+      shop.same(answer, "method and type of the event", [event.method, type], ["POST", "storefront.changes"]);
+      shop.holds(answer, "1 to 100 changes", data.Changes.length >= 1 && data.Changes.length <= 100);
+      shop.same(answer, "the changes of the event", data.Changes, JSON.parse(answer.text).Changes);
+      shop.holds(
+        answer,
+        `the change of ${id}`,
+        data.Changes.some(({ ID }: { ID: number }) => ID === id),
+      );
+      const site = await shop.call("GET", "/docs/site.json");
+      shop.same(site, "Site of the event", data.Site, JSON.parse(site.text).Site);
+      const signed = `${event.headers["webhook-id"]}.${event.headers["webhook-timestamp"]}.${event.body}`;
+      const secret = Buffer.from(shop.need("webhookSecret").replace("whsec_", ""), "base64");
+      const signature = `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`;
+      const signatures = event.headers["webhook-signature"]?.split(" ") ?? [];
+      shop.holds(answer, "a signature by the secret in webhook-signature", signatures.includes(signature));
+      const age = Math.abs(Date.now() / 1000 - Number(event.headers["webhook-timestamp"]));
+      shop.holds(answer, "a timestamp of the last five minutes", age < 300);
+    },
+  ),
   once("Secrets are `whsec_`", "a secret is whsec_ and 32 bytes in base64", async (shop) => {
     const secret = shop.need("webhookSecret");
     const bytes = Buffer.from(secret.replace("whsec_", ""), "base64").length;

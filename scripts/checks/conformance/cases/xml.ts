@@ -81,20 +81,24 @@ export const xmlCases = [
     shop.status(answer, 201);
     shop.same(answer, "Name", shop.record(answer, "orderstatuses", "xml").Name, `${shop.mark} x`);
   }),
-  once("Attributes that serializers add", "serializers' attributes are ignored on every element, with any prefix", async (shop) => {
-    const attributes = (prefix: string) =>
-      `xmlns:${prefix}="${instance}" ${prefix}:noNamespaceSchemaLocation="a.xsd" ${prefix}:schemaLocation="a b" ${prefix}:nil="false" xml:lang="en" xmlns=""`;
-    for (const prefix of ["xsi", "i"]) {
-      const sent = attributes(prefix);
-      const body = `<OrderStatus ${sent}><Name ${sent}>${shop.mark}</Name></OrderStatus>`;
-      shop.status(await post(shop, body), 201);
-      const operation = `<Operation ${sent} Method="POST" Resource="orderstatuses">${body}</Operation>`;
-      const batch = { body: `<Batch ${sent}>${operation}</Batch>`, format: "xml" } as const;
-      shop.status(await shop.call("POST", "batch?dryRun=1", batch), 200);
-    }
-    const unknown = `<OrderStatus xmlns:xsi="${instance}" xsi:other="">${name(shop)}</OrderStatus>`;
-    shop.problem(await post(shop, unknown), 400);
-  }),
+  once(
+    "Attributes that serializers add",
+    "serializers' attributes are ignored on every element, with any prefix",
+    async (shop) => {
+      const attributes = (prefix: string) =>
+        `xmlns:${prefix}="${instance}" ${prefix}:noNamespaceSchemaLocation="a.xsd" ${prefix}:schemaLocation="a b" ${prefix}:nil="false" xml:lang="en" xmlns=""`;
+      for (const prefix of ["xsi", "i"]) {
+        const sent = attributes(prefix);
+        const body = `<OrderStatus ${sent}><Name ${sent}>${shop.mark}</Name></OrderStatus>`;
+        shop.status(await post(shop, body), 201);
+        const operation = `<Operation ${sent} Method="POST" Resource="orderstatuses">${body}</Operation>`;
+        const batch = { body: `<Batch ${sent}>${operation}</Batch>`, format: "xml" } as const;
+        shop.status(await shop.call("POST", "batch?dryRun=1", batch), 200);
+      }
+      const unknown = `<OrderStatus xmlns:xsi="${instance}" xsi:other="">${name(shop)}</OrderStatus>`;
+      shop.problem(await post(shop, unknown), 400);
+    },
+  ),
   once('`xsi:nil="true"` is a 400', '`xsi:nil="true"` gets a 400 that says what to do', async (shop) => {
     const body = `<Brand xmlns:xsi="${instance}">${name(shop)}<AccountNumber xsi:nil="true"/></Brand>`;
     shop.problem(await shop.call("POST", "brands", { body, format: "xml" }), 400, /leave out the element/);
