@@ -1,10 +1,10 @@
-// Bodies of batch requests with sample brands.
+// Batch request bodies with sample brands.
 
 import { sampleBrand } from "./scenarios.ts";
 
 export type BodyFormat = "json" | "xml";
 
-/** Returns the body of a batch request that creates `count` brands. */
+/** Creates `count` brands. */
 export function createsBody(count: number, format: BodyFormat): string {
   const brands = Array.from({ length: count }, (_, i) => sampleBrand(i + 1));
   if (format === "xml") return `<Batch>${brands.map(toXmlCreate).join("")}</Batch>`;
@@ -12,8 +12,8 @@ export function createsBody(count: number, format: BodyFormat): string {
 }
 
 /**
- * Returns the body of a batch request that changes the names of the first `count` sample brands, for `match=AccountNumber`.
- * @param name the new names begin with it
+ * Renames the first `count` sample brands; send it with `match=AccountNumber`.
+ * @param name prefix of the new names
  */
 export function matchedUpdatesBody(count: number, name: string): string {
   const operations = Array.from({ length: count }, (_, i) => {
@@ -23,7 +23,7 @@ export function matchedUpdatesBody(count: number, name: string): string {
   return toBody(operations);
 }
 
-/** Returns a body as `createsBody` does, in which every second record has no name, which it needs. */
+/** Like `createsBody`, but every second record lacks the required name. */
 export function faultyBody(count: number): string {
   const operations = Array.from({ length: count }, (_, i) => {
     const brand = sampleBrand(i + 1);
@@ -32,7 +32,7 @@ export function faultyBody(count: number): string {
   return toBody(operations);
 }
 
-/** Returns a body of at most `bytes` bytes and 10,000 creates that cannot be parsed, because of its last character. */
+/** Returns up to 10,000 creates in at most `bytes` bytes, which the last character makes unparsable. */
 export function malformedBody(bytes: number): string {
   const count = 9999;
   const operation = (fill: number) => {

@@ -1,4 +1,4 @@
-// Sends load to a server with wrk if it is installed, otherwise with autocannon.
+// Puts load on a server with wrk if it's installed, otherwise with autocannon.
 
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -9,22 +9,22 @@ export interface Request {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** In each request, `[<id>]` is replaced by a different text. */
+  /** `[<id>]` is replaced by a different text in each request. */
   readonly body?: string;
 }
 
 export interface Result {
   readonly requests: number;
   readonly perSecond: number;
-  /** Duration that 99 % of the requests did not exceed, in milliseconds. */
+  /** The 99th percentile, in milliseconds. */
   readonly p99: number;
-  /** Number of responses other than 2xx and 304, and of failed connections. */
+  /** Responses other than 2xx and 304, and failed connections. */
   readonly errors: number;
 }
 
 export const loadTool = Bun.which("wrk") ? "wrk" : "autocannon";
 
-/** Sends `request` repeatedly over `connections` connections, for `seconds`. @param folder for the script of the load tool */
+/** Sends `request` over and over on `connections` connections for `seconds`. @param folder for the load tool's script */
 export function load(
   url: string,
   request: Request,
@@ -44,7 +44,7 @@ async function runWrk(
   seconds: number,
   folder: string,
 ): Promise<Result> {
-  // Several loads may run at once.
+  // Several loads may be running at once.
   const script = join(folder, `${randomUUID()}.lua`);
   writeFileSync(script, toLua(request));
   const cmd = [
@@ -61,11 +61,11 @@ async function runWrk(
   ];
   const text = await outputOf(pinned(1, cmd));
   const [requests, micros, p99, errors] = /RESULT (\d+) (\d+) (\d+) (\d+)/.exec(text)?.slice(1).map(Number) ?? [];
-  if (requests === undefined || !micros) throw new Error(`unexpected output of wrk: ${text}`);
+  if (requests === undefined || !micros) throw new Error(`unexpected output from wrk: ${text}`);
   return { requests, perSecond: requests / (micros / 1e6), p99: (p99 ?? 0) / 1000, errors: errors ?? 0 };
 }
 
-/** Returns a script for wrk. wrk counts a 304 as a success, and a status of 400 or more as a `status` error. */
+/** wrk counts a 304 as a success, and 400 and above as a `status` error. */
 function toLua({ method, headers, body }: Request): string {
   const lines = Object.entries(headers).map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`);
   return `wrk.method = ${lua(method)}

@@ -1,14 +1,14 @@
-// `npm run bench`: compares this server with bare servers that do nothing and with one written by hand, one after the other in several rounds.
-// The other modes:
-// `--peers [NAME...]`: compares it with alternatives: with all, or with those whose names contain one of the texts. Installs them from the npm registry
-//     into a temporary folder, which takes some minutes, because some packages are compiled.
-// `--stalls`: how long clients wait beside expensive requests and commands, on both engines and with a site of `--brands` (default 100000).
+// `npm run bench` compares this server with bare servers that do nothing, and with one written by hand. It measures one at a time, in several rounds.
+// Other modes:
+// `--peers [NAME...]`: compares it with alternatives, or just those whose names contain one of these texts. Installs them from the npm registry into a
+//     temporary folder, which takes a few minutes, because some packages are compiled.
+// `--stalls`: how long clients wait during expensive requests and commands, on both engines, with a site of `--brands` (default 100000).
 // `--feed`: what waiting clients and webhooks cost other clients, and how soon a change reaches waiting clients.
-// `--memory`: the memory of the server and of its sockets while many clients request much at once.
+// `--memory`: how much memory the server and its sockets use while many clients request a lot at once.
 // Flags:
-// `--smoke`: a short run that fails on errors, but not on slow responses. It sends load to all servers at once, so its figures mean nothing.
+// `--smoke`: a short run that fails on errors, but not on slow responses. All servers get load at once, so its figures mean nothing.
 // `--rounds N`: how often each server is measured (default 3). The report has the medians.
-// `--only TEXT`: only scenarios with this text in their name. Names of `--stalls` begin with the engine: `--only "PostgreSQL: "` measures all stalls on
+// `--only TEXT`: only scenarios with this text in their name. With `--stalls`, names start with the engine: `--only "PostgreSQL: "` measures all stalls on
 //     PostgreSQL, `--only ": documentation"` one stall on both engines.
 // Results, peers and stalls are also written to a report in this folder, unless `--smoke`, `--only` or names limit the run.
 
@@ -56,7 +56,7 @@ if (errors > 0) {
   process.exit(1);
 }
 
-/** Runs `work` with a temporary folder. Afterwards, and on SIGINT, SIGTERM and SIGHUP, ends all started processes and removes the folder. */
+/** Runs `work` with a temporary folder. Afterwards, or on SIGINT, SIGTERM or SIGHUP, ends all processes it started and removes the folder. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-bench-"));
   const cleanUp = async () => {

@@ -5,16 +5,15 @@ import type { Measured } from "./process.ts";
 import { type Figures, type Sample, toFigures } from "./report.ts";
 
 export interface Setting {
-  /** Number of measurements of each server. */
+  /** How often each server is measured. */
   readonly rounds: number;
-  /** Duration of each measurement, in seconds. */
+  /** Per measurement. */
   readonly seconds: number;
   /**
-   * Whether only errors matter, and not the figures. Then all servers get their load at the same time, without load before the first measurement and
-   * without waits for idle servers.
+   * Whether only errors matter, not the figures. All servers then get their load at the same time, with no warm-up and without waiting for idle servers.
    */
   readonly smoke: boolean;
-  /** Folder for the files of the load tool. */
+  /** For the load tool's files. */
   readonly folder: string;
 }
 
@@ -23,7 +22,7 @@ export interface Contender {
   readonly request: Request;
 }
 
-/** Measures all servers, one after the other unless `smoke`, in each of `rounds` rounds. Returns the medians of each server. */
+/** Measures all servers in `rounds` rounds, one at a time unless `smoke`. Returns each server's medians. */
 export async function measure(
   scenario: string,
   connections: number,
@@ -58,7 +57,7 @@ async function sample(
   const { requests, perSecond, p99, errors } = await load(server.url, request, connections, seconds, folder);
   if (!smoke) await settle(server);
   const after = server.usage();
-  // Add one request per connection: when the load ends, each connection has a request that the server handles but the load tool does not count.
+  // When the load ends, each connection has one more request, which the server handles but the load tool doesn't count.
   const served = requests + connections;
   const user = (after.user - before.user) / served;
   const system = (after.system - before.system) / served;
@@ -76,7 +75,7 @@ async function sample(
 }
 
 /**
- * Waits until the server has used no CPU time for a quarter of a second, but at most a minute. A shorter pause may be a wait for the disk.
+ * Waits up to a minute until the server has used no CPU time for a quarter of a second. In a shorter pause, it may be waiting for the disk.
  */
 export async function settle(server: Measured): Promise<void> {
   const deadline = performance.now() + 60_000;

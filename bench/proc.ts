@@ -1,16 +1,14 @@
-// Reads the processes of a process tree, their CPU time and their memory from /proc of Linux.
+// Reads a process tree, its CPU time and its memory from Linux's /proc.
 
 import { readdirSync, readFileSync } from "node:fs";
 
-/** CPU time in microseconds. */
+/** CPU time, in microseconds. */
 export interface Usage {
-  /** In user mode. */
   readonly user: number;
-  /** In the kernel. */
   readonly system: number;
 }
 
-/** Returns the IDs of `root` and of all its descendants. */
+/** Returns the process IDs of `root` and all its descendants. */
 export function descendants(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
@@ -24,17 +22,17 @@ export function descendants(root: number): number[] {
   return found;
 }
 
-/** Returns the CPU time of a process, with all its threads; zero if the process has exited. */
+/** Returns the CPU time of a process and all its threads; zero if it has exited. */
 export function usageOf(pid: number): Usage {
   return toUsage(statOf(`/proc/${pid}`));
 }
 
-/** Returns the resident memory of a process, in bytes; zero if the process has exited. */
+/** Returns a process's resident memory in bytes; zero if it has exited. */
 export function memoryOf(pid: number): number {
   return Number(statOf(`/proc/${pid}`)?.[21] ?? 0) * 4096;
 }
 
-/** Returns the peak of the resident memory of a process since its start, in bytes (proc(5), `VmHWM`). */
+/** Returns a process's peak resident memory in bytes (proc(5), `VmHWM`). */
 export function peakMemoryOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
 }
@@ -45,7 +43,7 @@ export function sum(usages: readonly Usage[]): Usage {
 
 const nothing: Usage = { user: 0, system: 0 };
 
-/** Returns the fields of a `stat` file after the command name; undefined if the process has exited. */
+/** Returns a `stat` file's fields after the command name; undefined if the process has exited. */
 function statOf(folder: string): string[] | undefined {
   try {
     const stat = readFileSync(`${folder}/stat`, "utf8");
@@ -55,7 +53,7 @@ function statOf(folder: string): string[] | undefined {
   }
 }
 
-/** Converts the ticks in a `stat` file to microseconds. A tick is a hundredth of a second on Linux. */
+/** A tick is a hundredth of a second on Linux. */
 function toUsage(stat: readonly string[] | undefined): Usage {
   return stat ? { user: Number(stat[11]) * 10_000, system: Number(stat[12]) * 10_000 } : nothing;
 }

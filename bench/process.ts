@@ -1,4 +1,4 @@
-// Starts and stops servers, and measures the CPU time of their whole process trees.
+// Starts and stops servers, and measures the CPU time of their process trees.
 
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -8,43 +8,43 @@ export interface Measured {
   readonly name: string;
   readonly url: string;
   readonly pid: number;
-  /** Returns the CPU time of the process tree so far, in microseconds. */
+  /** Returns the process tree's CPU time so far, in microseconds. */
   cpu(): number;
-  /** Returns the same CPU time, separately for user mode and kernel. */
+  /** Returns the same, split into user mode and kernel. */
   usage(): Usage;
-  /** Returns the resident memory of the largest process in bytes: that is the server, not its launcher. */
+  /** Returns the resident memory of the largest process, which is the server and not its launcher, in bytes. */
   memory(): number;
-  /** Lets all threads run on the first `count` cores. A server starts with one core. Does nothing if `taskset` is missing. */
+  /** Lets all threads use the first `count` cores. A server starts out with one. Does nothing without `taskset`. */
   useCores(count: number): void;
   stop(): Promise<void>;
 }
 
-/** Settings for a server that does not print its address. */
+/** For a server that doesn't print its address. */
 export interface Place {
-  /** The address at which the server will listen. */
+  /** Where the server will listen. */
   readonly url: string;
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The file for the server's output. */
+  /** File for the server's output. */
   readonly log: string;
 }
 
 const canPin = availableParallelism() > 1 && Bun.which("taskset") !== null;
 const running = new Set<Bun.Subprocess>();
 
-/** Returns the command, pinned to a core if the machine has several cores. The server uses core 0, the load core 1. */
+/** Pins the command to a core if the machine has more than one. Servers use core 0, loads core 1. */
 export function pinned(core: number, cmd: readonly string[]): string[] {
   return canPin ? ["taskset", "-c", String(core), ...cmd] : [...cmd];
 }
 
-/** Registers `child` for `endAll`, and returns it. */
+/** Registers `child` for `endAll`. */
 export function tracked<Child extends Bun.Subprocess>(child: Child): Child {
   running.add(child);
   void child.exited.then(() => running.delete(child));
   return child;
 }
 
-/** Kills all registered processes, and their children; also those that are started meanwhile. */
+/** Kills all registered processes and their children, including any started in the meantime. */
 export async function endAll(): Promise<void> {
   while (running.size > 0) {
     const children = [...running];
@@ -53,16 +53,16 @@ export async function endAll(): Promise<void> {
   }
 }
 
-/** A client in a process of its own, to which lines are said, and which says lines of JSON. */
+/** A client in its own process. We send it lines of text, and it answers with lines of JSON. */
 export interface LineClient {
   say(line: string): void;
   // biome-ignore lint/suspicious/noExplicitAny: each client says something else
   ask(line: string): Promise<any>;
-  /** Ends the client's input, and waits until it exits. */
+  /** Closes the client's input and waits for it to exit. */
   stop(): Promise<void>;
 }
 
-/** Starts a client, and waits until it says that it is ready. @throws Error if it ends */
+/** Starts a client and waits until it's ready. @throws Error if it exits */
 export async function startLineClient(cmd: readonly string[]): Promise<LineClient> {
   const child = tracked(Bun.spawn([...cmd], { stdio: ["pipe", "pipe", "inherit"] }));
   const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
@@ -89,7 +89,7 @@ export async function startLineClient(cmd: readonly string[]): Promise<LineClien
   };
 }
 
-/** Starts a server that prints its address (`http://...`) in its first line of output. */
+/** Starts a server whose first line of output has its address (`http://...`). */
 export async function startServer(
   name: string,
   cmd: readonly string[],
@@ -102,13 +102,13 @@ export async function startServer(
     }),
   );
   const url = await firstAddress(child.stdout);
-  if (!url) throw new Error(`${name} did not start`);
+  if (!url) throw new Error(`${name} didn't start`);
   return toMeasured(name, url, child);
 }
 
 /**
- * Starts a server, and waits at most two minutes until it responds at `place.url`.
- * @throws Error with the end of the server's output if it does not respond
+ * Starts a server and waits up to two minutes for it to respond at `place.url`.
+ * @throws Error with the end of the server's output if it doesn't
  */
 export async function startServerAt(name: string, cmd: readonly string[], place: Place): Promise<Measured> {
   const log = Bun.file(place.log);
@@ -117,12 +117,12 @@ export async function startServerAt(name: string, cmd: readonly string[], place:
   const deadline = performance.now() + 120_000;
   while (!(await isListening(place.url))) {
     if (child.exitCode === null && performance.now() < deadline) await Bun.sleep(100);
-    else throw new Error(`${name} does not respond at ${place.url}: ${readFileSync(place.log, "utf8").slice(-500)}`);
+    else throw new Error(`${name} isn't responding at ${place.url}: ${readFileSync(place.log, "utf8").slice(-500)}`);
   }
   return toMeasured(name, place.url, child);
 }
 
-/** Returns a port that is free at the moment. */
+/** Returns a port that's free right now. */
 export function freePort(): number {
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const { port } = server;
@@ -180,7 +180,7 @@ function kill(pids: readonly number[]): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // The process has already exited.
+      // It has already exited.
     }
   }
 }

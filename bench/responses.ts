@@ -1,4 +1,4 @@
-// Records the responses of this server for the bare servers, which send the same responses.
+// Records this server's responses, so that the bare servers can send the same.
 
 import { writeFileSync } from "node:fs";
 import type { Measured } from "./process.ts";
@@ -7,13 +7,13 @@ import type { Scenario } from "./scenarios.ts";
 export interface Response {
   readonly status: number;
   readonly headers: Record<string, string>;
-  /** The body in base64. */
+  /** In base64. */
   readonly body: string;
 }
 
 /**
- * Sends each request once, and writes the responses to `file`. Returns the scenarios to measure with their responses. If several scenarios have the
- * same method and path, a number is added to the query of each, so that the bare servers can distinguish them.
+ * Sends each request once, and writes the responses to `file`. Returns the scenarios to measure, with their responses. If several have the same method and
+ * path, a number is added to each query so that the bare servers can tell them apart.
  */
 export async function recordResponses(
   url: string,
@@ -33,12 +33,12 @@ export async function recordResponses(
   return responses;
 }
 
-/** Returns method and path, by which the bare servers find the response of a scenario. */
+/** Returns the method and path, which the bare servers use to find a scenario's response. */
 function nameOf({ request }: Scenario): string {
   return `${request.method} ${request.path}`;
 }
 
-/** Sends a scenario's request to a server. @throws Error if status, header fields or body differ from `expected` */
+/** Sends a scenario's request to a server. @throws Error if the status, headers or body differ from `expected` */
 export async function checkSame(server: Measured, scenario: Scenario, expected: Response | undefined): Promise<void> {
   const theirs = await send(server.url, scenario);
   if (!Bun.deepEquals(theirs, expected)) throw new Error(`${server.name} responds to ${scenario.name} differently`);

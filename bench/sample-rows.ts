@@ -1,24 +1,24 @@
-// Creates sample rows for a database of any size.
+// Makes sample rows for a database of any size.
 
 import { createApiKey } from "../src/model/api-key.ts";
 import type { DumpedRow } from "../src/model/engine.ts";
 import { sampleBrand } from "./scenarios.ts";
 
-/** A site to create, with the hostname `<name>.test`. */
+/** Its hostname is `<name>.test`. */
 export interface SampleSite {
   readonly name: string;
   readonly brands: number;
-  /** Whether the journal contains an entry for the create of each brand. */
+  /** Whether the journal has an entry for each brand's create. */
   readonly isJournaled?: boolean;
 }
 
 export interface Filling {
-  /** The keys of the first 101 sites. */
+  /** For the first 101 sites. */
   readonly keys: readonly string[];
   readonly rows: AsyncIterable<DumpedRow>;
 }
 
-/** Returns the rows of `sites`, each site with a key and its brands. */
+/** Gives each site a key and its brands. */
 export function fillingOf(sites: readonly SampleSite[]): Filling {
   const made = sites.map(() => createApiKey());
   return { keys: made.slice(0, 101).map(({ key }) => key), rows: rowsOf(sites, made) };
@@ -49,7 +49,7 @@ async function* rowsOf(
 }
 
 function siteRow(id: number, revision: number, lastIds: Record<string, number>, isJournaled: boolean): DumpedRow {
-  // The last record of each resource has the number of its records as ID and as revision.
+  // A resource's last record has the record count as its ID and revision.
   const counts = Object.entries(lastIds).map(([name, count]) => [name, { count, revision: count }]);
   const counted = { last_ids: JSON.stringify(lastIds), counts: JSON.stringify(Object.fromEntries(counts)), last_at: 0 };
   // A site without journal entries looks as if its journal had been pruned.

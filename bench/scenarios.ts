@@ -1,21 +1,20 @@
 import type { Request } from "./load.ts";
 
-/** A request to measure. */
 export interface Scenario {
   readonly name: string;
   readonly request: Request;
   readonly connections: number;
   /** Whether the servers written by hand support the request. */
   readonly byHand: boolean;
-  /** Whether the scenario is measured a second time with the server on all cores. */
+  /** Whether to measure it again with the server on all cores. */
   readonly onAllCores?: true;
-  /** Whether the scenario is part of the short run. */
+  /** Whether it's part of the short run. */
   readonly smoke?: true;
 }
 
 const name = (i: number) => `Brand ${i} Manufacturing Company`;
 
-/** Returns a brand of about 330 bytes of JSON, a typical size. */
+/** About 330 bytes of JSON, a typical size. */
 export function sampleBrand(i: number) {
   return {
     Name: name(i),
@@ -35,12 +34,12 @@ export function sampleBrand(i: number) {
   };
 }
 
-/** Returns the sample brands 1 to `count`, with their IDs. */
+/** With their IDs, 1 to `count`. */
 export function sampleBrands(count: number) {
   return Array.from({ length: count }, (_, i) => ({ ID: i + 1, ...sampleBrand(i + 1) }));
 }
 
-/** Returns the sample brands as a CSV file for `storefront import`. */
+/** For `storefront import`. */
 export function sampleCsv(count: number): string {
   const lines = [
     "Name,AccountNumber,Telephone.Daytime,Telephone.Mobile,Address.Title,Address.Firstname,Address.Surname,Address.AddressLine1,Address.Town,Address.Postcode,Address.Country",
@@ -67,7 +66,7 @@ export function sampleCsv(count: number): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns brands of about 2.5 kB of JSON as a CSV file: their texts have almost the maximum length, in letters of two bytes. */
+/** Returns a CSV file with brands of about 2.5 kB of JSON each: almost as long as allowed, in two-byte letters. */
 export function wideCsv(count: number): string {
   const lengths = { Name: 255, "Address.AddressLine1": 255, "Address.AddressLine2": 255 };
   const all = {
@@ -83,7 +82,7 @@ export function wideCsv(count: number): string {
   return `${[Object.keys(all).join(","), ...lines].join("\n")}\n`;
 }
 
-/** Returns the scenarios for a site of `count` brands. */
+/** For a site of `count` brands. */
 export function scenariosFor(count: number, key: string): Scenario[] {
   const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
   const get = (path: string, more: Record<string, string> = {}): Request => ({

@@ -1,4 +1,4 @@
-// Sets up a site of sample brands with the commands that an operator uses, and starts this server.
+// Sets up a site of sample brands with an operator's commands, and starts this server.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,14 +7,14 @@ import { type Measured, startServer, tracked } from "./process.ts";
 import { sampleCsv } from "./scenarios.ts";
 
 export interface Site {
-  /** The address of the site's database. */
+  /** The database's address. */
   readonly database: string;
   readonly key: string;
 }
 
 const root = join(import.meta.dir, "..");
 
-/** Creates a database in `folder` with a site of `count` brands and a key. @param csvOf returns the brands as a CSV file */
+/** Creates a database in `folder` with a site of `count` brands and a key. @param csvOf returns the brands as CSV */
 export async function makeSite(folder: string, count: number, csvOf = sampleCsv): Promise<Site> {
   const database = `sqlite:${join(folder, `site-${count}.db`)}`;
   const csv = join(folder, `${count}.csv`);
@@ -25,7 +25,7 @@ export async function makeSite(folder: string, count: number, csvOf = sampleCsv)
   return { database, key: key.trim() };
 }
 
-/** Starts the server on the database. @param program starts the program; by default the command that users run */
+/** Starts the server on the database. @param program default: the command that users run */
 export function startStorefront(
   { database }: Pick<Site, "database">,
   program: readonly string[] = ["node", join(root, "bin/storefront.js")],

@@ -1,4 +1,4 @@
-// Measures what waiting clients and webhooks cost other clients of the server, and the server itself while nothing is requested.
+// Measures what waiting clients and webhooks cost other clients, and the server itself while there are no requests.
 
 import { load, type Request } from "../load.ts";
 import type { Measured } from "../process.ts";
@@ -17,7 +17,7 @@ export interface Level {
 }
 
 export interface CostSetting {
-  /** Number of periods of each load. */
+  /** How many periods each load has. */
   readonly rounds: number;
   readonly folder: string;
 }
@@ -28,11 +28,11 @@ export interface CostRows {
   readonly wakes: string[];
 }
 
-/** Number of connections of a load, and the seconds of one of its periods. */
+/** A load's connections, and how many seconds one of its periods takes. */
 export const connections = 32;
 const seconds = 1;
 
-/** Measures one level, and adds its rows. Each row begins with `engine`. @returns the number of failed requests */
+/** Measures a level and adds its rows, which start with `engine`. @returns the number of failed requests */
 export async function measureLevel(
   engine: string,
   level: Level,
@@ -46,7 +46,7 @@ export async function measureLevel(
     const measure = async () => rows.idle.push(toRow([engine, level.name, await measureIdle(server, setting.rounds)]));
     const idle = await waiters.during(measure, 0);
     console.log(rows.idle.at(-1));
-    // The wakes come first, because after a load so many clients receive its changes for minutes.
+    // The wakes come first, because after a load, it takes minutes until so many clients have its changes.
     const wakes = await measureWakes(server, create("followed", sites), waiters);
     if (wakes) rows.wakes.push(toRow([engine, level.name, ...wakes.cells]));
     if (wakes) console.log(rows.wakes.at(-1));
@@ -64,7 +64,7 @@ export async function measureLevel(
   }
 }
 
-/** Returns the loads of a level: on both sites, or on one if nobody follows, because both are alike then. The last one changes the followed site. */
+/** Returns a level's loads: on both sites, or on one if nobody follows, since there's no difference then. The last one changes the followed site. */
 function loadsOf({ waiters, webhooks }: Level, sites: FollowedSites) {
   const names = waiters + webhooks > 0 ? (["other", "followed"] as const) : (["other"] as const);
   return names.flatMap((site) => [
@@ -73,10 +73,10 @@ function loadsOf({ waiters, webhooks }: Level, sites: FollowedSites) {
   ]);
 }
 
-/** Measures the CPU time of the server in a second in which nothing is requested, in milliseconds. Returns a cell. */
+/** Returns a cell with the server's CPU time per second without requests, in milliseconds. */
 export async function measureIdle(server: Measured, rounds: number): Promise<string> {
   const times: number[] = [];
-  // A server that has just started loads its documentation first.
+  // A new server loads its documentation first.
   await Bun.sleep(1000);
   for (let i = 0; i < rounds; i++) {
     const before = server.cpu();

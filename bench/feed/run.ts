@@ -1,5 +1,4 @@
-// `npm run bench -- --feed`: measures the cost of long polls and webhooks for other clients, and how soon a change arrives at the long polls. On both
-// engines.
+// `npm run bench -- --feed` measures what long polls and webhooks cost other clients, and how soon a change reaches the long polls, on both engines.
 
 import { join } from "node:path";
 import { startPostgres } from "../../test/support/postgres/server.ts";
@@ -9,11 +8,11 @@ import { fillSites } from "./sites.ts";
 import { measureSteadyWrites, toCells, usual, writers } from "./steady-writes.ts";
 
 interface FeedBenchOptions {
-  /** Number of measurements of each figure. The report shows their median, and the lowest and the highest of them. */
+  /** How often each figure is measured. The report shows the median, the lowest and the highest. */
   readonly rounds: number;
-  /** Whether to make a short run without a report. */
+  /** A short run without a report. */
   readonly smoke: boolean;
-  /** A text; only engines with this text in their name are measured. */
+  /** Only measure engines with this text in their name. */
   readonly only: string;
 }
 
@@ -22,7 +21,7 @@ interface Rows extends CostRows {
   readonly writers: string[];
 }
 
-/** The clients must be fewer than the places of a server for them: half of its connections, 9,000 with 20,000 file descriptors. */
+/** Long polls can use half of a server's connections, 9,000 with 20,000 file descriptors, so these are fewer. */
 const levels: readonly Level[] = [
   { name: "nothing", waiters: 0, webhooks: 0 },
   { name: "8,000 clients", waiters: 8000, webhooks: 0 },
@@ -32,12 +31,12 @@ const smokeLevels: readonly Level[] = [{ name: "100 clients, 20 webhooks", waite
 
 interface Run extends FeedBenchOptions {
   readonly folder: string;
-  /** The URL of all webhooks. */
+  /** Where all webhooks point to. */
   readonly receiver: string;
   readonly rows: Rows;
 }
 
-/** Runs the benchmark. @returns the number of failed requests, and of changes that did not arrive */
+/** @returns the number of failed requests plus the changes that didn't arrive */
 export async function benchFeed(options: FeedBenchOptions, folder: string): Promise<number> {
   const { only, smoke } = options;
   const rows: Rows = { costs: [], idle: [], wakes: [], usual: [], writers: [] };
@@ -82,41 +81,42 @@ function report({ costs, idle, wakes, usual: usualRows, writers: writerRows }: R
 
 ${describeRun()}
 
-What clients and webhooks that follow a site cost the server and its other clients, and how soon they have a change. A client follows by long polls: it
-requests the next page of changes as soon as it has one, and waits if there is none. Everything runs on one machine: the server on one core,
-the load and all clients on another, PostgreSQL where it likes. The CPU time is that of the server without PostgreSQL, its work for the
-followers included. A cell is the median, with the lowest and the highest measurement in parentheses.
+What it costs the server and its other clients when clients and webhooks follow a site, and how soon a change reaches the followers. A client follows
+with long polls: it requests the next page of changes as soon as it has one, and waits if there's none. Everything runs on one machine: the server on
+one core, the load and all clients on another, and PostgreSQL on either. CPU time is the server's, including its work for followers but not
+PostgreSQL. Each cell has the median, with the lowest and highest measurement in parentheses.
 
 ## When nothing happens
 
-The CPU time of the server in a second in which nobody requests anything.
+The server's CPU time per second without requests.
 
 ${table(["engine", "waiting", "CPU, ms"], idle)}
 
 ## A change after a pause
 
-A create after a second without changes for each thousand clients: until its response, until the first of the waiting clients has the change, and until the last one has it.
+There are no changes for a second per thousand clients, and then a create. The columns say how long it took until the create had its response, and until
+the first and the last waiting client had the change.
 
 ${table(["engine", "waiting", ...waking], wakes)}
 
 ## What it costs others
 
-${connections} connections send one kind of request without a pause, to the site that is followed or to another one. Of the 100 webhooks, 20 follow the
-followed site, the others sites that do not change. Each client costs the load some of its core too.
+${connections} connections send one kind of request without a pause, either to the followed site or to another one. Of the 100 webhooks, 20 follow the
+followed site and the rest follow sites that don't change. The clients also take some CPU time from the load, which shares their core.
 
-${table(["engine", "follow", "load", "to the site", "requests/s", "99 %, ms", "CPU per request, µs"], costs)}
+${table(["engine", "followers", "load", "site", "requests/s", "99 %, ms", "CPU per request, µs"], costs)}
 
 ## 1,000 clients and ${usual.perSecond} creates per second
 
-For ${usual.seconds} s. Behind: how old the last change of a page was when the page arrived. The goal is at most 1 s behind, with a third of a core.
+For ${usual.seconds} s. "Behind" is how old a page's last change was when the page arrived. The goal is at most 1 s, using a third of a core.
 
 ${table(["engine", "behind, median", "behind, most", "cores"], usualRows)}
 
-## 1,000 clients and writers without a pause
+## 1,000 clients and writers that never pause
 
-${writers} connections send creates. The clients follow in every second period, and are away in the others. Kept: what is left of the creates per second while they
-follow, and of the creates per second of CPU time; the two differ if something other than the server limits the writers. The goal is 90 %.
+${writers} connections send creates. The clients follow in every other period. "Kept" is how much of the creates per second, and per second of CPU time,
+is left while they do; the two differ if something other than the server limits the writers. The goal is 90 %.
 
-${table(["engine", "creates/s, not followed", "kept of them", "kept of those per CPU second"], writerRows)}
+${table(["engine", "creates/s without followers", "kept", "kept per CPU second"], writerRows)}
 `;
 }

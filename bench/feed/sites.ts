@@ -1,4 +1,4 @@
-// The database of a run with two sites, and the requests of the loads on them.
+// A run's database with two sites, and the requests that the loads send.
 
 import { createKey } from "../../src/operator/sites/keys.ts";
 import { createSite } from "../../src/operator/sites/sites.ts";
@@ -11,10 +11,10 @@ import type { Request } from "../load.ts";
 import type { Measured } from "../process.ts";
 import { sampleBrand, sampleBrands } from "../scenarios.ts";
 
-/** The database of a run, with two sites: clients wait for changes of `followed.test`, but not of `other.test`. */
+/** Clients wait for changes to `followed.test`, but not to `other.test`. */
 export interface FollowedSites {
   readonly database: string;
-  /** Several keys of each site, because one key may use only half of the connections for long polls. */
+  /** Several per site, because one key can only have half of the connections for long polls. */
   readonly keys: Readonly<Record<"followed" | "other", readonly string[]>>;
 }
 
@@ -23,8 +23,8 @@ const webhooksOfSite = 20;
 
 /**
  * Fills an empty database.
- * @param webhooks the number of webhooks, 20 per site: of the site `followed`, and of further sites without writes
- * @param receiver the URL of all webhooks
+ * @param webhooks how many webhooks to add, 20 per site: first to `followed`, then to sites that nobody writes to
+ * @param receiver the URL for all webhooks
  */
 export async function fillSites(database: string, webhooks: number, receiver: string): Promise<FollowedSites> {
   const engine = await openEngine(database, allResources);
@@ -58,7 +58,6 @@ export async function fillSites(database: string, webhooks: number, receiver: st
   }
 }
 
-/** A site of a database: the one that clients follow, or the other one. */
 type SiteName = keyof FollowedSites["keys"];
 
 export function lookUp(site: SiteName, sites: FollowedSites): Request {
@@ -70,7 +69,7 @@ export function create(site: SiteName, sites: FollowedSites): Request {
   return { method: "POST", path: "/restapi/brands.json", headers: headersOf(site, sites), body };
 }
 
-/** Sends a create once, and waits for its response. @param name the name of the new brand @returns the number of failures: 0 or 1 */
+/** @param name of the new brand @returns the number of failures: 0 or 1 */
 export async function sendCreate(
   server: Measured,
   { method, path, headers, body }: Request,

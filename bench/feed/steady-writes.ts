@@ -1,5 +1,5 @@
-// Measures a site that is written to while many clients follow it with long polls. At a usual rate, it measures how far the clients are behind; without
-// a pause between writes, the share of their speed that the writers keep.
+// Measures a site that's written to while many clients follow it with long polls: how far the clients lag at a normal rate, and how much of their speed
+// writers keep if they never pause.
 
 import { load, type Request } from "../load.ts";
 import type { Measured } from "../process.ts";
@@ -13,15 +13,15 @@ import { measureWakes } from "./wakes.ts";
 interface SteadySetting {
   readonly newDatabase: () => Promise<string>;
   readonly followers: number;
-  /** Number of periods of load with followers, and as many without, in turns; and the seconds of a period. */
+  /** Periods of load with followers, alternating with as many without. */
   readonly rounds: number;
   readonly seconds: number;
   readonly folder: string;
 }
 
-/** Number of connections that write at once. */
+/** Connections that write at once. */
 export const writers = 16;
-/** The usual rate: writes per second, and for how many seconds. */
+/** A normal rate of writes, and how long it lasts. */
 export const usual = { perSecond: 100, seconds: 4 };
 
 interface Follower {
@@ -31,7 +31,7 @@ interface Follower {
   failures: number;
 }
 
-/** Creates per second, and creates per second of the server's CPU time, with its work for the followers. */
+/** Creates per second, and per second of the server's CPU time, which includes its work for followers. */
 interface WriteRate {
   readonly perSecond: number;
   readonly perCpuSecond: number;
@@ -48,7 +48,7 @@ export async function measureSteadyWrites(setting: SteadySetting) {
   try {
     const idle = await measureIdle(server, rounds);
     const wakes = await measureWakes(server, one.request, waiters);
-    // A program that has just started compiles its functions first.
+    // A new process compiles its functions first.
     await measureUsualRate(one);
     const behind = await measureUsualRate(one);
     const [alone, followed]: [WriteRate[], WriteRate[]] = [[], []];
@@ -65,7 +65,7 @@ export async function measureSteadyWrites(setting: SteadySetting) {
   }
 }
 
-/** Measures one period. The load begins a second before, because the first change after a pause reaches all clients at once. */
+/** Measures one period. The load starts a second earlier, because the first change after a pause reaches all clients at once. */
 async function loadOnce(one: Follower, { seconds, folder }: SteadySetting): Promise<WriteRate> {
   const { server, waiters, request } = one;
   await load(server.url, request, writers, 1, folder);
@@ -80,7 +80,7 @@ async function loadOnce(one: Follower, { seconds, folder }: SteadySetting): Prom
   return rate as WriteRate;
 }
 
-/** Measures how old the last change of a page is when the page arrives, in milliseconds, and the CPU time of the server, in cores. */
+/** Measures how old a page's last change is when it arrives, in milliseconds, and the server's CPU time, in cores. */
 async function measureUsualRate(one: Follower) {
   const { server, waiters, request } = one;
   const started = performance.now();
@@ -98,7 +98,7 @@ async function measureUsualRate(one: Follower) {
   return { behindMs, oldestMs: oldest, cores };
 }
 
-/** Returns the cells of the table of usual rates and of the table of writers. */
+/** Returns cells for the table with the normal rate and for the one with writers that never pause. */
 export function toCells({ behind, alone, followed }: SteadyWrites) {
   const kept = (name: keyof WriteRate) =>
     toSpread(

@@ -1,16 +1,16 @@
-// Clients that follow a site: each waits for the next change (long poll), and sends the next request as soon as it has received the change.
+// Clients that follow a site with long polls: each waits for the next change, and sends another request as soon as it has it.
 //   node waiters.mjs PORT HOST COUNT KEY...
-// Prints a line when all clients wait. The line `mark` on standard input starts a measurement. At the line `report`, the process prints a line of
-// JSON with what the clients have received since (`Received` in waiters.ts). At the line `leave`, all clients close their connections; at the line
-// `return`, they open new ones, and the process prints a line when all wait. The process exits at the end of its input.
+// Prints a line once all clients are waiting. It reads commands from standard input: `mark` starts a measurement, `report` prints a line of JSON with what
+// the clients have received since (`Received` in waiters.ts), `leave` closes all connections, and `return` opens new ones and prints a line once all are
+// waiting. Exits at the end of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
 const [port, host, total, ...keys] = process.argv.slice(2);
-/** Maximum number of connections that are being opened at once. */
+/** How many connections may be opening at once. */
 const openedAtOnce = 100;
-/** Maximum number of pages of a measurement whose age is kept. */
+/** How many pages' ages a measurement keeps. */
 const maxAges = 100_000;
 const now = () => performance.timeOrigin + performance.now();
 
@@ -21,7 +21,7 @@ let sockets = [];
 let seen = { ...nothing };
 let ages = [];
 
-/** Opens a connection. When its client waits, the next connection is opened. */
+/** Opens a connection, and the next one as soon as its client is waiting. */
 function open() {
   if (opened === Number(total)) return;
   const key = keys[opened++ % keys.length];
@@ -66,7 +66,7 @@ function note(response) {
 function noteWaiting() {
   waiting++;
   open();
-  // Wait a second, because the last requests may not have arrived at the server yet.
+  // Give the last requests a second to reach the server.
   if (waiting === Number(total)) setTimeout(() => console.log('"waiting"'), 1000);
 }
 

@@ -1,35 +1,34 @@
 import { join } from "node:path";
 import { pinned, startLineClient } from "../process.ts";
 
-/** Responses that the waiting clients received in a measurement. Times are in milliseconds. */
+/** What the waiting clients received in a measurement. Times are in milliseconds. */
 interface Received {
-  /** Number of pages with changes. */
+  /** Pages with changes. */
   readonly pages: number;
   readonly failures: number;
-  /** When the first and the last of these pages arrived, since 1970. */
+  /** When the first and last of these pages arrived, since 1970. */
   readonly first: number;
   readonly last: number;
-  /** How old the last change of a page was when the page arrived: the median of the pages, and the most. */
+  /** How old a page's last change was when it arrived: the median over all pages, and the maximum. */
   readonly usual: number;
   readonly oldest: number;
 }
 
 export interface Waiters {
-  /** Number of the clients. */
   readonly count: number;
-  /** Measures while `work` runs, and for `after` milliseconds after it; at most until the clients have received `pages` pages. */
+  /** Measures while `work` runs and for up to `after` milliseconds more, or until the clients have received `pages` pages. */
   during(work: () => Promise<unknown>, after: number, pages?: number): Promise<Received>;
-  /** Closes the connections of all clients. */
+  /** Closes all clients' connections. */
   leave(): void;
-  /** Lets all clients follow again, from the end of the changes on. Returns when all wait. */
+  /** Makes all clients follow again, starting with the next change. Returns once all are waiting. */
   comeBack(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Milliseconds between two looks at the number of pages. */
+/** How often we check the number of pages. */
 const pollMs = 100;
 
-/** Starts `count` clients that follow the site `host`, in a separate process; they share the keys. Returns when all clients wait. */
+/** Starts `count` clients that follow `host` and share the keys, in a separate process. Returns once all are waiting. */
 export async function startWaiters(
   url: string,
   host: string,

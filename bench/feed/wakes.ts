@@ -1,4 +1,4 @@
-// Measures how soon a change after a pause arrives at the clients that wait for it.
+// Measures how soon a change after a pause reaches the clients waiting for it.
 
 import type { Request } from "../load.ts";
 import type { Measured } from "../process.ts";
@@ -6,15 +6,15 @@ import { toSpread } from "../statistics.ts";
 import { sendCreate } from "./sites.ts";
 import type { Waiters } from "./waiters.ts";
 
-/** Number of changes, and the milliseconds in which all clients must have received one. */
+/** How many changes to make, and how long all clients may take to receive one. */
 const [changes, arrivalMs] = [5, 10_000];
-/** Milliseconds without a page after which the site is at rest, for a thousand clients; and the maximum of the wait for it. */
+/** How long it takes without a page, per thousand clients, until the site is at rest, and how long we wait for that. */
 const [restMs, maxWaitMs] = [1000, 20_000];
 
 /**
  * Sends creates, each after a pause.
- * @returns cells with the milliseconds until the response to a create, and until the first and the last client has received the change; and the number of
- *   clients that did not receive one. Undefined without clients
+ * @returns cells with the milliseconds until a create has its response, and until the first and last client have the change, and how many changes didn't
+ *   reach a client. Undefined without clients
  */
 export async function measureWakes(
   server: Measured,
@@ -48,7 +48,7 @@ export async function measureWakes(
   return { failures, cells: [cell("response"), cell("first"), cell("last")] };
 }
 
-/** Waits until all clients have every change. After that they rest, longer if there are more of them (src/http/feed/follower-rounds.ts). */
+/** Waits until all clients have every change. They then rest for a time that grows with their number (src/http/feed/follower-rounds.ts). */
 async function untilAtRest(waiters: Waiters): Promise<void> {
   const deadline = performance.now() + maxWaitMs;
   const pauseMs = restMs * Math.max(1, waiters.count / 1000);

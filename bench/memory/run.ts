@@ -1,4 +1,4 @@
-// `npm run bench -- --memory`: measures the memory of the server and of its sockets when many clients request much at once.
+// `npm run bench -- --memory` measures how much memory the server and its sockets use while many clients request a lot at once.
 
 import { descendants, memoryOf, peakMemoryOf } from "../proc.ts";
 import type { Measured } from "../process.ts";
@@ -9,9 +9,9 @@ import { type SlowKind, startSlowClients } from "../slow/clients.ts";
 import { SocketSampler } from "./sockets.ts";
 
 interface MemoryBenchOptions {
-  /** A text; only loads with this text in their name are measured. */
+  /** Only measure loads with this text in their name. */
   readonly only: string;
-  /** Whether to make a short run without a report. */
+  /** A short run without a report. */
   readonly smoke: boolean;
 }
 
@@ -26,7 +26,7 @@ interface Load {
 const list = "/restapi/brands.json";
 const loads: readonly Load[] = [
   unreadLoad("1,000 clients request 20 MB and read nothing", "unread", 1000),
-  unreadLoad("500 clients request 20 MB, read 4 MB, and then nothing", "stopped", 500),
+  unreadLoad("500 clients request 20 MB, read 4 MB, and then stop", "stopped", 500),
   feedLoad("200 clients request the same feed page of 2.8 MB", "1000"),
   feedLoad("200 clients request different feed pages of 2.3 to 2.8 MB", "LIMIT"),
 ];
@@ -49,10 +49,10 @@ const header = [
   "responses",
   "took",
 ];
-/** Seconds for which clients that do not read are watched. */
+/** How long we watch clients that don't read. */
 const watchedSeconds = 5;
 
-/** Runs the benchmark on SQLite. @returns the number of failed requests */
+/** Runs on SQLite. @returns the number of failed requests */
 export async function benchMemory({ only, smoke }: MemoryBenchOptions, folder: string): Promise<number> {
   const sites = new Map<Load["site"], Site>();
   const rows: string[] = [];
@@ -97,7 +97,7 @@ async function measureLoad({ name, kind, clients: count, path }: Load, site: Sit
   }
 }
 
-/** Returns the peak memory of the largest process of a server. */
+/** Returns the peak memory of a server's largest process. */
 function peakOf({ pid }: Measured): number {
   const largest = descendants(pid).toSorted((a, b) => memoryOf(b) - memoryOf(a))[0] as number;
   return peakMemoryOf(largest);
@@ -108,11 +108,11 @@ function report(rows: readonly string[]): string {
 
 ${describeRun()}
 
-The memory of a server on SQLite while many clients request much at once. The server's peak is the resident memory that the kernel has counted
-(\`VmHWM\`). Containers count the memory of the server's sockets too (\`ss -tm\`: what was written and not acknowledged, and what is reserved). The memory
-of all sockets of the machine (\`/proc/net/sockstat\`) includes what the kernel has received for the clients, which run on the same machine.
+How much memory a server on SQLite uses while many clients request a lot at once. The server's peak is its resident memory as counted by the kernel
+(\`VmHWM\`). Containers count the memory of the server's sockets too (\`ss -tm\`: unacknowledged and reserved bytes). The memory of all the machine's
+sockets (\`/proc/net/sockstat\`) includes what the kernel has received for the clients, which run on the same machine.
 
-The goals: 500 MB for the sockets of 1,000 clients that do not read, and a peak of 300 MB for 200 feed pages.
+The goals are at most 500 MB for the sockets of 1,000 clients that don't read, and a peak of at most 300 MB for 200 feed pages.
 
 ${toTable(header, rows).join("\n")}
 `;

@@ -1,31 +1,31 @@
-// Measures the memory that the kernel uses for TCP sockets, on Linux.
+// Measures how much memory Linux uses for TCP sockets.
 
 import { readFileSync } from "node:fs";
 
-/** Milliseconds between two readings. Each starts a process, which takes some milliseconds for a thousand sockets. */
+/** Between readings. Each starts a process, which takes a few milliseconds for a thousand sockets. */
 const sampleMs = 200;
 const pageBytes = 4096;
 
-/** Bytes of the sockets of a server, and of all sockets of the machine. Clients on the same machine are in the latter. */
+/** In bytes, for a server's sockets and for all of the machine's, which include clients on the same machine. */
 interface SocketMemory {
   readonly own: number;
   readonly all: number;
 }
 
-/** Reads repeatedly what the kernel uses for sockets, until `stop`. */
+/** Keeps reading how much the kernel uses for sockets, until `stop`. */
 export class SocketSampler {
   readonly #port: string;
   readonly #before = readAllSockets();
   readonly #timer: NodeJS.Timeout;
   #peak: SocketMemory = { own: 0, all: 0 };
 
-  /** @param url the address of the server */
+  /** @param url the server's address */
   constructor(url: string) {
     this.#port = new URL(url).port;
     this.#timer = setInterval(() => this.#sample(), sampleMs);
   }
 
-  /** Returns the highest readings. Those of all sockets count from the start on. */
+  /** Returns the highest readings. For all sockets, it's the increase since the start. */
   stop(): SocketMemory {
     clearInterval(this.#timer);
     this.#sample();
@@ -39,7 +39,7 @@ export class SocketSampler {
   }
 }
 
-/** Returns the bytes of the sockets at a local port (ss(8), `skmem`): received and not read, written and not acknowledged, and reserved. */
+/** Returns the bytes for sockets on a local port (ss(8), `skmem`): unread, unacknowledged and reserved. */
 function readSocketsAt(port: string): number {
   const listed = Bun.spawnSync(["ss", "-tmnH", "sport", "=", `:${port}`]).stdout.toString();
   let bytes = 0;
@@ -48,7 +48,7 @@ function readSocketsAt(port: string): number {
   return bytes;
 }
 
-/** Returns the bytes of all TCP sockets (proc(5), `sockstat`). */
+/** Returns the bytes for all TCP sockets (proc(5), `sockstat`). */
 function readAllSockets(): number {
   const [, pages] = /^TCP: .*\bmem (\d+)$/m.exec(readFileSync("/proc/net/sockstat", "utf8")) ?? [];
   return Number(pages) * pageBytes;

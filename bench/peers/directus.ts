@@ -42,7 +42,7 @@ function settingsFor(folder: string, port: number): Record<string, string> {
   };
 }
 
-/** Creates the database, and the administrator with the token. */
+/** Creates the database and an administrator with the token. */
 async function bootstrap(cwd: string, env: Record<string, string>): Promise<void> {
   const log = Bun.file(join(cwd, "bootstrap.log"));
   const cmd = ["node_modules/.bin/directus", "bootstrap"];

@@ -1,17 +1,17 @@
-// Installs npm packages into a folder, with a known version of Node.
+// Installs npm packages into a folder, with a fixed version of Node.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { tracked } from "../process.ts";
 import type { Peer } from "./peer.ts";
 
-/** The version of Node. Directus needs Node 22. */
+/** Directus needs Node 22. */
 const node = "22.23.3";
 
-/** Time limit of one installation, in milliseconds. It is long because some packages are compiled. */
+/** Time limit per installation in milliseconds, long because some packages are compiled. */
 const limit = 20 * 60_000;
 
-/** Installs Node from its npm package. Returns a production environment with it, and with its headers, which npm needs to compile packages. */
+/** Installs Node from its npm package. Returns a production environment with Node and its headers, which npm needs to compile packages. */
 export async function installNode(folder: string): Promise<Record<string, string>> {
   await npmInstall(folder, { dependencies: { node }, allowScripts: { node: true } }, {});
   const modules = join(folder, "node_modules/node");
@@ -21,7 +21,7 @@ export async function installNode(folder: string): Promise<Record<string, string
   return existsSync(join(headers, "include")) ? { ...env, npm_config_nodedir: headers } : env;
 }
 
-/** Installs the packages of a peer. @throws Error with the reason in one line if that fails */
+/** Installs a peer's packages. @throws Error with a one-line reason */
 export async function installPeer(
   folder: string,
   { packages, overrides = {}, builds = [] }: Peer,
@@ -53,9 +53,9 @@ async function npmInstall(folder: string, manifest: object, env: Readonly<Record
 function explain(output: string): string {
   if (output.includes("gyp ERR!")) {
     const name = /npm error path .*node_modules\/(\S+)/.exec(output)?.[1] ?? "a package";
-    return `${name} cannot be compiled here: that needs a C++ compiler, make and Python`;
+    return `compiling ${name} needs a C++ compiler, make and Python`;
   }
   const [code, ...lines] = [...output.matchAll(/^npm error (?!A complete log)(.+)$/gm)].map(([, line]) => line);
-  const reason = (lines[0] ?? code ?? "npm ended early").replaceAll(/https?:\/\/\S+/g, "the registry");
-  return `npm could not install it: ${reason}`;
+  const reason = (lines[0] ?? code ?? "npm stopped early").replaceAll(/https?:\/\/\S+/g, "the registry");
+  return `npm couldn't install it: ${reason}`;
 }

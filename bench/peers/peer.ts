@@ -5,43 +5,43 @@ import type { sampleBrand } from "../scenarios.ts";
 export type Brand = ReturnType<typeof sampleBrand>;
 export type BrandWithId = Brand & { readonly ID: number };
 
-/** A request, and a function that reads its response after it was parsed as JSON. */
+/** A request, and a function that reads its parsed JSON response. */
 export interface Operation<Result> {
   readonly request: Request;
   // biome-ignore lint/suspicious/noExplicitAny: each server has its own format
   read(received: any): Result;
 }
 
-/** The operations to compare. The server has the sample brands, with IDs from 1. */
+/** The operations to compare, on a server with the sample brands. */
 export interface Api {
   lookUp(id: number): Operation<Brand>;
   readonly list: Operation<Brand[]>;
-  /** Creates a brand. Its result is the ID of the new brand. */
+  /** Creates a brand. The result is its ID. */
   readonly create: Operation<number>;
-  /** Renames the brand with the ID 7. In each request, `[<id>]` in the body is replaced by a different number. */
+  /** Renames brand 7. `[<id>]` in the body is replaced by a different number in each request. */
   readonly update: Operation<unknown>;
 }
 
 /** An alternative to this server. */
 export interface Peer {
-  /** The name, with the version. */
+  /** Includes the version. */
   readonly name: string;
-  /** The packages to install, by name, with exact versions. */
+  /** Packages to install, with exact versions. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Names of the packages that must be compiled, including dependencies. */
+  /** Packages and dependencies that have to be compiled. */
   readonly builds?: readonly string[];
-  /** The `overrides` of the package.json. */
+  /** `overrides` for package.json. */
   readonly overrides?: Readonly<Record<string, string>>;
-  /** A text for the report: the form in which the peer stores a brand, and its work for a request. */
+  /** For the report: how the peer stores a brand, and what it does for a request. */
   readonly note: string;
-  /** Starts the peer, and stores the brands in it. */
+  /** Starts the peer and stores the brands in it. */
   start(setup: Setup): Promise<Running>;
 }
 
 export interface Setup {
-  /** The folder with the packages of the peer. The peer stores its data there too. */
+  /** Has the peer's packages; it stores its data here too. */
   readonly folder: string;
-  /** The environment of the peer, with Node in its PATH. */
+  /** Has Node in its PATH. */
   readonly env: Readonly<Record<string, string>>;
   readonly brands: readonly BrandWithId[];
 }
@@ -51,13 +51,12 @@ export interface Running {
   readonly api: Api;
 }
 
-/** Returns only the fields of a brand. */
+/** Keeps only a brand's fields. */
 // biome-ignore lint/suspicious/noExplicitAny: each server has its own format
 export function toBrand({ Name, AccountNumber, Telephone, Address }: any): Brand {
   return { Name, AccountNumber, Telephone, Address };
 }
 
-/** Creates a request with a JSON body, or without a body. */
 export function toRequest(
   method: string,
   path: string,
@@ -71,7 +70,7 @@ export function toRequest(
 
 /**
  * Sends the request once, and reads the response.
- * @throws Error with the response if its status is an error, or if it cannot be read
+ * @throws Error with the response if it's an error or can't be read
  */
 export async function perform<Result>(server: Measured, { request, read }: Operation<Result>): Promise<Result> {
   const { method, path, headers, body } = request;
@@ -81,7 +80,7 @@ export async function perform<Result>(server: Measured, { request, read }: Opera
   try {
     if (response.ok) return read(JSON.parse(text));
   } catch {
-    // The error below contains the response.
+    // The error below has the response.
   }
   throw new Error(`${server.name} responds to ${method} ${path} with ${response.status}: ${text.slice(0, 300)}`);
 }

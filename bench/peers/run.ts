@@ -1,4 +1,4 @@
-// `npm run bench -- --peers`: compares this server with alternatives. Writes `bench/peers.md`, which the README quotes.
+// `npm run bench -- --peers` compares this server with alternatives, and writes `bench/peers.md`, which the README quotes.
 
 import { join } from "node:path";
 import { measure, type Setting } from "../measure.ts";
@@ -21,8 +21,8 @@ interface Started {
 }
 
 /**
- * Measures the peers. A peer that cannot be installed or started, or that responds wrongly, is skipped, and the report says why.
- * @param names texts; only peers with one of them in their name are measured. Empty for all
+ * Skips a peer that can't be installed or started, or that responds wrongly, and says why in the report.
+ * @param names only measure peers with one of these texts in their name; empty for all
  * @returns the number of failed requests
  */
 export async function benchPeers({ smoke, only }: Choice, names: readonly string[], setting: Setting): Promise<number> {
@@ -50,7 +50,7 @@ function contains(name: string, text: string): boolean {
   return name.toLowerCase().includes(text.toLowerCase());
 }
 
-/** Installs and starts this server first, then the peers. */
+/** This server first, then the peers. */
 async function startAll(chosen: readonly Peer[], folder: string, notes: string[]): Promise<Started[]> {
   const env = await installNode(join(folder, "node"));
   const started: Started[] = [];
@@ -90,13 +90,13 @@ async function benchScenario(
   return right;
 }
 
-/** Returns the result of `work` on a peer. If it fails, adds a note with the reason and returns undefined. @throws the error of this server */
+/** If `work` fails, adds a note with the reason and returns undefined. @throws the error if it's this server's */
 async function attempt<Result>(peer: Peer, notes: string[], work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();
   } catch (error) {
     if (peer === storefront) throw error;
-    const note = `${peer.name} is left out: ${(error as Error).message}.`;
+    const note = `${peer.name} was left out: ${(error as Error).message}.`;
     notes.push(note);
     console.error(note);
     return undefined;
@@ -112,7 +112,7 @@ async function report(
     title: "Comparison with alternatives",
     introduction: `Every server has the same ${brands.length} brands and runs on this machine. Those that need Node use the one from npm's \`node\` package. CPU is the
 CPU time that all of a server's processes spend on one request, which varies least between runs; \`x\` is our CPU time divided by theirs. The
-benchmark checks the responses of every server before each scenario. Afterwards, it checks that every confirmed write is stored.`,
+benchmark checks every server's responses before each scenario, and afterwards that every confirmed write was stored.`,
     figures,
     notes: [
       "How each server stores brands:",

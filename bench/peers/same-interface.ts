@@ -1,4 +1,4 @@
-// The servers that speak the storefront interface: this one, and small ones written by hand on two frameworks.
+// The servers that implement our interface: this one, and small ones written by hand on two frameworks.
 
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const servers = join(import.meta.dir, "../servers");
 const key = "a-key-of-forty-characters-or-thereabouts";
 const version = "5.12.8";
 
-/** This server, with which each peer is compared. */
+/** This server, which each peer is compared with. */
 export const storefront: Peer = {
   name: "storefront",
   packages: {},
@@ -28,7 +28,7 @@ export const fastify: Peer = {
   builds: ["better-sqlite3"],
   note: "`bench/servers/fastify-sqlite.mjs` has schemas for request and response bodies. It looks up the key's digest for each request, commits each write by itself and keeps no journal.",
   async start(setup) {
-    // It needs the packages in this folder.
+    // It needs this folder's packages.
     const file = join(setup.folder, "fastify-sqlite.mjs");
     cpSync(join(servers, "fastify-sqlite.mjs"), file);
     return { server: await startServer(fastify.name, ["node", file], settings(setup)), api: apiFor(key) };
@@ -38,7 +38,7 @@ export const fastify: Peer = {
 export const hono: Peer = {
   name: "Hono + bun:sqlite by hand",
   packages: {},
-  note: "`bench/servers/hono-sqlite.ts` does the same as the one with Fastify, without schemas, on Bun.",
+  note: "`bench/servers/hono-sqlite.ts` does the same as the Fastify one, on Bun and without schemas.",
   async start(setup) {
     const cmd = [process.execPath, join(servers, "hono-sqlite.ts")];
     return { server: await startServer(hono.name, cmd, settings(setup)), api: apiFor(key) };

@@ -1,4 +1,4 @@
-// The scenarios for all peers, and the checks that their responses are right.
+// The scenarios for all peers, and checks that their responses are right.
 
 import type { Request } from "../load.ts";
 import { sampleBrand } from "../scenarios.ts";
@@ -9,13 +9,13 @@ export interface PeerScenario {
   readonly connections: number;
   requestOf(api: Api): Request;
   /**
-   * Sends the request once, and checks the response. Returns a function to call after the load: it checks that `completed` requests had an effect.
+   * Sends the request once and checks the response. Returns a function to call after the load, which checks that `completed` requests took effect.
    * @throws Error if a response is wrong
    */
   check(running: Running): Promise<(completed: number) => Promise<void>>;
 }
 
-/** Returns the scenarios. Creates come last, so that the list keeps its length during the other scenarios. */
+/** Creates come last, so that the list keeps its length until then. */
 export function scenariosFor(count: number): PeerScenario[] {
   return [
     {
@@ -45,7 +45,7 @@ async function checkList({ server, api }: Running, count: number): Promise<void>
   const wanted = Array.from({ length: count }, (_, i) => sampleBrand(i + 1));
   const byName = (a: Brand, b: Brand) => (a.Name < b.Name ? -1 : 1);
   if (!Bun.deepEquals(brands.toSorted(byName), wanted.toSorted(byName))) {
-    throw new Error(`${server.name} lists ${brands.length} brands, which are not the ${count} that it was given`);
+    throw new Error(`${server.name} was given ${count} brands, but its list of ${brands.length} differs`);
   }
 }
 
@@ -53,21 +53,21 @@ async function checkUpdate(running: Running) {
   const { server, api } = running;
   await perform(server, api.update);
   const changed = await nameOf(running, 7);
-  if (changed !== "Changed 0") throw new Error(`${server.name} keeps the name "${changed}" through an update`);
+  if (changed !== "Changed 0") throw new Error(`${server.name} still has the name "${changed}" after an update`);
   return async () => {
     const name = await nameOf(running, 7);
-    if (!/^Changed [1-9]/.test(name)) throw new Error(`${server.name} keeps the name "${name}" through many updates`);
+    if (!/^Changed [1-9]/.test(name)) throw new Error(`${server.name} still has the name "${name}" after many updates`);
   };
 }
 
-/** Checks creates. IDs are consecutive, so two IDs tell how many brands were created in between. */
+/** IDs are consecutive, so two of them tell how many brands were created in between. */
 async function checkCreate(running: Running) {
   const { server, api } = running;
   const first = await perform(server, api.create);
   await checkBrand(running, first, sampleBrand(0));
   return async (completed: number) => {
     const made = (await perform(server, api.create)) - first;
-    if (made < completed) throw new Error(`${server.name} confirmed ${completed} creates and stored ${made} brands`);
+    if (made < completed) throw new Error(`${server.name} confirmed ${completed} creates but stored ${made} brands`);
   };
 }
 

@@ -10,7 +10,7 @@ export const vendure: Peer = {
   name: `Vendure ${version}`,
   packages: { "@vendure/core": version, "better-sqlite3": "12.11.1" },
   builds: ["better-sqlite3", "bcrypt"],
-  // The newest release of this package requires a package that some registries do not have.
+  // This package's newest release requires one that some registries don't have.
   overrides: { "@graphql-tools/delegate": "12.2.1" },
   note: "Brands are values of a facet `brand`, as the manual suggests, with the other fields as custom fields. GraphQL admin API with a bearer token. Vendure opens SQLite with a rollback journal and synchronous=full. A create reads the whole facet first. Logs errors only.",
   async start({ folder, env, brands }) {
@@ -26,13 +26,13 @@ export const vendure: Peer = {
   },
 };
 
-/** Signs in. Returns the token of the new session. */
+/** Returns the new session's token. */
 async function logIn({ url }: Measured): Promise<string> {
   const query = `mutation { login(username: "bench", password: "bench-bench", rememberMe: true) { __typename } }`;
   const headers = { "Content-Type": "application/json" };
   const response = await fetch(`${url}/admin-api`, { method: "POST", headers, body: JSON.stringify({ query }) });
   const token = response.headers.get("vendure-auth-token");
-  if (!token) throw new Error(`Vendure does not log in: ${await response.text()}`);
+  if (!token) throw new Error(`can't log in to Vendure: ${await response.text()}`);
   return token;
 }
 
@@ -42,7 +42,7 @@ const fields = `id name customFields {
   Address { Title Firstname Surname AddressLine1 AddressLine2 Town County Postcode Country }
 }`;
 
-/** Returns the operations, and the requests that store the brands. */
+/** Returns the operations and the requests that store the brands. */
 function apiFor(token: string) {
   // biome-ignore lint/suspicious/noExplicitAny: whatever GraphQL returns
   const graphql = <Result>(query: string, variables: object, read: (data: any) => Result): Operation<Result> => ({

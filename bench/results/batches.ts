@@ -1,24 +1,24 @@
-// Measures batch requests: the CPU time of a record in them, and how long a batch takes.
+// Measures batch requests: the CPU time per record, and how long a batch takes.
 
 import { createsBody, matchedUpdatesBody } from "../batch-bodies.ts";
 import { type Setting, settle } from "../measure.ts";
 import type { Measured } from "../process.ts";
 import { type Figures, printFigures, type Sample, toFigures } from "../report.ts";
 
-/** Number of batch requests in each measurement, one after the other. */
+/** Batch requests per measurement, one after another. */
 const batches = 3;
 
 interface BatchScenario {
   readonly name: string;
   readonly path: string;
-  /** Returns the body of a batch request. @param index the number of the request */
+  /** @param index the request's number */
   bodyOf(index: number): string;
 }
 
-/** Returns the scenarios for batches of `size` operations on a site of at least as many brands. The updates come first, because they match by a field. */
+/** For batches of `size` operations, on a site of at least as many brands. Updates come first, because they match by a field. */
 function batchScenarios(size: number): BatchScenario[] {
   const [json, xml] = [createsBody(size, "json"), createsBody(size, "xml")];
-  const name = (operations: string) => `record of a batch of ${size} ${operations}`;
+  const name = (operations: string) => `record in a batch of ${size} ${operations}`;
   return [
     {
       name: name("matched updates"),
@@ -31,9 +31,8 @@ function batchScenarios(size: number): BatchScenario[] {
 }
 
 /**
- * Measures batches of `size` operations with a server, one after the other on one connection. In the figures, a request is a record, and `p99` is the
- * duration of the slowest batch.
- * @param only only scenarios with this text in their name are measured
+ * Sends a server batches of `size` operations, one after another on one connection. In the figures, a request is a record, and `p99` is the slowest batch.
+ * @param only only measure scenarios with this text in their name
  */
 export async function measureBatches(
   server: Measured,
@@ -80,7 +79,7 @@ async function sample(server: Measured, size: number, send: () => Promise<number
   };
 }
 
-/** Sends a batch request. Returns its duration in milliseconds. @throws Error if an operation was not stored */
+/** Returns how long a batch request took, in milliseconds. @throws Error if an operation wasn't stored */
 async function sendBatch(url: string, key: string, body: string): Promise<number> {
   const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
   const begun = performance.now();

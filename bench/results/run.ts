@@ -1,4 +1,4 @@
-// `npm run bench -- --results`: measures this server, bare servers that do nothing, and a server written by hand. Writes `bench/results.md`.
+// `npm run bench -- --results` measures this server, bare servers that do nothing, and one written by hand, and writes `bench/results.md`.
 
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -14,16 +14,16 @@ import { measureBatches } from "./batches.ts";
 
 export interface Choice {
   readonly smoke: boolean;
-  /** A text; only scenarios with this text in their name are measured. Empty for all. */
+  /** Only measure scenarios with this text in their name. */
   readonly only: string;
 }
 
 const servers = join(import.meta.dir, "../servers");
-const introduction = `CPU is the CPU time that all of a server's processes spend on one request, which varies least between runs. It's the median of several rounds, with the lowest and the highest in parentheses. \`x\` is our CPU time divided by the other server's.
-Each server runs on one core with all its threads, and the load on another, except in rows with "on all cores". The bare servers send constant bytes with the same headers, and neither check nor store anything.
-In rows about batches, one connection sends batch requests. Requests and CPU are counted per record, and p99 is the slowest batch.`;
+const introduction = `CPU is the CPU time that all of a server's processes spend on one request, which varies least between runs. It's the median of several rounds, with the lowest and highest in parentheses. \`x\` is our CPU time divided by the other server's.
+Each server runs on one core with all its threads, and the load on another, except in rows with "on all cores". The bare servers send fixed bytes with the same headers, and neither check nor store anything.
+In the rows about batches, one connection sends batch requests. Requests and CPU are per record, and p99 is the slowest batch.`;
 
-/** Runs the benchmark. @returns the number of failed requests */
+/** @returns the number of failed requests */
 export async function benchBare({ smoke, only }: Choice, setting: Setting): Promise<number> {
   const figures: Figures[] = [];
   const notes: string[] = [];
@@ -46,15 +46,15 @@ export async function benchBare({ smoke, only }: Choice, setting: Setting): Prom
   return figures.reduce((sum, { errors }) => sum + errors, 0);
 }
 
-/** Starts a bare `Bun.serve`, which sends the recorded responses in the file `responses`. */
+/** Starts a bare `Bun.serve` that sends the responses recorded in the file `responses`. */
 export function startBareBun(responses: string): Promise<Measured> {
   return startServer("bare Bun.serve", [process.execPath, join(servers, "bare-bun.ts")], { RESPONSES: responses });
 }
 
 /**
  * Runs the scenarios on a site of `count` brands.
- * @param notes gets notes about lists after a write and look-ups under write load; undefined for none
- * @param batches a text; only scenarios of batches with this text in their name are measured. Undefined for none
+ * @param notes collects notes about lists after a write and look-ups under write load; undefined to skip these
+ * @param batches only measure batch scenarios with this text in their name; undefined to skip them all
  */
 async function benchSite(
   count: number,
@@ -75,7 +75,7 @@ async function benchSite(
   const byHand = await startByHand(folder, count, site.key);
   const figures: Figures[] = [];
   try {
-    // Measure this before the first create, so that the list has the length that its name says.
+    // Measure this before the first create, while the list still has the length in its name.
     if (notes) notes.push(await describeAfterWrite(count, product, site.key));
     for (const [scenario, response] of responses) {
       for (const other of bare) await checkSame(other, scenario, response);
@@ -97,7 +97,7 @@ async function benchSite(
   }
 }
 
-/** Measures a scenario with each server on all cores. All other measurements keep a server, with all its threads, on one core. */
+/** Measures a scenario with each server on all cores. In all other measurements, a server and its threads stay on one. */
 async function measureOnAllCores(
   { name, connections }: Scenario,
   contenders: readonly Contender[],
@@ -119,7 +119,7 @@ function startByHand(folder: string, count: number, key: string): Promise<Measur
   return startServer("Hono + bun:sqlite by hand", [process.execPath, join(servers, "hono-sqlite.ts")], env);
 }
 
-/** Measures look-ups while other clients write as fast as they can, on every server for comparison. */
+/** Measures look-ups on every server while other clients write as fast as they can. */
 async function describeUnderWrites(
   servers: readonly Measured[],
   scenarios: readonly Scenario[],
@@ -131,20 +131,20 @@ async function describeUnderWrites(
   for (const { name, url } of servers) {
     await load(url, lookUp, 32, 1, folder);
     const quiet = await load(url, lookUp, 32, seconds, folder);
-    // Both loads share a core.
+    // The two loads share a core.
     const writing = load(url, create, 64, seconds + 2, folder);
     await Bun.sleep(1000);
     const busy = await load(url, lookUp, 32, seconds, folder);
     const writes = await writing;
     const kept = Math.round((busy.perSecond / quiet.perSecond) * 100);
-    const note = `Look-ups under full write load, ${name}: ${kept} % of ${Math.round(quiet.perSecond)}/s, p99 ${busy.p99.toFixed(2)} ms (${quiet.p99.toFixed(2)} ms without writes); ${Math.round(writes.perSecond)} creates/s at the same time.`;
+    const note = `Look-ups under full write load, ${name}: ${kept}% of ${Math.round(quiet.perSecond)}/s, p99 ${busy.p99.toFixed(2)} ms (${quiet.p99.toFixed(2)} ms without writes), with ${Math.round(writes.perSecond)} creates/s at the same time.`;
     console.log(note);
     notes.push(note);
   }
   return notes;
 }
 
-/** Measures the CPU time of a list right after a write, and of a list without a write before it, on one connection. */
+/** Measures the CPU time of a list right after a write, and without one, on one connection. */
 async function describeAfterWrite(count: number, server: Measured, key: string): Promise<string> {
   const rounds = 300;
   const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
@@ -167,7 +167,7 @@ async function describeAfterWrite(count: number, server: Measured, key: string):
   });
   const afterWrite = both - writes;
   const ratio = (afterWrite / kept).toFixed(2);
-  const note = `The list of ${count} right after a write: ${Math.round(afterWrite)} µs of CPU, ${ratio} times the list without a write (${Math.round(kept)} µs).`;
+  const note = `The list of ${count} right after a write takes ${Math.round(afterWrite)} µs of CPU, ${ratio} times as much as without a write (${Math.round(kept)} µs).`;
   console.log(note);
   return note;
 }

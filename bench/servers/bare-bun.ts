@@ -1,5 +1,5 @@
-// A bare server on `Bun.serve`: it sends constant bytes with constant headers. It parses the body of a write and discards it.
-// RESPONSES is a file of { "<method> <path>": { status, headers, body (base64) } }.
+// A bare server on `Bun.serve`, which sends fixed bytes with fixed headers. It parses a write's body and discards it.
+// RESPONSES is a file with { "<method> <path>": { status, headers, body (base64) } }.
 
 const responses = new Map(
   Object.entries(await Bun.file(process.env.RESPONSES as string).json()).map(([name, response]) => [

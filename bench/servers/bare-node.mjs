@@ -1,4 +1,4 @@
-// A bare server on `node:http`, which does the same as bare-bun.ts.
+// The same as bare-bun.ts on `node:http`.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";

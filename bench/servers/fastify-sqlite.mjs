@@ -1,5 +1,5 @@
-// A small server written by hand, with Fastify and better-sqlite3: one commit per write. It looks up the digest of the key, and has schemas for bodies.
-// FILE is the database, KEY the valid key, SEED a file with the brands to store first.
+// A small server written by hand with Fastify and better-sqlite3. It looks up the key's digest, commits each write, and has schemas for bodies.
+// FILE is the database, KEY the only valid key, and SEED a file with the brands to store first.
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -24,7 +24,6 @@ database.transaction((brands) => {
   for (const { ID: _, ...body } of brands) insert.run(1, JSON.stringify(body));
 })(JSON.parse(readFileSync(process.env.SEED, "utf8")));
 
-/** Returns the site of the key; undefined for an unknown key. */
 function siteOf(key = "") {
   return keyOf.get(digest(key))?.site;
 }

@@ -1,5 +1,5 @@
-// A small server written by hand, with Hono and bun:sqlite. It looks up the digest of the key, and commits each write. It has no XML, journal,
-// conditional requests or field errors.
+// A small server written by hand with Hono and bun:sqlite. It looks up the key's digest and commits each write. It has no XML, journal, conditional requests
+// or field errors.
 
 import { Database } from "bun:sqlite";
 import { Hono } from "hono";

@@ -1,4 +1,4 @@
-// Vendure with its default settings, and the fields of a brand on facet values. It listens on PORT.
+// Vendure with its default settings, and a brand's fields on facet values. Listens on PORT.
 
 const { bootstrap, DefaultLogger, LogLevel } = require("@vendure/core");
 

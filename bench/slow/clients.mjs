@@ -1,23 +1,23 @@
-// Clients that are slow in one way, all in one process:
+// Many slow clients in one process:
 //   node clients.mjs PORT HOST KEY KIND COUNT [PATH]
-// KIND is `unread` (requests PATH and reads nothing), `stopped` (reads 4 MB of it and then nothing), `slow` (reads 4 KiB of it a second), `half`
-// (sends half of a body) or `whole` (reads everything).
-// LIMIT in PATH becomes another number for each client, from 1000 down.
-// Prints a line when all requests are sent. Then each line on standard input has an answer, a line of JSON. The line `counts` returns what the
-// clients have received; `read` lets them read everything, and returns that when no more arrives. The process exits at the end of its input.
+// KIND is `unread` (requests PATH and reads nothing), `stopped` (reads 4 MB of it and stops), `slow` (reads 4 KiB of it per second), `half` (sends half of a
+// body) or `whole` (reads everything).
+// LIMIT in PATH becomes a different number for each client, counting down from 1000.
+// Prints a line once all requests have been sent. After that, it answers each line of input with a line of JSON: `counts` reports what the clients have
+// received; `read` makes them read everything, and reports once nothing more arrives. Exits at the end of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
 const [port, host, key, kind, total, path] = process.argv.slice(2);
-/** Maximum number of connections that are being opened at once. */
+/** How many connections may be opening at once. */
 const openedAtOnce = 50;
-/** Bytes that one read takes at most. */
+/** The most that one read takes. */
 const readBytes = 4096;
-/** Tenths of the clients read in turn, so that all read once a second. */
+/** The clients read in ten groups, one after another, so that each reads once a second. */
 const turns = 10;
 const stoppedAfter = 4_000_000;
-/** Seconds without a byte after which no more is expected. */
+/** After this many seconds without a byte, we expect no more. */
 const maxQuietSeconds = 10;
 
 const fields = `HTTP/1.1\r\nHost: ${host}\r\nX-API-AUTH: ${key}\r\n`;
@@ -32,7 +32,7 @@ function requestOf(number) {
   return `GET ${path.replace("LIMIT", String(1001 - number))} ${fields}\r\n`;
 }
 
-/** Opens a connection. When its request is sent, the next connection is opened. */
+/** Opens a connection, and the next one as soon as its request has been sent. */
 function open() {
   if (opened === Number(total)) return;
   const number = ++opened;
@@ -58,7 +58,7 @@ function open() {
   socket.on("connect", () => socket.write(requestOf(number), noteOnce));
 }
 
-/** Counts bytes. Returns whether to go on reading. */
+/** Returns whether to keep reading. */
 function take(client, count, bytes) {
   if (client.received === 0) {
     const start = bytes.toString("latin1", 0, Math.min(count, 4096));
@@ -72,7 +72,7 @@ function take(client, count, bytes) {
 function noteSent() {
   sent++;
   open();
-  // Wait a second, because the last requests may not have arrived at the server yet.
+  // Give the last requests a second to reach the server.
   if (sent === Number(total)) setTimeout(() => console.log("ready"), 1000);
 }
 

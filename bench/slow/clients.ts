@@ -1,32 +1,31 @@
-// Starts clients that are slow in one way, in a process of their own (clients.mjs).
+// Starts slow clients in their own process (clients.mjs).
 
 import { join } from "node:path";
 import { startLineClient } from "../process.ts";
 
-/** In which way the clients are slow; clients.mjs says what each does. */
+/** clients.mjs says what each kind does. */
 export type SlowKind = "unread" | "stopped" | "slow" | "half" | "whole";
 
-/** What the clients have received. */
 export interface Received {
   /** Connections that ended with an error. */
   readonly failures: number;
   readonly bytes: number;
-  /** Clients that have received a response to its end. */
+  /** Clients that have received a whole response. */
   readonly complete: number;
-  /** Clients that have received the status 200. */
+  /** Clients that got a 200. */
   readonly ok: number;
 }
 
 export interface SlowClients {
   counts(): Promise<Received>;
-  /** Lets the clients read everything. Returns when no more arrives. */
+  /** Makes the clients read everything. Returns once nothing more arrives. */
   readAll(): Promise<Received>;
   stop(): Promise<void>;
 }
 
 export interface SlowOptions {
   readonly url: string;
-  /** The name of the site's host. */
+  /** The site's hostname. */
   readonly host: string;
   readonly key: string;
   readonly kind: SlowKind;
@@ -34,7 +33,7 @@ export interface SlowOptions {
   readonly path: string;
 }
 
-/** Starts `count` clients. Returns when all have sent their requests. @throws Error if their process ends */
+/** Returns once all clients have sent their requests. @throws Error if their process exits */
 export async function startSlowClients({ url, host, key, kind, count, path }: SlowOptions): Promise<SlowClients> {
   const script = join(import.meta.dir, "clients.mjs");
   const command = ["node", script, new URL(url).port, host, key, kind, String(count), path];

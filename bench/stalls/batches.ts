@@ -1,11 +1,11 @@
-// Stalls by batch requests: for other clients that read, and for other clients that write to the same site.
+// Stalls that batch requests cause for other clients that read, and for those that write to the same site.
 
 import { createsBody, faultyBody, malformedBody, matchedUpdatesBody } from "../batch-bodies.ts";
 import { get, largeGoal } from "./requests.ts";
 import type { Stall } from "./scenarios.ts";
 import { ask, operate, type Target } from "./target.ts";
 
-/** The goal for other clients that write, in milliseconds. */
+/** For other clients that write, in milliseconds. */
 export const writersGoal = 250;
 
 const size = 10_000;
@@ -37,17 +37,17 @@ export const batchStalls: readonly Stall[] = [
     work: send(`${matching}&dryRun=1`, updates),
   },
   ...withWriters({
-    name: "batch of 10,000, 5,000 of them faulty, atomic=0",
+    name: "batch of 10,000, half of them invalid, atomic=0",
     before: prepare(faulty),
     work: send(`${json}?atomic=0`, faulty),
   }),
   {
-    name: "batch of 10,000, 5,000 of them faulty",
+    name: "batch of 10,000, half of them invalid",
     before: prepare(faulty),
     work: send(json, faulty, 400),
   },
   {
-    name: "batch of 8 MiB, malformed at its end",
+    name: "batch of 8 MiB, malformed at the end",
     goal: largeGoal,
     before: prepare(malformed),
     work: send(json, malformed, 400),
@@ -62,12 +62,11 @@ export const batchStalls: readonly Stall[] = [
   { name: "MCP: batch of 1,000 creates", before: loaded, work: batchOfAgent },
 ];
 
-/** Returns a stall, and the same stall measured with another client that writes. */
+/** Returns a stall, and the same with another client that writes. */
 export function withWriters(stall: Stall): Stall[] {
   return [stall, { ...stall, name: `${stall.name}: other writers`, probe: "writes", goal: writersGoal }];
 }
 
-/** Calls `make` at most once. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
@@ -76,7 +75,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Returns a preparation: the body is made, so that this does not count, and the site is loaded. */
+/** Returns a preparation that loads the site and makes the body, so that these don't count. */
 function prepare(body: () => string) {
   return (target: Target) => {
     body();
@@ -90,7 +89,7 @@ function inOrder(...works: readonly ((target: Target) => Promise<unknown>)[]) {
   };
 }
 
-/** Returns a function that sends a batch request. @param status the expected status of the response */
+/** Returns a function that sends a batch request. @param status the response's expected status */
 function send(path: string, body: () => string, status = 200, headers: Record<string, string> = {}) {
   return async (target: Target): Promise<string> => {
     const response = await ask(target, path, { method: "POST", body: body(), headers });
@@ -102,7 +101,7 @@ function send(path: string, body: () => string, status = 200, headers: Record<st
 
 const otherKeys = new WeakMap<Target, string>();
 
-/** Adds a key, because one key has only two places for batch requests, and a site three. */
+/** A key can have two batch requests at a time, and a site three, so we need another key. */
 async function addKey(target: Target) {
   await prepare(jsonCreates)(target);
   const { key } = await operate(target, "POST", "/sites/large/keys", { label: "batches", scope: "write" });
@@ -128,7 +127,7 @@ function undoRun(target: Target) {
   return send("/restapi/undo.json", () => JSON.stringify({ Run: runs.get(target) }))(target);
 }
 
-/** Sends a batch request as an agent does: first without `confirm`, and then with the text that the response has. */
+/** Sends a batch as agents do: first without `confirm`, then with the value from the response. */
 async function batchOfAgent(target: Target) {
   const operations = JSON.parse(createsBody(1000, "json")).Operations;
   const call = async (more: object) => {

@@ -1,4 +1,4 @@
-// Stalls by an operator on the command line, while the server has the large site in memory.
+// Stalls that an operator causes on the command line while the server has the large site in memory.
 
 import { join } from "node:path";
 import { get } from "./requests.ts";
@@ -8,7 +8,7 @@ import type { Target } from "./target.ts";
 const before = get("/restapi/brands.json");
 const large = ["--site", "large"];
 
-/** Maximum number of records that the undo changes. */
+/** How many records the undo changes at most. */
 const maxUndone = 50_000;
 
 export const commandStalls: readonly Stall[] = [
@@ -16,8 +16,8 @@ export const commandStalls: readonly Stall[] = [
   { name: "import", before, work: importing() },
   { name: "import --atomic", before, work: importing("--atomic") },
   { name: "site sandbox", before, work: sandbox },
-  { name: "site sandbox, renewed", before: both(before, sandbox), work: sandbox },
-  { name: "undo, of 50,000 records", before, work: undo },
+  { name: "site sandbox, again", before: both(before, sandbox), work: sandbox },
+  { name: "undo of 50,000 records", before, work: undo },
   { name: "journal", before, work: run("journal", ...large) },
   { name: "check", before, work: run("check") },
   { name: "backup", before, work: run("backup", "/dev/null") },
@@ -38,7 +38,7 @@ function both(first: (target: Target) => Promise<unknown>, second: (target: Targ
 function importing(...flags: string[]) {
   return async (target: Target) => {
     await target.command("import", ...large, "brands", target.csv, ...flags);
-    // Reads the list, so that the server applies the stored changes.
+    // Makes the server apply the stored changes.
     await before(target);
   };
 }

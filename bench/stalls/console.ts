@@ -1,4 +1,4 @@
-// Stalls by an operator in the console, and by a scrape of the metrics.
+// Stalls that an operator causes in the console, and that scraping the metrics causes.
 
 import { withWriters } from "./batches.ts";
 import { get } from "./requests.ts";
@@ -7,29 +7,29 @@ import { operate, type Target } from "./target.ts";
 
 const site = "/sites/large";
 const before = get("/restapi/brands.json");
-/** Maximum number of records that the undo changes. */
+/** How many records the undo changes at most. */
 const maxUndone = 50_000;
-/** Maximum number of records that one request deletes. */
+/** Records that one request can delete. */
 const maxDeleted = 1000;
-/** Maximum number of edits that one request saves. */
+/** Edits that one request can save. */
 const maxEdits = 5000;
 
 export const consoleStalls: readonly Stall[] = [
-  { name: "console: overview, and the pages of a site", before, work: pages(1) },
+  { name: "console: overview and a site's pages", before, work: pages(1) },
   { name: "console: 64 overviews at once", before, work: overviews },
   { name: "console: the same with 10,000 sites", contents: "10,000 sites", work: pages(3) },
-  { name: "console: first search of the records", work: show(`${site}/records/brands?search=ada+9`) },
+  { name: "console: first search in the records", work: show(`${site}/records/brands?search=ada+9`) },
   { name: "console: further searches", before: searches, work: searches },
   { name: "console: sort by each column", before, work: sorts },
   { name: "console: last page of 1,000", before, work: lastPage },
-  { name: "console: find over all sites", before, work: show("/find?text=Brand+99999+Manufacturing+Company") },
-  { name: "console: find over 10,000 sites", contents: "10,000 sites", work: show("/find?text=nothing") },
+  { name: "console: find in all sites", before, work: show("/find?text=Brand+99999+Manufacturing+Company") },
+  { name: "console: find in 10,000 sites", contents: "10,000 sites", work: show("/find?text=nothing") },
   { name: "console: history, filtered", before, work: history },
-  { name: "console: undo, dry run and 50,000 records", before, work: undo },
+  { name: "console: undo of 50,000 records, with dry run", before, work: undo },
   { name: "console: restore a record", before, work: restoreRecord },
   { name: "console: delete 1,000 records", before, work: deleteRecords },
   ...withWriters({ name: "console: save 5,000 edits", before, work: saveEdits }),
-  { name: "console: upload, look at and check a file", before, work: checkImport },
+  { name: "console: upload, preview and check a file", before, work: checkImport },
   { name: "console: run an import", before: both(before, checkImport), work: runImport },
   { name: "console: export", before, work: show(`${site}/records/brands/export?format=csv`) },
   { name: "metrics", before, work: metrics },
@@ -43,7 +43,7 @@ function both(first: (target: Target) => Promise<unknown>, second: (target: Targ
   return (target: Target) => first(target).then(() => second(target));
 }
 
-/** Reads the data of every page. @param times the number of repetitions */
+/** Reads every page's data, this many times. */
 function pages(times: number) {
   return async (target: Target) => {
     const name = target.keys.large ? "large" : "small";
@@ -55,7 +55,7 @@ function pages(times: number) {
   };
 }
 
-/** What an operator with the lowest role can ask for most cheaply, ten times in a row on each of 64 connections. More than their turns is 429. */
+/** The cheapest way for the lowest role to cause work, ten times in a row on each of 64 connections. Beyond their share, these get a 429. */
 async function overviews(target: Target) {
   const ask = async () => {
     for (let i = 0; i < 10; i++)
@@ -113,7 +113,7 @@ function saveEdits(target: Target) {
 
 const imports = new WeakMap<Target, string>();
 
-/** Size of a part, in bytes. */
+/** In bytes. */
 const partSize = 1024 * 1024;
 
 async function checkImport(target: Target) {

@@ -1,4 +1,4 @@
-// The databases of the measurements. Each database is created once, and copied for every measurement.
+// The databases to measure. Each is created once, and copied for every measurement.
 
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,25 +9,25 @@ import { openEngine } from "../../src/store/open.ts";
 import type { TestPostgres } from "../../test/support/postgres/server.ts";
 import { fillingOf, type SampleSite } from "../sample-rows.ts";
 
-/** The contents of a database, in addition to the site `small.test` with ten brands. */
+/** What's in a database besides the site `small.test` with ten brands. */
 export type Contents = "one large site" | "two large sites" | "1,000,000 brands" | "100 sites" | "10,000 sites";
 
 export interface FilledDatabase {
-  /** The address of the database. */
+  /** The database's address. */
   readonly database: string;
-  /** A key of each site, by the site's name. */
+  /** A key per site, by the site's name. */
   readonly keys: Readonly<Record<string, string>>;
-  /** The secret of an operator's session. */
+  /** An operator's session secret. */
   readonly session: string;
 }
 
 export interface Databases {
   readonly engine: "SQLite" | "PostgreSQL";
-  /** Copies the database with these contents. Creates it first if needed. */
+  /** Copies the database with these contents, and creates it first if needed. */
   copyOf(contents: Contents): Promise<FilledDatabase>;
 }
 
-/** Creates empty databases, and copies databases that are not in use. */
+/** Creates empty databases, and copies databases that aren't in use. */
 interface Maker {
   make(): Promise<string>;
   copy(database: string): Promise<string>;
@@ -40,7 +40,7 @@ export function sqliteDatabases(folder: string, brands: number): Databases {
   return databasesOf("SQLite", brands, {
     make: async () => `sqlite:${next()}`,
     async copy(database) {
-      // Delete the previous copy, which is not needed any more.
+      // The previous copy isn't needed any more.
       if (copied) for (const end of ["", "-wal", "-shm"]) rmSync(`${copied}${end}`, { force: true });
       const path = next();
       copied = path;
@@ -85,7 +85,7 @@ function sitesOf(contents: Contents, brands: number): SampleSite[] {
   return [small, ...Array.from({ length: count }, (_, index) => ({ name: `site-${index}`, brands: each }))];
 }
 
-/** Fills an empty database with `sites`, an operator and its session. */
+/** Fills an empty database with `sites`, an operator and a session. */
 export async function fill(database: string, sites: readonly SampleSite[]): Promise<FilledDatabase> {
   const { keys, rows } = fillingOf(sites);
   const engine = await openEngine(database, allResources);

@@ -1,4 +1,4 @@
-// Stalls by clients and webhooks that follow the changes of the large site.
+// Stalls caused by clients and webhooks that follow the large site.
 
 import { startWaiters } from "../feed/waiters.ts";
 import { change } from "./requests.ts";
@@ -9,15 +9,15 @@ const waiting = 1000;
 const webhooks = 20;
 
 export const followerStalls: readonly Stall[] = [
-  { name: "feed: pages of 1,000 from the beginning", work: feed("limit=1000") },
+  { name: "feed: pages of 1,000 from the start", work: feed("limit=1000") },
   { name: "feed: collapsed, gzip", work: feed("limit=1000&collapse=1", "gzip") },
-  { name: "feed: pages that have nothing", work: feed("resource=orderstatuses") },
+  { name: "feed: empty pages", work: feed("resource=orderstatuses") },
   {
     name: "feed: XML, 8 clients at once",
     work: (target) => Promise.all(Array.from({ length: 8 }, () => feedXml(target))),
   },
-  { name: "feed: 1,000 clients wait, 5 changes", work: (target) => wakes(target, waiting) },
-  { name: "20 webhooks, 2 s from the first change on", before: addWebhooks, work: deliveries },
+  { name: "feed: 1,000 clients waiting, 5 changes", work: (target) => wakes(target, waiting) },
+  { name: "20 webhooks, 2 s, from the first change", before: addWebhooks, work: deliveries },
 ];
 
 function feed(query: string, coding = "identity") {
@@ -41,7 +41,7 @@ async function readFeed(target: Target, format: string, query: string, coding: s
   }
 }
 
-/** Lets `count` clients wait for changes of the large site, and makes five. */
+/** Makes five changes to the large site while `count` clients wait for them. */
 export async function wakes(target: Target, count: number) {
   const waiters = await startWaiters(target.url, "large.test", count, [target.keys.large as string]);
   try {
@@ -56,7 +56,7 @@ export async function wakes(target: Target, count: number) {
   }
 }
 
-/** Adds webhooks to the large site. They begin to deliver a moment later. */
+/** Adds webhooks to the large site. They start to deliver a moment later. */
 async function addWebhooks(target: Target) {
   const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   receiver.unref();

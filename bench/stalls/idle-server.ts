@@ -1,5 +1,5 @@
-// A server that does nothing, or with DATABASE only executes one statement on that PostgreSQL server. The time that a client waits for it is the
-// noise of the machine and of the database.
+// A server that does nothing, or with DATABASE, only runs one statement on that PostgreSQL server. How long a client waits for it is the noise of the machine
+// and the database.
 //   bun idle-server.ts [DATABASE]
 
 import postgres from "postgres";

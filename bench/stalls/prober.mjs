@@ -1,7 +1,7 @@
-// `node prober.mjs PORT HOST PATH KEY PROBE` sends a request every 2 ms over one connection, and measures how long each request waits: with the PROBE
-// `look-ups` it looks up one record, with `writes` it changes the name of one brand. Only one request is sent at a time: if more become due before
-// its response, each counts as a wait until that response. Prints `ready` after the first successful request. The line `mark` on standard input starts a measurement, and the line `report` prints its figures as a line of JSON. The
-// process exits at the end of its input.
+// `node prober.mjs PORT HOST PATH KEY PROBE` sends a request every 2 ms on one connection, and measures how long each waits. PROBE is `look-ups`, to look up a
+// record, or `writes`, to rename a brand. Only one request is sent at a time; any that become due before its response count as having waited for it. Prints
+// `ready` after the first successful request. The input line `mark` starts a measurement, and `report` prints its figures as a line of JSON. Exits at the end
+// of its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";

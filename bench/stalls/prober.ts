@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import { startLineClient } from "../process.ts";
 
-/** The waits of the requests in a measurement, in milliseconds. */
+/** How long a measurement's requests waited, in milliseconds. */
 export interface Waits {
-  /** Number of requests. */
   readonly count: number;
-  /** Number of requests with another status than 200. Each was repeated until it was successful. */
+  /** Requests that didn't get a 200. Each was repeated until it did. */
   readonly failures: number;
-  /** Status and body of the last of them; empty if there was none. */
+  /** Status and body of the last of these; empty if there was none. */
   readonly lastFailure: string;
   readonly p50: number;
   readonly p999: number;
@@ -15,14 +14,14 @@ export interface Waits {
 }
 
 export interface Prober {
-  /** Measures while `work` runs, and for 300 ms after it. */
+  /** Measures while `work` runs, and for 300 ms afterwards. */
   during(work: () => Promise<unknown>): Promise<Waits>;
   stop(): void;
 }
 
 /**
- * Starts another client in a separate process, which looks up `path` on the site `host` every 2 ms, or with `probe` "writes" changes the brand there.
- * Resolves after the first successful request, because its wait belongs to the start of the server.
+ * Starts a client in a separate process that looks up `path` on the site `host` every 2 ms or, with "writes", changes the brand there. Resolves after the first
+ * successful request, because waiting for that one is part of the server's start.
  */
 export async function startProber(
   url: string,
@@ -37,7 +36,7 @@ export async function startProber(
     async during(work) {
       client.say("mark");
       await work();
-      // Include the effects of the work after its end, for example a garbage collection.
+      // Include the work's after-effects, such as garbage collection.
       await Bun.sleep(300);
       return client.ask("report");
     },

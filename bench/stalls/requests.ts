@@ -1,11 +1,11 @@
-// Stalls by requests of clients.
+// Stalls that clients' requests cause.
 
 import { connect } from "node:net";
 import type { Stall } from "./scenarios.ts";
 import { ask, type Target } from "./target.ts";
 
 const list = "/restapi/brands.json";
-/** The goal for stalls with a body of 1 MiB or 1,000,000 records, in milliseconds. */
+/** For stalls with a body of 1 MiB or 1,000,000 records, in milliseconds. */
 export const largeGoal = 50;
 const fields = ["Name", "AccountNumber", "Telephone.Daytime", "Telephone.Mobile"].concat(
   ["Town", "Surname", "Postcode", "Country", "County", "Title", "Firstname", "AddressLine1"].map(
@@ -20,13 +20,13 @@ export const clientStalls: readonly Stall[] = [
   { name: "first list, gzip", before: get(list), work: get(list, { coding: "gzip" }) },
   { name: "first list, zstd", before: get(list), work: get(list, { coding: "zstd" }) },
   {
-    name: "first list of a site of ten times as many",
+    name: "first list of a site ten times as large",
     contents: "1,000,000 brands",
     goal: largeGoal,
     work: get(list, { coding: "gzip" }),
   },
   {
-    name: "first lists of 100 sites at once, XML",
+    name: "first lists from 100 sites at once, XML",
     contents: "100 sites",
     before: ofSites(100, list),
     work: ofSites(100, "/restapi/brands.xml"),
@@ -36,12 +36,12 @@ export const clientStalls: readonly Stall[] = [
   { name: "filter, contains", before: get(list), work: get(`${list}?filter[Name][contains]=9&limit=10`) },
   { name: "16 filters", before: get(list), work: get(`${list}?${filtersOf(16)}&limit=10`) },
   { name: "20 different filters at once", before: get(list), work: filtersAtOnce(20) },
-  { name: "list, not paged, fields=Name", before: get(list), work: get(`${list}?fields=Name`) },
-  { name: "pages with large offsets, site not loaded", work: pagesWithOffsets },
+  { name: "whole list, fields=Name", before: get(list), work: get(`${list}?fields=Name`) },
+  { name: "pages at large offsets, site not loaded", work: pagesWithOffsets },
   { name: "a write, then the list, 5 times", before: get(list), work: writesAndLists(5) },
   { name: "1,000 writes on 16 connections", before: get(list), work: writes(1000, 16) },
   {
-    name: "two sites that displace each other (--memory 64)",
+    name: "two sites that evict each other (--memory 64)",
     contents: "two large sites",
     flags: ["--memory", "64"],
     work: listsInTurn(3),
@@ -63,7 +63,7 @@ export const clientStalls: readonly Stall[] = [
   { name: "pipelining, 50 connections, 2 s", work: pipeline(50, 2) },
 ];
 
-/** Returns a function that sends a request, which must be successful. */
+/** Returns a function that sends a request and throws if it fails. */
 export function get(path: string, { coding = "identity", site = "large" } = {}) {
   return async (target: Target) => {
     const response = await ask(target, path, { headers: { "Accept-Encoding": coding } }, site);
@@ -72,13 +72,13 @@ export function get(path: string, { coding = "identity", site = "large" } = {}) 
   };
 }
 
-/** Returns a function that sends a request to each of many sites, all at once. */
+/** Returns a function that sends a request to many sites at once. */
 function ofSites(count: number, path: string) {
   return (target: Target) =>
     Promise.all(Array.from({ length: count }, (_, index) => get(path, { site: `site-${index}` })(target)));
 }
 
-/** Sends a write, which must be successful. */
+/** @throws if the write fails */
 export async function change(target: Target, id: number, to: string): Promise<void> {
   const body = JSON.stringify({ Name: to });
   const response = await ask(target, `/restapi/brands/${id}.json`, { method: "PUT", body });
@@ -86,7 +86,7 @@ export async function change(target: Target, id: number, to: string): Promise<vo
   if (!response.ok) throw new Error(`change: ${response.status}`);
 }
 
-/** Sends enough look-ups that the server loads the site in the background, and waits one second. */
+/** Sends enough look-ups to make the server load the site in the background, and waits a second. */
 async function lookUpsUntilLoaded(target: Target) {
   const connections = Array.from({ length: 16 }, async (_, index) => {
     for (let i = 0; i < target.brands / 100; i++) await get(`/restapi/brands/${1 + index + 16 * i}.json`)(target);
@@ -142,7 +142,7 @@ async function documentation(target: Target) {
       await (await ask(target, path, { headers: { "Accept-Encoding": coding } })).arrayBuffer();
 }
 
-/** Sends requests without waiting for their responses, as fast as the server reads them. */
+/** Sends requests as fast as the server reads them, without waiting for responses. */
 function pipeline(connections: number, seconds: number) {
   return async ({ url }: Target) => {
     const requests = "GET /nope HTTP/1.1\r\nHost: large.test\r\n\r\n".repeat(200);

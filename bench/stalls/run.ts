@@ -1,4 +1,4 @@
-// `npm run bench -- --stalls`: measures how long other clients wait during the most expensive requests and commands, on both engines. Writes
+// `npm run bench -- --stalls` measures how long other clients wait during the most expensive requests and commands, on both engines, and writes
 // `bench/stalls.md`.
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,31 +15,31 @@ import { type Stall, stalls } from "./scenarios.ts";
 import { startTarget } from "./target.ts";
 
 export interface StallOptions {
-  /** Number of brands in the large site. */
+  /** Brands in the large site. */
   readonly brands: number;
-  /** A text; only stalls with this text in their engine and name are measured. */
+  /** Only measure stalls with this text in their engine or name. */
   readonly only: string;
-  /** Whether to make a short run that writes no report. */
+  /** A short run without a report. */
   readonly smoke: boolean;
 }
 
 interface Measurement {
-  /** The waits of the other client's requests to the server. */
+  /** How long the other client's requests to the server waited. */
   readonly waits: Waits;
-  /** The waits of requests to an idle server, at the same time. */
+  /** How long requests to an idle server waited at the same time. */
   readonly noise: Waits;
   /** The longest tick of the server's event loop, in milliseconds of CPU time. */
   readonly turn: number;
-  /** Duration of the work, in seconds. */
+  /** How long the work took. */
   readonly seconds: number;
 }
 
 const header = ["engine", "meanwhile", "took", "longest", "99.9 %", "noise: longest", "99.9 %", "longest turn"];
-/** Maximum wait that a stall may cause, above the noise, in milliseconds. A stall above it is measured again; the better measurement counts. */
+/** How long a stall may make others wait beyond the noise, in milliseconds. If it's longer, we measure again and take the better result. */
 const usualGoal = 20;
 const maxMeasurements = 2;
 
-/** Measures every stall on both engines. @returns the number of stalls that could not be measured */
+/** Measures every stall on both engines. @returns how many couldn't be measured */
 export async function benchStalls(options: StallOptions, folder: string): Promise<number> {
   const { brands, only, smoke } = options;
   await Bun.write(join(folder, "brands.csv"), sampleCsv(brands));
@@ -67,7 +67,7 @@ interface Run extends StallOptions {
   failures: number;
 }
 
-/** Measures the stalls on one engine. @param noisy the PostgreSQL server for the idle server, so that its noise counts too; undefined for SQLite */
+/** @param noisy the PostgreSQL server, so that its noise counts too; undefined for SQLite */
 async function measureEngine(run: Run, databases: Databases, noisy?: string): Promise<void> {
   const command = [process.execPath, join(import.meta.dir, "idle-server.ts"), ...(noisy ? [noisy] : [])];
   const idle = await startServer("idle server", command);
@@ -138,7 +138,7 @@ async function measureStall(
 
 function rowOf(engine: string, { name }: Stall, { waits, noise, turn, seconds }: Measurement): string {
   const times = [waits.longest, waits.p999, noise.longest, noise.p999, turn].map((time) => time.toFixed(1));
-  const failed = waits.failures > 0 ? ` (${waits.failures} requests of the other client failed)` : "";
+  const failed = waits.failures > 0 ? ` (${waits.failures} of the other client's requests failed)` : "";
   return toRow([engine, name + failed, `${seconds.toFixed(1)} s`, ...times]);
 }
 
@@ -147,10 +147,10 @@ function report(brands: number, rows: readonly string[]): string {
 
 ${describeRun()}
 
-The table shows how many milliseconds a look-up in a small site takes while others are busy: either one client or operator works on a site of
+The table shows how many milliseconds a look-up in a small site takes while others are busy: either one client or operator works on a site with
 ${brands} brands, or a hundred clients work on sites with as many in total. A prober looks up a record every 2 ms, and its wait counts from the moment
-the look-up was due. In rows with "other writers", it changes a record of the large site instead. To measure the noise of the machine and the
-database, a second prober asks a server that does nothing, except for one statement on PostgreSQL. The longest turn is how long the server's event
+the look-up was due. In rows with "other writers", it changes a record in the large site instead. To measure the noise of the machine and the
+database, a second prober asks a server that does nothing, apart from one statement on PostgreSQL. The longest turn is the longest the server's event
 loop worked without a break, in CPU time of its thread, which noise doesn't affect.
 
 No wait should be more than ${usualGoal} ms longer than the noise (${largeGoal} for a body of 1 MiB or more and for ${10 * brands} brands,

@@ -1,5 +1,5 @@
-// The stalls: expensive requests and commands on the site `large.test`, which has many records. Each is measured on a new server, which has not
-// loaded that site yet.
+// The stalls: expensive requests and commands on the site `large.test`, which has many records. Each is measured on a new server that hasn't loaded that site
+// yet.
 
 import { batchStalls, writersGoal } from "./batches.ts";
 import { commandStalls } from "./commands.ts";
@@ -12,15 +12,15 @@ import type { Target } from "./target.ts";
 
 export interface Stall {
   readonly name: string;
-  /** Contents of the database; by default one large site. */
+  /** Default: one large site. */
   readonly contents?: Contents;
-  /** Arguments of `serve`. */
+  /** Arguments for `serve`. */
   readonly flags?: readonly string[];
-  /** Preparation before the measurement. */
+  /** Runs before the measurement. */
   readonly before?: (target: Target) => Promise<unknown>;
-  /** The requests of the other client: look-ups in a small site, or writes to a record of the large site. By default look-ups. */
+  /** What the other client does: look-ups in a small site (the default), or writes to a record in the large one. */
   readonly probe?: "look-ups" | "writes";
-  /** Maximum wait that it may cause, above the noise, in milliseconds; 20 by default. */
+  /** How long it may make others wait beyond the noise, in milliseconds. Default: 20. */
   readonly goal?: number;
   readonly work: (target: Target) => Promise<unknown>;
 }

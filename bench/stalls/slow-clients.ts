@@ -1,5 +1,5 @@
-// Stalls by thousands of clients that are slow: that read slowly, read nothing, send half of a body, or wait for a change. Each row includes the time
-// in which they connect, some seconds, and the end of all of them at once.
+// Stalls caused by thousands of clients that read slowly, read nothing, send half of a body, or wait for a change. Each row includes a few seconds in which
+// they connect, and the moment when they all leave at once.
 
 import { readFileSync } from "node:fs";
 import { connectionsWithin, descriptorLimit } from "../../src/wire/connection-places.ts";
@@ -8,13 +8,13 @@ import { wakes } from "./following.ts";
 import type { Stall } from "./scenarios.ts";
 import type { Target } from "./target.ts";
 
-/** The most clients that the server accepts, with room for the prober and the admin listener. */
+/** As many as the server accepts, with room for the prober and the admin listener. */
 const most = connectionsWithin(descriptorLimit()).byDefault - 100;
-/** Clients that do not read their responses: as many as fit below the mark at which the kernel begins to save memory for TCP. */
+/** As many clients that don't read as fit before the kernel starts to save TCP memory. */
 const mostUnread = Math.min(most, Math.floor(tcpPressureBytes() / 160_000));
-/** At most half of the connections can wait. */
+/** At most half of the connections can be waiting. */
 const mostWaiting = Math.min(Math.floor(most / 2), 9000);
-/** Seconds after the last request; longer than the idle timeout of 10 s for clients that are to time out. */
+/** After the last request. To let clients time out, it's longer than the idle timeout of 10 s. */
 const [seconds, untilTimeoutSeconds] = [3, 12];
 
 const list = "/restapi/brands.json";
@@ -30,10 +30,10 @@ export const slowClientStalls: readonly Stall[] = [
     work: slowClients("unread", mostUnread, seconds, `${list}?limit=1000`),
   },
   {
-    name: `${count(most)} clients send half of a body, and time out`,
+    name: `${count(most)} clients send half of a body and time out`,
     work: slowClients("half", most, untilTimeoutSeconds),
   },
-  { name: `feed: ${count(mostWaiting)} clients wait, 5 changes`, work: (target) => wakes(target, mostWaiting) },
+  { name: `feed: ${count(mostWaiting)} clients waiting, 5 changes`, work: (target) => wakes(target, mostWaiting) },
 ];
 
 function slowClients(kind: SlowKind, clients: number, heldSeconds = seconds, path = list) {
@@ -43,7 +43,7 @@ function slowClients(kind: SlowKind, clients: number, heldSeconds = seconds, pat
     await Bun.sleep(heldSeconds * 1000);
     const { failures } = await slow.counts();
     await slow.stop();
-    // On a busy machine, the first clients that do not read time out before the last ones have connected.
+    // On a busy machine, the first clients that don't read time out before the last ones have connected.
     if (failures > clients / 2) throw new Error(`${failures} of ${clients} connections failed`);
   };
 }
@@ -52,7 +52,7 @@ function count(clients: number): string {
   return clients.toLocaleString("en");
 }
 
-/** Returns the bytes of all sockets above which the kernel saves memory (tcp(7), `tcp_mem`). */
+/** Returns how many bytes sockets can use in total before the kernel saves memory (tcp(7), `tcp_mem`). */
 function tcpPressureBytes(): number {
   const [, pressurePages] = readFileSync("/proc/sys/net/ipv4/tcp_mem", "utf8").split("\t");
   return Number(pressurePages) * 4096;

@@ -1,4 +1,4 @@
-// Starts a server with a large site, and sends it requests of clients and operators.
+// Starts a server with a large site, and sends it clients' and operators' requests.
 
 import { join } from "node:path";
 import { runtimeSettings } from "../../bin/runtime-settings.js";
@@ -9,26 +9,26 @@ export interface Target extends FilledDatabase {
   readonly url: string;
   readonly adminUrl: string;
   readonly server: Measured;
-  /** An empty folder. */
+  /** Empty at first. */
   readonly folder: string;
-  /** A CSV file with the same number of brands as the large site. */
+  /** A CSV file with as many brands as the large site. */
   readonly csv: string;
-  /** The number of brands in the large site, which is also its revision. */
+  /** How many brands the large site has, which is also its revision. */
   readonly brands: number;
-  /** Runs a command of the command line on the database. */
+  /** Runs a `storefront` command on the database. */
   command(...args: string[]): Promise<void>;
-  /** Returns the longest tick of the server's event loop since the last call, in milliseconds of CPU time. */
+  /** Returns the server's longest event-loop tick since the last call, in milliseconds of CPU time. */
   longestTurn(): Promise<number>;
 }
 
 const root = join(import.meta.dir, "../..");
 
 export interface TargetSetting extends Pick<Target, "folder" | "csv" | "brands"> {
-  /** Arguments of `serve`. */
+  /** Arguments for `serve`. */
   readonly flags: readonly string[];
 }
 
-/** Starts a server on the database `filled`. The server may use all cores. */
+/** The server may use all cores. */
 export async function startTarget(filled: FilledDatabase, { flags, ...setting }: TargetSetting): Promise<Target> {
   const adminUrl = `http://127.0.0.1:${freePort()}`;
   const unix = join(setting.folder, `turns-${new URL(adminUrl).port}.sock`);
@@ -61,13 +61,13 @@ function envOf({ database }: FilledDatabase) {
   return { STOREFRONT_DATABASE: database, STOREFRONT_LOG: "warn" };
 }
 
-/** Sends a request to the site `large.test`, or to another site. The response may have any status. */
+/** The response may have any status. */
 export function ask(target: Target, path: string, init: RequestInit = {}, site = "large"): Promise<Response> {
   const headers = { Host: `${site}.test`, "X-API-AUTH": target.keys[site] as string, ...init.headers };
   return fetch(target.url + path, { ...init, headers });
 }
 
-/** Sends a request to the API of the console, as a page would. Returns the JSON of the response, or its text. @throws Error for an error status */
+/** Sends a request to the console's API, as a page would. Returns the response's JSON, or its text. @throws Error for an error status */
 // biome-ignore lint/suspicious/noExplicitAny: any member of any response
 export async function operate(target: Target, method: string, path: string, body?: unknown): Promise<any> {
   const { adminUrl, session } = target;
@@ -75,7 +75,7 @@ export async function operate(target: Target, method: string, path: string, body
   const headers = {
     Cookie: `storefront_${new URL(adminUrl).port}=${session}`,
     Origin: adminUrl,
-    // The ID of the only operator in the database.
+    // The only operator's ID.
     "X-Operator": "1",
     "Content-Type": isFile ? "application/octet-stream" : "application/json",
   };

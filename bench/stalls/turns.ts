@@ -1,6 +1,6 @@
-// Is loaded into the server before its program. Measures the longest tick of the event loop in CPU time of its thread, so that other processes of the
-// machine do not count. A timer of one millisecond fires between two ticks; the CPU time since its last call is that of at most two ticks. `GET` on
-// the socket STALLS_SOCKET returns the longest tick since the last request, in milliseconds.
+// Preloaded into the server. Measures the event loop's longest tick in CPU time of its thread, so that other processes don't count. A one-millisecond timer
+// fires between ticks, so at most two ticks' CPU time has passed since its last call. `GET` on the socket STALLS_SOCKET returns the longest tick since the
+// last request, in milliseconds.
 
 const interval = 1;
 
