@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lays out the files of the image in a new folder: the program, the libraries that it loads, certificates of authorities, and a user.
+# Lays out the image's files in a new folder: the program, the libraries it loads, CA certificates, and a user.
 # Usage: image-files.sh <program> <folder>
 set -eu
 program=$1
@@ -8,7 +8,7 @@ image=$2
 mkdir -p "$image/usr/bin" "$image/etc/ssl/certs" "$image/tmp"
 chmod 1777 "$image/tmp"
 install -m 755 "$program" "$image/usr/bin/storefront"
-# Each line of ldd has the path of a library, but for that of the kernel. They keep their paths, links resolved.
+# Each line from ldd has a library's path, except the kernel's own. Libraries keep their paths, with links resolved.
 ldd "$program" | grep -o '/[^ ]*' | while read -r library; do
   install -D -m 755 "$library" "$image$library"
 done

@@ -25,7 +25,7 @@ var stored = XDocument.Parse(await Call(HttpMethod.Post, "orderstatuses.xml", re
 Console.WriteLine($"created in XML {stored.Element("Name")!.Value}");
 await Call(HttpMethod.Delete, $"orderstatuses/{stored.Attribute("ID")!.Value}.xml");
 
-// Returns the body of the response. Throws with the problem document if the status is not 2xx.
+// Returns the response's body. Throws with the problem document if the status isn't 2xx.
 async Task<string> Call(HttpMethod method, string path, string? body = null)
 {
     using var request = new HttpRequestMessage(method, path);

@@ -47,7 +47,7 @@ public class Storefront {
         storefront.call("DELETE", "orderstatuses/" + stored.getAttribute("ID") + ".xml", null);
     }
 
-    /** Returns the body of the response. Throws with the problem document if the status is not 2xx. */
+    /** Returns the response's body. Throws with the problem document if the status isn't 2xx. */
     private String call(String method, String path, String body) throws IOException, InterruptedException {
         var request = HttpRequest.newBuilder(URI.create(address + "/restapi/" + path))
             .header("X-API-AUTH", key)
@@ -59,7 +59,7 @@ public class Storefront {
         return response.body();
     }
 
-    /** Java has no JSON parser; use a library in a real program. */
+    /** Java has no JSON parser. In a real program, use a library. */
     private static String field(String json, String name) {
         Matcher matcher = Pattern.compile("\"" + name + "\":\"?([^\",}]*)").matcher(json);
         if (!matcher.find()) throw new IllegalStateException(json);

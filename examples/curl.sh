@@ -4,7 +4,7 @@ set -eu
 statuses=$1/restapi/orderstatuses
 key=$2
 
-# Sends a request and prints the response. If the response is a problem, prints it on stderr. A call that fails ends the program.
+# Sends a request and prints the response, to stderr if it's a problem. A failed call ends the script.
 call() {
   response=$(curl -sS --fail-with-body -H "X-API-AUTH: $key" "$@") || {
     failure=$?
@@ -14,7 +14,7 @@ call() {
   printf '%s\n' "$response"
 }
 
-# Prints the value of a field in a record. In a real program, use a JSON parser such as jq.
+# Prints a field's value. In a real program, use a JSON parser such as jq.
 field() {
   sed "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/"
 }

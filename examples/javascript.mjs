@@ -2,7 +2,7 @@
 
 const [address, key] = process.argv.slice(2);
 
-/** Returns the response. Throws with the problem document if the status is not 2xx. */
+/** Returns the response. Throws with the problem document if the status isn't 2xx. */
 async function call(method, path, body) {
   const response = await fetch(`${address}/restapi/${path}`, { method, body, headers: { "X-API-AUTH": key } });
   if (!response.ok) throw new Error(await response.text());
@@ -25,7 +25,7 @@ console.log(`updated ${updated.Name}`);
 const deleted = await callJson("DELETE", `orderstatuses/${created.ID}.json`);
 console.log(`deleted ${deleted.Name}`);
 
-// Node has no XML parser; on a web page, use DOMParser.
+// Node has no XML parser. On a web page, use DOMParser.
 const name = "Smith & Sons".replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 const response = await call("POST", "orderstatuses.xml", `<OrderStatus><Name>${name}</Name></OrderStatus>`);
 const [, id, stored] = /ID="(\d+)"><Name>([^<]*)</.exec(await response.text());

@@ -3,7 +3,7 @@
 
 [, $address, $key] = $argv;
 
-/** Returns the body of the response. Throws with the problem document if the status is not 2xx. */
+/** Returns the response's body. Throws with the problem document if the status isn't 2xx. */
 function call(string $method, string $path, ?string $body = null): string
 {
     global $address, $key;

@@ -10,7 +10,7 @@ address, key = sys.argv[1:3]
 
 
 def call(method, path, body=None):
-    """Returns the body of the response. Raises RuntimeError with the problem document if the status is not 2xx."""
+    """Returns the response's body. Raises RuntimeError with the problem document if the status isn't 2xx."""
     request = urllib.request.Request(f"{address}/restapi/{path}", body, {"X-API-AUTH": key}, method=method)
     try:
         with urllib.request.urlopen(request, timeout=10) as response:

@@ -1,19 +1,19 @@
-// Receives webhooks, verifies their signatures, and prints the changes. Needs Node 18 or newer, and no library.
+// Receives webhooks, verifies their signatures, and prints the changes. Needs Node 18 or newer, but no libraries.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 
-/** The keys of one or more secrets, which are separated by spaces. */
+/** One key per secret; secrets are separated by spaces. */
 const keys = (process.env.SECRET ?? "").split(" ").map((secret) => Buffer.from(secret.replace("whsec_", ""), "base64"));
-if (keys.some((key) => key.length === 0)) throw new Error("set SECRET to the secret of the webhook");
+if (keys.some((key) => key.length === 0)) throw new Error("set SECRET to the webhook's secret");
 
-/** Whether the request was sent by the server, in the last five minutes. `body` must be the bytes as they arrived. */
+/** Whether the server sent this request in the last five minutes. `body` must have the bytes exactly as they arrived. */
 function isGenuine(headers, body) {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures = "" } = headers;
   const age = Math.abs(Date.now() / 1000 - Number(timestamp));
   if (!(age <= 300)) return false;
-  // There are several signatures while the secret is being changed. One that matches is enough.
+  // While the secret is being changed, there are several signatures. One match is enough.
   const given = signatures.split(" ").map((signature) => Buffer.from(signature));
   return keys.some((key) => {
     const digest = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64");
@@ -22,15 +22,15 @@ function isGenuine(headers, body) {
   });
 }
 
-// A program that stores the records keeps these three with them.
-/** The `Next` of the last event. */
+// If you store the records, store these three along with them.
+/** The last event's `Next`. */
 let last;
-/** The last 1000 values of `webhook-id`, the oldest first. */
+/** The last 1000 `webhook-id`s, oldest first. */
 const handled = new Set();
-/** The highest `Revision` of each record, such as `brands 12`, deleted records included. */
+/** Each record's highest `Revision`, by a name such as `brands 12`. Includes deleted records. */
 const revisions = new Map();
 
-/** Handles an event, unless it is a repetition. If this fails, the event is not remembered, and the server sends it again. */
+/** Handles an event unless we've had it before. If handling it fails, it isn't remembered, and the server sends it again. */
 function handleOnce(id, event) {
   if (handled.has(id)) return;
   handle(event);
@@ -42,13 +42,13 @@ function handle({ type, data: { Since, Next, Changes = [] } }) {
   const isNext = last === undefined || Since === undefined || [Since, Next].includes(last);
   if (Since !== undefined) last = Next;
   if (type === "storefront.gone" || !isNext) {
-    // The numbers of a restored site can be lower.
+    // A restored site's revisions can be lower.
     revisions.clear();
-    return console.log("some changes are missing: read the lists again");
+    return console.log("some changes are missing; read the lists again");
   }
   for (const { Operation, Resource, ID, Revision, Record } of Changes) {
     const record = `${Resource} ${ID}`;
-    // If the change arrives late, a later state of the record is stored.
+    // This change is late: we already have a newer version of the record.
     if (Revision <= revisions.get(record)) continue;
     console.log(Operation, record, Record ? Record.Name : "");
     revisions.set(record, Revision);
@@ -72,5 +72,5 @@ const server = createServer(async (request, response) => {
   response.writeHead(status, status === 413 ? { Connection: "close" } : {}).end();
 });
 server.listen(Number(process.argv[2] ?? 9000), "127.0.0.1", () => {
-  console.log(`listens on port ${server.address().port}`);
+  console.log(`listening on port ${server.address().port}`);
 });

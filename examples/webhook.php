@@ -1,14 +1,14 @@
 <?php
-// Receives webhooks, verifies their signatures, and prints the changes. Needs PHP 8 or newer, and no library.
+// Receives webhooks, verifies their signatures, and prints the changes. Needs PHP 8 or newer, but no libraries.
 
 const MAX_BODY_BYTES = 5_000_000;
 /**
- * A file with the Next of the last event, the last 1000 values of webhook-id, and the highest Revision of each record, deleted records included. A
- * program that stores the records keeps these three with them.
+ * Has the last event's Next, the last 1000 webhook-ids, and each record's highest Revision, including deleted records. If you store the records, store these
+ * three along with them.
  */
 const STATE_FILE = __DIR__ . '/webhook.state';
 
-/** Whether the request was sent by the server, in the last five minutes. $body must be the bytes as they arrived. */
+/** Whether the server sent this request in the last five minutes. $body must have the bytes exactly as they arrived. */
 function isGenuine(string $body): bool
 {
     $id = $_SERVER['HTTP_WEBHOOK_ID'] ?? '';
@@ -18,7 +18,7 @@ function isGenuine(string $body): bool
     }
     foreach (keys() as $key) {
         $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
-        // There are several signatures while the secret is being changed. One that matches is enough.
+        // While the secret is being changed, there are several signatures. One match is enough.
         foreach (explode(' ', $_SERVER['HTTP_WEBHOOK_SIGNATURE'] ?? '') as $given) {
             if (hash_equals($expected, $given)) {
                 return true;
@@ -28,15 +28,15 @@ function isGenuine(string $body): bool
     return false;
 }
 
-/** The keys of one or more secrets, which are separated by spaces. */
+/** One key per secret; secrets are separated by spaces. */
 function keys(): array
 {
     $secrets = explode(' ', getenv('SECRET') ?: '');
     $keys = array_map(fn ($secret) => base64_decode(str_replace('whsec_', '', $secret)), $secrets);
-    return in_array('', $keys, true) ? throw new RuntimeException('set SECRET to the secret of the webhook') : $keys;
+    return in_array('', $keys, true) ? throw new RuntimeException("set SECRET to the webhook's secret") : $keys;
 }
 
-/** Handles an event, unless it is a repetition. If this fails, the event is not remembered, and the server sends it again. */
+/** Handles an event unless we've had it before. If handling it fails, it isn't remembered, and the server sends it again. */
 function handleOnce(string $id, array $event): void
 {
     $file = fopen(STATE_FILE, 'c+');
@@ -62,14 +62,14 @@ function handle(array $event, array &$state): void
         $state['last'] = $data['Next'];
     }
     if ($event['type'] === 'storefront.gone' || !$isNext) {
-        // The numbers of a restored site can be lower.
+        // A restored site's revisions can be lower.
         $state['revisions'] = [];
-        fwrite($output, "some changes are missing: read the lists again\n");
+        fwrite($output, "some changes are missing; read the lists again\n");
         return;
     }
     foreach ($data['Changes'] ?? [] as $change) {
         $record = "{$change['Resource']} {$change['ID']}";
-        // If the change arrives late, a later state of the record is stored.
+        // This change is late: we already have a newer version of the record.
         if ($change['Revision'] <= ($state['revisions'][$record] ?? 0)) {
             continue;
         }
@@ -95,6 +95,6 @@ function receive(): int
     return 204;
 }
 
-// If anything fails, this status stays. PHP's own may be 200, and the changes would be lost.
+// If anything fails, this status stays. PHP's default may be 200, which would lose the changes.
 http_response_code(500);
 http_response_code(receive());

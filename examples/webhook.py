@@ -1,35 +1,35 @@
-"""Receives webhooks, verifies their signatures, and prints the changes. Needs Python 3.8 or newer, and no library."""
+"""Receives webhooks, verifies their signatures, and prints the changes. Needs Python 3.8 or newer, but no libraries."""
 
 import base64, hashlib, hmac, json, os, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-# The keys of one or more secrets, which are separated by spaces.
+# One key per secret; secrets are separated by spaces.
 keys = [base64.b64decode(secret.replace("whsec_", "")) for secret in os.environ.get("SECRET", "").split(" ")]
 if not all(keys):
-    sys.exit("set SECRET to the secret of the webhook")
+    sys.exit("set SECRET to the webhook's secret")
 
 
 def is_genuine(headers, body):
-    """Whether the request was sent by the server, in the last five minutes. `body` must be the bytes as they arrived."""
+    """Whether the server sent this request in the last five minutes. `body` must have the bytes exactly as they arrived."""
     id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not (timestamp.isascii() and timestamp.isdigit() and abs(time.time() - int(timestamp[:15])) <= 300):
         return False
     content = f"{id}.{timestamp}.".encode("latin-1") + body
-    # There are several signatures while the secret is being changed. One that matches is enough.
+    # While the secret is being changed, there are several signatures. One match is enough.
     given = headers.get("webhook-signature", "").encode("latin-1").split(b" ")
     expected = [b"v1," + base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()) for key in keys]
     return any([hmac.compare_digest(one, other) for one in given for other in expected])
 
 
-# A program that stores the records keeps these three with them.
-last = None  # the Next of the last event
-handled = {}  # the last 1000 values of webhook-id, the oldest first
-revisions = {}  # the highest Revision of each record, such as "brands 12", deleted records included
+# If you store the records, store these three along with them.
+last = None  # the last event's Next
+handled = {}  # the last 1000 webhook-ids, oldest first
+revisions = {}  # each record's highest Revision, by a name such as "brands 12", including deleted records
 lock = threading.Lock()
 
 
 def handle_once(id, event):
-    """Handles an event, unless it is a repetition. If this fails, the event is not remembered, and the server sends it again."""
+    """Handles an event unless we've had it before. If handling it fails, it isn't remembered, and the server sends it again."""
     with lock:
         if id in handled:
             return
@@ -46,12 +46,12 @@ def handle(event):
     if "Since" in data:
         last = data["Next"]
     if event["type"] == "storefront.gone" or not is_next:
-        # The numbers of a restored site can be lower.
+        # A restored site's revisions can be lower.
         revisions.clear()
-        return print("some changes are missing: read the lists again", flush=True)
+        return print("some changes are missing; read the lists again", flush=True)
     for change in data.get("Changes", []):
         record = f"{change['Resource']} {change['ID']}"
-        # If the change arrives late, a later state of the record is stored.
+        # This change is late: we already have a newer version of the record.
         if change["Revision"] <= revisions.get(record, 0):
             continue
         name = change["Record"]["Name"] if change["Record"] else ""
@@ -80,5 +80,5 @@ class Receiver(BaseHTTPRequestHandler):
 
 server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 9000), Receiver)
 sys.stdout.reconfigure(encoding="utf-8")
-print("listens on port", server.server_port, flush=True)
+print("listening on port", server.server_port, flush=True)
 server.serve_forever()

@@ -1,10 +1,10 @@
-// A certificate for shop.example and console.example by a certificate authority of the checks.
+// Makes a certificate for shop.example and console.example, and the authority that signs it.
 
 import { join } from "node:path";
 import { run } from "./tools.ts";
 
 export interface TestCertificate {
-  /** Files in PEM. */
+  /** Paths of PEM files. */
   readonly authority: string;
   readonly cert: string;
   readonly key: string;

@@ -1,4 +1,4 @@
-// A client of the proxies: HTTP/2, and HTTP/1.1 as raw text, over TLS.
+// A client for the proxies, over TLS: HTTP/2, and HTTP/1.1 as raw text.
 
 import { readFileSync } from "node:fs";
 import { type ClientHttp2Session, connect } from "node:http2";
@@ -13,7 +13,7 @@ export interface ClientRequest {
 
 export interface ClientResponse {
   readonly status: number;
-  /** Names in lower case. */
+  /** Keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -21,7 +21,7 @@ export interface ClientResponse {
 export interface ProxyClient {
   /** Over HTTP/2, all on one connection. */
   request(request: ClientRequest): Promise<ClientResponse>;
-  /** Sends `text` over HTTP/1.1 and returns everything until the connection ends. */
+  /** Sends `text` over HTTP/1.1 and returns everything until the connection closes. */
   raw(text: string): Promise<string>;
   /** The protocol that the first connection negotiated, such as `h2`. */
   protocol(): string | undefined;

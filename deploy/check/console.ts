@@ -1,4 +1,4 @@
-// The console through a proxy, as a browser uses it.
+// Uses the console through a proxy, as a browser would.
 
 import { rmSync } from "node:fs";
 import { runProgram, startProcess } from "../../test/support/programs/processes.ts";
@@ -32,7 +32,7 @@ export async function checkConsole(
     await checkPage(check, client);
     await checkSession(check, client, secret);
     const metrics = await client.request({ path: "/metrics" });
-    check("the metrics are not there", metrics.status === 404, metrics);
+    check("the metrics aren't available", metrics.status === 404, metrics);
   } finally {
     client.close();
     await proxy.stop();
@@ -56,10 +56,10 @@ async function checkSession(check: Check, client: ProxyClient, secret: string): 
   const request = { path: "/operator/session", method: "POST", body: JSON.stringify({ link: secret }) };
   const type = { "content-type": "application/json" };
   const foreign = await client.request({ ...request, headers: { ...type, origin: "https://evil.example" } });
-  check("a page of another origin cannot sign in", foreign.status === 403, foreign);
+  check("a page from another origin can't sign in", foreign.status === 403, foreign);
   const signedIn = await client.request({ ...request, headers: { ...type, origin: `https://${host}` } });
   const cookie = signedIn.headers["set-cookie"] ?? "";
-  check("a link signs in, with a cookie that is Secure", signedIn.status === 200 && /; Secure/.test(cookie), signedIn);
+  check("a link signs in, with a Secure cookie", signedIn.status === 200 && /; Secure/.test(cookie), signedIn);
   const sites = await client.request({ path: "/operator/sites", headers: { cookie: cookie.split(";")[0] ?? "" } });
-  check("the session is known", sites.status === 200, sites);
+  check("the session works", sites.status === 200, sites);
 }

@@ -1,4 +1,4 @@
-// The first stage of the Dockerfile without a container engine: its COPY and RUN lines in a folder.
+// Runs the Dockerfile's first stage without a container engine: its COPY and RUN lines, in a folder.
 
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,8 +8,8 @@ import { run } from "./tools.ts";
 const root = join(import.meta.dir, "../..");
 
 /**
- * Carries out the stage with the files of the last commit as the context.
- * @returns the folder that the second stage copies; undefined if a line fails, which is reported
+ * Runs the stage with the last commit's files as the context.
+ * @returns the folder that the second stage copies; undefined if a line failed, which is reported
  */
 export function runBuildStage(report: Report, folder: string): string | undefined {
   const [context, stage, image] = ["context", "stage", "image"].map((name) => join(folder, name)) as [
@@ -29,7 +29,7 @@ export function runBuildStage(report: Report, folder: string): string | undefine
       env: { COMMIT: "0123456789abcdef" },
       seconds: 400,
     });
-    if (status !== 0 && isOffline(stderr)) return void report.skip("image: its build", "npm reaches no registry");
+    if (status !== 0 && isOffline(stderr)) return void report.skip("image: it builds", "npm can't reach a registry");
     report.check(`image: RUN ${line.slice(4)}`, status === 0, stderr);
     if (status !== 0) return undefined;
   }
@@ -38,7 +38,7 @@ export function runBuildStage(report: Report, folder: string): string | undefine
   return image;
 }
 
-/** `COPY <file>... <folder>`; the context has nothing that .dockerignore leaves out. */
+/** `COPY <file>... <folder>`. The context has nothing that .dockerignore excludes. */
 function copy(line: string, context: string, stage: string): void {
   const names = line.split(" ").slice(1);
   const target = join(stage, names.pop() ?? "");

@@ -1,4 +1,4 @@
-// The files of the image, as image-files.sh lays them out for the Dockerfile, run as its user in a chroot that is read-only but for /data.
+// Runs the image's files, as image-files.sh lays them out, as the image's user in a chroot where only /data is writable.
 
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ export async function checkImage(report: Report, folder: string): Promise<void> 
     !files.some((file) => /\/(ba|da)?sh$/.test(file)),
     files,
   );
-  if (process.getuid?.() !== 0) return report.skip("image: running its files", "only root can make a chroot");
+  if (process.getuid?.() !== 0) return report.skip("image: its files run", "making a chroot needs root");
   for (const place of ["data", "proc", "dev"]) mkdirSync(join(image, place), { recursive: true });
   chmodSync(folder, 0o755);
   const { stdout, stderr, status } = run(
@@ -42,10 +42,10 @@ export async function checkImage(report: Report, folder: string): Promise<void> 
   for (const [, verdict, what = ""] of stdout.matchAll(/^(ok|FAULT) (.+)$/gm))
     report.check(`image: ${what}`, verdict === "ok");
   const isWhole = status === 0 && stdout.endsWith("end\n") && !stdout.includes("FAULT");
-  report.check("image: the script in the chroot ran to its end without a fault", isWhole, stdout + stderr);
+  report.check("image: the script in the chroot finished without a failure", isWhole, stdout + stderr);
 }
 
-/** Lays out the files with the executable that was named. Returns their folder; undefined if that fails. */
+/** Lays out the files with the executable from `--binary`. Returns undefined if that fails. */
 function layOut(report: Report, folder: string): string | undefined {
   const image = join(folder, "image");
   const { status, stderr } = run([join(deploy, "image-files.sh"), findBinary(), image]);
@@ -53,7 +53,7 @@ function layOut(report: Report, folder: string): string | undefined {
   return status === 0 ? image : undefined;
 }
 
-/** What image.sh relies on. */
+/** Checks what image.sh relies on. */
 function checkDockerfile(report: Report): void {
   const text = readFileSync(join(deploy, "Dockerfile"), "utf8");
   const lines = [
@@ -66,10 +66,10 @@ function checkDockerfile(report: Report): void {
   ];
   const missing = lines.filter((line) => !text.split("\n").includes(line));
   report.check(
-    "image: the Dockerfile has the user, folder and command that are checked",
+    "image: the Dockerfile has the user, folder and command that these checks use",
     missing.length === 0,
     missing,
   );
   if (run(["docker", "build", "--help"]).status !== 0 || run(["docker", "info"]).status !== 0)
-    report.skip("image: that `docker build` makes it", "no container engine runs on this machine");
+    report.skip("image: `docker build` works", "no container engine is running on this machine");
 }

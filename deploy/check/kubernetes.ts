@@ -1,4 +1,4 @@
-// The Kubernetes manifest: its objects against the schemas and the types of the Kubernetes API, and what must agree within it.
+// Checks the Kubernetes manifest against the Kubernetes API's schemas and types, and that its parts agree.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ interface KubernetesObject {
   readonly spec: any;
 }
 
-/** The objects of the manifest: a service, a stateful set and a network policy. */
+/** A service, a stateful set and a network policy. */
 type KubernetesFile = readonly [KubernetesObject, KubernetesObject, KubernetesObject];
 
 const file = join(import.meta.dir, "../kubernetes.yaml");
@@ -23,14 +23,15 @@ export async function checkKubernetes(report: Report, folder: string): Promise<v
   const objects = Bun.YAML.parse(readFileSync(file, "utf8")) as KubernetesFile;
   checkReferences(report, objects);
   const models = installPackage("kubernetes-models", "5.1.0", folder);
-  if (!models) return report.skip("kubernetes: the schemas of its API", "the package kubernetes-models cannot be had");
+  if (!models)
+    return report.skip("kubernetes: it matches the API's schemas", "can't install the package kubernetes-models");
   for (const object of objects) await checkSchema(report, models, object);
   const broken = structuredClone(objects[1]);
   broken.spec.template.spec.containers[0].readinesProbe = {};
-  report.check("kubernetes: a misspelt member would be found", !(await hasItsType(folder, broken)).holds);
+  report.check("kubernetes: this check would find a misspelt member", !(await hasItsType(folder, broken)).holds);
   for (const object of objects) {
     const { holds, output } = await hasItsType(folder, object);
-    report.check(`kubernetes: ${object.kind} has only members of its type`, holds, output);
+    report.check(`kubernetes: ${object.kind} only has members of its type`, holds, output);
   }
 }
 
@@ -39,10 +40,10 @@ async function checkSchema(report: Report, models: string, { kind, apiVersion, .
   const fault = await Promise.resolve()
     .then(() => new module[kind]({ ...rest }).validate())
     .then(() => undefined, String);
-  report.check(`kubernetes: ${kind} fits its schema`, fault === undefined, fault);
+  report.check(`kubernetes: ${kind} matches its schema`, fault === undefined, fault);
 }
 
-/** Whether TypeScript accepts `object` as a literal of its type, which leaves no member unknown. */
+/** Whether TypeScript accepts `object` as a literal of its type, so that it has no unknown members. */
 async function hasItsType(folder: string, object: KubernetesObject): Promise<{ holds: boolean; output: string }> {
   const source = join(folder, "object.ts");
   const { apiVersion, kind } = object;
@@ -56,7 +57,7 @@ async function hasItsType(folder: string, object: KubernetesObject): Promise<{ h
   return { holds: status === 0, output: stdout };
 }
 
-/** Names and numbers that must agree. */
+/** Checks that names and numbers agree. */
 function checkReferences(report: Report, [service, set, policy]: KubernetesFile): void {
   const pod = set.spec.template;
   const [container] = pod.spec.containers;
@@ -73,11 +74,11 @@ function checkReferences(report: Report, [service, set, policy]: KubernetesFile)
     ...policy.spec.ingress.map((rule: { ports: { port: string }[] }) => rule.ports[0]?.port),
   ];
   report.check(
-    "kubernetes: every port that is used is declared",
+    "kubernetes: every port in use is declared",
     used.every((port) => ports.has(port)),
     used,
   );
   const claims = set.spec.volumeClaimTemplates.map((claim: { metadata: { name: string } }) => claim.metadata.name);
   const mounts = container.volumeMounts.map(({ name }: { name: string }) => name);
-  report.check("kubernetes: every volume that is mounted is claimed", String(claims) === String(mounts));
+  report.check("kubernetes: every mounted volume is claimed", String(claims) === String(mounts));
 }

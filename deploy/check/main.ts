@@ -1,4 +1,4 @@
-// `npm run check:deploy [-- name...]`: runs and checks what deploy/ has, and says what could not be checked on this machine.
+// `npm run check:deploy [-- name...]` runs and checks what's in deploy/, and says what couldn't be checked on this machine.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,18 +20,18 @@ const checks: Readonly<Record<string, Check>> = {
   kubernetes: checkKubernetes,
   prometheus: checkPrometheus,
 };
-// Together, because each waits for a minute.
+// These run together, because each waits for a minute.
 const proxies = ["nginx", "caddy"];
 const names = [...Object.keys(checks), ...proxies];
 
 const named = process.argv.slice(2).filter((_, i, args) => args[i] !== "--binary" && args[i - 1] !== "--binary");
 const unknown = named.find((name) => !names.includes(name));
 if (unknown !== undefined) {
-  console.error(`unknown check \`${unknown}\`: the checks are ${names.join(", ")}`);
+  console.error(`unknown check \`${unknown}\`; use one of ${names.join(", ")}`);
   process.exit(2);
 }
 
-// So that the programs that the checks started end too.
+// Exiting ends the programs that the checks started too.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
 
 const report = createReport();
@@ -46,7 +46,7 @@ try {
 }
 process.exit(report.finish());
 
-/** A check that throws is a fault. */
+/** A check that throws has failed. */
 async function runCheck(name: string, check: Check): Promise<void> {
   const own = mkdtempSync(join(folder, `${name}-`));
   await check(report, own).catch((error) => report.check(`${name}: runs`, false, String(error?.stack ?? error)));

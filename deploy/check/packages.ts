@@ -1,9 +1,9 @@
-// npm packages that only these checks need. They are installed into a temporary folder.
+// Installs npm packages that only these checks need into a temporary folder.
 
 import { join } from "node:path";
 import { run } from "./tools.ts";
 
-/** Installs `name@version` without install scripts. Returns the folder of the package; undefined if it cannot be had. */
+/** Installs `name@version` without install scripts. Returns the package's folder; undefined if it can't be installed. */
 export function installPackage(name: string, version: string, folder: string): string | undefined {
   const options = [
     "--prefix",

@@ -1,4 +1,4 @@
-// Prometheus, with the configuration of this folder, against a real server.
+// Runs Prometheus against a real server, with deploy/prometheus.yml.
 
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export async function checkPrometheus(report: Report, folder: string): Promise<v
   const promtool = findProgram("promtool", ["prometheus"], folder);
   const prometheus = findProgram("prometheus", ["prometheus"], folder);
   if (!promtool || !prometheus)
-    return report.skip("prometheus", "it is not installed, and its Debian package cannot be downloaded");
+    return report.skip("prometheus", "it isn't installed, and its Debian package can't be downloaded");
   copyFileSync(join(root, "docs/alerts.yml"), join(folder, "alerts.yml"));
   copyFileSync(join(root, "deploy/prometheus.yml"), join(folder, "prometheus.yml"));
   const { status, stdout, stderr } = run([promtool, "check", "config", "prometheus.yml"], { cwd: folder });
@@ -40,7 +40,7 @@ async function checkScrape(report: Report, folder: string, prometheus: string): 
   }
 }
 
-/** Whether `expression` has a value above 0 within 20 seconds. */
+/** Waits up to 20 seconds for `expression` to have a value above 0. */
 async function query(port: number, expression: string): Promise<boolean> {
   const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(expression)}`;
   for (const end = Date.now() + 20_000; Date.now() < end; await Bun.sleep(200)) {

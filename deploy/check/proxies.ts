@@ -1,4 +1,4 @@
-// The proxies in front of a server, and in front of a recorder that shows what they send.
+// Checks the proxies in front of a server, and in front of a recorder that shows what they send.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,6 @@ import { startRecorder } from "./recorder.ts";
 import type { Report } from "./report.ts";
 import { run } from "./tools.ts";
 
-/** A check of one proxy. */
 interface Bench {
   readonly name: string;
   readonly report: Report;
@@ -22,7 +21,7 @@ export async function checkProxies(report: Report, folder: string, names: readon
   const wanted = proxyKinds.filter(({ name }) => names.includes(name));
   if (run(["openssl", "version"]).status !== 0)
     return wanted.forEach(({ name }) => {
-      report.skip(name, "openssl is not installed");
+      report.skip(name, "openssl isn't installed");
     });
   const certificate = await makeAuthority(folder);
   await Promise.all(wanted.map((kind) => checkProxy(report, folder, kind, certificate)));
@@ -30,7 +29,7 @@ export async function checkProxies(report: Report, folder: string, names: readon
 
 async function checkProxy(report: Report, folder: string, kind: ProxyKind, certificate: TestCertificate) {
   const program = kind.find(mkdtempSync(join(folder, `${kind.name}-package-`)));
-  if (!program) return report.skip(kind.name, "it is not installed, and its Debian package cannot be downloaded");
+  if (!program) return report.skip(kind.name, "it isn't installed, and its Debian package can't be downloaded");
   await Promise.all([
     checkHeaders(report, join(folder, `${kind.name}-recorder`), kind, program, certificate),
     checkRequests(report, join(folder, `${kind.name}-server`), kind, program, certificate),
@@ -38,7 +37,7 @@ async function checkProxy(report: Report, folder: string, kind: ProxyKind, certi
   ]);
 }
 
-/** What the proxy sends to the server, seen by a recorder. */
+/** What the proxy sends to the server, as a recorder sees it. */
 async function checkHeaders(
   report: Report,
   folder: string,
@@ -55,18 +54,15 @@ async function checkHeaders(
     };
     const waited = waits(client, 55);
     for (let i = 0; i < 20; i++) await client.request({ path: "/restapi/brands.json" });
-    check(
-      "connections to the server are kept: 20 requests in turn and one that waits use 2",
-      recorder.connections() <= 2,
-    );
+    check("connections are reused: 20 sequential requests plus one long poll use only 2", recorder.connections() <= 2);
     await client.raw(forgedRequest);
     checkForged(check, recorder.requests.at(-1) ?? "");
     await client.request({ path: "/restapi/../x", headers: { "x-request-id": "abc" } });
-    check("dot segments reach the server as they are", / \/restapi\/\.\.\/x /.test(recorder.requests.at(-1) ?? ""));
+    check("dot segments reach the server unchanged", / \/restapi\/\.\.\/x /.test(recorder.requests.at(-1) ?? ""));
     await Bun.sleep(12_000);
     const { status } = await client.request({ path: "/after-a-pause" });
-    check("a request after a pause that is longer than the idle timeout is 200", status === 200);
-    check("a request may wait 55 seconds for its response", await waited);
+    check("a request after a pause longer than the idle timeout gets a 200", status === 200);
+    check("a response can take 55 seconds", await waited);
   } finally {
     client.close();
     await proxy.stop();
@@ -103,15 +99,15 @@ function checkForged(check: (what: string, holds: boolean, detail?: unknown) => 
   const [line, ...fields] = section.toLowerCase().split("\r\n");
   const values = (name: string) =>
     fields.filter((field) => field.startsWith(`${name}:`)).map((field) => field.slice(name.length + 1).trim());
-  check("HTTP/1.1 clients are served, and the server gets HTTP/1.1", line === "get /forged http/1.1", section);
-  check("Host is that of the client", String(values("host")) === "shop.example", section);
-  check("X-Forwarded-For is the address of the client", String(values("x-forwarded-for")) === "127.0.0.1", section);
-  check("X-Forwarded-Host is the host of the request", String(values("x-forwarded-host")) === "shop.example", section);
+  check("HTTP/1.1 clients work, and the server gets HTTP/1.1", line === "get /forged http/1.1", section);
+  check("Host is what the client sent", String(values("host")) === "shop.example", section);
+  check("X-Forwarded-For is the client's address", String(values("x-forwarded-for")) === "127.0.0.1", section);
+  check("X-Forwarded-Host is the request's host", String(values("x-forwarded-host")) === "shop.example", section);
   check("X-Forwarded-Proto is https", String(values("x-forwarded-proto")) === "https", section);
   const cleared = ["forwarded", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade"];
   const left = cleared.filter((name) => values(name).length > 0);
-  check(`cleared: ${cleared.join(", ")}`, left.length === 0, section);
-  check("Connection closes nothing", !/close|upgrade/.test(String(values("connection"))), section);
+  check(`these are removed: ${cleared.join(", ")}`, left.length === 0, section);
+  check("Connection doesn't close anything", !/close|upgrade/.test(String(values("connection"))), section);
   check("the key is passed on", String(values("x-api-auth")) === "a-key", section);
 }
 
@@ -137,7 +133,7 @@ async function checkRequests(
   };
   try {
     const bench = { name: kind.name, report, client: keyed };
-    report.check(`${kind.name}: HTTP/2 is negotiated`, client.protocol() === "h2", client.protocol());
+    report.check(`${kind.name}: negotiates HTTP/2`, client.protocol() === "h2", client.protocol());
     const polled = checkPolls(bench);
     await checkWrites(bench);
     await checkLinks(bench, `${server.url}`, key);
@@ -146,7 +142,7 @@ async function checkRequests(
     await polled;
     await server.end();
     const { status } = await keyed.request({ path: "/readyz" });
-    report.check(`${kind.name}: without the server, the response is 502 or 503`, [502, 503].includes(status), status);
+    report.check(`${kind.name}: a stopped server means a 502 or 503`, [502, 503].includes(status), status);
   } finally {
     client.close();
     await proxy.stop();
@@ -161,16 +157,16 @@ async function checkWrites({ name, report, client }: Bench): Promise<void> {
     Array.from({ length: 50 }, (_, i) => client.request({ ...brands, method: "POST", body: brand(`Brand ${i}`) })),
   );
   report.check(
-    `${name}: 50 creates at once are 201`,
+    `${name}: 50 creates at once get 201s`,
     created.every(({ status }) => status === 201),
     created[0],
   );
   const list = await client.request({ ...brands, headers: { "accept-encoding": "gzip" } });
   const etag = list.headers.etag ?? "";
-  report.check(`${name}: the ETag of a list that the server compressed is strong`, /^"/.test(etag), list.headers);
-  report.check(`${name}: a list is compressed for a client that asks`, list.headers["content-encoding"] === "gzip");
+  report.check(`${name}: a compressed list's ETag stays strong`, /^"/.test(etag), list.headers);
+  report.check(`${name}: a list is compressed if the client asks`, list.headers["content-encoding"] === "gzip");
   const again = await client.request({ ...brands, headers: { "if-none-match": etag, "accept-encoding": "gzip" } });
-  report.check(`${name}: If-None-Match is 304`, again.status === 304, again);
+  report.check(`${name}: If-None-Match gets a 304`, again.status === 304, again);
   const one = await client.request({ path: "/restapi/brands/1.json" });
   const headers = { "if-match": one.headers.etag ?? "" };
   const changed = await client.request({
@@ -179,12 +175,12 @@ async function checkWrites({ name, report, client }: Bench): Promise<void> {
     body: brand("New"),
     headers,
   });
-  report.check(`${name}: PATCH with If-Match is 200`, changed.status === 200, changed);
+  report.check(`${name}: PATCH with If-Match gets a 200`, changed.status === 200, changed);
   const removed = await client.request({ path: "/restapi/brands.json?ID=2", method: "DELETE" });
-  report.check(`${name}: DELETE is 200`, removed.status === 200, removed);
+  report.check(`${name}: DELETE gets a 200`, removed.status === 200, removed);
 }
 
-/** Requests for changes that wait: of brands, until one is created, and of locations, where nothing happens, for the whole time. */
+/** Long polls: one for brands, which ends when one is created, and one for locations, which lasts the whole time. */
 async function checkPolls({ name, report, client }: Bench): Promise<void> {
   const path = "/restapi/changes.json?since=";
   const now = await client.request({ path: `${path}now` });
@@ -194,18 +190,18 @@ async function checkPolls({ name, report, client }: Bench): Promise<void> {
     ["brands", "locations"].map((resource) => client.request({ path: `${path}${Next}&wait=55&resource=${resource}` })),
   );
   report.check(
-    `${name}: a request for changes ends when there is one`,
+    `${name}: a long poll ends when there's a change`,
     woken?.body.includes('"Resource":"brands"') === true,
     woken,
   );
   report.check(
-    `${name}: a request for changes may wait 55 seconds`,
+    `${name}: a long poll can take 55 seconds`,
     empty?.status === 200 && performance.now() - from >= 54_000,
     empty,
   );
 }
 
-/** The longest `Link` that the server sends, which is 4 KiB. */
+/** Requests the longest `Link` that the server sends, which is 4 KiB. */
 async function checkLinks({ name, report, client }: Bench, server: string, key: string): Promise<void> {
   let longest: ClientResponse | undefined;
   for (let length = 900; length < 2000; length += 10) {
@@ -215,7 +211,7 @@ async function checkLinks({ name, report, client }: Bench, server: string, key: 
     longest = await client.request({ path });
   }
   const length = longest?.headers.link?.length ?? 0;
-  report.check(`${name}: a Link of 4 KiB arrives (${length} bytes)`, length > 3900, longest);
+  report.check(`${name}: a 4 KiB Link arrives (${length} bytes)`, length > 3900, longest);
 }
 
 async function checkSizes({ name, report, client }: Bench): Promise<void> {
@@ -225,26 +221,26 @@ async function checkSizes({ name, report, client }: Bench): Promise<void> {
   const largest = await post(limit);
   report.check(`${name}: a body of 1 MiB is stored`, largest.status === 201, largest);
   const larger = await post(limit + 1);
-  report.check(`${name}: a larger body gets the 413 of the server`, isProblem(larger, 413), larger);
+  report.check(`${name}: a larger body gets the server's 413`, isProblem(larger, 413), larger);
   const postBatch = (size: number) =>
     client.request({ path: "/restapi/batch.json", method: "POST", body: '{"Operations":[]}'.padEnd(size) });
   const batch = await postBatch(8 * limit);
   report.check(`${name}: a batch of 8 MiB is stored`, batch.status === 200, batch);
   const largerBatch = await postBatch(8 * limit + 1);
-  report.check(`${name}: a larger batch gets the 413 of the server`, isProblem(largerBatch, 413), largerBatch);
+  report.check(`${name}: a larger batch gets the server's 413`, isProblem(largerBatch, 413), largerBatch);
   const section = (size: number) =>
     client.request({ path: "/healthz", headers: { "x-long": "a".repeat(7000), "x-other": "b".repeat(size - 7000) } });
   const long = await section(14_000);
   report.check(`${name}: a header section of 14 KiB is accepted`, long.status === 200, long);
   const longer = await section(18_000);
-  report.check(`${name}: a header section of 18 KB gets the 431 of the server`, isProblem(longer, 431), longer);
+  report.check(`${name}: a header section of 18 KB gets the server's 431`, isProblem(longer, 431), longer);
 }
 
 async function checkRedirect({ name, report }: Bench, port: number): Promise<void> {
   const options = { headers: { host: "shop.example" }, redirect: "manual" } as const;
   const { status, headers } = await fetch(`http://127.0.0.1:${port}/restapi/brands.json`, options);
   const isPermanent = status === 308 && /^https:\/\/shop\.example/.test(headers.get("location") ?? "");
-  report.check(`${name}: plain HTTP is redirected to HTTPS with 308`, isPermanent, { status, headers });
+  report.check(`${name}: plain HTTP is redirected to HTTPS with a 308`, isPermanent, { status, headers });
 }
 
 function isProblem({ status, headers }: ClientResponse, expected: number): boolean {

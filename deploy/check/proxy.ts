@@ -1,16 +1,15 @@
-// nginx and Caddy with the configurations of this folder, on free ports.
+// Runs nginx and Caddy with the configurations in deploy/, on free ports.
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestCertificate } from "./certificate.ts";
 import { findProgram, freePort, replaceAll, run, startTool } from "./tools.ts";
 
-/** A kind of proxy. */
 export interface ProxyKind {
   readonly name: string;
-  /** The path of its program. Undefined if this machine has none. */
+  /** Returns the program's path; undefined if this machine can't have it. */
   find(folder: string): string | undefined;
-  /** Writes the configuration into `folder`. Returns the commands that check it and that run it in the foreground. */
+  /** Writes the configuration to `folder`. Returns commands that check it and run the proxy in the foreground. */
   configure(
     program: string,
     folder: string,
@@ -20,13 +19,13 @@ export interface ProxyKind {
   ): Promise<ProxyCommands>;
 }
 
-/** What is behind a proxy: the public listener, or the admin listener with the console. */
+/** What's behind a proxy: the public listener, or the admin listener with the console. */
 type ProxiedSite = "shop" | "console";
 
 export interface ProxyPorts {
   readonly https: number;
   readonly http: number;
-  /** The port of the server behind it. */
+  /** The server behind the proxy. */
   readonly upstream: number;
 }
 
@@ -42,7 +41,7 @@ export interface RunningProxy {
 
 const deploy = join(import.meta.dir, "..");
 
-/** Where the configurations say that the server listens. */
+/** Where the configurations expect the server to listen. */
 const upstreams = { shop: "127.0.0.1:8080", console: "127.0.0.1:8081" };
 
 export const proxyKinds: readonly ProxyKind[] = [
@@ -69,7 +68,7 @@ export const proxyKinds: readonly ProxyKind[] = [
     find: (folder) => findProgram("caddy", ["caddy"], folder),
     async configure(program, folder, ports, { cert, key }, site) {
       const read = (name: string) => readFileSync(join(deploy, name), "utf8");
-      // console.Caddyfile has no global options, because it is made to be added to a Caddyfile that may have some.
+      // console.Caddyfile has no global options, because it gets added to a Caddyfile that may have some.
       const source = site === "shop" ? read("Caddyfile") : `\n{\n\tservers {\n\t}\n}\n${read("console.Caddyfile")}`;
       const text = replaceAll(source, {
         [upstreams[site]]: `127.0.0.1:${ports.upstream}`,
@@ -85,7 +84,7 @@ export const proxyKinds: readonly ProxyKind[] = [
   },
 ];
 
-/** What Debian's nginx.conf sets, `gzip on` above all, with files in `folder`. */
+/** Sets what Debian's nginx.conf does, above all `gzip on`, with files in `folder`. */
 function nginxMain(folder: string): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   return `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log stderr warn;
@@ -100,7 +99,7 @@ ${temporary.map((name) => `  ${name}_temp_path ${folder}/${name};`).join("\n")}
 `;
 }
 
-/** Starts a proxy in front of `upstream`. @throws with its output if its check fails or it does not listen within 10 seconds */
+/** Starts a proxy in front of `upstream`. @throws with its output if the check fails, or if it doesn't listen within 10 seconds */
 export async function startProxy(
   kind: ProxyKind,
   program: string,
@@ -116,7 +115,7 @@ export async function startProxy(
   const checked = run(check, { env });
   if (checked.status !== 0) throw new Error(checked.stderr + checked.stdout);
   const tool = startTool(serve, env);
-  if (!(await listens(ports.https))) throw new Error(`${kind.name} does not listen: ${await tool.stop()}`);
+  if (!(await listens(ports.https))) throw new Error(`${kind.name} isn't listening: ${await tool.stop()}`);
   return { ports, stop: async () => void (await tool.stop()) };
 }
 

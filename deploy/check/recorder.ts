@@ -1,15 +1,15 @@
-// A server that records what a proxy sends to it.
+// A server that records what a proxy sends.
 
 export interface Recorder {
   readonly port: number;
-  /** The header section of each request so far. */
+  /** Each request's header section. */
   readonly requests: readonly string[];
-  /** How many connections were opened. */
+  /** How many have been opened. */
   connections(): number;
   stop(): void;
 }
 
-/** Starts a server that responds to `/wait/<seconds>` after this time, and to all other requests at once. It does not read bodies. */
+/** Responds to `/wait/<seconds>` after that time, and to everything else right away. Doesn't read bodies. */
 export function startRecorder(): Recorder {
   const requests: string[] = [];
   let connections = 0;

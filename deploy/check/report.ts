@@ -1,14 +1,14 @@
-// What the checks found.
+// Collects and prints what the checks found.
 
 export interface Report {
-  /** Notes that `what` holds, or else that it is a fault, with `detail`. */
+  /** Notes whether `what` holds. If it doesn't, `detail` is printed too. */
   check(what: string, holds: boolean, detail?: unknown): void;
-  /** Notes that `what` could not be checked on this machine. */
+  /** Notes that `what` couldn't be checked on this machine. */
   skip(what: string, why: string): void;
 }
 
 export interface Summary extends Report {
-  /** Prints the summary. @returns the exit status: 1 if there is a fault, otherwise 0 */
+  /** Prints the summary. @returns the exit status: 1 if a check failed, otherwise 0 */
   finish(): number;
 }
 

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Boots systemd in its own process, mount, network and cgroup namespace, with a root file system in memory that has this machine's /usr, the
-# units in $2, and the program $3. Checks the service there. Prints `ok <what>` or `FAULT <what>` per check, then `end`.
-# Usage: systemd.sh outer <folder of the units> <program> <empty folder>      as root
+# Boots systemd in its own process, mount, network and cgroup namespaces, on a root file system in memory with this machine's /usr, the units in $2 and the
+# program $3, and checks the service there. Prints `ok <what>` or `FAULT <what>` per check, then `end`.
+# Usage, as root: systemd.sh outer <folder with the units> <program> <empty folder>
 set -u
 step=$1 units=$2 program=$3 folder=$4
 
-# Joins a control group of its own, which is then the root of those in the namespace.
+# Joins its own control group, which becomes the root of those in the namespace.
 outer() {
   local group
   group=$(mount -t cgroup2 | awk '{ print $3; exit }')
@@ -24,7 +24,7 @@ outer() {
   done
 }
 
-# Becomes systemd, in the namespaces.
+# Becomes systemd inside the namespaces.
 boot() {
   local root=$folder/root
   mkdir "$root" && mount -t tmpfs tmpfs "$root" || return 1
@@ -32,14 +32,14 @@ boot() {
   ln -s ../run "$root/var/run"
   for link in bin sbin lib lib32 lib64; do if [ -L "/$link" ]; then cp -P "/$link" "$root/$link"; fi; done
   mount --rbind /usr "$root/usr"
-  # None of this machine's units.
+  # Hide this machine's units.
   for place in lib/systemd/system lib/systemd/system-generators local/bin; do mount -t tmpfs tmpfs "$root/usr/$place"; done
   install -m 755 "$program" "$root/usr/local/bin/storefront"
   printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\nstorefront:x:970:970::/var/lib/storefront:/bin/false\n' >"$root/etc/passwd"
   printf 'root:x:0:\nnogroup:x:65534:\nstorefront:x:970:\n' >"$root/etc/group"
   echo 11111111111111111111111111111111 >"$root/etc/machine-id"
   cp "$units"/storefront*.service "$units"/storefront*.timer "$root/etc/systemd/system/"
-  # Without a journal, the output goes to a file.
+  # There's no journal, so output goes to a file.
   for name in storefront storefront-backup; do
     printf '[Service]\nStandardOutput=append:/var/output\nStandardError=append:/var/output\n' >"$root/etc/systemd/system/$name.service.d/output.conf"
   done
@@ -64,7 +64,7 @@ boot() {
   mount -t tmpfs -o mode=755 tmpfs "$root/run"
   ip link set lo up
   hostname storefront-check
-  # systemd needs a root that is not a chroot, since no user namespace can be made in one.
+  # A chroot won't do as systemd's root, because user namespaces can't be created in one.
   cd "$root" && pivot_root . old && umount -l old && exec env -i container=check PATH=/usr/bin:/usr/sbin /lib/systemd/systemd --system --show-status=no
 }
 
@@ -74,7 +74,7 @@ check() {
   if "$@" >&2; then echo "ok $what"; else echo "FAULT $what"; fi
 }
 
-# Runs a command in the namespaces of process $pid 1.
+# Runs a command in the namespaces of process $pid.
 inside() { nsenter --target "$pid" --mount --pid --net --ipc --uts --root --wd "$@"; }
 systemctl_inside() { inside systemctl "$@"; }
 value() { inside systemctl show --property "$1" --value storefront; }
@@ -88,7 +88,7 @@ ready() {
 }
 status_has() { inside grep -q "$1" "/proc/$(value MainPID)/status"; }
 
-# Waits until $1 is in the output of the service.
+# Waits for $1 in the service's output.
 prints() {
   for _ in $(seq 600); do
     inside grep -q "$1" /var/output && return 0
@@ -98,7 +98,7 @@ prints() {
   return 1
 }
 
-# Checks the service from outside. $1 is the process that made the namespaces; its child becomes systemd.
+# Checks the service from outside. $1 is the process that created the namespaces; its child becomes systemd.
 inspect() {
   for _ in $(seq 50); do
     pid=$(pgrep --parent "$1" systemd) && break
@@ -106,17 +106,17 @@ inspect() {
   done
   [ -n "$pid" ] || { echo "FAULT systemd boots"; return; }
   check "the server becomes ready under systemd" ready
-  check "it is not root" inside test "$(value User)" = storefront
-  check "it has no capability" status_has '^CapBnd:.0*$'
+  check "it doesn't run as root" inside test "$(value User)" = storefront
+  check "it has no capabilities" status_has '^CapBnd:.0*$'
   check "system calls are filtered" status_has '^Seccomp:.2$'
-  check "it can gain no privilege" status_has '^NoNewPrivs:.1$'
-  check "the database is in the state folder, for its user alone" inside find /var/lib/storefront/data/storefront.db -user storefront -not -perm /077
+  check "it can't gain privileges" status_has '^NoNewPrivs:.1$'
+  check "the database is in the state folder, private to its user" inside find /var/lib/storefront/data/storefront.db -user storefront -not -perm /077
   check "commands work as its user" inside setpriv --reuid=970 --regid=970 --clear-groups \
     env STOREFRONT_DATABASE=sqlite:/var/lib/storefront/data/storefront.db storefront site add shop --default
-  check "the timer of the backup waits for its time" systemctl_inside is-active --quiet storefront-backup.timer
-  check "a backup is made and checked while the server runs" systemctl_inside start storefront-backup
-  check "the backup has no fault" prints 'no faults found in /var/lib/storefront/backups/storefront-.*\.backup'
-  check "the backup is for its user alone" inside find /var/lib/storefront/backups -name 'storefront-*Z.backup' -user storefront -not -perm /077
+  check "the backup timer is active" systemctl_inside is-active --quiet storefront-backup.timer
+  check "a backup is made and checked while the server is running" systemctl_inside start storefront-backup
+  check "nothing is wrong with the backup" prints 'no faults found in /var/lib/storefront/backups/storefront-.*\.backup'
+  check "the backup is private to its user" inside find /var/lib/storefront/backups -name 'storefront-*Z.backup' -user storefront -not -perm /077
   local before
   before=$(value MainPID)
   check "reload succeeds" systemctl_inside reload storefront
@@ -124,9 +124,9 @@ inspect() {
   check "reload keeps the main process" test "$before" = "$(value MainPID)"
   check "the server is ready after a reload" ready
   inside kill -KILL "$before"
-  check "it is started again after it was killed" ready
+  check "it's restarted after being killed" ready
   check "stop succeeds" systemctl_inside stop storefront
-  check "it ended with status 0" test "$(value ExecMainStatus)/$(value Result)" = 0/success
+  check "it exited with status 0" test "$(value ExecMainStatus)/$(value Result)" = 0/success
   echo end
 }
 

@@ -1,4 +1,4 @@
-// The systemd unit: what systemd-analyze says of it, and the service itself under a systemd that boots in namespaces of its own.
+// Checks the systemd units with systemd-analyze, and runs the service under a systemd that boots in its own namespaces.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +10,11 @@ const unitNames = ["storefront.service", "storefront-backup.service", "storefron
 const units = join(import.meta.dir, "..");
 const unit = join(units, "storefront.service");
 
-/** `systemd-analyze security` is below this: 0 is the least exposure, 10 the most. */
+/** For `systemd-analyze security`, where 0 is the least exposure and 10 the most. */
 const maxExposure = 3;
 
 export async function checkSystemd(report: Report, folder: string): Promise<void> {
-  if (run(["systemd-analyze", "--version"]).status !== 0) return report.skip("systemd", "systemd is not installed");
+  if (run(["systemd-analyze", "--version"]).status !== 0) return report.skip("systemd", "systemd isn't installed");
   checkUnit(report, folder);
   for (const name of unitNames.filter((one) => one.endsWith(".service"))) {
     const { stdout } = run(["systemd-analyze", "security", "--offline=true", "--no-pager", join(units, name)]);
@@ -25,11 +25,11 @@ export async function checkSystemd(report: Report, folder: string): Promise<void
       stdout,
     );
   }
-  if (process.getuid?.() !== 0) return report.skip("systemd: the service under systemd", "only root can boot one");
+  if (process.getuid?.() !== 0) return report.skip("systemd: the service runs", "booting systemd needs root");
   await checkService(report, folder);
 }
 
-/** `systemd-analyze verify` looks for the programs of the unit, so it gets a root that has them. */
+/** `systemd-analyze verify` looks for the units' programs, so it gets a root folder that has them. */
 function checkUnit(report: Report, folder: string): void {
   const root = join(folder, "verify");
   for (const place of ["etc/systemd/system", "usr/local/bin", "usr/bin"])
@@ -45,7 +45,7 @@ function checkUnit(report: Report, folder: string): void {
   const missing = ["ExecStart=/usr/local/bin/storefront serve", "User=storefront"].filter(
     (line) => !readFileSync(unit, "utf8").split("\n").includes(line),
   );
-  report.check("systemd: the unit has the program and the user that are checked", missing.length === 0, missing);
+  report.check("systemd: the unit has the program and user that these checks use", missing.length === 0, missing);
 }
 
 async function checkService(report: Report, folder: string): Promise<void> {
@@ -54,9 +54,9 @@ async function checkService(report: Report, folder: string): Promise<void> {
   const script = join(import.meta.dir, "systemd.sh");
   const { stdout, stderr } = run(["bash", script, "outer", units, findBinary(), own], { seconds: 150 });
   if (!/^(ok|FAULT) /m.test(stdout))
-    return report.skip("systemd: the service under systemd", `it does not boot here: ${stderr}`);
+    return report.skip("systemd: the service runs", `systemd doesn't boot here: ${stderr}`);
   for (const [, verdict, what = ""] of stdout.matchAll(/^(ok|FAULT) (.+)$/gm))
     report.check(`systemd: ${what}`, verdict === "ok");
   const isWhole = stdout.endsWith("end\n") && !stdout.includes("FAULT");
-  report.check("systemd: every check of the service ran", isWhole, stdout + stderr);
+  report.check("systemd: the service's checks all ran", isWhole, stdout + stderr);
 }

@@ -1,4 +1,4 @@
-// Programs that the checks run: those of this machine, or of Debian packages that are unpacked into a temporary folder.
+// Runs other programs: this machine's own, or from Debian packages unpacked into a temporary folder.
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
@@ -10,7 +10,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Runs a command to its end, for at most `seconds`. A missing program is status 127. */
+/** Runs a command for at most `seconds`. A missing program means status 127. */
 export function run(command: readonly string[], options: { cwd?: string; env?: object; seconds?: number } = {}): Ran {
   const { cwd, env, seconds = 60 } = options;
   try {
@@ -27,7 +27,7 @@ export function run(command: readonly string[], options: { cwd?: string; env?: o
   }
 }
 
-/** Starts a program that serves. It ends with this process at the latest; `stop` ends it and returns its output on stderr. */
+/** Starts a program that keeps running until `stop`, which returns its stderr, or until this process exits. */
 export function startTool(command: readonly string[], env: object = {}): { stop(): Promise<string> } {
   const child = Bun.spawn([...command], { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "pipe"] });
   const output = child.stderr.text();
@@ -43,7 +43,7 @@ export function startTool(command: readonly string[], env: object = {}): { stop(
   };
 }
 
-/** A port that was free a moment ago. */
+/** Returns a port that's free right now. */
 export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const probe = createServer().listen(0, "127.0.0.1", () => {
@@ -54,8 +54,8 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * The path of `program`: as installed, else from the Debian packages `packages`, without installing them. Undefined if neither is there.
- * @param folder where packages are unpacked
+ * Returns the path of `program`, as installed or else from these Debian packages, which are only unpacked. Undefined if there's neither.
+ * @param folder where to unpack packages
  */
 export function findProgram(program: string, packages: readonly string[], folder: string): string | undefined {
   const installed = Bun.which(program, { PATH: `${process.env.PATH}:/usr/sbin:/sbin` });
@@ -69,8 +69,8 @@ export function findProgram(program: string, packages: readonly string[], folder
 }
 
 /**
- * `text` with each of the `replacements`. A configuration is checked as it is shipped, with only its addresses and paths changed.
- * @throws if one does not occur
+ * Changes addresses and paths, so that everything else in a configuration is checked as shipped.
+ * @throws if the text lacks something to replace
  */
 export function replaceAll(text: string, replacements: Readonly<Record<string, string>>): string {
   return Object.entries(replacements).reduce((changed, [from, to]) => {

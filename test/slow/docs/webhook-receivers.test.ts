@@ -41,7 +41,7 @@ const nextChanges = (Since = "a.17", Next = "a.19") => ({
 });
 const [updateOutput, deleteOutput] = ["update brands 12 Blåbær & 山\n", "delete orderstatuses 7 \n"];
 const changesOutput = updateOutput + deleteOutput;
-const goneOutput = "some changes are missing: read the lists again\n";
+const goneOutput = "some changes are missing; read the lists again\n";
 // Not as any program would write it again: a signature is over these bytes.
 const toBody = (event: object) => JSON.stringify(event, null, 1).replace("å", "\\u00e5");
 const nextBody = () => toBody(nextChanges());
