@@ -1,6 +1,5 @@
-// Builds the client after `npm ci` in a checkout; the server offers it at /docs/client.tgz. Without the development dependencies, the compiler is
-// missing, and the script does nothing. It is a `postprepare` script, because npm would warn users about a `prepare` script when they install the
-// package from a file.
+// Builds the client, which the server offers at /docs/client.tgz, after `npm ci` in a checkout. Without the development dependencies, there's no compiler, and
+// the script does nothing. It's a `postprepare` script, because npm would warn users about a `prepare` script when they install the package from a file.
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

@@ -1,7 +1,7 @@
-// Runs Bun's test runner. Test files share a folder and, if one of them needs it, a PostgreSQL server.
+// Runs Bun's test runner. Test files share a folder and, if any of them needs it, a PostgreSQL server.
 //
-// Without a file to select, it leaves out the slow tests (`npm run test:slow`). It leaves out the tests of packages (`npm run test:package`) unless an
-// argument names their folder: their builds take long, and few changes concern them.
+// Unless you name files, it leaves out the slow tests (`npm run test:slow`). It leaves out the package tests (`npm run test:package`) unless you name their
+// folder, because their builds take long and few changes concern them.
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const preload = join(root, "test/support/property-seed.ts");
 const slow = "test/slow/";
 const packages = "test/packaging/";
-/** Folders whose files take longest. They start first as long as nothing has been measured. */
+/** The slowest folders. They start first until test times have been measured. */
 const startFirst = ["test/console/pages/", "test/command-line/", "test/docs/", "test/client/", "test/operator/"];
 
 const args = process.argv.slice(2);
@@ -46,10 +46,10 @@ try {
 }
 if (leftOut.includes(slow)) {
   const count = files.filter((file) => file.startsWith(slow)).length;
-  console.log(`${count} slow files not run: npm run test:slow`);
+  console.log(`${count} slow files weren't run; use npm run test:slow for these`);
 }
 
-/** Returns the file with the time that each test file last took, by which Bun starts the longest first. */
+/** Returns the file with each test file's last duration, which lets Bun start the slowest first. */
 function timingsFile(): string {
   const file = join(root, "node_modules/.cache/storefront/test-timings.json");
   if (!existsSync(file)) {
@@ -64,7 +64,7 @@ function timingsFile(): string {
   return file;
 }
 
-/** Whether one of the test files imports the databases on the shared server, directly or through other files of the tests. */
+/** Whether any of the test files imports the shared server's databases, directly or indirectly. */
 function needsPostgres(tests: readonly string[]): boolean {
   const found = new Set(tests.map((file) => join(root, file)));
   for (const file of found)

@@ -1,5 +1,5 @@
-// Builds the single executable dist/storefront-<platform>, for this machine or for the platforms that `--target` names. The last lines on stdout are
-// the paths of the executables.
+// Builds the single executable dist/storefront-<platform>, for this machine or for the platforms given with `--target`. The last lines of output are the
+// executables' paths.
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -12,17 +12,17 @@ const asked = values.target ?? [ownPlatform()];
 const targets = asked.includes("all") ? Object.keys(runtimes) : asked;
 const unknown = targets.filter((target) => !Object.hasOwn(runtimes, target));
 if (unknown.length > 0) {
-  console.error(`unknown target ${unknown.join(", ")}; there are ${Object.keys(runtimes).join(", ")}, and all`);
+  console.error(`unknown target ${unknown.join(", ")}; use ${Object.keys(runtimes).join(", ")} or all`);
   process.exit(2);
 }
 
-// Build the console first, so that the executable contains the console of this source.
+// Build the console first, so that the executable has this source's console.
 await import("./console.ts");
 const paths: string[] = [];
 for (const target of targets) paths.push(await build(target, values.outdir ?? join(root, "dist")));
 console.log(paths.join("\n"));
 
-/** Builds the executable for one platform in `folder`, and returns its path. */
+/** Builds a platform's executable in `folder`, and returns its path. */
 async function build(target: string, folder: string): Promise<string> {
   const outfile = join(folder, `storefront-${target}`);
   await Bun.build({
@@ -32,16 +32,16 @@ async function build(target: string, folder: string): Promise<string> {
       "src/http/documentation-worker.ts",
     ].map((file) => join(root, file)),
     target: "bun",
-    // All files are in one folder, because threads are started by names such as `./writer-thread-main.ts`.
+    // Threads are started by names such as `./writer-thread-main.ts`, so all files have to be in one folder.
     naming: { entry: "[name].[ext]", chunk: "[name]-[hash].[ext]" },
-    // The executable restarts itself at once. With several chunks, the first process does not parse the whole program.
+    // The executable restarts itself right away. With several chunks, the first process doesn't parse the whole program.
     splitting: true,
     define: { STOREFRONT_COMMIT: JSON.stringify(readBuild().commit) },
     compile: {
       executablePath: await bunFor(target),
       target: `bun-${target}` as Bun.Build.CompileTarget,
       outfile,
-      // Files in the operator's current folder must not change the behaviour of the program.
+      // Files in the operator's current folder mustn't change what the program does.
       autoloadDotenv: false,
       autoloadBunfig: false,
     },

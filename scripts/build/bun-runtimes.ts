@@ -1,10 +1,10 @@
-// Finds or downloads the Bun of each platform for which a single executable is built.
+// Finds or downloads Bun for each platform that we build a single executable for.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { dependencies } from "../../package.json" with { type: "json" };
 
-/** The npm package with Bun, by platform. */
+/** npm package with Bun, by platform. */
 export const runtimes: Readonly<Record<string, string>> = {
   "linux-x64": "@oven/bun-linux-x64",
   "linux-x64-musl": "@oven/bun-linux-x64-musl",
@@ -16,13 +16,13 @@ export const runtimes: Readonly<Record<string, string>> = {
 
 const cache = join(import.meta.dir, "../../node_modules/.cache/storefront");
 
-/** Returns the platform of this machine, such as `linux-x64` or `linux-arm64-musl`. */
+/** Such as `linux-x64` or `linux-arm64-musl`. */
 export function ownPlatform(): string {
   const isMusl = process.platform === "linux" && readdirSync("/lib").some((name) => name.startsWith("ld-musl-"));
   return `${process.platform}-${process.arch}${isMusl ? "-musl" : ""}`;
 }
 
-/** Returns the path of Bun for `platform`, in the version of package.json. For another platform than this machine, downloads it once, with npm. */
+/** Returns the path of Bun for `platform`, in package.json's version. For other platforms than this machine's, npm downloads it once. */
 export async function bunFor(platform: string): Promise<string> {
   if (platform === ownPlatform()) return process.execPath;
   const packed = `${runtimes[platform]}@${dependencies.bun}`;
@@ -31,7 +31,7 @@ export async function bunFor(platform: string): Promise<string> {
   return join(folder, "package/bin/bun");
 }
 
-/** Downloads a package and unpacks it in `folder`. The folder exists only when it is complete. npm checks the digest of the download. */
+/** Downloads a package and unpacks it into `folder`, which only exists once it's complete. npm checks the download's digest. */
 async function download(packed: string, folder: string): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const place = mkdtempSync(join(cache, "download-"));

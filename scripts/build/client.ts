@@ -1,7 +1,7 @@
-// Builds the client package in the folder dist/client, and as the archive dist/client.tgz. With an argument, builds it only in that folder.
+// Builds the client package in dist/client and as the archive dist/client.tgz; with an argument, only in that folder.
 //
-// The version of a released client is that of the program. Every other build has a version that ends in a digest of its contents, so that a version
-// always means the same bytes: `/docs/client-<version>.tgz` can be cached and pinned.
+// A released client has the program's version. Any other build's version ends in a digest of its contents, so a version always means the same bytes, and
+// `/docs/client-<version>.tgz` can be cached and pinned.
 
 import {
   chmodSync,
@@ -17,13 +17,13 @@ import {
 import { fileURLToPath } from "node:url";
 import { version } from "../../package.json" with { type: "json" };
 
-/** The time that npm gives every file of a package: 1985-10-26 08:15 UTC. */
+/** npm gives every file in a package this time: 1985-10-26 08:15 UTC. */
 const packageTime = Date.UTC(1985, 9, 26, 8, 15) / 1000;
 const source = fileURLToPath(new URL("../../src/client", import.meta.url));
 const own = fileURLToPath(new URL("../../dist/client", import.meta.url));
 const isOwn = process.argv[2] === undefined;
 mkdirSync(fileURLToPath(new URL("../../dist", import.meta.url)), { recursive: true });
-// Build in a temporary folder, so that the archive contains no files of an earlier build, and no other process finds an incomplete one.
+// Build in a temporary folder, so that no earlier build's files end up in the archive, and no other process finds it incomplete.
 const target = process.argv[2] ?? mkdtempSync(`${own}-`);
 if (isOwn) chmodSync(target, 0o755);
 const tsc = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
@@ -36,7 +36,7 @@ if (built.exitCode !== 0) {
   process.exit(1);
 }
 mkdirSync(target, { recursive: true });
-// Rewrite imports such as `./send.ts` in declarations, because the compiler does not do that, and older compilers cannot resolve them.
+// The compiler doesn't rewrite imports such as `./send.ts` in declarations, and older compilers can't resolve them.
 for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts"))) {
   const declaration = await Bun.file(`${target}/${name}`).text();
   await Bun.write(`${target}/${name}`, declaration.replace(/(from "\.\/[a-z-]+)\.ts"/g, '$1.js"'));
@@ -52,18 +52,18 @@ function writeManifest(itsVersion: string): Promise<number> {
   return Bun.write(`${target}/package.json`, `${JSON.stringify({ ...manifest, version: itsVersion }, null, 2)}\n`);
 }
 
-/** Whether this is the checkout of a release: `npm run release` writes its version into dist/released. */
+/** Whether this is a release's checkout, where `npm run release` has written the version to dist/released. */
 function isRelease(): boolean {
   const file = fileURLToPath(new URL("../../dist/released", import.meta.url));
   return existsSync(file) && readFileSync(file, "utf8").trim() === version;
 }
 
-/** Returns the first 12 hexadecimal digits of a SHA-256 digest. */
+/** The first 12 hexadecimal digits of SHA-256. */
 function digestOf(bytes: Uint8Array<ArrayBuffer>): string {
   return Bun.SHA256.hash(bytes, "hex").slice(0, 12);
 }
 
-/** Moves the build to dist/. If dist/ has the same build, keeps that one, because other processes may be reading it. */
+/** Moves the build to dist/, unless the same build is there already, because other processes may be reading it. */
 async function install(): Promise<void> {
   const archive = Bun.gzipSync(archiveOf(target), { level: 9 });
   const place = `${own}.tgz`;
@@ -77,14 +77,14 @@ async function install(): Promise<void> {
   rmSync(target, { recursive: true, force: true });
 }
 
-/** Returns the archive in the form that npm reads: every file is in the folder `package/`. */
+/** Returns an archive that npm can read, with every file in the folder `package/`. */
 function archiveOf(folder: string): Uint8Array<ArrayBuffer> {
   return toTar(new Map(readdirSync(folder).map((name) => [`package/${name}`, readFileSync(`${folder}/${name}`)])));
 }
 
 /**
- * Returns a tar archive (POSIX.1-2001, ustar) that depends only on its contents: the same files give the same bytes, on every day and machine.
- *@param files the contents by path; a path has at most 100 bytes
+ * Returns a tar archive (POSIX.1-2001, ustar). The same files give the same bytes, at any time and on any machine.
+ * @param files contents by path; a path can have up to 100 bytes
  */
 function toTar(files: ReadonlyMap<string, Uint8Array>): Uint8Array<ArrayBuffer> {
   const parts = [...files]
@@ -98,7 +98,7 @@ function toTar(files: ReadonlyMap<string, Uint8Array>): Uint8Array<ArrayBuffer> 
 }
 
 function header(path: string, size: number): Uint8Array {
-  if (Buffer.byteLength(path) > 100) throw new Error(`the path is too long for an archive: ${path}`);
+  if (Buffer.byteLength(path) > 100) throw new Error(`this path is too long for an archive: ${path}`);
   const block = Buffer.alloc(512);
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, "0")}\0`;
   block.write(path, 0);

@@ -7,7 +7,7 @@ import { toPostman } from "./postman.ts";
 import { toRecordTypes } from "./record-types.ts";
 import { exampleRequests } from "./requests.ts";
 
-/** Generates the committed files that derive from the declarations. Returns their contents by path. */
+/** Generates the committed files that are derived from the declarations. Returns their contents by path. */
 export async function committedDocuments(): Promise<Map<string, string>> {
   const served = publicResources(allResources);
   const requests = exampleRequests(toOpenapi(served));

@@ -1,5 +1,5 @@
-// Builds the scripts of the console and their licences in dist/console/. The package and the executable contain these files; a checkout builds them at
-// the first request. dist/console-packages.json lists the packages in the scripts, for the bill of materials of a release.
+// Builds the console's scripts and their licences in dist/console/. The package and the executable include these files; a checkout builds them when they're
+// first requested. dist/console-packages.json lists the packages in the scripts, for a release's bill of materials.
 
 import { mkdirSync, renameSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -24,14 +24,14 @@ const listed = packages.map(({ folder, name, version, license }) => ({
 await write("dist/console-packages.json", `${JSON.stringify(listed, null, 2)}\n`);
 console.error(`${sizes.join("\n")}\n${packages.length} packages`);
 
-/** Writes a script, compressed. Returns a line with its sizes. */
+/** Writes a compressed script. Returns a line with its sizes. */
 async function writeCompressed(path: string, script: string): Promise<string> {
   const compressed = (await compressedBefore(path, script)) ?? brotliCompressSync(script);
   await write(path, compressed);
   return `${path}: ${Buffer.byteLength(script)} bytes, compressed ${compressed.byteLength}`;
 }
 
-/** Returns the compressed script of the last build if the script has not changed, because compressing it takes longer than everything else. */
+/** Returns the last build's compressed script if nothing has changed, because compressing takes longer than everything else. */
 async function compressedBefore(path: string, script: string): Promise<Uint8Array | undefined> {
   try {
     const before = await Bun.file(join(root, path)).bytes();
@@ -41,7 +41,7 @@ async function compressedBefore(path: string, script: string): Promise<Uint8Arra
   }
 }
 
-/** Writes a file under another name, and then renames it, so that no other process finds an incomplete file. */
+/** Writes the file under another name and renames it, so that no other process finds it incomplete. */
 async function write(path: string, content: string | Uint8Array): Promise<void> {
   const unfinished = join(root, `${path}.${process.pid}`);
   await Bun.write(unfinished, content);

@@ -1,11 +1,11 @@
 import { type ExampleRequest, endsId, type IdSource, idNameOf, sentQuery } from "./requests.ts";
 
-/** How an editor passes the ID of a response to later requests. */
+/** How an editor passes an ID from a response to later requests. */
 export type HttpDialect = "rest-client" | "jetbrains";
 
 const beginnings: Readonly<Record<HttpDialect, string>> = {
-  "rest-client": "# For VS Code with the extension REST Client, and for Visual Studio.\n",
-  jetbrains: "# For the HTTP client of JetBrains IDEs, and for httpYac.\n",
+  "rest-client": "# For VS Code with the REST Client extension, and for Visual Studio.\n",
+  jetbrains: "# For the HTTP client in JetBrains IDEs, and for httpYac.\n",
 };
 
 const introduction = `# First set @key, and @url if it is not this server. Then send the requests of a resource from top to bottom: the first
@@ -16,7 +16,7 @@ const introduction = `# First set @key, and @url if it is not this server. Then 
 @key = paste the API key here
 `;
 
-/** Formats `requests` as a `.http` file, for editors that can send requests. */
+/** Formats `requests` as a `.http` file for editors that can send requests. */
 export function toHttpFile(requests: readonly ExampleRequest[], dialect: HttpDialect): string {
   const entries = requests.map((request) => toEntry(request, dialect));
   return [beginnings[dialect] + introduction, ...entries].join("\n");
@@ -39,20 +39,20 @@ function headerLines({ path, headers, body }: ExampleRequest): string {
     .join("");
 }
 
-/** Returns what stands for the ID of a record in this dialect. */
+/** Returns this dialect's placeholder for a record's ID. */
 function idOf({ variable, idSource }: ExampleRequest, dialect: HttpDialect): string {
   if (dialect === "jetbrains" || !idSource) return `{{${variable}}}`;
   return `{{${idSource.id}.response.body.${idPath(idSource)}}}`;
 }
 
-/** Returns where the ID is in the response: JSONPath, or XPath for XML. */
+/** Returns where to find the ID in the response, as JSONPath, or XPath for XML. */
 function idPath({ kind, element }: IdSource): string {
   if (kind === "run") return element === undefined ? "$.Run" : `//${element}/@Run`;
   if (element !== undefined) return `//${element}/@ID`;
   return kind === "record" ? "$.ID" : "$[0].ID";
 }
 
-/** Returns the expression for the run in a response. The body of a response in XML is a document in IDEs of JetBrains, and a text in httpYac. */
+/** Returns an expression for a response's run. JetBrains IDEs give an XML body as a document, httpYac as text. */
 function runIn(path: string): string {
   const run = path.endsWith(".xml")
     ? `response.body.documentElement?.getAttribute("Run") ?? / Run="([^"]+)"/.exec(response.body)?.[1]`
@@ -61,9 +61,9 @@ function runIn(path: string): string {
 }
 
 /**
- * Returns the script that keeps the run of a batch, or the ID of the new record, whose path has it in both formats, or of the first record of a list, and forgets the ID of a
- * deleted record. If no ID comes back, it forgets the earlier one, so that no later request changes an earlier record. Other requests have none, and
- * neither has a list in XML: the list in JSON before it has set the same variable.
+ * Returns a script that remembers a batch's run or a record's ID (from a create's Location, or of a list's first record), and forgets it after a delete. If no
+ * ID comes back, it forgets the previous one, so that no later request changes the wrong record. Other requests need no script, and neither does an XML list,
+ * because the JSON list before it has set the variable.
  */
 function scriptOf(request: ExampleRequest): string {
   const { method, path, variable, isIdSource } = request;

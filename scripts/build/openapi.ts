@@ -1,4 +1,4 @@
-// Writes the committed documents that derive from the declarations.
+// Writes the committed documents that are derived from the declarations.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { committedDocuments } from "./committed.ts";

@@ -1,5 +1,5 @@
-// `npm run pictures`: takes pictures of every page of the console, in light and dark colours, on a desktop screen and on a phone.
-// Git keeps those that pages show, and ignores the others (.gitignore).
+// `npm run pictures` takes pictures of every console page, in light and dark colours, on a desktop screen and on a phone. Git keeps those that documents show,
+// and ignores the others (.gitignore).
 
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -52,7 +52,7 @@ async function shootConsole(): Promise<void> {
         await view.page.goto(server.adminUrl);
         await view.field("Link").waitFor();
         await shoot("sign-in");
-        // The page may have requests in flight. They fail with 401 after signing out.
+        // Requests in flight fail with a 401 after signing out.
         await view.finish(/401/);
       }
   } finally {
@@ -60,7 +60,7 @@ async function shootConsole(): Promise<void> {
   }
 }
 
-/** Shows another page, and waits until all its data is loaded. */
+/** Opens another page and waits until all its data has loaded. */
 async function open({ page, show }: ConsolePage, path: string): Promise<void> {
   const before = await page.title();
   await show(path);
@@ -74,7 +74,7 @@ async function showDeliveries({ page }: ConsolePage): Promise<void> {
   await page.getByText("no response within").waitFor();
 }
 
-/** Edits cells of the table, without saving them. */
+/** Edits cells in the table without saving. */
 async function editBrands({ page }: ConsolePage): Promise<void> {
   const edits = [
     [11, "Address.Town", "Leeds"],
@@ -90,12 +90,12 @@ async function editBrands({ page }: ConsolePage): Promise<void> {
   await page.getByText(`${edits.length} unsaved changes`).waitFor();
 }
 
-/** Ticks two brands, as one does on a phone to change both. */
+/** Ticks two brands, as you would on a phone to change both. */
 async function tickBrands({ page }: ConsolePage): Promise<void> {
   for (const name of ["Alder & Co", "Copperfield"]) await page.getByRole("checkbox", { name }).check();
 }
 
-/** Shows the columns of a file. */
+/** Shows a file's columns. */
 async function chooseFile({ page, show, button }: ConsolePage): Promise<void> {
   await show("shop/import");
   const file = { name: "supplier.csv", mimeType: "text/csv", buffer: Buffer.from(fileWithFaults) };
@@ -103,7 +103,7 @@ async function chooseFile({ page, show, button }: ConsolePage): Promise<void> {
   await button("Check").waitFor();
 }
 
-/** Shows the dry run of the file, with errors. */
+/** Shows the file's dry run, with errors. */
 async function checkFile({ page, button }: ConsolePage): Promise<void> {
   await button("Check").click();
   await page.getByRole("button", { name: "2 changed" }).click();

@@ -3,7 +3,7 @@ import { type ExampleRequest, endsId, idNameOf, sentQuery } from "./requests.ts"
 const description =
   "First set the variables `url` and `key` of this collection. Then send the requests of a folder from top to bottom: the first ones create a record, and the others use the ID that came back, in a variable of the collection. After you have changed `key`, begin again at the top: an ID of a sandbox can name another record of the shop.";
 
-/** Formats `requests` as a Postman collection (format v2.1). Other tools read this format too. */
+/** Formats `requests` as a Postman collection (v2.1), which other tools read too. */
 export function toPostman(requests: readonly ExampleRequest[]): string {
   const tags = [...new Set(requests.map(({ tag }) => tag))];
   const variables = new Set(requests.flatMap(({ isIdSource, variable }) => (isIdSource ? [variable] : [])));
@@ -61,8 +61,8 @@ function toItem(request: ExampleRequest) {
 }
 
 /**
- * Returns the lines of the script that keeps the ID of the new record or run, or of the first record of a list, and forgets the ID of a deleted record or
- * undone run. If no ID comes back, it forgets the earlier one, so that no later request changes an earlier record. Returns undefined for other requests.
+ * Returns a script that remembers the ID of a new record or run, or of a list's first record, and forgets that of a deleted record or undone run. If no ID
+ * comes back, it forgets the previous one, so that no later request changes the wrong record. Returns undefined for other requests.
  */
 function scriptOf(request: ExampleRequest): string[] | undefined {
   const { path, method, variable, isIdSource } = request;
@@ -71,7 +71,7 @@ function scriptOf(request: ExampleRequest): string[] | undefined {
   if (!isIdSource) return undefined;
   const record = method === "POST" ? "pm.response.json()" : "pm.response.json()[0]";
   const name = idNameOf(request);
-  // In Bruno, `pm.response.text()` is the text as a JSON string, with a backslash before each quote.
+  // In Bruno, `pm.response.text()` returns a JSON string, with a backslash before each quote.
   const fromXml = `pm.response.text().match(/ ${name}=\\\\?"([^"\\\\]+)/)?.[1]`;
   const id = path.endsWith(".xml") ? fromXml : `${record}?.${name}`;
   return [set(`(pm.response.code < 300 && ${id}) || ""`)];

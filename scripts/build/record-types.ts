@@ -1,11 +1,11 @@
-// The client's TypeScript types, generated from the declarations of the resources.
+// Generates the client's TypeScript types from the declarations of the resources.
 
 import { faultCodes, problemTitles } from "../../src/model/errors.ts";
 import type { Field, FieldGroup, Fields } from "../../src/model/field.ts";
 import type { Resource } from "../../src/model/resource.ts";
 import { faultParameterSchemas } from "../../src/reference/problem-schema.ts";
 
-/** The text of `src/client/record-types.ts`. */
+/** Returns the text of `src/client/record-types.ts`. */
 export function toRecordTypes(resources: readonly Resource[]): string {
   const groups = new Map<string, string>();
   const records = resources.map((resource) => typesOf(resource, groups));
@@ -85,7 +85,7 @@ ${path}`;
 const wholeGroup = (name: string) => name;
 const partialGroup = (name: string) => `Partial<${name}>`;
 
-/** The members of an interface. @param groups receives the interfaces of the groups among `fields` */
+/** Returns an interface's members. @param groups receives interfaces for the groups in `fields` */
 function members(
   fields: Fields,
   groups: Map<string, string>,

@@ -1,47 +1,47 @@
-// Derives example requests for tools from the OpenAPI document. Sent in their order, they create records, use the IDs that come back, and delete
-// these records again. They name no other record. Of the batch requests, the first is a dry run, and the second is undone.
+// Derives example requests for tools from the OpenAPI document. Sent in order, they create records, use the IDs that come back, and delete those records
+// again. They don't touch any other record. The first batch request is a dry run, and the second gets undone.
 
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { createsName } from "../../src/reference/openapi/batch.ts";
 import { type Content, exampleOf } from "../../src/reference/openapi/document-reader.ts";
 
 export interface ExampleRequest {
-  /** The heading of the request in the tool. */
+  /** The request's heading in the tool. */
   readonly tag: string;
   readonly name: string;
-  /** A name for programs, such as `createBrand`. No two requests have the same. */
+  /** A unique name for programs, such as `createBrand`. */
   readonly id: string;
   readonly method: string;
-  /** The path. For the ID of a record, it contains `{{id}}`. */
+  /** With `{{id}}` for a record's ID. */
   readonly path: string;
   readonly query: readonly ExampleParameter[];
   readonly headers: Readonly<Record<string, string>>;
-  /** For the ID of a record, or a run, it contains `{{id}}`. */
+  /** With `{{id}}` for the ID of a record or run. */
   readonly body: string | undefined;
-  /** The variable for the ID of a record of this resource, such as `brandId`, or `run`. */
+  /** The variable for this resource's IDs, such as `brandId`, or `run`. */
   readonly variable: string;
-  /** The earlier request whose response has the ID for `{{id}}`; undefined if the request has no `{{id}}`. */
+  /** The earlier request whose response has the ID for `{{id}}`; undefined without `{{id}}`. */
   readonly idSource: IdSource | undefined;
-  /** Whether a later request gets its ID from the response to this one. */
+  /** Whether a later request gets its ID from this one's response. */
   readonly isIdSource: boolean;
 }
 
 export interface IdSource {
   readonly id: string;
-  /** A new record, the first record of a list, or a run. */
+  /** A new record, a list's first record, or a run. */
   readonly kind: "record" | "list" | "run";
-  /** The name of the element in XML; undefined for JSON. */
+  /** The XML element's name; undefined for JSON. */
   readonly element: string | undefined;
 }
 
 interface ExampleParameter {
   readonly name: string;
   readonly description: string;
-  /** Undefined for a parameter that is shown but not sent. */
+  /** Undefined for a parameter that's shown but not sent. */
   readonly value?: string;
 }
 
-/** The members of the document that this file reads. */
+/** What this file reads from the document. */
 interface OpenapiDocument {
   readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -63,10 +63,10 @@ interface Parameter {
   readonly schema: { readonly enum?: readonly string[] };
 }
 
-/** A request before its source is known. */
+/** A request whose ID source isn't known yet. */
 type Draft = Omit<ExampleRequest, "variable" | "idSource" | "isIdSource">;
 
-/** Returns a request for each operation of the document, except HEAD and OPTIONS, and further creates, so that each delete has a record. */
+/** Returns a request for every operation except HEAD and OPTIONS, plus creates so that each delete has a record. */
 export function exampleRequests(document: Schema): ExampleRequest[] {
   const { components, paths } = document as unknown as OpenapiDocument;
   const drafts = Object.entries(paths).flatMap(([path, operations]) =>
@@ -81,14 +81,13 @@ export function exampleRequests(document: Schema): ExampleRequest[] {
   });
 }
 
-/** The variable for a run. */
 const runVariable = "run";
 
 function isUndo({ path }: Draft): boolean {
   return path.includes("/undo.");
 }
 
-/** Returns the requests of the tag of batch requests: a dry run, the same for good, and its undo. */
+/** Returns the requests for batches: a dry run, the same for real, and its undo. */
 function toRunRequests(drafts: readonly Draft[]): ExampleRequest[] {
   return drafts.flatMap((draft): ExampleRequest[] => {
     const common = { ...draft, variable: runVariable, idSource: undefined, isIdSource: false };
@@ -121,7 +120,7 @@ function toDraft(path: string, method: string, operation: Operation, all: Readon
   };
 }
 
-/** The order of the requests of a tag: the method, and whether the path names the record. */
+/** The order of a tag's requests, by method and whether the path has an ID. */
 const ranks = ["GET", "POST", "GET id", "PUT id", "PATCH id", "PUT", "PATCH", "POST id", "DELETE id", "DELETE"];
 
 function byRank(a: Draft, b: Draft): number {
@@ -132,7 +131,7 @@ function rankOf({ method, path }: Draft): number {
   return ranks.indexOf(method + (path.includes("{{id}}") ? " id" : ""));
 }
 
-/** Inserts a create before each delete but the first, which deletes the record of the first create. */
+/** Inserts a create before each delete except the first, which deletes the first create's record. */
 function withCreates(drafts: readonly Draft[]): Draft[] {
   const create = drafts.find(isCreate);
   let deletes = 0;
@@ -146,7 +145,7 @@ function isCreate({ method, path }: Draft): boolean {
   return method === "POST" && !path.includes("{{id}}");
 }
 
-/** Connects each request that names a record with the last create before it; if there is none, with the list. */
+/** Connects each request for a record to the last create before it, or else to the list. */
 function withSources(drafts: readonly Draft[]): ExampleRequest[] {
   const used = new Set<string>();
   const requests = drafts.map((draft, index) => {
@@ -165,7 +164,7 @@ function toSource(source: Draft, drafts: readonly Draft[]): IdSource {
   return { id: source.id, kind: isCreate(source) ? "record" : "list", element };
 }
 
-/** Returns the name of the resource's element: `Brand` for `getBrand` and `getBrandXml`. */
+/** `Brand` for `getBrand` and `getBrandXml`. */
 function elementOf(drafts: readonly Draft[]): string {
   const lookUp = drafts.find(({ method, path }) => method === "GET" && path.includes("{{id}}"));
   return (lookUp?.id ?? "").replace(/^get|Xml$/g, "");
@@ -189,18 +188,18 @@ function bodyOf({ requestBody }: Operation): string | undefined {
     .replace(/ Run="[^"]+"/, ' Run="{{id}}"');
 }
 
-/** Returns the query with the parameters that have a value; empty if none has. */
+/** Returns the query with those parameters that have a value. */
 export function sentQuery(query: ExampleRequest["query"]): string {
   const sent = query.flatMap(({ name, value }) => (value === undefined ? [] : [`${name}=${value}`]));
   return sent.length > 0 ? `?${sent.join("&")}` : "";
 }
 
-/** Returns the name of the member whose value later requests use. */
+/** Which member's value later requests use. */
 export function idNameOf({ variable }: ExampleRequest): "ID" | "Run" {
   return variable === runVariable ? "Run" : "ID";
 }
 
-/** Whether no later request uses the ID of the record or run that this request names. */
+/** Whether this is the last request to use its record's or run's ID. */
 export function endsId({ method, idSource }: ExampleRequest): boolean {
   return method === "DELETE" || idSource?.kind === "run";
 }

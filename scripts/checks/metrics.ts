@@ -1,6 +1,6 @@
-// `npm run check:metrics`: checks the metrics of a running server and the alert rules with promtool, which belongs to Prometheus (Debian:
-// `apt-get install prometheus`). For each rule, breaks a real server in that way (scripts/checks/outages.ts). The rule must fire for the metrics of this
-// server. Exits with 1 if promtool finds an error or is not installed.
+// `npm run check:metrics` checks a running server's metrics and the alert rules with promtool, which comes with Prometheus (Debian:
+// `apt-get install prometheus`). For each rule, it breaks a real server (scripts/checks/outages.ts), and the rule must fire for that server's metrics. Exits
+// with 1 if promtool finds an error or isn't installed.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ try {
 }
 process.exit(faults > 0 ? 1 : 0);
 
-/** Checks that exactly the expected rules fire for an outage. Returns the number of failed checks. */
+/** Checks that only the expected rules fire for an outage. Returns the number of failed checks. */
 async function check(name: string, outage: (folder: string) => Promise<Outage>): Promise<number> {
   console.log(`${name}:`);
   const { scrapes, firing } = await outage(mkdtempSync(join(folder, "outage-")));
@@ -31,8 +31,7 @@ async function check(name: string, outage: (folder: string) => Promise<Outage>):
 }
 
 /**
- * Returns a test of the rules (JSON is YAML). The test has a scrape each minute, and repeats the last one for the rest of two hours. An empty scrape
- * means that the scrape failed.
+ * Returns a test of the rules (JSON is YAML) with a scrape per minute; the last one repeats until two hours are over. An empty scrape means that it failed.
  */
 function ruleTest(name: string, scrapes: readonly string[], firing: readonly string[]) {
   const series = new Map<string, string[]>();
@@ -69,7 +68,7 @@ function ruleTest(name: string, scrapes: readonly string[], firing: readonly str
   };
 }
 
-/** Yields the values in a scrape, by name and labels. Times are converted to relative ones, because time begins with 0 in a test of rules. */
+/** Yields a scrape's values by name and labels. Times become relative, because they start at 0 in a rule test. */
 function* valuesIn(text: string): Generator<[string, number]> {
   for (const line of text.split("\n")) {
     const [, name = "", labels = "", value = ""] = /^(storefront_\w+)(\{.*\})? (\S+)$/.exec(line) ?? [];
@@ -80,7 +79,7 @@ function* valuesIn(text: string): Generator<[string, number]> {
   }
 }
 
-/** Runs promtool. Returns 1 if it finds an error, otherwise 0. */
+/** Runs promtool. Returns 1 if it finds an error. */
 function run(args: readonly string[], stdin = ""): number {
   const { success } = Bun.spawnSync(["promtool", ...args], {
     stdin: Buffer.from(stdin),

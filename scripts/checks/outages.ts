@@ -1,4 +1,4 @@
-// Outages: each breaks a real server in one way, and returns the metrics of that server.
+// Outages, each of which breaks a real server and returns its metrics.
 
 import { Database } from "bun:sqlite";
 import { renameSync, writeFileSync } from "node:fs";
@@ -16,27 +16,27 @@ import { type ServerProcess, startProcess } from "../../test/support/programs/pr
 import { waitUntil } from "../../test/support/time.ts";
 
 export interface Outage {
-  /** The responses of `/metrics`, one scrape after the other. An empty text if the server did not respond. */
+  /** One response from `/metrics` per scrape; empty if the server didn't respond. */
   readonly scrapes: readonly string[];
-  /** The alerts that must fire. No other alert may fire. */
+  /** The only alerts that may, and must, fire. */
   readonly firing: readonly string[];
 }
 
 const day = 86_400_000;
 
-/** The outages, by name. Each is a function of an empty folder. */
+/** By name. Each gets an empty folder. */
 export const outages: Readonly<Record<string, (folder: string) => Promise<Outage>>> = {
   "nothing is wrong": (folder) =>
     withServer(folder, {}, async (server) => ({ scrapes: [await scrape(server)], firing: [] })),
 
-  "the server has ended": (folder) =>
+  "the server isn't running": (folder) =>
     withServer(folder, {}, async (server) => {
       const before = await scrape(server);
       await server.end("SIGKILL");
       return { scrapes: [before, await scrape(server)], firing: ["StorefrontDown"] };
     }),
 
-  "the files of the database were moved away, and nobody sends requests": (folder) =>
+  "the database files were moved away, and there are no requests": (folder) =>
     withServer(folder, {}, async (server) => {
       for (const suffix of ["", "-wal", "-shm"])
         renameSync(join(folder, `test.db${suffix}`), join(folder, `away${suffix}`));
@@ -53,7 +53,7 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
       return { scrapes, firing: ["StorefrontNotReady", "StorefrontWorkersMissing"] };
     }),
 
-  "a worker ends again and again": (folder) =>
+  "a worker keeps crashing": (folder) =>
     withServer(folder, { WORKERS: "2" }, async (server) => {
       const scrapes = [await scrape(server)];
       for (let ended = 1; ended <= 3; ended++) {
@@ -62,7 +62,7 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
         await waitUntil(async () => (await scrape(server)).includes("\nstorefront_workers 2\n"), "both workers");
         scrapes.push(await scrape(server));
       }
-      // Add quiet scrapes before these, because the rule covers the last 15 minutes, and the test evaluates it at the end of two hours.
+      // The rule covers the last 15 minutes and is evaluated after two hours, so add quiet scrapes before these.
       const quiet = Array.from({ length: 90 }, () => scrapes[0] as string);
       return { scrapes: [...quiet, ...scrapes], firing: ["StorefrontRestarting"] };
     }),
@@ -78,7 +78,7 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
     }));
   },
 
-  "a record is changed in the database by hand": (folder) =>
+  "a record was changed by hand in the database": (folder) =>
     withServer(folder, {}, async (server, engine) => {
       const site = await createSite(engine, "shop", { isDefault: true }, Date.now());
       const { key } = await createKey(engine, site, {}, Date.now());
@@ -89,25 +89,25 @@ export const outages: Readonly<Record<string, (folder: string) => Promise<Outage
       database.run(`update records set body = replace(body, 'Acme', 'Other') where site_id = ${site.ID}`);
       const isFound = async () => /^storefront_verify_differences_total 1$/m.test(await scrape(server));
       await waitUntil(isFound, "the difference", { output: server.log, withinMs: 120_000 });
-      // Add scrapes before it, because the rule covers the last hour, and the test evaluates it after 100 minutes.
+      // The rule covers the last hour and is evaluated after 100 minutes, so add scrapes before this one.
       const quiet = Array.from({ length: 60 }, () => before);
       return { scrapes: [...quiet, await scrape(server)], firing: ["StorefrontMemoryDiffers"] };
     }),
 
-  "a day without a backup, after one under a clock that was a year ahead": (folder) =>
+  "a day without a backup, after one made while the clock was a year ahead": (folder) =>
     backedUp(folder, [Date.now() + 365 * day], ["StorefrontBackupOld"]),
 
-  "a backup after one under a clock that was a year ahead": (folder) =>
+  "a backup after one made while the clock was a year ahead": (folder) =>
     backedUp(folder, [Date.now() + 365 * day, Date.now()], []),
 
-  "two days without a backup, and another server has one": async (folder) => {
+  "two days without a backup, but another server has one": async (folder) => {
     const { scrapes } = await backedUp(folder, [Date.now() - 2 * day], []);
     const other = await withServer(join(folder, "other"), {}, async (server) => [await scrape(server)]);
     const series = /^storefront_last_backup_timestamp_seconds.*$/m.exec(other[0] as string)?.[0];
     return { scrapes: [`${scrapes[0]}${series}\n`], firing: ["StorefrontBackupOld"] };
   },
 
-  "a receiver responds with 410": async (folder) => {
+  "a receiver responds with a 410": async (folder) => {
     const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("", { status: 410 }) });
     try {
       return await withServer(folder, {}, async (server, engine) => {
@@ -133,12 +133,12 @@ async function call({ url }: ServerProcess, key: string, method: "POST" | "GET")
   await (await fetch(`${url}/restapi/brands.json`, { method, headers: { "X-API-AUTH": key }, ...body })).text();
 }
 
-/** Runs a server after backups of its database at these times, in milliseconds since 1970. */
+/** Runs a server whose database was backed up at these times, in milliseconds since 1970. */
 function backedUp(folder: string, times: readonly number[], firing: readonly string[]): Promise<Outage> {
   return withServer(folder, {}, async (server) => ({ scrapes: [await scrape(server)], firing }), times);
 }
 
-/** Runs a server on a new database for `work`, and then kills it. @param backups the times of backups before its start */
+/** Runs a server on a new database for `work`, then kills it. @param backups times of backups before its start */
 async function withServer<T>(
   folder: string,
   settings: Record<string, string>,
@@ -150,7 +150,7 @@ async function withServer<T>(
   for (const [index, at] of backups.entries()) await backUp(engine, join(folder, `${index}.backup`), at);
   const server = await startProcess({ DATABASE: database, ADMIN: "127.0.0.1:0", ...settings });
   try {
-    // Each process reads the time of the last backup after its first scrape, and shows it from the next scrape on.
+    // Each process reads the last backup's time after its first scrape, and shows it from the next one on.
     await waitUntil(async () => (await scrape(server)).includes("storefront_last_backup"), "the last backup", {
       output: server.log,
     });
@@ -161,7 +161,7 @@ async function withServer<T>(
   }
 }
 
-/** Reads `/metrics`. Returns an empty text if the server does not respond. */
+/** Reads `/metrics`. Returns an empty string if the server doesn't respond. */
 async function scrape({ adminUrl }: ServerProcess): Promise<string> {
   try {
     return await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })).text();

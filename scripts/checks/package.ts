@@ -1,5 +1,5 @@
-// `npm run check:package`: installs the server's package with npm, as users do: into an empty folder, and globally, as root and as another user. npm
-// downloads Bun from the registry.
+// `npm run check:package` installs the server's package with npm as users do: into an empty folder, and globally, as root and as another user. npm downloads
+// Bun from the registry.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
@@ -71,11 +71,11 @@ test("works without install scripts", async () => {
   await expectWhole(join(project, "node_modules/.bin/storefront"), []);
 });
 
-test("is packed from a source tree without a repository, too, and then does not know its commit", async () => {
+test("packed from a source tree without a repository: works, but doesn't know its commit", async () => {
   const source = join(place, "source");
   mkdirSync(source);
   await runOutside(["sh", "-c", `git archive HEAD | tar -x -C "${source}"`], root);
-  // npm would pack the paths that symbolic links lead to.
+  // npm would pack the targets of symbolic links.
   const copy = (option: string) => `cp ${option} "${root}/node_modules" "${source}/node_modules"`;
   await runOutside(["sh", "-c", `${copy("-al")} || { rm -rf "${source}/node_modules"; ${copy("-a")}; }`], root);
   const packed = await pack(source, source);
@@ -86,7 +86,7 @@ test("is packed from a source tree without a repository, too, and then does not 
 
 describe.each([
   ["this user", []],
-  // `nobody`, with the group that belongs to it.
+  // `nobody` and its group.
   ["an unprivileged user", ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]],
 ])("installed globally by %s", (name, as) => {
   test.skipIf(as.length > 0 && !isRoot)("works", async () => {
@@ -107,7 +107,7 @@ test.skipIf(!isRoot)("installed globally by root, it works for an unprivileged u
   await expectWhole(program, ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
 });
 
-/** Runs the command line, a demo and its console of an installed package. @param as what runs a command as another user */
+/** Tries an installed package's command line, demo and console. @param as runs a command as another user */
 async function expectWhole(program: string, as: readonly string[]): Promise<void> {
   const workspace = openWorkspace(undefined, [...as, "env", `PATH=${process.env.PATH}`, program]);
   chmodSync(workspace.folder, 0o777);
@@ -124,7 +124,7 @@ async function expectWhole(program: string, as: readonly string[]): Promise<void
   }
 }
 
-/** Bytes of the files in `folder`; of two names of one file, one counts. */
+/** Bytes of the files in `folder`. A file with two names counts once. */
 function sizeOf(folder: string, seen = new Set<number>()): number {
   return readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
     const path = join(folder, entry.name);

@@ -1,5 +1,5 @@
-// `npm run check:pgbouncer`: starts servers behind PgBouncer (Debian: `apt-get install pgbouncer`) in each of its modes. A start must be refused with the
-// remedy; otherwise, the conformance client must find no fault while others write. Exits with 1 if one of these fails.
+// `npm run check:pgbouncer` starts servers behind PgBouncer (Debian: `apt-get install pgbouncer`) in each of its modes. Either the server must refuse to start
+// and name the remedy, or the conformance client must find nothing wrong while others write. Exits with 1 if one of these fails.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -15,17 +15,17 @@ import { addShop, request, type Shop } from "./patroni/load.ts";
 
 const [, version] = /(\d+\.\d+)/.exec(spawnSync("pgbouncer", ["--version"], { encoding: "utf8" }).stdout ?? "") ?? [];
 if (version === undefined) {
-  console.error("pgbouncer is not installed: apt-get install pgbouncer");
+  console.error("pgbouncer isn't installed; run `apt-get install pgbouncer`");
   process.exit(2);
 }
 interface Case {
   readonly settings: string;
   readonly parameters?: string;
-  /** What the message must name; undefined if the server must work. */
+  /** What the message must contain; undefined if the server must work. */
   readonly remedy?: string;
 }
 
-/** Since 1.21, PgBouncer supports prepared statements, unless the operator switches that off. */
+/** Since 1.21, PgBouncer supports prepared statements unless that's switched off. */
 const canPrepare = Number(version.split(".")[1]) >= 21;
 const unprepared = canPrepare ? "pool_mode=transaction max_prepared_statements=0" : "pool_mode=transaction";
 const cases: readonly Case[] = [
@@ -52,7 +52,7 @@ try {
 }
 process.exit(faults > 0 ? 1 : 0);
 
-/** Returns what is wrong, if anything. */
+/** Returns what's wrong, if anything. */
 async function check(server: TestPostgres, { settings, parameters = "", remedy }: Case): Promise<string | undefined> {
   const direct = await server.createDatabase();
   const engine = await openEngine(direct, allResources);
@@ -73,7 +73,7 @@ async function check(server: TestPostgres, { settings, parameters = "", remedy }
   }
 }
 
-/** Starts PgBouncer with these settings, separated by spaces. Resolves when it listens. */
+/** Starts PgBouncer with these settings, separated by spaces. Resolves once it's listening. */
 async function startPgBouncer({ port, folder }: TestPostgres, listenPort: number, settings: string) {
   const { runAs } = postgresPrograms();
   const file = join(folder, "pgbouncer.ini");
@@ -102,7 +102,7 @@ ${settings.replaceAll(" ", "\n")}
   return promise;
 }
 
-/** Runs the conformance client while others write to the shop `busy`. Returns what failed, if anything. */
+/** Runs the conformance client while others write to `busy`. Returns what failed, if anything. */
 async function conformUnderLoad(url: string, key: string, busy: Shop): Promise<string | undefined> {
   const client = join(import.meta.dir, "conformance/main.ts");
   const run = Bun.spawn([process.execPath, client, url, "--key", key, "--yes-live"], { stdout: "pipe" });

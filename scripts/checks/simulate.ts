@@ -1,15 +1,15 @@
-// Runs the simulations of servers and of webhook delivery for many seeds: `npm run simulate -- [seeds] [first seed] [servers | webhooks]`. Prints each
-// seed with a fault. To repeat one: `npm run simulate -- 1 <seed>`, which also prints what happened.
+// Runs the simulations of servers and of webhook delivery with many seeds: `npm run simulate -- [seeds] [first seed] [servers | webhooks]`. Prints each seed
+// that finds something wrong. `npm run simulate -- 1 <seed>` repeats one and prints what happened.
 
 import { withSimulatedDatabase } from "../../test/simulation/database.ts";
 import { simulateServers } from "../../test/simulation/server/simulation.ts";
 import { simulate } from "../../test/simulation/simulate.ts";
 
-/** Number of seeds of webhooks that are simulated on one database. */
+/** Webhook seeds simulated on one database. */
 const perDatabase = 250;
-/** Maximum milliseconds of failures of a seed of webhooks. */
+/** How long things can keep failing in a webhook seed. */
 const maxFailuresMs = 120_000;
-/** Number of faults that are printed for a seed. */
+/** Faults printed per seed. */
 const shownFaults = 3;
 
 const [seeds = 2000, first = 1] = process.argv.slice(2, 4).map(Number);

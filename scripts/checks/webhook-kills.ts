@@ -1,5 +1,5 @@
-// `npm run check:webhooks -- [changes]`: delivers 100,000 changes to a receiver on each engine, first undisturbed, then while the delivering
-// process is killed three times. Takes some minutes, because each killed process leaves a lease that must expire.
+// `npm run check:webhooks -- [changes]` delivers 100,000 changes to a receiver on each engine, first undisturbed, then while the delivering process is killed
+// three times. Takes a few minutes, because each killed process leaves a lease that has to expire.
 
 import { engines } from "../../test/support/engine/engines.ts";
 import { deliverUnderKills } from "../../test/support/webhooks/killed-deliveries.ts";

@@ -1,5 +1,5 @@
-// Creates the files of a release, in a clean checkout. The same commit gives the same bytes, except for packages that the registry serves in another
-// version later (`sbom.ts`).
+// Creates a release's files in a clean checkout. The same commit gives the same bytes, unless the registry later serves another version of a package
+// (`sbom.ts`).
 
 import { createHash } from "node:crypto";
 import {
@@ -22,7 +22,7 @@ import { changelogOf, type ReleasePlan } from "./readiness.ts";
 import { runIn } from "./run.ts";
 import { consoleComponents, makeSbom } from "./sbom.ts";
 
-/** Creates all files from the checkout `folder`, and returns the folder with them. @param log called before each step */
+/** Creates all files from the checkout in `folder`, and returns the folder they're in. @param log called before each step */
 export async function makeArtifacts(
   { version }: ReleasePlan,
   folder: string,
@@ -30,7 +30,7 @@ export async function makeArtifacts(
 ): Promise<string> {
   const target = join(folder, "dist/release");
   mkdirSync(target, { recursive: true });
-  // The client of a release has no digest in its version (`scripts/build/client.ts`).
+  // A release's client has no digest in its version (`scripts/build/client.ts`).
   writeFileSync(join(folder, "dist/released"), `${version}\n`);
   const commit = await runIn(folder, ["git", "rev-parse", "HEAD"]);
   const seconds = Number(await runIn(folder, ["git", "show", "--no-patch", "--format=%ct", commit]));
@@ -50,7 +50,7 @@ export async function makeArtifacts(
   return target;
 }
 
-/** Packs the package of `folder` into `target`. Returns the name of the file. */
+/** Packs the package in `folder` into `target`. Returns the file's name. */
 async function pack(folder: string, target: string): Promise<string> {
   const [packed] = JSON.parse(await runIn(folder, ["npm", "pack", "--json", "--silent", "--pack-destination", target]));
   return packed.filename;

@@ -1,5 +1,5 @@
-// `npm run release -- 1.0.0`: creates a release in dist/release, from a clean checkout of the current commit. Nothing else in the working tree
-// changes until the release is complete. docs/releasing.md describes the steps.
+// `npm run release -- 1.0.0` makes a release in dist/release from a clean checkout of the current commit. Nothing else in the working tree changes until the
+// release is complete. docs/releasing.md describes the steps.
 
 import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";

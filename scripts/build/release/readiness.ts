@@ -1,26 +1,26 @@
-// Checks the conditions for a release.
+// Checks whether a release can be made.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { closeChangelog, sectionOf } from "./changelog.ts";
 import { runIn } from "./run.ts";
 
-/** The facts about a release that are known before it starts. */
+/** What's known about a release before it starts. */
 export interface ReleasePlan {
   readonly root: string;
   readonly version: string;
   readonly tag: string;
-  /** The commit to release. Unless `isTagged`, the release adds a commit after it. */
+  /** The commit to release. Unless it's tagged, the release adds another on top. */
   readonly commit: string;
-  /** Whether the commit already has the tag, the version and the closed changelog. */
+  /** Whether the commit already has the tag, the version and a closed changelog. */
   readonly isTagged: boolean;
 }
 
-/** Checks whether `version` can be released from the checkout `root`. @throws Error with the first reason why not */
+/** Checks whether `version` can be released from the checkout `root`. @throws Error with the first reason why it can't */
 export async function planRelease(root: string, version: string, isTagged: boolean): Promise<ReleasePlan> {
   if (!isVersion(version)) throw new Error(`invalid version \`${version}\`: write 1.2.3 or 1.2.3-rc.1`);
   const changes = await runIn(root, ["git", "status", "--porcelain"]);
-  if (changes) throw new Error(`the tree is not clean; commit or discard first:\n${changes}`);
+  if (changes) throw new Error(`the working tree isn't clean; commit or discard these changes first:\n${changes}`);
   const plan = { root, version, tag: `v${version}`, commit: await runIn(root, ["git", "rev-parse", "HEAD"]), isTagged };
   await (isTagged ? requireTagged(plan) : requireNew(plan));
   requireGreen(plan);
@@ -32,23 +32,26 @@ async function requireNew({ root, version, tag }: ReleasePlan): Promise<void> {
   const tags = (await runIn(root, ["git", "tag", "--list", "v*"])).split("\n");
   if (tags.includes(tag)) throw new Error(`the tag ${tag} exists already`);
   const latest = [currentVersion(root), ...tags.map((one) => one.slice(1))].sort(compareVersions).at(-1) ?? "";
-  if (compareVersions(version, latest) <= 0) throw new Error(`version ${version} is not later than ${latest}`);
+  if (compareVersions(version, latest) <= 0)
+    throw new Error(`version ${version} isn't later than ${latest}; choose a higher one`);
   closeChangelog(changelogOf(root), version, "");
 }
 
 async function requireTagged({ root, version, tag, commit }: ReleasePlan): Promise<void> {
   const tagged = (await runIn(root, ["git", "tag", "--points-at", commit])).split("\n");
-  if (!tagged.includes(tag)) throw new Error(`the commit that is checked out does not have the tag ${tag}`);
+  if (!tagged.includes(tag))
+    throw new Error(`the current commit doesn't have the tag ${tag}; check out that tag's commit`);
   if (currentVersion(root) !== version) throw new Error(`package.json has version ${currentVersion(root)}`);
   if (sectionOf(changelogOf(root), version) === undefined)
     throw new Error(`CHANGELOG.md has no section for ${version}`);
 }
 
-/** Requires that CI has passed for the commit. `.ci/run` writes the commit that passed, if the working tree had no other changes. */
+/** Throws unless CI has passed for the commit. `.ci/run` writes down which commit passed, if the working tree was clean. */
 function requireGreen({ root, commit }: ReleasePlan): void {
   const file = join(root, "dist/ci-passed");
   const passed = existsSync(file) ? readFileSync(file, "utf8").trim() : "none";
-  if (passed !== commit) throw new Error(`CI has not passed for ${commit}: run \`bash .ci/run\` (passed: ${passed})`);
+  if (passed !== commit)
+    throw new Error(`CI hasn't passed for ${commit} (last passed: ${passed}); run \`bash .ci/run\``);
 }
 
 export function currentVersion(root: string): string {
@@ -59,18 +62,18 @@ export function changelogOf(root: string): string {
   return readFileSync(join(root, "CHANGELOG.md"), "utf8");
 }
 
-// Versions of releases: three numbers; a release candidate also has `-rc.` with a fourth number.
+// A release's version is three numbers. A release candidate adds `-rc.` and a fourth.
 
 const pattern = /^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:-rc\.([1-9][0-9]{0,5}))?$/;
 
-/** Whether `text` is a version that can be released, such as `1.0.0` or `1.1.0-rc.2`. */
+/** Whether `text` is a version like `1.0.0` or `1.1.0-rc.2`. */
 export function isVersion(text: string): boolean {
   return pattern.test(text);
 }
 
 /**
- * Compares two versions (Semantic Versioning 2.0.0, section 11). Returns a negative number if `a` is before `b`, and 0 if they are equal. A text that
- * is not a version is before all versions.
+ * Compares two versions (Semantic Versioning 2.0.0, section 11). Returns a negative number if `a` comes before `b`, and 0 if they're equal. Anything that isn't
+ * a version comes before all versions.
  */
 export function compareVersions(a: string, b: string): number {
   const [numbers, others] = [numbersOf(a), numbersOf(b)];
@@ -81,7 +84,7 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
-/** Returns the numbers of a version for comparison. A release has the largest fourth number, because it comes after its candidates. */
+/** Returns a version's numbers for comparison. A release gets the largest fourth number, because it comes after its candidates. */
 function numbersOf(version: string): number[] {
   const [, major = -1, minor = -1, patch = -1, candidate = Number.MAX_SAFE_INTEGER] = pattern.exec(version) ?? [];
   return [major, minor, patch, candidate].map(Number);

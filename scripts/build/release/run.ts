@@ -1,21 +1,21 @@
-// Runs the commands of a release.
+// Runs a release's commands.
 
 let running: Bun.Subprocess | undefined;
 let isInterrupted = false;
 
-/** Ends the running command. All further commands fail. */
+/** Ends the running command. All later ones fail. */
 export function interrupt(): void {
   isInterrupted = true;
   running?.kill();
 }
 
-/** Lets commands run again, to clean up after an interruption. */
+/** Allows commands again, to clean up after an interruption. */
 export function resume(): void {
   isInterrupted = false;
 }
 
 /**
- * Runs a command in `cwd`. Returns its standard output without the last line break.
+ * Runs a command in `cwd`. Returns its standard output without the final line break.
  * @throws Error with the command's output if it fails
  */
 export async function runIn(cwd: string, command: readonly string[]): Promise<string> {
@@ -29,7 +29,7 @@ export async function runIn(cwd: string, command: readonly string[]): Promise<st
   throw new Error(`\`${command.join(" ")}\` failed:\n${output}`);
 }
 
-/** Returns the environment without the variables that `npm run` adds. Otherwise npm in another folder would use them. */
+/** Returns the environment without what `npm run` adds, because npm would use that in other folders too. */
 function outerEnvironment(): Record<string, string | undefined> {
   const isOfRun = /^(npm_(lifecycle|package|command|execpath|node_execpath|config_local_prefix)|INIT_CWD$)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfRun.test(name)));

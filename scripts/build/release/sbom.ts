@@ -1,4 +1,4 @@
-// Creates the software bill of materials of an installation, in CycloneDX 1.5 as JSON.
+// Creates an installation's software bill of materials, as CycloneDX 1.5 JSON.
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { requireTool } from "../../../test/packaging/tools/tools.ts";
 import { runIn } from "./run.ts";
 
-/** A component of CycloneDX, with the members that are used here. */
+/** A CycloneDX component, with the members we use. */
 export interface Component {
   type: string;
   readonly name: string;
@@ -28,10 +28,10 @@ interface Sbom {
 }
 
 /**
- * Describes the packages that are installed in `folder`. Its only direct dependency is the program, which becomes the subject.
- * @param contained the packages that are bundled in files of the program, and not installed
- * @param seed the text from which the serial number derives, so that the same release always has the same number
- * @throws Error if the result does not match the schema of CycloneDX
+ * Describes the packages installed in `folder`. Its only direct dependency is the program, which becomes the subject.
+ * @param contained packages that are bundled into the program's files instead of installed
+ * @param seed the serial number is derived from this, so that a release always has the same one
+ * @throws Error if the result doesn't match CycloneDX's schema
  */
 export async function makeSbom(
   folder: string,
@@ -53,9 +53,9 @@ export async function makeSbom(
   const own = sbom.metadata.component["bom-ref"];
   const [root] = sbom.dependencies.find(({ ref }) => ref === own)?.dependsOn ?? [];
   const subject = sbom.components.find((component) => component["bom-ref"] === root);
-  if (!subject) throw new Error("the SBOM does not have the program");
+  if (!subject) throw new Error("the SBOM lacks the program itself");
   subject.type = "application";
-  // Keep only the file name, because the URL contains the path in the temporary checkout.
+  // Only keep the file name, because the URL has the path in the temporary checkout.
   for (const reference of subject.externalReferences ?? []) reference.url = basename(reference.url);
   sbom.metadata.component = subject;
   sbom.metadata.timestamp = time.toISOString();
@@ -64,14 +64,14 @@ export async function makeSbom(
   sbom.dependencies = sbom.dependencies.filter(({ ref }) => ref !== own);
   contain(sbom, root as string, contained);
   const text = `${JSON.stringify(sbom, null, 2)}\n`;
-  // CI has passed in this checkout, so the tools of the package tests are installed.
+  // CI has passed in this checkout, so the package tests' tools are installed.
   const { Validation } = requireTool("@cyclonedx/cyclonedx-library");
   const fault = await new Validation.JsonStrictValidator(sbom.specVersion).validate(text);
-  if (fault) throw new Error(`the SBOM does not fit the schema of CycloneDX: ${Bun.inspect(fault)}`);
+  if (fault) throw new Error(`the SBOM doesn't match CycloneDX's schema: ${Bun.inspect(fault)}`);
   return text;
 }
 
-/** Adds components, as parts of the component with the reference `root`. */
+/** Adds components as parts of the one with the reference `root`. */
 function contain(sbom: Sbom, root: string, contained: readonly Component[]): void {
   const present = new Set(sbom.components.map((component) => component["bom-ref"]));
   const added = contained.filter((component) => !present.has(component["bom-ref"]));
@@ -83,7 +83,7 @@ function contain(sbom: Sbom, root: string, contained: readonly Component[]): voi
   sbom.dependencies.push(...added.map((component) => ({ ref: component["bom-ref"], dependsOn: [] })));
 }
 
-/** Returns a UUID of version 8 (RFC 9562, section 5.8), derived from the digest of `seed`. */
+/** Derives a version 8 UUID (RFC 9562, section 5.8) from the digest of `seed`. */
 function toUuid(seed: string): string {
   const bytes = createHash("sha256").update(seed).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] as number) & 0x0f) | 0x80;
@@ -91,11 +91,11 @@ function toUuid(seed: string): string {
   return bytes.toString("hex").replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
 }
 
-// The packages in the script of the console. They are bundled, not installed with the program.
+// The packages in the console's scripts are bundled, not installed with the program.
 
-/** A package in the list that scripts/build/console.ts writes. */
+/** An entry in the list that scripts/build/console.ts writes. */
 interface ListedPackage {
-  /** The folder of the package, by its name in package-lock.json. */
+  /** The package's folder, as package-lock.json calls it. */
   readonly path: string;
   readonly name: string;
   readonly version: string;
@@ -103,8 +103,8 @@ interface ListedPackage {
 }
 
 /**
- * Returns the packages in the script of the console that was built in the checkout `folder`, as components of CycloneDX 1.5.
- * @throws Error if package-lock.json has another version of a package
+ * Returns the packages in the console that was built in the checkout `folder`, as CycloneDX 1.5 components.
+ * @throws Error if package-lock.json has another version of one
  */
 export function consoleComponents(folder: string): Component[] {
   const read = (file: string) => JSON.parse(readFileSync(join(folder, file), "utf8"));
@@ -113,13 +113,13 @@ export function consoleComponents(folder: string): Component[] {
   const components = listed.map((one) => {
     const { version, integrity } = locked[one.path] ?? {};
     if (version !== one.version || !integrity)
-      throw new Error(`package-lock.json does not have ${one.name} ${one.version}`);
+      throw new Error(`package-lock.json doesn't have ${one.name} ${one.version}`);
     return toComponent(one, integrity);
   });
   return [...new Map(components.map((component) => [component["bom-ref"], component])).values()];
 }
 
-/** Converts a package to a component, in the form that npm uses. @param integrity the value in a lock file: `sha512-` and Base64 */
+/** Converts a package to a component the way npm does. @param integrity from a lock file: `sha512-` and Base64 */
 function toComponent({ name, version, license }: ListedPackage, integrity: string): Component {
   const component = {
     "bom-ref": `${name}@${version}`,

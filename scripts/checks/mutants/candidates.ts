@@ -1,4 +1,4 @@
-// Finds the possible mutants at a node of the source: changes of an operator, a condition, a number, a call or an `await`.
+// Finds the possible mutants at a node: changes to an operator, a condition, a number, a call or an `await`.
 
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
 import {
@@ -13,14 +13,14 @@ import {
   isWhileStatement,
 } from "typescript/unstable/ast/is";
 
-/** A replacement of the text from `start` up to `end`. */
+/** Replaces the text from `start` up to `end`. */
 interface Replacement {
   readonly start: number;
   readonly end: number;
   readonly becomes: string;
 }
 
-/** The replacement for each operator. An empty text removes the operator and its right side. */
+/** What each operator becomes. Empty removes it and its right side. */
 const operators: Readonly<Record<string, string>> = {
   "<": "<=",
   "<=": "<",
@@ -39,7 +39,6 @@ const operators: Readonly<Record<string, string>> = {
   "-=": "+=",
 };
 
-/** Returns the possible mutants of this node. */
 export function candidatesAt(node: Node, source: SourceFile): Replacement[] {
   const start = (at: Node) => at.getStart(source);
   const text = (at: Node) => source.text.slice(start(at), at.end);
@@ -50,7 +49,7 @@ export function candidatesAt(node: Node, source: SourceFile): Replacement[] {
     return becomes === "" ? replaced(node, text(node.left)) : replaced(node.operatorToken, becomes);
   }
   if (isPrefixUnaryExpression(node)) return /^[!-]/.test(text(node)) ? replaced(node, text(node.operand)) : [];
-  // Larger numbers are sizes or times. No test should depend on their last digit.
+  // Larger numbers are sizes or times, and no test should depend on their last digit.
   if (isNumericLiteral(node)) return Number(text(node)) < 10 ? replaced(node, `(${text(node)} + 1)`) : [];
   if (node.kind === SyntaxKind.TrueKeyword) return replaced(node, "false");
   if (node.kind === SyntaxKind.FalseKeyword) return replaced(node, "true");
@@ -67,7 +66,7 @@ export function candidatesAt(node: Node, source: SourceFile): Replacement[] {
   if (isExpressionStatement(node)) return statementCandidates(node.expression, node);
   return [];
 
-  /** Returns the mutants of a statement: without its call, or without its `await`. */
+  /** Removes the statement's call, or its `await`. */
   function statementCandidates(expression: Node, statement: Node): Replacement[] {
     if (isAwaitExpression(expression))
       return [...replaced(statement, ";"), ...replaced(expression, `void ${text(expression.expression)}`)];

@@ -1,4 +1,4 @@
-// A copy of the source. Mutants are tried in it, so that the checkout itself does not change.
+// A copy of the source, in which mutants are tried so that the checkout itself doesn't change.
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,13 +14,13 @@ export interface TestRun {
 export class Checkout {
   readonly #root: string;
   readonly folder = mkdtempSync(join(tmpdir(), "storefront-mutants-"));
-  /** The original source of changed files, by path. */
+  /** Original source of changed files, by path. */
   readonly #originals = new Map<string, string>();
-  /** The process ID of the run in progress. */
+  /** Process ID of the run in progress. */
   #running: number | undefined;
   #isRemoved = false;
 
-  /** Copies the files of the working tree, except files that git ignores. */
+  /** Copies the working tree, except files that Git ignores. */
   constructor(root: string) {
     this.#root = root;
     const listed = Bun.spawnSync(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
@@ -37,7 +37,7 @@ export class Checkout {
     this.#change(mutant.file, (text) => mutated(text, mutant));
   }
 
-  /** Inserts a marker at the place of each of these mutants. Does not apply the mutants. */
+  /** Inserts a marker where each of these mutants would go. Doesn't apply the mutants. */
   mark(mutants: readonly Mutant[]): void {
     writeFileSync(join(this.folder, reachedModule), reachedSource);
     for (const file of new Set(mutants.flatMap((mutant) => (mutant.marker ? [mutant.file] : [])))) {
@@ -49,13 +49,12 @@ export class Checkout {
     }
   }
 
-  /** Restores the original source of all changed files. */
   restore(): void {
     for (const [file, text] of this.#originals) writeFileSync(join(this.folder, file), text);
     this.#originals.clear();
   }
 
-  /** Runs a test file until its first failure. A run that exceeds the time limit fails. @param reached the folder for the reports of markers */
+  /** Runs a test file until its first failure. Running out of time is a failure. @param reached folder for the markers' reports */
   async run(test: string, limitMs: number, environment: Record<string, string>, reached = ""): Promise<TestRun> {
     if (this.#isRemoved) throw new Error("the copy was removed");
     const preload = join(this.folder, "test/support/property-seed.ts");

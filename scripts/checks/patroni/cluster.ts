@@ -1,4 +1,4 @@
-// Starts three PostgreSQL servers under Patroni, and etcd, on this machine, from Debian's packages. In production, each node would be a machine.
+// Starts etcd and three PostgreSQL servers under Patroni, from Debian's packages, all on this machine. In production, each node would have its own.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,22 +8,21 @@ import postgres from "postgres";
 import { freePort } from "../../../test/support/postgres/server.ts";
 import { childrenOf } from "../../../test/support/programs/children.ts";
 
-/** Seconds without an update after which the leader's lock ends. This is the minimum that Patroni allows. */
+/** How long the leader's lock lasts without an update. This is the shortest Patroni allows. */
 const ttl = 20;
 const password = "only for this check";
 const database = "storefront";
-/** Maximum milliseconds until the cluster is whole again. */
+/** How long the cluster may take to recover. */
 const recoveryTime = 180_000;
 
 export interface PostgresState {
   readonly isPrimary: boolean;
-  /** Number of streaming standbys that a commit waits for. */
+  /** Streaming standbys that a commit waits for. */
   readonly syncStandbys: number;
-  /** Number of streaming standbys. */
   readonly standbys: number;
 }
 
-/** The processes of a node that get a signal. */
+/** Which of a node's processes get a signal. */
 export type Part = "patroni" | "postgres" | "both";
 
 export class PatroniNode {
@@ -46,7 +45,7 @@ export class PatroniNode {
     return this.#user;
   }
 
-  /** Whether the Patroni of the node is running. */
+  /** Whether the node's Patroni is running. */
   get isRunning(): boolean {
     return this.#patroni !== undefined && this.#patroni.exitCode === null && this.#patroni.signalCode === null;
   }
@@ -55,7 +54,7 @@ export class PatroniNode {
     return this.#log;
   }
 
-  /** Starts Patroni, which starts PostgreSQL unless it is running already. */
+  /** Starts Patroni, which starts PostgreSQL unless it's running already. */
   start(): void {
     const child = spawn("patroni", [join(this.#folder, `${this.name}.yml`)], {
       ...this.#user,
@@ -75,11 +74,11 @@ export class PatroniNode {
     if (part === "patroni") return;
     const postmaster = this.#postmaster();
     if (postmaster === undefined) return;
-    // Signal the parent first, so that it does not start new children in between.
+    // Signal the parent first, so that it doesn't start more children in between.
     for (const pid of [postmaster, ...childrenOf(postmaster)]) kill(pid, signal);
   }
 
-  /** Runs statements as the superuser. @throws Error if the server does not respond within 2 s */
+  /** Runs statements as the superuser. @throws Error if the server doesn't respond within 2 s */
   async run(text: string): Promise<Record<string, unknown>[]> {
     const url = `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${this.port}/postgres`;
     const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => {}, connect_timeout: 2 });
@@ -90,7 +89,7 @@ export class PatroniNode {
     }
   }
 
-  /** Reads the state of PostgreSQL. Returns undefined if it does not respond. */
+  /** Returns undefined if PostgreSQL doesn't respond. */
   async state(): Promise<PostgresState | undefined> {
     const [row] = await this.run(
       `select not pg_is_in_recovery() as primary, count(*) filter (where sync_state <> 'async')::int as sync, count(*)::int as all
@@ -109,27 +108,27 @@ from pg_stat_replication where state = 'streaming'`,
 
 export interface Cluster {
   readonly nodes: readonly PatroniNode[];
-  /** The address of the database for the program, with all nodes. */
+  /** The database's address for the program, with all nodes. */
   readonly url: string;
-  /** Returns the node that Patroni calls the leader; without a leader, waits for a node with a primary. */
+  /** Returns the node that Patroni considers the leader. Without one, waits for a node with a primary. */
   leader(): Promise<PatroniNode>;
   /** Waits until one of `nodes` is the primary. */
   promoted(nodes: readonly PatroniNode[]): Promise<PatroniNode>;
-  /** Waits until one of `nodes` is the primary and has a synchronous standby, which it needs to confirm writes. */
+  /** Waits until one of `nodes` is the primary and has the synchronous standby it needs to confirm writes. */
   ready(nodes: readonly PatroniNode[]): Promise<PatroniNode>;
-  /** Starts killed processes, continues frozen ones, and waits until the cluster has one primary with two standbys. */
+  /** Restarts killed processes, resumes frozen ones, and waits until there's one primary with two standbys. */
   heal(): Promise<void>;
   switchOver(from: PatroniNode): Promise<void>;
   signalEtcd(signal: NodeJS.Signals): void;
   remove(): Promise<void>;
 }
 
-/** Returns a message about programs or rights that are missing on this machine; undefined if it has everything. */
+/** Returns a message about missing programs or privileges; undefined if nothing is missing. */
 export function missingPrograms(): string | undefined {
-  if (process.getuid?.() !== 0) return "run it as root: PostgreSQL runs as the user postgres";
+  if (process.getuid?.() !== 0) return "run this as root, because PostgreSQL has to run as the user postgres";
   const isThere = ["patroni", "etcd"].every((name) => spawnSync("which", [name]).status === 0);
   if (isThere && binaries() !== undefined && postgresUser() !== undefined) return undefined;
-  return "it needs Debian's packages: apt-get install patroni python3-etcd etcd-server postgresql";
+  return "this needs Debian's packages; run `apt-get install patroni python3-etcd etcd-server postgresql`";
 }
 
 export async function startCluster(): Promise<Cluster> {
@@ -189,7 +188,7 @@ function clusterOf(nodes: readonly PatroniNode[], folder: string, etcd: ChildPro
   };
 }
 
-/** Whether the cluster has one primary with two standbys, and commits wait for at least one of them. */
+/** Whether there's one primary with two standbys, and commits wait for at least one of these. */
 async function isWhole(nodes: readonly PatroniNode[]): Promise<boolean> {
   const states = await Promise.all(nodes.map((node) => node.state()));
   const primaries = states.filter((state) => state?.isPrimary);
@@ -234,14 +233,14 @@ async function startEtcd(folder: string, user: PatroniNode["user"]): Promise<{ c
   return { child, port };
 }
 
-/** Returns the settings that docs/operating/postgresql.md recommends, except the watchdog, which would prevent some of the events. JSON is YAML. */
+/** Returns what docs/operating/postgresql.md recommends, without the watchdog, which would prevent some events. JSON is YAML. */
 function settings(name: string, [port, restPort]: readonly [number, number], folder: string, etcdPort: number): object {
   const role = (username: string) => ({ username, password });
   return {
     scope: "storefront",
     name,
     restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${restPort}` },
-    // Do not use etcd3. In Patroni 3.0.2, it lets a suspended leader acquire its lock again when the leader continues.
+    // Not etcd3: with it, Patroni 3.0.2 lets a suspended leader take its lock back when it resumes.
     etcd: { host: `127.0.0.1:${etcdPort}` },
     bootstrap: {
       dcs: {
@@ -268,7 +267,7 @@ function settings(name: string, [port, restPort]: readonly [number, number], fol
   };
 }
 
-/** Waits until `find` returns a result, and returns it. @throws Error with the last log lines of the nodes if that takes too long */
+/** Waits until `find` returns a result. @throws Error with the nodes' last log lines if that takes too long */
 async function until<T>(
   nodes: readonly PatroniNode[],
   what: string,
@@ -282,7 +281,7 @@ async function until<T>(
   throw new Error(`timed out waiting for ${what}\n${logs.join("\n")}`);
 }
 
-/** Returns the folder with the programs of the newest installed PostgreSQL. */
+/** Returns the folder with the newest installed PostgreSQL's programs. */
 function binaries(): string | undefined {
   const home = "/usr/lib/postgresql";
   const versions = existsSync(home) ? readdirSync(home).filter((version) => /^[0-9]+$/.test(version)) : [];
@@ -300,7 +299,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // The process has already exited.
+    // It has already exited.
   }
 }
 

@@ -1,4 +1,4 @@
-// Events in a cluster. Each event begins with a whole cluster under load, and returns when writes are confirmed again.
+// Things that happen to a cluster. Each starts with a healthy cluster under load, and returns once writes are confirmed again.
 
 import type { Cluster, PatroniNode } from "./cluster.ts";
 import { type Load, request, type Servers, type Shop } from "./load.ts";
@@ -7,11 +7,11 @@ export interface Scene {
   readonly cluster: Cluster;
   readonly load: Load;
   readonly servers: Servers;
-  /** A site without load, with the brands 1 and 2. */
+  /** Not under load; has brands 1 and 2. */
   readonly quiet: Shop;
 }
 
-/** Milliseconds for which the load continues while an old primary still runs. */
+/** How long the load continues while an old primary is still running. */
 const zombieTime = 10_000;
 
 export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode) => Promise<void>>> = {
@@ -32,7 +32,7 @@ export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode)
     await Bun.sleep(zombieTime);
   },
 
-  async "the leader is frozen, and wakes up at the promotion"(scene, leader) {
+  async "the leader is frozen, and wakes up during the promotion"(scene, leader) {
     leader.signal("both", "SIGSTOP");
     await scene.cluster.promoted(others(scene, leader));
     leader.signal("both", "SIGCONT");
@@ -40,7 +40,7 @@ export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode)
     await Bun.sleep(zombieTime);
   },
 
-  async "the leader is killed, and is back before another takes over"(scene, leader) {
+  async "the leader is killed, and comes back before another takes over"(scene, leader) {
     leader.signal("both", "SIGKILL");
     await Bun.sleep(1000);
     leader.start();
@@ -48,7 +48,7 @@ export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode)
     await scene.load.untilWritesAreBack();
   },
 
-  async "etcd is away"(scene) {
+  async "etcd is unreachable"(scene) {
     scene.cluster.signalEtcd("SIGSTOP");
     await Bun.sleep(30_000);
     scene.cluster.signalEtcd("SIGCONT");
@@ -56,7 +56,7 @@ export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode)
     await scene.load.untilWritesAreBack();
   },
 
-  async "the standbys are away"(scene, leader) {
+  async "the standbys are unreachable"(scene, leader) {
     for (const node of others(scene, leader)) node.signal("both", "SIGSTOP");
     await Bun.sleep(10_000);
     for (const node of others(scene, leader)) node.signal("both", "SIGCONT");
@@ -85,8 +85,8 @@ export const events: Readonly<Record<string, (scene: Scene, leader: PatroniNode)
     await Bun.sleep(zombieTime);
   },
 
-  async "a commit that was seen is lost with its machine"(scene, leader) {
-    // Freeze Patroni everywhere. Otherwise it would report to etcd that replication has stopped, and the standby would no longer be a candidate.
+  async "a commit that clients have seen is lost with its machine"(scene, leader) {
+    // Freeze Patroni everywhere, or it would tell etcd that replication has stopped, and the standby would no longer be a candidate.
     for (const node of scene.cluster.nodes) node.signal("patroni", "SIGSTOP");
     const standbys = others(scene, leader);
     await Promise.all(standbys.map((node) => cutReplication(node)));
@@ -110,7 +110,7 @@ function others({ cluster }: Scene, leader: PatroniNode): PatroniNode[] {
   return cluster.nodes.filter((node) => node !== leader);
 }
 
-/** Stops the replication of a standby. Then resets the setting, which is not needed any more, so that it has no effect after a promotion. */
+/** Stops a standby's replication, then resets the setting so that it has no effect after a promotion. */
 async function cutReplication(node: PatroniNode): Promise<void> {
   await node.run("alter system set primary_conninfo = ''");
   await node.run("select pg_reload_conf()");
@@ -118,24 +118,24 @@ async function cutReplication(node: PatroniNode): Promise<void> {
   await node.run("alter system reset primary_conninfo");
 }
 
-/** Makes a commit visible that no standby has, and waits until every worker has read it. */
+/** Makes a commit visible that no standby has, and waits until every worker has seen it. */
 async function loseCommit({ servers, quiet }: Scene, leader: PatroniNode): Promise<void> {
   const waiting = "select pid from pg_stat_activity where wait_event = 'SyncRep'";
   let writing: Promise<unknown> | undefined;
   for (const end = performance.now() + 20_000; ; await Bun.sleep(50)) {
-    // Repeat the write if needed: other writes wait too, so the server may have rejected it.
+    // Other writes are waiting too, so the server may have rejected this one. Repeat it then.
     writing ??= request(servers.writing, quiet, "PUT", "brands/1.json", { Name: "lost" }).then(() => {
       writing = undefined;
     });
     await leader.run(`select pg_terminate_backend(pid) from (${waiting}) as waiting`);
     const lists = await readLists(servers, quiet);
     if (lists.every((list) => list.includes("lost"))) break;
-    if (performance.now() > end) throw new Error("not every worker has read the commit that is to be lost");
+    if (performance.now() > end) throw new Error("some workers haven't read the commit that is about to be lost");
   }
   await writing;
 }
 
-/** Writes to another record. This change gets the revision of the lost change. */
+/** Writes to another record. This change gets the lost one's revision. */
 async function writeInPlace({ servers, quiet }: Scene): Promise<void> {
   for (;;) {
     const { status } = await request(servers.writing, quiet, "PUT", "brands/2.json", { Name: "confirmed" });

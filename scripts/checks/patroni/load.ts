@@ -1,4 +1,4 @@
-// Clients that write and read during an event, and compare every response with the writes that were confirmed before.
+// Clients that write and read during an event, and compare every response with the writes confirmed so far.
 
 import type { Engine } from "../../../src/model/engine.ts";
 import { createKey } from "../../../src/operator/sites/keys.ts";
@@ -12,40 +12,39 @@ export interface Shop {
   readonly key: string;
 }
 
-/** The addresses of two servers. Clients write to and read from the first, and only read from the second. */
+/** Clients write to and read from the first server, and only read from the second. */
 export interface Servers {
   readonly writing: string;
   readonly reading: string;
 }
 
-/** The effect of an event on the clients. */
+/** How an event affected the clients. */
 export interface Figures {
-  /** Number of confirmed writes. */
+  /** Confirmed writes. */
   readonly acknowledged: number;
-  /** Number of confirmed writes that are not stored. */
+  /** Confirmed writes that aren't stored. */
   readonly lost: number;
-  /** Number of writes that are stored twice. */
+  /** Writes that were stored twice. */
   readonly doubled: number;
-  /** Number of reads. */
   readonly reads: number;
-  /** Number of reads that lacked a write which was confirmed before the read began. */
+  /** Reads that lacked a write confirmed before they started. */
   readonly stale: number;
-  /** Seconds from the moment when the cluster had a primary again until the last stale read returned. */
+  /** Seconds from when the cluster had a primary again to the last stale read. */
   readonly staleFor: number;
-  /** Number of lists that differ from the stored records after the event. */
+  /** Lists that differ from the stored records after the event. */
   readonly wrong: number;
-  /** The longest time without a confirmed write, in seconds. */
+  /** Longest time without a confirmed write, in seconds. */
   readonly pause: number;
-  /** Seconds from the promotion until the first confirmed write. */
+  /** Seconds from the promotion to the first confirmed write. */
   readonly afterPromotion: number;
-  /** Seconds from the moment when the new primary had a standby, which it needs to confirm writes, until the first confirmed write. */
+  /** Seconds from when the new primary had the standby it needs to confirm writes to the first confirmed write. */
   readonly afterStandby: number;
 }
 
 const registers = [1, 2];
-/** Milliseconds between two writes of a client, and before it repeats a request. */
+/** Milliseconds between a client's writes, and before it repeats a request. */
 const rest = 15;
-/** Number of lists per server that are compared with the stored records. They are enough that each worker returns some. */
+/** Lists per server that we compare with the stored records, enough for every worker to return some. */
 const comparedLists = 12;
 
 export async function addShop(engine: Engine, name: string): Promise<Shop> {
@@ -54,7 +53,7 @@ export async function addShop(engine: Engine, name: string): Promise<Shop> {
   return { site, host, key: (await createKey(engine, site, {}, Date.now())).key };
 }
 
-/** Sends a request on a new connection, so that every worker gets some requests. */
+/** Uses a new connection, so that every worker gets some requests. */
 export async function request(server: string, shop: Shop, method: string, path: string, body?: object, key?: string) {
   const headers = {
     ...{ Host: shop.host, "X-API-AUTH": shop.key, Connection: "close" },
@@ -76,13 +75,13 @@ export async function request(server: string, shop: Shop, method: string, path: 
 
 export class Load {
   readonly #servers: Servers;
-  /** The site in which brands are created. */
+  /** Where brands are created. */
   readonly #created: Shop;
-  /** The site in which a few brands are updated repeatedly. Their names are counters. */
+  /** Where a few brands are updated over and over. Their names are counters. */
   readonly #counted: Shop;
-  /** The IDs of the brands with a confirmed create, by name. */
+  /** IDs of brands whose create was confirmed, by name. */
   #acknowledged = new Map<string, number>();
-  /** The last value that was sent for a counter, and the last confirmed value, by ID of the brand. */
+  /** A counter's last value sent, and the last confirmed, by brand ID. */
   readonly #sent = new Map(registers.map((id) => [id, 0]));
   readonly #confirmed = new Map(registers.map((id) => [id, 0]));
   #names = 0;
@@ -92,11 +91,10 @@ export class Load {
   #staleAt = 0;
   #ackedAt = 0;
   #pause = 0;
-  /** Time of the promotion. */
   #promotedAt: number | undefined;
-  /** Time from which on a primary could confirm writes. */
+  /** When a primary could confirm writes. */
   #readyAt = Number.POSITIVE_INFINITY;
-  /** Time of the first write that it confirmed. */
+  /** When it confirmed the first write. */
   #backAt: number | undefined;
   #isRunning = false;
   #clients: Promise<void>[] = [];
@@ -129,7 +127,7 @@ export class Load {
     this.#promotedAt = performance.now();
   }
 
-  /** Call it when a primary can confirm writes. Waits until it has confirmed one. */
+  /** Call this when a primary can confirm writes. Waits until it has confirmed one. */
   async untilWritesAreBack(): Promise<void> {
     this.#readyAt = performance.now();
     while (this.#backAt === undefined) await Bun.sleep(20);
@@ -159,7 +157,7 @@ export class Load {
     };
   }
 
-  /** Returns the number of lists of the servers that differ from the stored records. */
+  /** Returns how many of the servers' lists differ from the stored records. */
   async #wrongLists(shop: Shop, stored: ReadonlyMap<number, string>): Promise<number> {
     const compared = Object.values(this.#servers).flatMap((server) =>
       Array.from({ length: comparedLists }, () => isWrong(server, shop, stored)),
@@ -217,7 +215,7 @@ export class Load {
     if (registers.some((id) => !((found.get(id) ?? -1) >= (least.get(id) as number)))) this.#noteStale();
   }
 
-  /** Looks up the brand of the last confirmed create. */
+  /** Looks up the last brand whose create was confirmed. */
   async #lookUp(server: string): Promise<void> {
     const [name, id] = [...this.#acknowledged].at(-1) ?? [];
     if (id === undefined) return Bun.sleep(rest);
@@ -233,14 +231,14 @@ export class Load {
   }
 }
 
-/** Reads a list from a server. Returns whether it differs from the stored records. */
+/** Returns whether a server's list differs from the stored records. */
 export async function isWrong(server: string, shop: Shop, stored: ReadonlyMap<number, string>): Promise<boolean> {
   const { status, json } = await request(server, shop, "GET", "brands.json");
   const listed = status === 200 && (json as { ID: number; Name: string }[]).map(({ ID, Name }) => [ID, Name]);
   return JSON.stringify(listed) !== JSON.stringify([...stored]);
 }
 
-/** Reads the names of the stored brands, by ID. */
+/** Returns the stored brands' names by ID. */
 export async function namesIn(engine: Engine, { site }: Shop): Promise<Map<number, string>> {
   const { rows } = await readAllRows(engine, site.ID);
   return new Map(rows.flatMap(({ id, body }) => (body === null ? [] : [[id, JSON.parse(body).Name] as const])));

@@ -1,6 +1,6 @@
-// `npm run check:patroni [-- number...]`: measures the effect on clients of events in a PostgreSQL cluster under Patroni (scripts/checks/patroni/events.ts).
-// Needs Debian's packages, and root. Takes seven minutes, and prints a table of counts. Exits with 1 if a write was lost or stored twice, if a read
-// was wrong or stale for longer than docs/operating/postgresql.md says, or if writes took longer than 2.5 s to work again.
+// `npm run check:patroni [-- number...]` measures how events in a PostgreSQL cluster under Patroni (scripts/checks/patroni/events.ts) affect clients. Needs
+// Debian's packages and root. Takes seven minutes, and prints a table of counts. Exits with 1 if a write was lost or stored twice, if a read was wrong or stale
+// for longer than docs/operating/postgresql.md says, or if writes took longer than 2.5 s to work again.
 
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
@@ -9,10 +9,10 @@ import { type Cluster, missingPrograms, startCluster } from "./cluster.ts";
 import { events } from "./events.ts";
 import { addShop, type Figures, isWrong, Load, namesIn, request } from "./load.ts";
 
-/** Maximum seconds from the moment when a primary can confirm writes until a write is confirmed. */
+/** Seconds from when a primary can confirm writes to the first confirmed write. */
 const maxPause = 2.5;
 
-/** Maximum seconds for which reads may come from an old primary that still runs. */
+/** Seconds for which reads may come from an old primary that's still running. */
 const maxStale = 1;
 
 const missing = missingPrograms();
