@@ -3,7 +3,7 @@ import { type ExampleRequest, endsId, type IdSource, idNameOf, sentQuery } from 
 /** How an editor passes an ID from a response to later requests. */
 export type HttpDialect = "rest-client" | "jetbrains";
 
-const beginnings: Readonly<Record<HttpDialect, string>> = {
+const firstLines: Readonly<Record<HttpDialect, string>> = {
   "rest-client": "# For VS Code with the REST Client extension, and for Visual Studio.\n",
   jetbrains: "# For the HTTP client in JetBrains IDEs, and for httpYac.\n",
 };
@@ -19,7 +19,7 @@ const introduction = `# First set @key, and @url if it is not this server. Then 
 /** Formats `requests` as a `.http` file for editors that can send requests. */
 export function toHttpFile(requests: readonly ExampleRequest[], dialect: HttpDialect): string {
   const entries = requests.map((request) => toEntry(request, dialect));
-  return [beginnings[dialect] + introduction, ...entries].join("\n");
+  return [firstLines[dialect] + introduction, ...entries].join("\n");
 }
 
 function toEntry(request: ExampleRequest, dialect: HttpDialect): string {

@@ -44,7 +44,7 @@ test("no connection stays open, however its client ends it", async () => {
   const open = () => readdirSync("/proc/self/fd").length;
   await exchangeOnce(listener.port, good);
   const before = open();
-  const beginnings = [
+  const starts = [
     "",
     "\r\n",
     "GET /",
@@ -53,7 +53,7 @@ test("no connection stays open, however its client ends it", async () => {
     toRequest("POST /x HTTP/1.1", ["Content-Length: 9"], "abc"),
   ];
   for (let round = 0; round < 20; round++) {
-    for (const bytes of [...beginnings, toRequest("GET /x HTTP/1.1", ["Connection: close"]), good + good]) {
+    for (const bytes of [...starts, toRequest("GET /x HTTP/1.1", ["Connection: close"]), good + good]) {
       const client = await openClient(listener.port);
       if (bytes !== "") await client.sendPieces([bytes]);
       if (round % 4 === 0) client.socket.resetAndDestroy();

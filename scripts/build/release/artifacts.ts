@@ -56,7 +56,7 @@ async function pack(folder: string, target: string): Promise<string> {
   return packed.filename;
 }
 
-/** Installs the package into an empty folder. Writes the SBOM and licences of the installed packages and of the packages in the console's script. */
+/** Installs the package in an empty folder. Writes the SBOM and licences of the installed packages and those in the console's scripts. */
 async function describe(
   checkout: string,
   server: string,
@@ -83,7 +83,7 @@ function isExecutable(path: string): boolean {
   return basename(path).startsWith("storefront-");
 }
 
-/** Runs the executable for this machine. @throws Error if it prints another version or commit */
+/** Runs this machine's executable. @throws Error if it prints another version or commit */
 async function requireVersion(
   folder: string,
   programs: readonly string[],
@@ -91,7 +91,7 @@ async function requireVersion(
   commit: string,
 ): Promise<void> {
   const own = programs.find((path) => basename(path) === `storefront-${process.platform}-${process.arch}`);
-  if (!own) throw new Error(`no executable for this machine was built: ${programs.join(", ")}`);
+  if (!own) throw new Error(`there's no executable for this machine, only ${programs.join(", ")}`);
   requireShown(await runIn(folder, [own, "--version"]), version, commit);
 }
 
@@ -100,7 +100,7 @@ function requireShown(shown: string, version: string, commit: string): void {
   if (shown !== expected) throw new Error(`--version prints \`${shown}\` instead of \`${expected}\``);
 }
 
-/** The files in the archive of an executable, in addition to the executable and the third-party licences. */
+/** What an executable's archive has besides the executable and the third-party licences. */
 const archived = [
   "CHANGELOG.md",
   "LICENSE",
@@ -113,7 +113,7 @@ const archived = [
   "docs/alerts.yml",
 ];
 
-/** Creates an archive such as `storefront-1.0.0-linux-x64.tar.gz`, with an executable and the files that its licences require. */
+/** Creates an archive such as `storefront-1.0.0-linux-x64.tar.gz` with an executable and the files that its licences require. */
 async function archive(
   folder: string,
   target: string,
@@ -129,7 +129,7 @@ async function archive(
   copyFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), join(content, "THIRD-PARTY-LICENSES.txt"));
   const fixed = ["--sort=name", `--mtime=@${seconds}`, "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w"];
   const output = join(target, `${name}.tar.gz`);
-  // `gzip -n` omits the name and the time in the header of gzip (RFC 1952, section 2.3).
+  // `gzip -n` leaves the name and time out of the gzip header (RFC 1952, section 2.3).
   await runIn(join(folder, "dist"), [
     "tar",
     ...fixed,

@@ -3,20 +3,21 @@
 const unreleased = "## Unreleased\n";
 
 /**
- * Gives the section of unreleased changes the heading of `version`, and adds a new, empty section above it.
+ * Gives the section with unreleased changes the heading for `version`, and adds a new, empty one above it.
  * @param date such as 2026-01-31
  * @throws Error if the section is missing or empty, or if the version already has a section
  */
 export function closeChangelog(text: string, version: string, date: string): string {
-  if (sectionOf(text, version) !== undefined) throw new Error(`CHANGELOG.md has a section for ${version} already`);
+  if (sectionOf(text, version) !== undefined) throw new Error(`CHANGELOG.md already has a section for ${version}`);
   const [before, after] = splitAt(text, unreleased);
   if (after === undefined) throw new Error("CHANGELOG.md has no section `## Unreleased`");
   const content = after.split(/^## /m)[0] ?? "";
-  if (!/^[-*] /m.test(content)) throw new Error("the section `## Unreleased` of CHANGELOG.md is empty");
+  if (!/^[-*] /m.test(content))
+    throw new Error("the section `## Unreleased` in CHANGELOG.md is empty; describe the changes there");
   return `${before}${unreleased}\n## ${version} - ${date}\n${after}`;
 }
 
-/** Returns the section of `version`, without its heading; undefined if it is missing. */
+/** Returns a version's section without its heading, if there is one. */
 export function sectionOf(text: string, version: string): string | undefined {
   const sections = text.split(/^## /m).slice(1);
   const found = sections.find((section) => (section.split("\n")[0] ?? "").split(" ")[0] === version);

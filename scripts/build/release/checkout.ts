@@ -1,4 +1,4 @@
-// A separate checkout for a release, so that the working tree does not change until the release is complete.
+// A separate checkout for a release, so that the working tree doesn't change until the release is complete.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,14 +8,14 @@ import { changelogOf, currentVersion, type ReleasePlan } from "./readiness.ts";
 import { resume, runIn } from "./run.ts";
 
 /**
- * Calls `work` with a new checkout of the commit, and removes the checkout afterwards.
+ * Calls `work` with a new checkout of the commit, which is removed afterwards.
  * @throws Error if another release of this version is running, or was killed
  */
 export async function inCheckout<T>(plan: ReleasePlan, work: (folder: string) => Promise<T>): Promise<T> {
   const { root, commit, version } = plan;
-  // Use the same path each time, because executables contain it.
+  // Executables contain this path, so it has to be the same each time.
   const parent = join(tmpdir(), `storefront-release-${version}`);
-  if (existsSync(parent)) throw new Error(`${parent} exists: if no release is under way, remove it`);
+  if (existsSync(parent)) throw new Error(`${parent} exists; remove it if no release is running`);
   mkdirSync(parent, { mode: 0o700 });
   const folder = join(parent, "checkout");
   try {
@@ -28,7 +28,7 @@ export async function inCheckout<T>(plan: ReleasePlan, work: (folder: string) =>
   }
 }
 
-/** Commits the release in the checkout `folder`: the new version in all files that contain it, and the changelog. */
+/** Commits the release in the checkout `folder`: the changelog, and the new version in all files that contain it. */
 export async function commitRelease({ version }: ReleasePlan, folder: string, now: Date): Promise<void> {
   const previous = currentVersion(folder);
   for (const file of ["package.json", "package-lock.json", "src/client/package.json"])
@@ -43,7 +43,7 @@ export async function commitRelease({ version }: ReleasePlan, folder: string, no
   await runIn(folder, ["git", "commit", "--quiet", "--all", "--message", `release: ${version}`]);
 }
 
-/** Sets the version of the package itself. A lock file has it twice: at the top, and at the package "". */
+/** Sets the package's own version, which a lock file has twice: at the top, and for the package "". */
 function setVersion(text: string, version: string): string {
   const manifest = JSON.parse(text);
   manifest.version = version;
@@ -57,7 +57,7 @@ function replaceIn(file: string, change: (text: string) => string): void {
 
 /**
  * Tags `commit`, and moves the branch and the working tree to it.
- * @throws Error if the branch has new commits, or the working tree has changed files; then nothing is changed
+ * @throws Error without changing anything if the branch has new commits, or the working tree has changes
  */
 export async function publishLocally({ root, tag, version }: ReleasePlan, commit: string): Promise<void> {
   await runIn(root, ["git", "tag", "--annotate", "--message", `Storefront ${version}`, tag, commit]);

@@ -1,4 +1,4 @@
-// Collects the licences of all code in a release that is not our own.
+// Collects the licences of all third-party code in a release.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,9 +10,9 @@ import {
 } from "../../../src/admin/licences.ts";
 
 /**
- * Returns the licences of all packages in `modules` except the program itself, of Bun, and of the packages in the console, as one text.
- * @param consoleNotices the text with the licences of the packages in the console
- * @throws Error if a package has a licence that is not accepted
+ * Returns one text with the licences of Bun, the packages in the console, and all packages in `modules` except the program itself.
+ * @param consoleNotices licences of the packages in the console
+ * @throws Error if a package has a licence that we don't accept
  */
 export function thirdPartyLicenses(modules: string, consoleNotices: string): string {
   const lock = JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8"));
@@ -26,14 +26,14 @@ export function thirdPartyLicenses(modules: string, consoleNotices: string): str
 
 function withText(one: LicensedPackage): LicensedPackage {
   if (isBun(one.name)) return { ...one, text: bunText(one.version) };
-  return { ...one, text: one.text || "The package has no text of its licence." };
+  return { ...one, text: one.text || "The package doesn't include its licence text." };
 }
 
 function isBun(name: string): boolean {
   return name === "bun" || name.startsWith("@oven/bun-");
 }
 
-/** Returns the text of Bun's licence, which its packages do not contain. */
+/** Bun's packages don't include its licence. */
 function bunText(version: string): string {
   return `Bun is under the MIT licence. It statically links JavaScriptCore and other parts of WebKit (LGPL-2.0 and later, BSD-2-Clause), tinycc
 (LGPL-2.1), BoringSSL, brotli, c-ares, ICU, libarchive, libdeflate, lol-html, ls-hpack, mimalloc, picohttpparser, simdutf, uSockets, uWebSockets,

@@ -1,20 +1,20 @@
-// A client that writes brands one after the other, and remembers what was acknowledged when.
+// A client that writes brands one after another, and remembers what was acknowledged when.
 
 import { Expected, replaceName, type Step } from "./expected.ts";
 import type { Lab } from "./lab.ts";
 
-/** A create with an idempotency key, which may be sent again after a power loss. */
+/** A create with an idempotency key, which can be sent again after a power loss. */
 export interface IdempotentCreate {
   readonly name: string;
   readonly idempotencyKey: string;
   readonly sent: number;
 }
 
-/** A client. All names of its brands begin with its own name. */
+/** Its brands' names all start with its own. */
 export class Client {
   readonly expected: Expected;
   readonly idempotent: IdempotentCreate[] = [];
-  /** Requests that were not acknowledged. */
+  /** Requests that weren't acknowledged. */
   failures: string[] = [];
   readonly #lab: Lab;
   readonly #key: string;
@@ -24,15 +24,15 @@ export class Client {
     this.#lab = lab;
     this.#key = key;
     this.#name = name;
-    this.expected = new Expected(`the records of ${name}`);
+    this.expected = new Expected(`${name}'s records`);
   }
 
-  /** The names of this client among all. */
+  /** Picks this client's names. */
   own(names: readonly string[]): string[] {
     return names.filter((name) => name.startsWith(`${this.#name} `));
   }
 
-  /** Creates, updates and deletes brands. Each round has five requests. Stops at the first request that gets no response. */
+  /** Creates, updates and deletes brands, with five requests per round. Stops at the first request without a response. */
   async write(url: string, rounds: number): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       const name = `${this.#name} ${round}`;
@@ -45,7 +45,7 @@ export class Client {
     }
   }
 
-  /** Creates a brand. Returns its ID; undefined if it was not acknowledged. */
+  /** Creates a brand. Returns its ID; undefined if that wasn't acknowledged. */
   async create(url: string, name: string, idempotencyKey?: string): Promise<number | undefined> {
     const isRepeat = this.idempotent.some((one) => one.idempotencyKey === idempotencyKey);
     if (idempotencyKey) this.idempotent.push({ name, idempotencyKey, sent: this.#lab.position });
@@ -65,7 +65,7 @@ export class Client {
     const sent = this.#lab.position;
     const response = await request(url, this.#key, method, path, body, idempotencyKey).catch((error) => String(error));
     const isDone = typeof response !== "string" && response.status < 300;
-    // Read the position first: what is written after the response must not count as written before it.
+    // Read the position first, because what's written after the response mustn't count as written before it.
     const acknowledged = isDone ? this.#lab.position : undefined;
     this.expected.add({ sent, acknowledged, change });
     if (typeof response === "string") {
@@ -78,10 +78,9 @@ export class Client {
   }
 }
 
-/** The server has ended. */
+/** The server has exited. */
 export class NoResponseError extends Error {}
 
-/** Sends a request with a key. */
 export function request(
   url: string,
   key: string,

@@ -1,4 +1,4 @@
-// Stories of commands: each has happened wholly or not at all, and what it reported is durable.
+// Stories of commands. Each command must have taken effect completely or not at all, and what it reported must be durable.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,10 +22,10 @@ import {
   type Story,
 } from "./story.ts";
 
-/** The brands of the site before the story. */
+/** The site's brands before the story. */
 const oldNames = namesOf("old", 40);
 
-/** Adds a command that replaces the state by `after`. */
+/** Adds a command after which the state is `after`. */
 function addCommand(expected: Expected, { sent, at }: CommandResult, after: readonly string[]): void {
   expected.add({ sent, acknowledged: at, change: () => after });
 }
@@ -51,7 +51,7 @@ const importAtomic: Story = {
 
 const backupNames = namesOf("then", 20);
 
-/** The data that a restore replaces is in a whole file, or the next restore saves it. */
+/** The data that a restore replaces is in a complete file, or the next restore saves it. */
 const restoreStory: Story = {
   name: "restore",
   database: "shop.db",
@@ -73,12 +73,12 @@ const restoreStory: Story = {
       if (!isKept && left.position < restored.at)
         await restore(left.engine, pathIn(left, "then.backup"), pathIn(left, "again.before-1.1Z"), Date.now());
       const isLost = !isKept && !(await hasKept(left, present.length));
-      return [...records.check(names, left.position), ...(isLost ? ["the replaced data is nowhere"] : [])];
+      return [...records.check(names, left.position), ...(isLost ? ["the replaced data is gone"] : [])];
     };
   },
 };
 
-/** Whether a file with replaced data has this number of brands. @throws ProblemError if such a file is not whole */
+/** Whether a file with replaced data has this many brands. @throws ProblemError if such a file is incomplete */
 async function hasKept(left: LeftFiles, count: number): Promise<boolean> {
   const names = filesIn(left.folder, /\.before-[^.]*\.\d+Z(-\d)?$/);
   const kept = await Promise.all(names.map((name) => readNamesInFile("storefront", pathIn(left, name))));
@@ -99,7 +99,7 @@ const importSite: Story = {
   },
 };
 
-/** Returns a fault if the site `main` has changed. */
+/** Checks that the site `main` hasn't changed. */
 async function keeps({ engine, position }: LeftFiles): Promise<string[]> {
   return new Expected("the site main", oldNames).check(await readNames(engine), position);
 }
@@ -124,7 +124,7 @@ const sandbox: Story = {
   },
 };
 
-/** Files that commands write: each is whole or not there, and replaced as a whole. `--keep 1` never leaves no backup. */
+/** A file that a command writes is complete or missing, and is replaced as a whole. `--keep 1` always leaves a backup. */
 const files: Story = {
   name: "backup and export",
   database: "shop.db",
@@ -158,7 +158,7 @@ const files: Story = {
   },
 };
 
-/** Returns whether the folder has a backup, `1` or `0`. @throws ProblemError if one of its backups is not whole */
+/** Returns whether the folder has a backup, as `1` or `0`. @throws ProblemError if a backup is incomplete */
 async function hasBackup(left: LeftFiles): Promise<string> {
   const names = filesIn(left.folder, /^storefront-.*\.backup$/);
   for (const name of names) await readNamesInFile("storefront", pathIn(left, name));

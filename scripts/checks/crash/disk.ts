@@ -1,7 +1,7 @@
-// A model of a disk with a cache, as POSIX describes it: what a power loss leaves of the files below a folder.
+// A model of a disk with a cache, as POSIX describes it, to find out what a power loss can leave of the files below a folder.
 //
-// A write is in the cache until a sync of its file; the entry of a name is in the cache until a sync of its folder. A power loss keeps any part of the
-// cache. A sync that fails is the worst that kernels do: the writes before it are taken as written, and lost.
+// A write stays in the cache until its file is synced, and a name until its folder is synced. A power loss keeps any part of the cache. A failed sync does the
+// worst that kernels do: earlier writes count as written, but are lost.
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -39,10 +39,10 @@ class DiskFile {
   }
 }
 
-/** A name: of a file, of a folder, or of nothing. */
+/** What a name stands for: a file, a folder, or nothing. */
 type Entry = DiskFile | "folder" | undefined;
 
-/** A change in the cache. `position` is that of the log after its event. */
+/** A change in the cache. `position` is where the log is after its event. */
 type Pending = { readonly position: number } & (
   | { readonly kind: "write"; readonly file: DiskFile; readonly offset: number; readonly data: Uint8Array }
   | { readonly kind: "size"; readonly file: DiskFile; readonly size: number }
@@ -50,22 +50,22 @@ type Pending = { readonly position: number } & (
 );
 
 /**
- * Decides what is left of one change in the cache: all of it, nothing, or for a write the sectors for which the function returns true. Sectors are
- * aligned ranges of `bytes`.
+ * What's left of a change in the cache: all of it, nothing, or for a write, those sectors for which the function returns true. Sectors are aligned ranges of
+ * `bytes`.
  */
 export type Left = boolean | { readonly bytes: number; readonly has: () => boolean };
 
-/** A file, or without `bytes` a folder. */
+/** A file or, without `bytes`, a folder. */
 interface StoredFile {
   readonly path: string;
   readonly inode: number;
   readonly bytes: Uint8Array | undefined;
 }
 
-/** The files and folders that a power loss leaves, by their paths below the folder. */
+/** The files and folders that a power loss leaves, by path below the folder. */
 export type Image = ReadonlyMap<string, Uint8Array | "folder">;
 
-/** The disk. `root` is the folder; the programs use absolute paths. */
+/** `root` is the folder; the programs use absolute paths. */
 export class Disk {
   readonly #root: string;
   readonly #durable = new Map<string, Entry>();
@@ -73,14 +73,14 @@ export class Disk {
   readonly #inodes = new Map<number, DiskFile>();
   #pending: Pending[] = [];
 
-  /** @param files the files in the folder at the start; by default, those that are below it now. All of them are durable. */
+  /** @param files what the folder has at the start, all durable. Default: what's below it now */
   constructor(root: string, files: readonly StoredFile[] = storedBelow(root)) {
     this.#root = root;
     this.#addDurable(root, "folder");
     for (const { path, inode, bytes } of files) this.#addDurable(path, bytes ? this.#newFile(inode, bytes) : "folder");
   }
 
-  /** Number of changes in the cache. */
+  /** Changes in the cache. */
   get pending(): number {
     return this.#pending.length;
   }
@@ -98,7 +98,7 @@ export class Disk {
     else if (kind === "rename") this.#rename(position, path, other);
   }
 
-  /** Returns what a power loss leaves. @param decide called for each change in the cache, the oldest first */
+  /** Returns what a power loss leaves. @param decide called for each change in the cache, oldest first */
   image(decide: (index: number) => Left): Image {
     const names = new Map(this.#durable);
     const copies = new Map<DiskFile, DiskFile>();
@@ -155,7 +155,7 @@ export class Disk {
     else for (const name of names) this.#setNames(position, [name]);
   }
 
-  /** @param names all of one folder */
+  /** @param names all in the same folder */
   #setNames(position: number, names: [string, Entry][]): void {
     for (const [path, entry] of names) this.#live.set(path, entry);
     this.#add({ kind: "names", position, folder: dirname((names[0] as [string, Entry])[0]), names });
@@ -173,7 +173,7 @@ export class Disk {
 
   #file({ inode, path }: DiskEvent): DiskFile {
     const file = this.#inodes.get(inode);
-    if (!file) throw new Error(`the log does not say where ${path} comes from`);
+    if (!file) throw new Error(`the log doesn't say where ${path} came from`);
     return file;
   }
 

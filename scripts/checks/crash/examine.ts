@@ -1,4 +1,4 @@
-// Runs a story, makes the files that power losses would have left, and opens them with the real program.
+// Runs a story, reconstructs the files that power losses could have left, and opens them with the real program.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,38 +12,37 @@ import { Lab, withEngine } from "./lab.ts";
 import { type DiskEvent, readLog } from "./log.ts";
 import type { Story, Verify } from "./story.ts";
 
-/** Images between two that the real program also opens as processes. */
+/** Every how many images the real program also runs on one as a process. */
 const perProcess = 40;
 
-/** Milliseconds after which a command removes the site of an interrupted import: more than a reservation lasts. */
+/** Commands remove an interrupted import's site after this time, which is longer than a reservation lasts. */
 const abandonedAfterMs = 10 * 60_000;
 
-/** What `check` says of a restore or an import that a power loss has interrupted. The next command, or the next restore, removes its rows. */
+/** What `check` says about a restore or import that a power loss interrupted. The next command or restore removes its rows. */
 const isInterruption = /in progress or was interrupted/;
 
 export interface ExamineOptions {
   readonly recorder: string;
-  /** src/main.ts, or that of a copy with a planted fault. */
+  /** src/main.ts, or its copy with a planted fault. */
   readonly main: string;
   readonly seed: number;
-  /** Maximum number of images. */
+  /** Maximum images. */
   readonly images: number;
   /** When to stop, by `performance.now()`. */
   readonly until: number;
 }
 
 export interface Examined {
-  /** Different images that were opened. */
+  /** How many different images were opened. */
   readonly images: number;
   readonly events: number;
-  /** Sentences, with the image; at most ten. */
+  /** What's wrong, with the image; at most ten entries. */
   readonly faults: readonly string[];
 }
 
-/** Maximum number of faults that are listed. */
 const maxFaults = 10;
 
-/** Runs a story, and checks what power losses leave of it. */
+/** Runs a story and checks what power losses leave behind. */
 export async function examineStory(story: Story, options: ExamineOptions): Promise<Examined> {
   const lab = new Lab({ recorder: options.recorder, main: options.main, database: story.database });
   try {
@@ -92,7 +91,7 @@ function describe({ events: count, cut }: PowerLoss, events: readonly DiskEvent[
 }
 
 interface OpenOptions extends Pick<Recorded, "verify" | "story" | "options"> {
-  /** Whether the program also runs as processes. */
+  /** Whether to also run the program as a process. */
   readonly isTried: boolean;
 }
 
@@ -109,7 +108,7 @@ async function openImage(image: Image, position: number, { verify, story, option
     });
     return isTried ? [...faults, ...(await tryProgram(folder, position, { story, options }))] : faults;
   } catch (error) {
-    return [`the program cannot open what is left: ${errorMessage(error)}`];
+    return [`the program can't open what's left: ${errorMessage(error)}`];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,16 +1,16 @@
-// What a subject (the records of a client, a site, a file) may be after a power loss: its steps that were acknowledged before have happened, each step
-// that was sent before and not acknowledged has happened or not, and no other.
+// What a subject (a client's records, a site, a file) may look like after a power loss: steps acknowledged before it have happened, steps sent but not
+// acknowledged may have happened, and nothing else has.
 
-/** One change of a subject. Positions are those of the log. */
+/** A change to a subject. Positions are positions in the log. */
 export interface Step {
   readonly sent: number;
-  /** When the step was acknowledged; undefined if its outcome is unknown. */
+  /** When the step was acknowledged; undefined if its outcome isn't known. */
   readonly acknowledged: number | undefined;
-  /** Returns the names after the step; undefined if the step cannot happen to these names. */
+  /** Returns the names after the step; undefined if the step can't happen with these names. */
   readonly change: (names: readonly string[]) => readonly string[] | undefined;
 }
 
-/** The states of a subject, as lists of names. */
+/** A subject's possible states, as lists of names. */
 export class Expected {
   readonly #subject: string;
   readonly #first: readonly string[];
@@ -25,7 +25,7 @@ export class Expected {
     this.#steps.push(step);
   }
 
-  /** Returns a sentence for each contradiction between `found` and a power loss at `position`. */
+  /** Returns a sentence for each way in which `found` contradicts a power loss at `position`. */
   check(found: readonly string[], position: number): string[] {
     const possible = new Set([keyOf(this.#first)]);
     for (const { sent, acknowledged, change } of this.#steps) {
@@ -43,7 +43,7 @@ export class Expected {
   }
 }
 
-/** Returns a step's change that replaces the name `from`, or adds a name, or removes one. */
+/** Returns a change that replaces the name `from`, adds a name, or removes one. */
 export function replaceName(from: string | undefined, to: string | undefined): Step["change"] {
   return (names) => {
     if (from !== undefined && !names.includes(from)) return undefined;

@@ -1,5 +1,5 @@
-// Lets the n-th call of a program fail, for n from 1 until a run has no such call, as SQLite's own tests do. Each run must end in order: a clear error, or
-// success; nothing acknowledged is lost, and the next start works.
+// Makes a program's n-th call fail, for n from 1 until a run doesn't get that far, as SQLite's own tests do. Each run must end with success or a clear error,
+// nothing acknowledged may be lost, and the next start must work.
 
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { Expected } from "./expected.ts";
 import { type CallFault, type CommandResult, Lab } from "./lab.ts";
 import { addBrands, csvOf, namesOf, noSite, prepareSite, readNames, readNamesInFile } from "./story.ts";
 
-/** What fails: ENOSPC (28), EIO (5) and ENOMEM (12). `name` is the creation, renaming or removal of a file. `memory` maps the index of the log. */
+/** What fails, with ENOSPC (28), EIO (5) or ENOMEM (12). `name` means creating, renaming or removing a file; `memory` maps the index of SQLite's log. */
 const calls = [
   { kind: "write", errno: 28 },
   { kind: "write", errno: 5 },
@@ -22,24 +22,24 @@ const calls = [
   { kind: "memory", errno: 12 },
 ] as const;
 
-/** Limits of the heap of SQLite, in bytes: allocations fail ever later, until a run passes. */
+/** Limits for SQLite's heap, in bytes. Allocations fail later and later, until a run passes. */
 const heapLimits = Array.from({ length: 40 }, (_, n) => Math.round(16_000 * 1.1 ** n));
 
 /** More calls than any run has. */
 const never = 1 << 30;
 
-/** A run of the program in which calls fail. The folder was prepared with `prepare`. */
+/** A run of the program in which calls fail, after `prepare`. */
 interface Scenario {
   readonly name: string;
   readonly prepare: (lab: Lab, outside: string) => Promise<void>;
-  /** Returns faults, and a check that follows when the disk works again. */
+  /** Returns faults, and a check to run once the disk works again. */
   readonly run: (lab: Lab, outside: string) => Promise<{ faults: string[]; verify: (lab: Lab) => Promise<string[]> }>;
 }
 
 const oldNames = namesOf("old", 40);
 const addedNames = namesOf("added", 40);
 
-/** Returns a scenario of one command. @param read reads what the command changes @param after the state after the command */
+/** A single command. @param read reads what the command changes @param after the state after the command */
 function command(
   name: string,
   args: (outside: string) => readonly string[],
@@ -59,7 +59,7 @@ function command(
   };
 }
 
-/** Returns what is wrong with the end of a command: a failure must have a message for its reader, and no stack of the program. */
+/** Returns what's wrong with how a command ended. A failure must come with a message for the reader, and without a stack trace. */
 function errorsOf({ status, stderr }: CommandResult): string[] {
   if (status === 0 || (/^storefront: \S/m.test(stderr) && !/^\s+at /m.test(stderr))) return [];
   return [`ended with ${status} without a clear error: ${stderr.slice(0, 500)}`];
@@ -135,10 +135,10 @@ function server(): Scenario {
 export interface FaultOptions {
   readonly recorder: string;
   readonly main: string;
-  /** That of a copy that limits the heap of SQLite (`heapLimit` in planted.ts). */
+  /** src/main.ts of a copy that limits SQLite's heap (`heapLimit` in planted.ts). */
   readonly heapMain: string;
   readonly seed: number;
-  /** Maximum number of runs for each kind of call in a scenario; `Infinity` is every n. */
+  /** Runs per kind of call in a scenario; `Infinity` tries every n. */
   readonly perKind: number;
   /** When to stop, by `performance.now()`. */
   readonly until: number;
@@ -147,12 +147,12 @@ export interface FaultOptions {
 export interface FaultReport {
   readonly name: string;
   readonly runs: number;
-  /** Whether there was no time for all chosen calls. */
+  /** Whether time ran out before all chosen calls were tried. */
   readonly isShortened: boolean;
   readonly faults: readonly string[];
 }
 
-/** Runs all scenarios whose name contains `text`. @param onReport called after each */
+/** Runs all scenarios with `text` in their name. @param onReport called after each */
 export async function failCalls(
   text: string,
   options: FaultOptions,
@@ -210,7 +210,7 @@ function databaseOf({ name }: Scenario): string {
   return name === "first start" ? "new/shop.db" : "shop.db";
 }
 
-/** Returns 1 to `count`, or that many of them. */
+/** Returns 1 to `count`, or a random choice of `most` of these. */
 function chooseNumbers(count: number, most: number, random: Random): number[] {
   const all = Array.from({ length: count }, (_, n) => ({ n: n + 1, order: random.next() }));
   const chosen = all.sort((a, b) => a.order - b.order).slice(0, Math.min(count, most));
@@ -233,20 +233,20 @@ async function runOnce(
     const found = [...faults, ...(await verify(lab)), ...(await tryNextStart(lab))];
     return { calls: lab.faultCalls, found };
   } catch (error) {
-    return { calls: lab.faultCalls, found: [`the next start does not work: ${errorMessage(error)}`] };
+    return { calls: lab.faultCalls, found: [`the next start fails: ${errorMessage(error)}`] };
   } finally {
     lab.remove();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Opens the database as the next start does, checks it, and writes. */
+/** Opens the database as the next start would, checks it, and writes. */
 async function tryNextStart(lab: Lab): Promise<string[]> {
   return lab.open(async (engine) => {
     const found = (await engine.findInconsistencies()).filter((fault) => !/in progress or was interrupted/.test(fault));
     await createSite(engine, "probe", {}, Date.now());
     await addBrands(engine, (await getSite(engine, "probe")).ID, ["probe"]);
     const isWritten = (await readNames(engine, "probe")).length === 1;
-    return [...found.map((fault) => `\`check\` finds: ${fault}`), ...(isWritten ? [] : ["a write is lost"])];
+    return [...found.map((fault) => `\`check\` finds: ${fault}`), ...(isWritten ? [] : ["a write was lost"])];
   });
 }

@@ -1,4 +1,4 @@
-// Chooses the moments of power losses, and what each of them leaves of the cache.
+// Chooses when power losses happen, and what each leaves of the cache.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,21 +9,21 @@ import type { DiskEvent } from "./log.ts";
 /**
  * What a power loss leaves of the changes that are only in the cache:
  * - `nothing`, `all`, the first ones (`prefix`), or any of them (`subset`)
- * - `torn-512` and `torn-4096`: any sectors of this size, of any writes
+ * - any sectors of 512 or 4096 bytes, from any writes (`torn-512`, `torn-4096`)
  */
 const cuts = ["nothing", "all", "prefix", "subset", "torn-512", "torn-4096"] as const;
 
 type Cut = (typeof cuts)[number];
 
-/** A power loss after `events` events of the log. */
+/** A power loss after this many events in the log. */
 export interface PowerLoss {
   readonly events: number;
   readonly cut: Cut;
 }
 
 /**
- * Plans power losses, in the order of the log. Three of four are directly before or after the end of a sync, the others between. The last plan is the
- * end of the log with `nothing`: what was acknowledged must be durable.
+ * Plans power losses in log order. Three out of four come right before or after a sync ends, the others in between. The last is at the end of the log and
+ * leaves `nothing` of the cache, because whatever was acknowledged must be durable.
  * @param count maximum number of power losses
  */
 export function planPowerLosses(events: readonly DiskEvent[], random: Random, count: number): PowerLoss[] {
@@ -42,7 +42,7 @@ function take<T>(values: readonly T[], count: number, random: Random): T[] {
   return drawn.slice(0, Math.max(0, count)).map(({ value }) => value);
 }
 
-/** Returns the files that a power loss leaves on the disk as it is now. */
+/** Returns the files that a power loss would leave now. */
 export function cutImage(disk: Disk, cut: Cut, random: Random): Image {
   const kept = random.whole(0, disk.pending);
   const torn = (bytes: number): Left => ({ bytes, has: () => random.chance(0.5) });
@@ -54,7 +54,7 @@ export function cutImage(disk: Disk, cut: Cut, random: Random): Image {
   });
 }
 
-/** Returns a digest that is equal for equal images. */
+/** Equal images have equal digests. */
 export function digestOf(image: Image): string {
   const hasher = new Bun.CryptoHasher("sha1");
   for (const [path, content] of image) {
@@ -64,7 +64,7 @@ export function digestOf(image: Image): string {
   return hasher.digest("hex");
 }
 
-/** Writes an image into an empty folder. */
+/** Writes an image to an empty folder. */
 export function writeImage(image: Image, folder: string): void {
   for (const [path, content] of image) {
     const target = join(folder, path);

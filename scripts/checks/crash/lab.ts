@@ -1,4 +1,4 @@
-// Runs the program with the recorder in a folder.
+// Runs the program in a folder, with the recorder.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,10 +7,10 @@ import type { Engine } from "../../../src/model/engine.ts";
 import { allResources } from "../../../src/resources/all.ts";
 import { openEngine } from "../../../src/store/open.ts";
 
-/** Maximum milliseconds that a command or the start of a server may take. */
+/** How long a command, or a server's start, may take. */
 const maxRunMs = 60_000;
 
-/** The result of a command. `at` is the position of the log when the command had ended: what it reported is durable there. */
+/** `at` is the position in the log when the command had ended. What it reported must be durable by then. */
 export interface CommandResult {
   readonly status: number;
   readonly stdout: string;
@@ -24,7 +24,7 @@ export interface RunningServer {
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** A fault of the recorder: the `n`-th call of a kind fails, or with `stays` also each later call. */
+/** The `n`-th call of a kind fails and, with `stays`, every later one too. */
 export interface CallFault {
   readonly kind: "write" | "sync" | "name" | "memory";
   readonly n: number;
@@ -33,20 +33,20 @@ export interface CallFault {
 }
 
 interface LabOptions {
-  /** The compiled recorder; without it, nothing is recorded. */
+  /** The compiled recorder. Without it, nothing is recorded. */
   readonly recorder?: string;
-  /** The program: src/main.ts, or that of a copy with a planted fault. */
+  /** src/main.ts, or its copy with a planted fault. */
   readonly main: string;
-  /** Path of the database below the folder. */
+  /** The database's path below the folder. */
   readonly database: string;
   readonly fault?: CallFault;
-  /** Maximum bytes of the heap of SQLite, for a copy of the program that reads the limit (`heapLimit` in planted.ts). */
+  /** Maximum bytes for SQLite's heap, for a copy of the program that reads this limit (`heapLimit` in planted.ts). */
   readonly heapBytes?: number;
-  /** An existing folder instead of a new one. */
+  /** Use this folder instead of a new one. */
   readonly folder?: string;
 }
 
-/** Builds the recorder. Returns the path of the library; undefined if there is no compiler, or not the system that the recorder knows. */
+/** Returns the built library's path; undefined if there's no compiler, or if the recorder doesn't support this system. */
 export function buildRecorder(folder: string): string | undefined {
   if (process.platform !== "linux" || !Bun.which("cc")) return undefined;
   const library = join(folder, "recorder.so");
@@ -56,7 +56,7 @@ export function buildRecorder(folder: string): string | undefined {
   return library;
 }
 
-/** A folder in which programs run. */
+/** A folder to run programs in. */
 export class Lab {
   readonly folder: string;
   readonly database: string;
@@ -71,19 +71,19 @@ export class Lab {
     this.log = join(this.#home, "log");
   }
 
-  /** The size of the log. */
+  /** The log's size. */
   get position(): number {
     return statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Number of calls of the kind of the fault so far. */
+  /** How many calls of the fault's kind there have been. */
   get faultCalls(): number {
     const file = `${this.log}.count`;
     const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
     return bytes.length < 8 ? 0 : Number(bytes.readBigInt64LE(0));
   }
 
-  /** Lets the next sync of the log of SQLite fail. */
+  /** Makes the next sync of SQLite's log fail. */
   failNextSync(): void {
     writeFileSync(`${this.log}.fail`, "");
   }
@@ -113,7 +113,7 @@ export class Lab {
     return result;
   }
 
-  /** Starts a server. @throws Error with its output if it ends before it listens */
+  /** @throws Error with the server's output if it exits before it's listening */
   async serve(): Promise<RunningServer> {
     const child = Bun.spawn(
       [process.execPath, this.#options.main, "serve", "--port", "0", "--admin", "none", "--log", "silent"],
@@ -138,7 +138,7 @@ export class Lab {
       };
     }
     clearTimeout(timer);
-    throw new Error(`the server did not start: ${await child.stderr.text()}`);
+    throw new Error(`the server didn't start: ${await child.stderr.text()}`);
   }
 
   /** Opens the database in this process, without the recorder. */
@@ -163,7 +163,7 @@ export class Lab {
   }
 }
 
-/** Opens the database `file` with the program of this checkout, as a start does. */
+/** Opens the database `file` with this checkout's program, as a start would. */
 export async function withEngine<T>(file: string, work: (engine: Engine) => Promise<T>): Promise<T> {
   const engine = await openEngine(`sqlite:${file}`, allResources);
   try {

@@ -1,4 +1,4 @@
-// Stories of servers: clients write while a server is killed, the first start on an empty disk, and a sync that fails.
+// Stories of servers: one is killed while clients write, one starts for the first time on an empty disk, and one has a sync that fails.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,10 +7,9 @@ import { Expected } from "./expected.ts";
 import type { Lab, RunningServer } from "./lab.ts";
 import { csvOf, namesOf, noSite, prepareSite, readNames, type Story, type Verify } from "./story.ts";
 
-/** Clients that write at the same time. */
 const clientCount = 4;
 
-/** Returns a check of the records of all clients. */
+/** Checks all clients' records. */
 function verifyClients(clients: readonly Client[]): Verify {
   return async ({ engine, position }) => {
     const names = await readNames(engine);
@@ -58,18 +57,18 @@ function loadStory(): Story {
       await server.end("SIGTERM");
       const names = await lab.open((engine) => readNames(engine));
       const repeated = names.filter((name, n) => names.indexOf(name) !== n);
-      return [...faults, ...repeated.map((name) => `${name} is there twice after its create was sent again`)];
+      return [...faults, ...repeated.map((name) => `there are two of ${name} after its create was sent again`)];
     },
   };
 }
 
-/** Sends the idempotent creates again, as clients do that did not get a response. */
+/** Sends the idempotent creates again, as clients do when they get no response. */
 async function resend(server: RunningServer, key: string, clients: readonly Client[], position: number) {
   const faults: string[] = [];
   for (const { name, idempotencyKey, sent } of clients.flatMap(({ idempotent }) => idempotent)) {
     if (sent > position) continue;
     const response = await request(server.url, key, "POST", "brands.json", { Name: name }, idempotencyKey);
-    if (response.status !== 201) faults.push(`${name}: sent again, it got ${response.status}`);
+    if (response.status !== 201) faults.push(`${name}: when sent again, it got a ${response.status}`);
   }
   return faults;
 }
@@ -95,12 +94,12 @@ const firstStart: Story = {
   },
 };
 
-/** Cases of a failing sync. `failed`: the rows of the commit that fails (1: a request; more: an import). `after`: the requests after it. */
+/** `failed` is how many rows the failing commit has (1 is a request, more is an import), `after` how many requests follow. */
 const failingSyncs = [1, 400].flatMap((failed) =>
   [1, 50].flatMap((after) => [false, true].map((isKilled) => ({ failed, after, isKilled }))),
 );
 
-/** The sync of a commit fails once, and later syncs succeed without the writes before it, as on Linux. */
+/** A commit's sync fails once. Later syncs succeed, but don't include the writes before it, as on Linux. */
 function failingSyncStory({ failed, after, isKilled }: (typeof failingSyncs)[number]): Story {
   let key = "";
   return {
@@ -125,7 +124,7 @@ function failingSyncStory({ failed, after, isKilled }: (typeof failingSyncs)[num
       for (const name of namesOf("after", after)) await later.create(server.url, name);
       await server.end("SIGKILL");
       const refused = [...before.failures, ...later.failures];
-      if (refused.length > 0) throw new Error(`a request failed although the disk works: ${refused[0]}`);
+      if (refused.length > 0) throw new Error(`a request failed although the disk was working: ${refused[0]}`);
       return verifyClients(clients);
     },
   };

@@ -1,13 +1,13 @@
-// The log of recorder.c: what programs did to the files below a folder, in order.
+// Reads recorder.c's log of what programs did to the files below a folder, in order.
 
 import { existsSync, readFileSync } from "node:fs";
 
 /**
- * One record of the log.
- * - `write` and `size` change the content of the file `inode`; `offset` is the position of the data, or the new size
- * - `sync` and `failed-sync` are the end of a sync, which covers what happened before the position `begin` of the log
+ * A record in the log.
+ * - `write` and `size` change the content of the file `inode`; `offset` is where the data goes, or the new size
+ * - `sync` and `failed-sync` are the end of a sync, which covers what happened before the position `begin` in the log
  * - `create`, `folder`, `remove`, `rename` and `link` change names; `other` is the new name
- * - `fault` is a call that the recorder let fail
+ * - `fault` is a call that the recorder made fail
  */
 export interface DiskEvent {
   readonly kind:
@@ -27,7 +27,7 @@ export interface DiskEvent {
   readonly path: string;
   readonly other: string;
   readonly data: Uint8Array;
-  /** Position of the log after this record. A client that sees the log at this size knows that the event has happened. */
+  /** Position in the log after this record. Once the log has this size, the event has happened. */
   readonly end: number;
 }
 
@@ -44,12 +44,12 @@ const kinds: Readonly<Record<string, DiskEvent["kind"]>> = {
   F: "fault",
 };
 
-/** Bytes of a record before its texts and data (`struct record`). */
+/** Size of a record without its texts and data (`struct record`). */
 const headBytes = 48;
 
 /**
- * Reads a log. Omits the index of the log of SQLite (`-shm`), because SQLite makes it again after a power loss.
- * @throws Error if a program made a call that the recorder does not know
+ * Leaves out the index of SQLite's log (`-shm`), which SQLite rebuilds after a power loss.
+ * @throws Error if a program made a call that the recorder doesn't know
  */
 export function readLog(file: string): DiskEvent[] {
   const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
@@ -67,7 +67,7 @@ export function readLog(file: string): DiskEvent[] {
     const path = bytes.toString("utf8", text, text + pathLength);
     const other = bytes.toString("utf8", text + pathLength, data);
     if (letter === "X")
-      throw new Error(`the recorder does not know the system call ${other}, which was used on ${path}`);
+      throw new Error(`the recorder doesn't know the system call ${other}, which was used on ${path}`);
     const [inode, offset, begin] = [8, 16, 24].map((offset) => Number(bytes.readBigUInt64LE(at + offset))) as [
       number,
       number,

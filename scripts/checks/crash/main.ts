@@ -1,11 +1,11 @@
-// `npm run check:crash`: checks what power losses and failing system calls leave of the files of the program (SQLite, backups, files of sites).
+// `npm run check:crash` checks what power losses and failing system calls leave of the program's files (SQLite, backups, exported sites).
 //
 //   npm run check:crash -- [--seed 1] [--images 80] [--faults 10] [--minutes 5] [--story text] [--planted name|all|list]
 //
-// A recorder (scripts/checks/crash/recorder.c) writes down each change and each sync of a file while servers and commands run. From this log, the images that a
-// power loss could have left are made and opened. `--images` is the maximum number for each story, `--faults` the number of failing calls of each kind in
-// each scenario (`--faults all`: every n-th call). `--minutes` ends the run early, and says so. `--story` selects stories and scenarios by a part of
-// their name. `--planted` runs the check on copies of the program with a fault, and fails if a fault is not found. scripts/README.md describes the method.
+// While servers and commands run, a recorder (scripts/checks/crash/recorder.c) logs every change to a file and every sync. From this log, we reconstruct the
+// images that a power loss could have left, and open them. `--images` is the maximum per story, and `--faults` how many calls of each kind fail per scenario
+// (`all`: every call in turn). `--minutes` ends the run early, and says so. `--story` selects stories and scenarios by part of their name. `--planted` runs the
+// check on copies of the program with a fault, and fails if it isn't found. scripts/README.md describes the method.
 //
 // Needs Linux on x86-64 or ARM64 and a C compiler (cc). `npm test` has test/slow/simulation/power-loss.test.ts instead.
 
@@ -33,7 +33,7 @@ const { values } = parseArgs({
 });
 const started = performance.now();
 const until = started + Number(values.minutes) * 60_000;
-/** When the stories must end, so that the failing calls have time. */
+/** Stories stop here, to leave time for failing calls. */
 const storiesUntil = started + Number(values.minutes) * 36_000;
 const seed = Number(values.seed);
 const folder = mkdtempSync(join(tmpdir(), "storefront-recorder-"));
@@ -46,12 +46,12 @@ function secondsSince(start: number): string {
   return `${Math.round((performance.now() - start) / 1000)} s`;
 }
 
-/** Returns the src/main.ts of a copy of the program whose SQLite has a limit of memory. */
+/** Returns src/main.ts of a copy of the program that limits SQLite's memory. */
 function limitHeap(): string {
   return plantFault(heapLimit, mkdtempSync(join(folder, "heap-")));
 }
 
-/** Checks all stories and scenarios. Returns whether no fault was found. */
+/** Checks all stories and scenarios. Returns whether nothing was wrong. */
 async function checkAll(recorder: string): Promise<boolean> {
   const main = join(import.meta.dir, "../../../src/main.ts");
   let images = 0;
@@ -85,12 +85,13 @@ async function checkAll(recorder: string): Promise<boolean> {
     runs += report.runs;
     print(`failing calls, ${report.name}: ${report.runs} runs, ${secondsSince(started)} so far`, report.faults);
   });
-  if (isShortened) console.log(`--minutes ${values.minutes} ended the stories or the failing calls early`);
+  if (isShortened)
+    console.log(`ran out of time after --minutes ${values.minutes}, so some stories or failing calls were skipped`);
   console.log(`${images} images and ${runs} runs with failing calls in ${secondsSince(started)}, seed ${seed}`);
   return isSound;
 }
 
-/** Checks a copy of the program with a fault. Returns whether the fault was found. */
+/** Checks a copy of the program with a fault. Returns whether it was found. */
 async function checkPlanted(recorder: string, name: string, fault: PlantedFault): Promise<boolean> {
   const start = performance.now();
   const copy = mkdtempSync(join(folder, "planted-"));
@@ -115,13 +116,12 @@ async function main(): Promise<boolean> {
   }
   const recorder = buildRecorder(folder);
   if (!recorder) {
-    console.log("check:crash is skipped: it needs Linux and a C compiler (cc)");
+    console.log("skipped: check:crash needs Linux and a C compiler (cc)");
     return true;
   }
   if (values.planted === undefined) return checkAll(recorder);
   const chosen = Object.entries(plantedFaults).filter(([name]) => values.planted === "all" || name === values.planted);
-  if (chosen.length === 0)
-    throw new Error(`there is no planted fault ${values.planted}; \`--planted list\` lists them`);
+  if (chosen.length === 0) throw new Error(`unknown planted fault ${values.planted}; \`--planted list\` lists them`);
   let isFound = true;
   for (const [name, fault] of chosen) isFound = (await checkPlanted(recorder, name, fault)) && isFound;
   return isFound;

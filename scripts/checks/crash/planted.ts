@@ -1,4 +1,4 @@
-// Faults of the program that the check must find: copies of the source with one change.
+// Faults that the check must find. Each is planted in a copy of the source with one change.
 
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -75,7 +75,7 @@ export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   },
 };
 
-/** Not a fault: a program whose SQLite gets at most CRASH_HEAP_BYTES of memory. */
+/** Not a fault, but a program whose SQLite gets at most CRASH_HEAP_BYTES of memory. */
 export const heapLimit: PlantedFault = {
   story: "",
   file: "src/store/sqlite/database.ts",
@@ -85,7 +85,7 @@ export const heapLimit: PlantedFault = {
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Copies the program into `folder`, with one change. Returns the path of its src/main.ts. @throws Error if the source lacks what is changed */
+/** Copies the program to `folder` with one change. Returns the path of its src/main.ts. @throws Error if the source lacks the text to change */
 export function plantFault({ file, from, to }: PlantedFault, folder: string): string {
   for (const part of ["src", "bin", "docs", "package.json"])
     cpSync(join(root, part), join(folder, part), { recursive: true });

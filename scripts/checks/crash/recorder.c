@@ -1,12 +1,12 @@
-// Records what a program does to the files below a folder, and lets chosen calls fail. For scripts/checks/crash/main.ts, loaded with LD_PRELOAD.
+// Records what a program does to the files below a folder, and makes chosen calls fail. scripts/checks/crash/main.ts loads it with LD_PRELOAD.
 //
-// Bun calls the kernel partly through libc, partly directly. So this library does not replace functions of libc: a seccomp filter lets the kernel send
-// SIGSYS for each call that changes a file, and the handler makes the call itself, with a cookie in an argument that the call does not use. The filter
-// lets calls with the cookie through. The handler appends a record to the log CRASH_LOG, in the order of the calls, for all processes together.
+// Bun makes some system calls through libc and some directly, so replacing libc functions wouldn't do. Instead, a seccomp filter makes the kernel send SIGSYS
+// for each call that changes a file. The handler makes the call itself, with a cookie in an unused argument, which the filter lets through, and appends a
+// record to CRASH_LOG. All processes share that log, which is in the order of the calls.
 //
-// CRASH_FOLDER is the folder. CRASH_SYNC_MS delays each sync, as a slow disk does. CRASH_FAULT is `<kind> <n> <errno> <once|on>`: the n-th call of the
-// kind (write, sync, name or memory) fails with the error, or with `on` also each later call. If the file CRASH_LOG.fail exists, the next sync of a log of
-// SQLite (-wal) fails with EIO, and the file is removed. scripts/checks/crash/log.ts describes the records.
+// CRASH_FOLDER is the folder. CRASH_SYNC_MS delays each sync, like a slow disk. CRASH_FAULT is `<kind> <n> <errno> <once|on>`: the n-th call of the kind
+// (write, sync, name or memory) fails with the error and, with `on`, every later one too. If the file CRASH_LOG.fail exists, the next sync of a SQLite log
+// (-wal) fails with EIO, and the file is removed. scripts/checks/crash/log.ts describes the records.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -60,7 +60,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f) {
 
 #define REAL(number, a, b, c, d, e) call(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), COOKIE)
 
-// One lock for all threads and processes: first among the threads of this process, then among the processes that have the log open.
+// A lock for all threads and processes: first among this process's threads, then among the processes that have the log open.
 static void lock(void) {
   while (__sync_lock_test_and_set(&busy, 1)) REAL(SYS_sched_yield, 0, 0, 0, 0, 0);
   REAL(SYS_flock, log_fd, LOCK_EX, 0, 0, 0);
@@ -84,7 +84,7 @@ static int is_below(const char *path) {
   return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0);
 }
 
-// The path of a descriptor; false if it is not below the folder.
+// Gets a descriptor's path. Returns false if it isn't below the folder.
 static int path_of(int fd, char *path) {
   char link[40];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -94,7 +94,7 @@ static int path_of(int fd, char *path) {
   return is_below(path);
 }
 
-// The absolute path of a name in a call; false if it is not below the folder.
+// Makes a name from a call absolute. Returns false if it isn't below the folder.
 static int absolute(int at, const char *name, char *path) {
   path[0] = 0;
   if (name[0] != '/') {
@@ -111,7 +111,7 @@ static int absolute(int at, const char *name, char *path) {
   return is_below(path);
 }
 
-// Whether this call of the kind is to fail. Counts it. Called with the lock.
+// Counts a call of this kind, and returns whether it should fail. Needs the lock.
 static int fails(const char *kind, const char *path) {
   if (!fault_number || strcmp(kind, fault_kind) != 0) return 0;
   int64_t count = 0;
@@ -187,7 +187,7 @@ static long do_sync(long number, long *a) {
   int is_failing = is_lying || fails("sync", path);
   append(is_failing ? 'E' : 'S', inode_of(a[0]), 0, begin, path, 0, 0, 0);
   unlock();
-  // The file system of the tests has nothing to lose, so that the sync itself is left out.
+  // The tests' file system has nothing to lose, so we skip the sync itself.
   if (is_lying) return -EIO;
   return is_failing ? -fault_errno : 0;
 }
@@ -227,7 +227,7 @@ static long do_pair(long number, long *a, uint32_t kind, int at, const char *nam
   return result;
 }
 
-// Memory that is shared through a file: the index of the log (-shm). The cookie is in the upper half of the descriptor, because this call uses all arguments.
+// Memory shared through a file, which is the log's index (-shm). This call uses all its arguments, so the cookie goes in the upper half of the descriptor.
 static long do_map(long *a) {
   char path[PATH_MAX];
   int is_failing = 0;
@@ -239,7 +239,7 @@ static long do_map(long *a) {
   return is_failing ? -fault_errno : call(SYS_mmap, a[0], a[1], a[2], a[3], (long)((uint64_t)COOKIE << 32 | (uint32_t)a[4]), a[5]);
 }
 
-// Calls that this library does not record. With a file of the folder, they make the recording useless, and the script says so.
+// Calls that this library doesn't record. If they're used on a file in the folder, the recording is useless, and the script says so.
 static long do_unknown(long number, long *a, int fd) {
   char path[PATH_MAX], name[24];
   if (path_of(fd, path)) {
@@ -299,7 +299,7 @@ static void on_call(int signal, siginfo_t *info, void *context) {
 #define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skipped)
 #define UNLESS_BIT(value, skipped) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, value, 0, skipped)
 #define TRAP(number) UNLESS(number, 1), RETURN(SECCOMP_RET_TRAP)
-// An open traps only if it can create or empty a file, so that the dynamic linker of a child can open its libraries before this library is loaded.
+// An open only traps if it can create or empty a file, so that a child's dynamic linker can open its libraries before this one is loaded.
 #define TRAP_OPEN(number, flags) UNLESS(number, 4), LOAD(ARG(flags)), UNLESS_BIT(O_CREAT | O_TRUNC, 1), RETURN(SECCOMP_RET_TRAP), RETURN(SECCOMP_RET_ALLOW)
 
 static void install_filter(void) {
@@ -330,7 +330,7 @@ static void install_filter(void) {
 
 typedef int set_action(int, const struct sigaction *, struct sigaction *);
 
-// Bun has a handler of its own for SIGSYS. It is not installed.
+// Bun has its own SIGSYS handler, which we keep from being installed.
 int sigaction(int signal, const struct sigaction *action, struct sigaction *before) {
   if (signal == SIGSYS && action && log_fd >= 0) return 0;
   return ((set_action *)dlsym(RTLD_NEXT, "sigaction"))(signal, action, before);
@@ -343,7 +343,7 @@ __attribute__((constructor)) static void start(void) {
   char count[PATH_MAX], when[8] = "";
   snprintf(count, sizeof count, "%s.count", log);
   snprintf(fail_file, sizeof fail_file, "%s.fail", log);
-  // High numbers, so that the descriptors of the program stay as they would be.
+  // High numbers, so that the program's descriptors stay as they'd be.
   log_fd = fcntl(REAL(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600, 0), F_DUPFD_CLOEXEC, 900);
   count_fd = fcntl(REAL(SYS_openat, AT_FDCWD, count, O_RDWR | O_CREAT | O_CLOEXEC, 0600, 0), F_DUPFD_CLOEXEC, 900);
   sync_ms = pause ? atoi(pause) : 0;

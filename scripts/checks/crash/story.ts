@@ -1,4 +1,4 @@
-// What a story is, and what stories share: how they read the files that a power loss left.
+// Defines stories and what they share: reading the files that a power loss left.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,29 +16,29 @@ import type { Lab } from "./lab.ts";
 export interface LeftFiles {
   readonly folder: string;
   readonly engine: Engine;
-  /** Position of the log at the power loss. */
+  /** Position in the log at the power loss. */
   readonly position: number;
 }
 
-/** Returns a sentence for each fault of the files that a power loss left. */
+/** Returns a sentence for everything that's wrong with the files a power loss left. */
 export type Verify = (left: LeftFiles) => Promise<string[]>;
 
 export interface Story {
   readonly name: string;
-  /** Path of the database below the folder. */
+  /** The database's path below the folder. */
   readonly database: string;
-  /** Prepares files. They are durable, and not recorded. */
+  /** Prepares files, which are durable and not recorded. */
   readonly prepare?: (lab: Lab) => Promise<void>;
-  /** Runs what is recorded. */
+  /** Does what gets recorded. */
   readonly run: (lab: Lab) => Promise<Verify>;
-  /** Starts the real program on the files that some power losses left, and tries it. Returns faults. */
+  /** Tries the real program on the files that some power losses left. Returns faults. */
   readonly tryProgram?: (lab: Lab, position: number) => Promise<string[]>;
 }
 
-/** The state of a site that does not exist. */
+/** The state of a site that doesn't exist. */
 export const noSite: readonly string[] = ["(no site)"];
 
-/** Returns the names of the brands of a site; `noSite` if there is none of this name, or it is not complete. */
+/** Returns the names of a site's brands; `noSite` if the site is missing or incomplete. */
 export async function readNames(engine: Engine, site = "main"): Promise<readonly string[]> {
   let id: number;
   try {
@@ -54,7 +54,7 @@ export async function readNames(engine: Engine, site = "main"): Promise<readonly
   return names;
 }
 
-/** Creates the site `main`, the default, with brands. Returns a key of the site. */
+/** Creates the default site `main` with brands. Returns a key. */
 export async function prepareSite(lab: Lab, names: readonly string[] = []): Promise<string> {
   return lab.open(async (engine) => {
     const site = await createSite(engine, "main", { isDefault: true }, Date.now());
@@ -71,19 +71,19 @@ export async function addBrands(engine: Engine, site: number, names: readonly st
     await importRecords(engine, site, brand, readRowsOfCompleteFile(brand, bytes(), "csv"), { now: Date.now });
 }
 
-/** Returns a file of brands. */
+/** Returns a CSV file of brands. */
 export function csvOf(names: readonly string[]): string {
   return ["Name", ...names, ""].join("\n");
 }
 
-/** Returns `count` names that begin with `prefix`. */
+/** Returns `count` names that start with `prefix`. */
 export function namesOf(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, n) => `${prefix} ${n + 1}`);
 }
 
 /**
- * Returns the names of the brands in a file of `backup` or `export-site`; an empty list without the file.
- * @throws ProblemError if the file is not whole
+ * Returns the names of the brands in a file from `backup` or `export-site`; empty if there's no file.
+ * @throws ProblemError if the file is incomplete
  */
 export async function readNamesInFile(kind: "storefront" | "storefront-site", file: string): Promise<string[]> {
   if (!existsSync(file)) return [];
@@ -94,17 +94,16 @@ export async function readNamesInFile(kind: "storefront" | "storefront-site", fi
   return names;
 }
 
-/** Returns the names of files in a folder; an empty list without the folder. */
+/** Returns the names of files in a folder; empty if there's no folder. */
 export function filesIn(folder: string, pattern: RegExp): string[] {
   return existsSync(folder) ? readdirSync(folder).filter((name) => pattern.test(name)) : [];
 }
 
-/** Returns the names of the brands in a file of `export`; an empty list without the file. */
+/** Returns the names of the brands in a file from `export`; empty if there's no file. */
 export function readNamesInExport(file: string): string[] {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")).map(({ Name }: { Name: string }) => Name) : [];
 }
 
-/** Returns the path of a file below the folder of `left`. */
 export function pathIn({ folder }: Pick<LeftFiles, "folder">, name: string): string {
   return join(folder, name);
 }

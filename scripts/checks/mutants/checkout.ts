@@ -56,7 +56,7 @@ export class Checkout {
 
   /** Runs a test file until its first failure. Running out of time is a failure. @param reached folder for the markers' reports */
   async run(test: string, limitMs: number, environment: Record<string, string>, reached = ""): Promise<TestRun> {
-    if (this.#isRemoved) throw new Error("the copy was removed");
+    if (this.#isRemoved) throw new Error("the copy has been removed");
     const preload = join(this.folder, "test/support/property-seed.ts");
     const began = performance.now();
     const child = Bun.spawn(
@@ -77,7 +77,7 @@ export class Checkout {
     return { hasPassed: code === 0, milliseconds: performance.now() - began };
   }
 
-  /** Ends the run in progress, and removes the copy. */
+  /** Ends the current run and removes the copy. */
   remove(): void {
     this.#isRemoved = true;
     if (this.#running !== undefined) endGroup(this.#running);
@@ -91,11 +91,11 @@ export class Checkout {
   }
 }
 
-/** Kills the process group of a test file: the processes that it started and did not end. */
+/** Kills a test file's process group, which is what it started and didn't end. */
 function endGroup(leader: number): void {
   try {
     process.kill(-leader, "SIGKILL");
   } catch {
-    // All processes of the group have already exited.
+    // They've all exited.
   }
 }

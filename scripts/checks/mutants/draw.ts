@@ -1,4 +1,4 @@
-// Draws mutants: small changes of the source. Some test should notice each of them.
+// Draws mutants, which are small changes to the source that some test should notice.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,23 +8,23 @@ import { candidatesAt } from "./candidates.ts";
 import { type Marker, markerOf } from "./markers.ts";
 
 export interface Mutant {
-  /** Path from the root of the checkout. */
+  /** Path from the checkout's root. */
   readonly file: string;
   readonly line: number;
-  /** Offsets in the file: the replaced text is from `start` up to `end`. */
+  /** The replaced text goes from `start` up to `end`. */
   readonly start: number;
   readonly end: number;
   readonly was: string;
   readonly becomes: string;
-  /** The place for a marker; undefined for code that runs when the file is loaded. */
+  /** Where the marker goes; undefined for code that runs when the file is loaded. */
   readonly marker: Marker | undefined;
 }
 
 export interface DrawOptions {
   readonly root: string;
-  /** Path of the `tsconfig.json` of these files, from the root. */
+  /** Path of these files' `tsconfig.json`, from the root. */
   readonly project: string;
-  /** Paths of the files, from the root. */
+  /** Paths from the root. */
   readonly files: readonly string[];
   readonly seed: number;
   readonly count: number;
@@ -56,7 +56,7 @@ export async function drawMutants({ root, project, files, seed, count }: DrawOpt
   }
 }
 
-/** Returns the text of a file with the mutant applied. */
+/** Returns a file's text with the mutant applied. */
 export function mutated(text: string, { start, end, becomes }: Mutant): string {
   return text.slice(0, start) + becomes + text.slice(end);
 }
@@ -73,7 +73,7 @@ async function mutantsIn(project: Project, root: string, files: readonly string[
 function mutantsOf(source: SourceFile, file: string): Mutant[] {
   const found: Mutant[] = [];
   const visit = (node: Node): void => {
-    // Skip types, because they are not executed.
+    // Types aren't executed.
     if (node.kind === SyntaxKind.InterfaceDeclaration || node.kind === SyntaxKind.TypeAliasDeclaration) return;
     for (const { start, end, becomes } of candidatesAt(node, source)) {
       const line = source.text.slice(0, start).split("\n").length;
@@ -93,7 +93,7 @@ function mutantsOf(source: SourceFile, file: string): Mutant[] {
   return found;
 }
 
-/** Shuffles values (Fisher and Yates) with a small random generator (mulberry32), so that a seed gives the same order on every machine. */
+/** A Fisher-Yates shuffle with a small random generator (mulberry32), so that a seed gives the same order everywhere. */
 function shuffled<T>(values: readonly T[], seed: number): T[] {
   let state = seed >>> 0;
   const random = () => {

@@ -1,14 +1,13 @@
-// Mutation testing: draws small changes of the source (mutants), runs the tests on each, and prints the mutants that no test noticed (survivors):
+// Mutation testing: draws small changes to the source (mutants), runs the tests on each, and prints those that no test noticed (survivors):
 //
 //   npm run check:mutants -- --seed 7 --count 100 [--area console] [--jobs 2] [--minutes 5] [--only src/store]
 //
-// `--seed 7,8` draws a sample for each seed. All samples share the first step. With `--minutes`, no test file begins later than this after the first
-// one for a mutant, and the mutant counts as a survivor: the share of killed mutants can then only be too low.
+// `--seed 7,8` draws a sample for each seed; they share the first step. With `--minutes`, no more test files start once a mutant has taken this long, and it
+// counts as a survivor, so the share of killed mutants can only come out too low.
 //
-// First, every test file runs once on a copy with markers, to find out which mutants it reaches, also in processes that it starts. Then each mutant
-// is applied to a copy, and the test files that reach it run until one of them fails twice. A test file that fails without a mutant is skipped,
-// with a message. Takes about an hour for 100 mutants on two cores. Exits with 1 if the share of killed mutants in a sample is below that of the
-// area.
+// First, every test file runs once on a copy with markers, to find out which mutants it reaches, including in processes it starts. Then each mutant is applied
+// to a copy, and the test files that reach it run until one fails twice. A test file that fails without a mutant is skipped with a message. 100 mutants take
+// about an hour on two cores. Exits with 1 if a sample's share of killed mutants is below the area's minimum.
 
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -23,9 +22,7 @@ import { findTestFiles, inOrder, type TestFile } from "./test-files.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/**
- * The areas. The console and its API are a separate area, because a page has fewer tests per line. `share` is the minimum share of killed mutants.
- */
+/** `share` is the minimum share of killed mutants. The console and its API are a separate area, because pages have fewer tests per line. */
 const areas = {
   server: { holds: (file: string) => !/^src\/(console|admin)\//.test(file), share: 0.95 },
   console: { holds: (file: string) => /^src\/(console|admin)\//.test(file), share: 0.8 },
@@ -42,7 +39,7 @@ const { values } = parseArgs({
   },
 });
 const area = areas[values.area as keyof typeof areas];
-if (!area) throw new Error(`--area is one of ${Object.keys(areas).join(", ")}`);
+if (!area) throw new Error(`unknown --area; use ${Object.keys(areas).join(" or ")}`);
 
 interface Reached {
   readonly milliseconds: number;
@@ -79,11 +76,11 @@ try {
 }
 for (const [seed, sample] of samples) report(seed, sample);
 
-/** Ends what runs, and removes what was created. */
+/** Ends everything that's running and removes what was created. */
 async function cleanUp(): Promise<void> {
   for (const checkout of checkouts) checkout.remove();
   await (await postgres()).remove();
-  // A run may have created a folder in a copy meanwhile.
+  // A run may have created a folder in a copy in the meantime.
   for (const checkout of checkouts) checkout.remove();
 }
 
@@ -100,7 +97,7 @@ async function drawSample(seed: number): Promise<Mutant[]> {
   return (await Promise.all(drawn)).flat();
 }
 
-/** Draws the mutants of one TypeScript project. The console is a separate project, so the count is divided in proportion to the number of files. */
+/** Draws one TypeScript project's mutants. The console is a separate project, so the count is split by number of files. */
 function drawFrom(project: string, seed: number): Promise<Mutant[]> {
   const isConsole = project !== "tsconfig.json";
   const own = files.filter((file) => file.startsWith("src/console/") === isConsole);
@@ -108,10 +105,10 @@ function drawFrom(project: string, seed: number): Promise<Mutant[]> {
   return drawMutants({ root, project, files: own, seed, count });
 }
 
-/** Runs every test file on a copy with markers. Returns the mutants that each test file reaches. */
+/** Runs every test file on a copy with markers. Returns which mutants each one reaches. */
 async function findReached(): Promise<Map<TestFile, Reached>> {
   const reached = new Map<TestFile, Reached>();
-  // The page and the client run in browsers, where markers cannot report anything.
+  // The page and the client run in browsers, where markers can't report anything.
   const onServer = mutants.map((mutant) =>
     /^src\/(console|client)\//.test(mutant.file) ? { ...mutant, marker: undefined } : mutant,
   );
@@ -122,7 +119,7 @@ async function findReached(): Promise<Map<TestFile, Reached>> {
       const folder = join(checkout.folder, "reached", test.file);
       mkdirSync(folder, { recursive: true });
       const run = await checkout.run(test.file, 600_000, environment, folder);
-      if (!run.hasPassed) return console.log(`left out, because it fails without a mutant: ${test.file}`);
+      if (!run.hasPassed) return console.log(`skipping ${test.file}, which fails even without a mutant`);
       const marks = readdirSync(folder).map(Number);
       const unmarked = onServer.flatMap(({ file, marker }, number) =>
         !marker && test.distances.has(file) ? [number] : [],
@@ -134,7 +131,7 @@ async function findReached(): Promise<Map<TestFile, Reached>> {
   return reached;
 }
 
-/** Returns the first test file that fails twice with the mutant; undefined if the mutant survives, or if the time for a mutant is over. */
+/** Returns the first test file that fails twice with the mutant; undefined if it survives or runs out of time. */
 async function killerOf(mutant: Mutant, number: number, checkout: Checkout, reached: Map<TestFile, Reached>) {
   const able = tests.filter((test) => reached.get(test)?.mutants.has(number));
   const end = performance.now() + Number(values.minutes) * 60_000;
@@ -147,7 +144,7 @@ async function killerOf(mutant: Mutant, number: number, checkout: Checkout, reac
   return undefined;
 }
 
-/** Calls `work` for each value, with one checkout for each call in flight. */
+/** Calls `work` for each value. Each call in flight has its own checkout. */
 async function eachWith<T>(
   values: readonly T[],
   work: (value: T, checkout: Checkout, number: number) => Promise<void>,

@@ -1,20 +1,19 @@
-// Markers report which mutants a test file reaches, in its own process and in processes that it starts. So a mutant is tried only with tests that
-// execute it.
+// Markers report which mutants a test file reaches, including in processes it starts, so that a mutant is only tried with tests that execute it.
 
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
 import { isArrowFunction, isBlock } from "typescript/unstable/ast/is";
 
-/** The place of a marker: an expression to wrap, or a statement to insert the marker before. */
+/** Where a marker goes: around an expression or before a statement. */
 export interface Marker {
   readonly start: number;
-  /** The end of the expression; undefined for a statement. */
+  /** Where the expression ends; undefined for a statement. */
   readonly end?: number;
 }
 
-/** The module with the function that a marker calls. It is in `src`, because some tests copy that folder alone. */
+/** The module with the function that markers call. It's in `src`, because some tests copy only that folder. */
 export const reachedModule = "src/reached.ts";
 
-/** The environment variable with the folder for reports. A marker creates a file there for each reached mutant. */
+/** Environment variable with the folder where markers create a file for each mutant they reach. */
 export const reachedFolder = "MUTANTS_REACHED";
 
 export const reachedSource = `import { writeFileSync } from "node:fs";
@@ -27,7 +26,7 @@ export function reached(mutant) {
 }
 `;
 
-/** Returns the place of the marker for `node`: the statement, or the expression of an arrow function, that contains it. */
+/** Returns where the marker for `node` goes: the statement, or the arrow function's expression, around it. */
 export function markerOf(node: Node, source: SourceFile): Marker | undefined {
   for (let at = node; at.parent; at = at.parent) {
     if (isArrowFunction(at.parent) && at.parent.body === at && !isBlock(at))
@@ -37,7 +36,7 @@ export function markerOf(node: Node, source: SourceFile): Marker | undefined {
   return undefined;
 }
 
-/** Returns the text of a file with these markers inserted. @param module the path from the file to the module that the markers call */
+/** Returns a file's text with these markers inserted. @param module path from the file to the module that markers call */
 export function marked(text: string, module: string, markers: readonly { marker: Marker; mutant: number }[]): string {
   const insertions = markers.flatMap(({ marker: { start, end }, mutant }) =>
     end === undefined

@@ -1,17 +1,17 @@
-// Finds the test files that import a source file, directly or indirectly, and sorts them for a mutant.
+// Finds the test files that import a source file, directly or indirectly, and puts the most promising first.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 export interface TestFile {
   readonly file: string;
-  /** Files of the checkout that it imports, directly or through other files, with the number of steps. */
+  /** Files it imports, directly or indirectly, with the number of steps. */
   readonly distances: ReadonlyMap<string, number>;
-  /** How long the test file took in the last run. */
+  /** How long it took in the last run. */
   readonly milliseconds: number;
 }
 
-/** Test files that check the text of the source: if one fails, that does not show that a test detects a changed behaviour. */
+/** These check the source's text, so they'd fail even if no test noticed a change in behaviour. */
 const readsSource = ["test/house.test.ts", "test/references.test.ts"];
 
 /** Returns all test files that run the source. */
@@ -25,7 +25,7 @@ export function findTestFiles(root: string): TestFile[] {
     .map((file) => ({ file, distances: distancesFrom(file, root, imports), milliseconds: timings[file] ?? 1000 }));
 }
 
-/** Returns the test files that import `file`. A test file that will probably notice a fault soonest comes first. */
+/** Returns the test files that import `file`, those likely to notice a fault soonest first. */
 export function inOrder(tests: readonly TestFile[], file: string): TestFile[] {
   const words = wordsOf(file);
   const effort = ({ file: test, distances, milliseconds }: TestFile) => {
@@ -40,7 +40,7 @@ function wordsOf(file: string): string[] {
   return [...new Set(words)].filter((word) => !["src", "test", "tsx", "t", "ts", ""].includes(word));
 }
 
-/** Returns the imported files with the number of steps. Every path in quotes counts as an import, for example a program that the test starts. */
+/** Returns imported files with the number of steps. Any quoted path counts as an import, such as a program the test starts. */
 function distancesFrom(start: string, root: string, imports: Map<string, string[]>): Map<string, number> {
   const distances = new Map([[start, 0]]);
   for (const [file, distance] of distances) {
