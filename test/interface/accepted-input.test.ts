@@ -1,4 +1,4 @@
-// Unusual but valid bodies: text is returned exactly as sent, in either format.
+// Unusual but valid bodies. Text always comes back exactly as sent, in either format.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { XML } from "bun";
@@ -11,7 +11,7 @@ import { startTestServer } from "../support/http/server.ts";
 const server = await startTestServer();
 afterAll(() => server.stop());
 
-/** Returns the text of <Name>, read by a parser that is not ours. */
+/** Reads the text of <Name> with a parser that isn't ours. */
 function nameIn(xml: string): string {
   return (XML.parse(xml) as unknown as { Brand: { Name: string } }).Brand.Name;
 }
@@ -57,12 +57,12 @@ test.each([
   "\\u0041 \\n",
   "%20+",
   "=1+1",
-])("%j is unchanged from JSON to XML to JSON and from XML to JSON to XML", roundTrip);
+])("%j survives the round trip between JSON and XML", roundTrip);
 
-test("any text that XML can represent is unchanged in both formats", async () => {
+test("text with any character XML can represent survives both formats", async () => {
   const text = fc
     .string({ unit: "binary", minLength: 1, maxLength: 40 })
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML cannot represent them
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML can't represent them
     .map((value) => value.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "x"));
   await fc.assert(fc.asyncProperty(text, roundTrip), { numRuns: 50 });
 });
@@ -102,7 +102,7 @@ describe("in XML", () => {
   const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"';
   const xs = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"';
 
-  /** Creates brands in one batch, undoes that, and returns the status of both and the name of the first brand. */
+  /** Creates brands in one batch, undoes that batch, and returns both statuses and the first brand's name. */
   const createInBatch = async (body: string) => {
     const batch = await server.call("POST", "/restapi/batch.xml", { body });
     const run = /Run="([^"]*)"/.exec(batch.text)?.[1];
@@ -141,7 +141,7 @@ describe("in XML", () => {
     ],
     ["xml:lang, xml:space and xml:base", "", 'xml:lang="de-AT" xml:space="preserve" xml:base="http://x/"', "é"],
     ["no default namespace", "", 'xmlns=""', "é"],
-  ])("%s, in a request, a batch and a file", async (_, declaration, attributes, name) => {
+  ])("%s is accepted in a record, a batch and an import file", async (_, declaration, attributes, name) => {
     const record = `<Brand ${attributes}><Name ${attributes}>${name}</Name><Address ${attributes}><Town ${attributes}/></Address></Brand>`;
     const operation = `<Operation ${attributes} Method="POST" Resource="brands">${record}</Operation>`;
     const list = `${declaration}<Results ${attributes}>${record}</Results>`;
@@ -150,7 +150,7 @@ describe("in XML", () => {
     expect([await importNames(declaration + record), await importNames(list)]).toEqual([[["é"]], [["é"]]]);
   });
 
-  test("a prefix is declared by any element around it", async () => {
+  test("a prefix may be declared on any enclosing element", async () => {
     const record = '<Brand><Name xsi:schemaLocation="a b" xsi:type="xs:string">é</Name></Brand>';
     const operation = `<Operation xsi:nil="0" Method="POST" Resource="brands">${record}</Operation>`;
     expect(await create(record.replace("Brand", `Brand ${xsi} ${xs} xsi:type="Brand"`))).toBe("é");
@@ -201,7 +201,7 @@ describe("in JSON", () => {
 });
 
 describe("an update", () => {
-  test("keeps absent fields and empties empty ones, field by field in groups", async () => {
+  test("keeps fields it omits and clears empty ones, even within groups", async () => {
     const body = { Name: "a", AccountNumber: "1", Address: { Town: "t", Country: "GB" }, Telephone: { Mobile: "m" } };
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body })).json;
     const response = await server.call("PUT", "/restapi/brands.json", {
@@ -215,7 +215,7 @@ describe("an update", () => {
     });
   });
 
-  test("that changes nothing is 200 and adds nothing to the journal", async () => {
+  test("that changes nothing gets a 200 and adds nothing to the journal", async () => {
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "same" } })).json;
     const before = (await server.engine.readChangesSince(server.site.ID, 0))?.length;
     const response = await server.call("PUT", "/restapi/brands.json", { body: { ID, Name: "same" } });
@@ -228,7 +228,7 @@ describe("an update", () => {
 describe("a delete", () => {
   const create = async () => (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json.ID;
 
-  test.each(["", " \r\n", "[]", " [ ]\n", "{}", "null", '""', "\ufeff[]"])("with the body %j deletes", async (body) => {
+  test.each(["", " \r\n", "[]", " [ ]\n", "{}", "null", '""', "\ufeff[]"])("with the body %j deletes the record", async (body) => {
     for (const format of ["json", "xml"]) {
       const [id, other] = [await create(), await create()];
       expect((await server.call("DELETE", `/restapi/brands/${id}.${format}`, { body })).status).toBe(200);
@@ -238,13 +238,13 @@ describe("a delete", () => {
     }
   });
 
-  test.each(["[]", "null", '""'])("in a batch with the record %s deletes", async (record) => {
+  test.each(["[]", "null", '""'])("in a batch deletes the record if its body is %s", async (record) => {
     const id = await create();
     const body = `{"Operations":[{"Method":"DELETE","Resource":"brands","ID":${id},"Record":${record}}]}`;
     expect((await server.call("POST", "/restapi/batch.json", { body })).json.Results[0].Status).toBe(200);
   });
 
-  test.each(["[1]", "0", "false", "x", "[[]]", '{"Nmae":""}'])("with the body %s does not", async (body) => {
+  test.each(["[1]", "0", "false", "x", "[[]]", '{"Nmae":""}'])("with the body %s is rejected", async (body) => {
     const id = await create();
     expect((await server.call("DELETE", `/restapi/brands/${id}.json`, { body })).status).toBe(400);
     expect((await server.call("GET", `/restapi/brands/${id}.json`)).status).toBe(200);

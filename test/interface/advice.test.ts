@@ -1,4 +1,4 @@
-// The advice of errors: whoever follows it stores what was meant.
+// Error messages give advice, and following it stores what the sender meant.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { callTool, sendMessage } from "../support/http/mcp.ts";
@@ -10,7 +10,7 @@ afterAll(() => server.stop());
 
 type Body = string | Uint8Array;
 
-/** The `detail` of a problem and of its field errors. */
+/** The `detail` of a problem and of each field error. */
 function textOf({ text }: TestResponse): string {
   if (!text.startsWith("<")) {
     const { detail, errors = [] } = JSON.parse(text);
@@ -20,7 +20,7 @@ function textOf({ text }: TestResponse): string {
   return parts.join("\n").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
-/** The two ways to create a brand, by the ending of the path: each sends a record, and returns the response. */
+/** Two ways to send a brand: as a record, or in a batch. The format is the path's extension. */
 const ways = {
   record: (format: string, record: Body) => server.call("POST", `/restapi/brands.${format}`, { body: record }),
   batch: (format: string, record: Body) => {
@@ -33,7 +33,7 @@ const ways = {
   },
 };
 
-/** Expects that the advice for `wrong` is `says`, and that `right` stores a brand with `stored`, as a record and in a batch. */
+/** Expects the error for `wrong` to contain `says`, and `right` to store a brand with `stored`, both as a record and in a batch. */
 async function expectAdvice(format: string, wrong: Body, says: string, right: string, stored: object): Promise<void> {
   for (const send of [ways.record, ways.batch]) {
     const rejected = await send(format, wrong);
@@ -45,7 +45,7 @@ async function expectAdvice(format: string, wrong: Body, says: string, right: st
   }
 }
 
-describe("JSON: a text with", () => {
+describe("advice on JSON text", () => {
   test.each<[string, string, string, string]>([
     ["O\\'Neill", "write `'` without", "O'Neill", "O'Neill"],
     ["\\x41cme", "write `A`", "Acme", "Acme"],
@@ -88,7 +88,7 @@ describe("JSON: a text with", () => {
   });
 });
 
-describe("JSON: a value", () => {
+describe("advice on a JSON value", () => {
   const absent = 'leave the field out, or send `""`';
   test.each<[string, string, string, string]>([
     ...["None", "undefined", "NaN", "-Infinity", "NULL", "nil", "null"].map(
@@ -128,7 +128,7 @@ describe("JSON: a value", () => {
   });
 });
 
-describe("JSON: a body", () => {
+describe("advice on a JSON body", () => {
   const acme = '{"Name":"Acme","AccountNumber":"1"}';
   test.each<[string, string]>([
     ['{Name:"Acme","AccountNumber":"1"}', 'names need double quotes: write `"Name"`'],
@@ -160,14 +160,14 @@ describe("JSON: a body", () => {
     ["Name: Acme\n", "this looks like YAML"],
     ["Name,AccountNumber\nAcme,1\n", "this looks like CSV"],
     ["<!DOCTYPE html><html></html>", "this is an HTML page"],
-  ])("alone: %j", async (wrong, says) => {
+  ])("sent as a record: %j", async (wrong, says) => {
     const response = await ways.record("json", wrong);
     expect([response.status, textOf(response)]).toEqual([400, expect.stringContaining(says)]);
     if (says.includes("HTML")) expect(textOf(response)).not.toContain("brands.xml");
   });
 });
 
-describe("XML: a text with", () => {
+describe("advice on XML text", () => {
   test.each<[string, string, string, string]>([
     ["Smith & Sons", "write `&` as `&amp;`", "Smith &amp; Sons", "Smith & Sons"],
     ["Smith &amp Sons", "write `&amp;`, with the semicolon", "Smith &amp; Sons", "Smith & Sons"],
@@ -204,7 +204,7 @@ describe("XML: a text with", () => {
   });
 });
 
-describe("XML: a record", () => {
+describe("advice on an XML record", () => {
   const acme = "<Brand><Name>Acme</Name><Address><Town>Leeds</Town></Address></Brand>";
   test.each<[string, string]>([
     ['<Brand Name="Acme"><Address><Town>Leeds</Town></Address></Brand>', "write it as an element: <Name>...</Name>"],
@@ -233,13 +233,13 @@ describe("XML: a record", () => {
     [`<Envelope><Header/><Body>${acme}</Body></Envelope>`, "without <Envelope><Body> around it"],
   ])("%s", (wrong, says) => expectAdvice("xml", wrong, says, acme, { Name: "Acme", Address: { Town: "Leeds" } }));
 
-  test("several in a list: as a batch request", async () => {
+  test("several records in a list: send a batch request", async () => {
     const response = await ways.record("xml", `<Results>${acme}${acme}</Results>`);
     expect(textOf(response)).toContain("or several as a batch request: POST /restapi/batch.xml");
   });
 });
 
-describe("JSON: a field named", () => {
+describe("advice on an unknown JSON field", () => {
   const town = '{"Name":"Acme","Address":{"Town":"Leeds"}}';
   const stored = { Name: "Acme", Address: { Town: "Leeds" } };
   test.each<[string, string]>([
@@ -288,7 +288,7 @@ describe("JSON: a field named", () => {
     ["Address.last_name", "Address.Surname"],
     ["country_code", "Address.Country"],
     ["supplier_no", "AccountNumber"],
-  ])("%s means %s", async (sent, meant) => {
+  ])("%s: did you mean %s?", async (sent, meant) => {
     const of = (path: string) => {
       const [name = "", member] = path.split(".");
       return JSON.stringify({ Name: "Acme", [name]: member ? { [member]: "GB" } : "GB" });
@@ -296,15 +296,15 @@ describe("JSON: a field named", () => {
     await expectAdvice("json", of(sent), `did you mean \`${meant}\`?`, of(meant), JSON.parse(of(meant)));
   });
 
-  test("nothing known lists the fields of its group", async () => {
+  test("nothing similar: lists the fields of the group", async () => {
     const response = await ways.record("json", '{"Name":"x","Telephone":{"Pager":"1"},"Address":{"Line3":"x"}}');
     expect(textOf(response)).toContain("`Telephone` has Daytime, Evening, Mobile");
     expect(textOf(response)).not.toContain("did you mean");
   });
 });
 
-describe("JSON: a body that is a list", () => {
-  test("of a JSON Patch is told the fields to change", async () => {
+describe("advice on a JSON list", () => {
+  test("a JSON Patch: shows the fields to send instead", async () => {
     const { json: brand } = await ways.record("json", '{"Name":"Acme","Address":{"County":"x"}}');
     const patch = [
       { op: "replace", path: "/Name", value: "Bolt" },
@@ -325,19 +325,19 @@ describe("JSON: a body that is a list", () => {
     ["an unknown field", [{ op: "add", path: "/__proto__/x", value: "x" }]],
     ["a value that is no text", [{ op: "add", path: "/Name", value: 5 }]],
     ["a long value", [{ op: "add", path: "/Name", value: "x".repeat(300) }]],
-  ])("of a JSON Patch with %s gets the advice without an example", async (_, body) => {
+  ])("a JSON Patch with %s: no example", async (_, body) => {
     const { status, json } = await server.call("PATCH", "/restapi/brands/1.json", { body });
     expect([status, json.detail]).toEqual([400, expect.stringMatching(/send the fields to change with PUT or PATCH$/)]);
   });
 
-  test("of one record is told to send it alone, of several to send a batch request", async () => {
+  test("one record: send it alone; several: send a batch request", async () => {
     expect(textOf(await ways.record("json", '[{"Name":"x"}]'))).toContain("remove the `[` and `]`");
     const several = textOf(await ways.record("json", '[{"Name":"x"},{"Name":"y"}]'));
     expect(several).toContain("to send several, use a batch request: POST /restapi/batch.json");
     expect(several).not.toContain("without");
   });
 
-  test("of operations is told where they belong", async () => {
+  test("operations: shows the batch path", async () => {
     const response = await ways.record("json", '{"Operations":[{"Method":"POST","Resource":"brands"}]}');
     expect(textOf(response)).toContain("send a batch request to /restapi/batch.json");
   });
@@ -348,12 +348,12 @@ test.each<[string, string]>([
   ["G\u200bB", "this value contains U+200B (zero-width space)"],
   ["G\u200bB\u200b", "this value contains U+200B (zero-width space)"],
   ["\u0421\u0412", "this value starts with `\u0421` (U+0421, a Cyrillic letter)"],
-])("a country code with what nobody sees (%j) names it", async (Country, says) => {
+])("a country code with invisible characters (%j): names them", async (Country, says) => {
   const response = await ways.record("json", JSON.stringify({ Name: "x", Address: { Country } }));
   expect(textOf(response)).toContain(says);
 });
 
-test("a batch names what nobody sees in a method, a resource or a member", async () => {
+test("invisible characters in a batch's method, resource or member: names them", async () => {
   const operation = { Method: "POST\u200b", Resource: "brands ", "Rec\u00adord": {} };
   const { json } = await server.call("POST", "/restapi/batch.json", { body: { Operations: [operation] } });
   const text = json.errors.map(({ detail }: { detail: string }) => detail).join("\n");
@@ -362,7 +362,7 @@ test("a batch names what nobody sees in a method, a resource or a member", async
   expect(text).toContain("did you mean `Record`? The name you sent contains U+00AD (soft hyphen)");
 });
 
-describe("a body that is not UTF-8", () => {
+describe("a body that isn't UTF-8", () => {
   const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
   test.each<[string, string, number, number, string]>([
     ["Windows-1252", '\xc3\xa9\n"\xe9"', 2, 2, "byte 0xE9 is not UTF-8; it is `é` in Windows-1252"],
@@ -373,7 +373,7 @@ describe("a body that is not UTF-8", () => {
     ["an overlong sequence", "\xc0\x80", 1, 1, "byte 0xC0 is not UTF-8"],
     ["a sequence that is cut off", "ab\xe2\x82", 1, 3, "whose other bytes are missing"],
     ["gzip", "\x1f\x8b\x08", 1, 2, "it is compressed by gzip"],
-  ])("but %s: line, column and byte", async (_, text, line, column, says) => {
+  ])("%s: shows the line, column and byte", async (_, text, line, column, says) => {
     const body = latin1(text);
     for (const format of ["json", "xml"]) {
       for (const path of ["brands", "batch", "undo"]) {
@@ -390,7 +390,7 @@ describe("a body that is not UTF-8", () => {
     ["UTF-32", (text) => Buffer.from(new Uint32Array([...text].map((one) => one.codePointAt(0) ?? 0)).buffer)],
     ["UTF-32", (text) => Buffer.from(new Uint32Array([...text].map((one) => one.codePointAt(0) ?? 0)).buffer).swap32()],
   ];
-  test.each(encodings)("but %s (%#), with and without a byte order mark", async (name, encode) => {
+  test.each(encodings)("%s (%#): recognized with and without a byte order mark", async (name, encode) => {
     for (const text of ["x", "é", "😀", "漢"]) {
       for (const mark of ["", "\ufeff"]) {
         for (const path of ["brands", "batch"]) {
@@ -407,8 +407,8 @@ describe("a body that is not UTF-8", () => {
   });
 });
 
-describe("at /mcp", () => {
-  test("a message that is not JSON gets line, column and advice", async () => {
+describe("advice at /mcp", () => {
+  test("a message that isn't JSON: line, column and advice", async () => {
     const { status, json } = await sendMessage(server, '{"jsonrpc":"2.0",\n"id":None}');
     expect([status, json.error.message]).toEqual([
       400,
@@ -416,14 +416,14 @@ describe("at /mcp", () => {
     ]);
   });
 
-  test("a record with a wrong name gets the same advice as elsewhere", async () => {
+  test("a misspelt field in a record: same advice as elsewhere", async () => {
     const operations = [{ Method: "POST", Resource: "brands", Record: { Name: "x", "Zip ": "1" } }];
     const { data } = await callTool(server, "batch", { operations });
     expect(data.detail).toContain("did you mean `Address.Postcode`? The name you sent ends with a space");
   });
 });
 
-describe("a request line with a raw", () => {
+describe("advice on a raw character in the request line", () => {
   test.each([
     ["space", "GET /restapi/brands.json?filter[Name]=Smith Sons HTTP/1.1", "has a raw space; write it as `%20`"],
     ["tab", "GET /restapi/a\tb HTTP/1.1", "has a raw U+0009 (tab); write it as `%09`"],

@@ -1,4 +1,4 @@
-// Filters and searches find a text in any case, in every script of Unicode.
+// Filters and searches ignore case in every script of Unicode.
 
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -9,12 +9,12 @@ import { startTestServer } from "../support/http/server.ts";
 import { dataOf } from "../support/programs/command-data.ts";
 import "../support/property-seed.ts";
 
-/** Every character that is stored and that has another case. */
+/** Every character we store that has another case. */
 const cased = Array.from({ length: 0x11_0000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code))
   .filter((one) => casesOf(one).length > 1);
-/** The characters among them whose cases are not one character each, or not a pair. */
+/** Those whose other case is longer than one character, or that have more than one other case. */
 const special = cased.filter((one) =>
   casesOf(one).some((other) => [...other].length > 1 || casesOf(other).join() !== casesOf(one).join()),
 );
@@ -36,7 +36,7 @@ const idsOf = async (query: Record<string, string>): Promise<number[]> =>
     ({ ID }: { ID: number }) => ID,
   );
 
-test.each(words)("a filter finds %s by all of it and by its beginnings, in any case", async (word) => {
+test.each(words)("contains finds %s by each of its prefixes, in any case", async (word) => {
   for (let end = 1; end <= word.length; end++)
     for (const part of casesOf(word.slice(0, end))) {
       const found = await idsOf({ "filter[Name][contains]": part });
@@ -44,7 +44,7 @@ test.each(words)("a filter finds %s by all of it and by its beginnings, in any c
     }
 });
 
-test("a filter finds names with every character of special casing, and the search of the console does too", async () => {
+test("contains and the console's search find names with every special-casing character", async () => {
   expect(special.length).toBeGreaterThan(100);
   for (const name of names)
     for (const text of casesOf(name)) {
@@ -65,13 +65,13 @@ test("a filter finds names with every character of special casing, and the searc
     }
 });
 
-test("sort puts names with special casing in the order of Unicode's collation, and leaves none out", async () => {
+test("sort: names with special casing come in Unicode collation order, with none missing", async () => {
   const { compare } = new Intl.Collator("und");
   const byName = [...ids].sort(([a, idA], [b, idB]) => compare(a, b) || idA - idB).map(([, id]) => id);
   expect(await idsOf({ sort: "Name" })).toEqual(byName);
 });
 
-test("any two texts that differ only in case fold to the same text, and a part folds as in the whole", () => {
+test("case folding: texts that differ only in case fold alike, and a part folds as it does in the whole", () => {
   for (const one of cased) expect([one, ...new Set(casesOf(one).map(foldCase))]).toEqual([one, foldCase(one)]);
   const text = fc
     .array(fc.oneof(fc.constantFrom(...cased), fc.constantFrom(" ", ".", "'", "\u0301", "1")))

@@ -1,4 +1,4 @@
-// Invalid bodies: the response is the right problem, and nothing changes.
+// Invalid bodies: each gets the right problem and changes nothing.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { startTestServer } from "../support/http/server.ts";
@@ -14,7 +14,7 @@ afterAll(async () => {
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);
 
-describe("JSON", () => {
+describe("invalid JSON", () => {
   test.each<[string, string | Uint8Array, string]>([
     ["empty", "", "the body is empty"],
     ["blank", " \n", "the body is empty"],
@@ -27,13 +27,13 @@ describe("JSON", () => {
     ["with an overlong sequence", bytes('{"Name":"\xc0\xaf"}'), "not valid UTF-8"],
     ["UTF-16", bytes("\xff\xfe{\x00}\x00"), "not valid UTF-8"],
     ["nested too deeply", `{"Name":${deep("[", "]")}}`, "nested too deeply"],
-    // Naming each of these errors by its path would take a minute and block all other requests.
+    // Naming each of these errors by its path would take a minute and block every other request.
     [
       "nested too deeply with repeated names",
       `${'{"a":'.repeat(20_000)}{${'"b":1,'.repeat(100_000)}"b":1}${"}".repeat(20_000)}`,
       "nested too deeply",
     ],
-  ])("that is %s", async (_, body, detail) => {
+  ])("a body: %s", async (_, body, detail) => {
     const response = await server.call("POST", "/restapi/brands.json", { body });
     expect([response.status, response.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
     expect(response.json.detail).toContain(detail);
@@ -124,7 +124,7 @@ describe("JSON", () => {
         "Address.Town": "send a string, not a number; put it in double quotes",
       },
     ],
-  ])("of a record %s", async (title, body, faults) => {
+  ])("a record: %s", async (title, body, faults) => {
     const response = await server.call("POST", "/restapi/brands.json", {
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
@@ -154,7 +154,7 @@ describe("JSON", () => {
     "[1]",
     "100000000000000000000",
     "9007199254740993",
-  ])("of an update with the ID %s", async (id) => {
+  ])("an update with the ID %s", async (id) => {
     const response = await server.call("PUT", "/restapi/brands.json", { body: `{"ID":${id},"Name":"x"}` });
     expect(response.status).toBe(400);
     const rest = id === '"1"' ? '"1"; remove the quotes' : "";
@@ -167,7 +167,7 @@ describe("JSON", () => {
     ]);
   });
 
-  test("of an update that empties the Name", async () => {
+  test("an update that empties the Name", async () => {
     const response = await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "" } });
     expect([response.status, response.json.errors]).toEqual([
       400,
@@ -178,7 +178,7 @@ describe("JSON", () => {
 
 const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"';
 
-describe("XML", () => {
+describe("invalid XML", () => {
   test.each<[string, string | Uint8Array, number, string]>([
     ["empty", "", 400, "the body is empty"],
     ["JSON", '{"Name":"x"}', 400, "not well-formed"],
@@ -243,7 +243,7 @@ describe("XML", () => {
     ],
     ["UTF-16", bytes("\xff\xfe<\x00B\x00"), 415, "UTF-16"],
     ["nested too deeply", deep("<a>", "</a>"), 400, "nested too deeply"],
-  ])("that is %s", async (_, body, status, detail) => {
+  ])("a body: %s", async (_, body, status, detail) => {
     const response = await server.call("POST", "/restapi/brands.xml", { body });
     expect([response.status, response.headers.get("Content-Type")]).toEqual([status, "application/problem+xml"]);
     expect(response.text).toStartWith('<?xml version="1.0" encoding="utf-8"?>\n<problem xmlns="urn:ietf:rfc:7807">');
@@ -339,7 +339,7 @@ describe("XML", () => {
         ["Name", "a value is required"],
       ],
     ],
-  ])("of a record with %s", async (_, body, faults) => {
+  ])("a record with %s", async (_, body, faults) => {
     const response = await server.call("POST", "/restapi/brands.xml", { body });
     expect(response.status).toBe(400);
     for (const [field, detail] of faults)
@@ -351,11 +351,11 @@ describe("XML", () => {
     ["text before the root", "<!-- -->\n  stray<Brand/>", "line 2, column 3"],
     ["text after the root", "<Brand><Name>a</Name></Brand>\n stray", "line 2, column 2"],
     ["]]> in a text", "<Brand>\n<Name>a]]></Name></Brand>", "line 2, column 8"],
-  ])("position of %s", async (_, body, position) => {
+  ])("the error shows the position of %s", async (_, body, position) => {
     expect((await server.call("POST", "/restapi/brands.xml", { body })).text).toContain(position);
   });
 
-  test.each(['ID="0"', 'ID="01"', 'ID="x"', 'ID=""'])("of an update with %s", async (attribute) => {
+  test.each(['ID="0"', 'ID="01"', 'ID="x"', 'ID=""'])("an update with %s", async (attribute) => {
     const response = await server.call("PUT", "/restapi/brands.xml", {
       body: `<Brand ${attribute}><Name>x</Name></Brand>`,
     });
@@ -363,7 +363,7 @@ describe("XML", () => {
     expect(response.text).toContain("use a whole number, 1 or more");
   });
 
-  test("of an update whose ID element and attribute differ", async () => {
+  test("an update whose ID element and attribute differ", async () => {
     const response = await server.call("PUT", "/restapi/brands.xml", {
       body: '<Brand ID="1"><ID>2</ID><Name>x</Name></Brand>',
     });
@@ -374,7 +374,7 @@ describe("XML", () => {
 test.each([
   "text/plain; charset=iso-8859-1",
   'application/json; charset="windows-1252"',
-])("a body with the Content-Type %s is rejected", async (type) => {
+])("Content-Type %s is rejected", async (type) => {
   const response = await server.call("POST", "/restapi/brands.json", {
     body: '{"Name":"x"}',
     headers: { "Content-Type": type },
@@ -382,7 +382,7 @@ test.each([
   expect([response.status, response.json.type]).toEqual([415, "/docs/problems/unsupported-media-type"]);
 });
 
-test("a body of 1 MiB is accepted, and a longer one is rejected", async () => {
+test("body size: 1 MiB is accepted, more is rejected", async () => {
   const fill = (size: number) => `{"Name":"${"x".repeat(size - 11)}"}`;
   const large = await server.call("POST", "/restapi/brands.json", { body: fill(1024 * 1024 + 1) });
   expect([large.status, large.json.type]).toEqual([413, "/docs/problems/too-large"]);

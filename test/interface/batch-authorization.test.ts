@@ -1,4 +1,4 @@
-// Batch requests whose key, site or database changes while they wait (contract sections 1 and 14): for their bodies, and for their transactions.
+// The key, site or database changes while a batch waits for its body or its transaction (contract sections 1 and 14).
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -25,9 +25,9 @@ describe.each(engines)("a batch on $name", (kind) => {
   let server: Listener;
   let key: string;
   let commits = 0;
-  /** Called before each transaction of a batch, with its number. */
+  /** Called before each transaction of a batch, with the transaction's number. */
   let beforeCommit: (number: number) => Promise<unknown>;
-  /** Whether the result of the next transaction gets lost after the commit. */
+  /** Whether the next transaction's result is lost after the commit. */
   let isResultLost = false;
 
   beforeAll(() => kind.open());
@@ -67,20 +67,20 @@ describe.each(engines)("a batch on $name", (kind) => {
     ["its key is revoked", 401, () => revokeKey(engine, prefix(), 1), "match=Name"],
     ["its site is suspended", 403, () => setSite(engine, "shop", { isSuspended: true }, 1), "atomic=0"],
     ["no site has its host any more", 421, () => setSite(engine, "shop", { isDefault: false }, 1), "atomic=1"],
-  ])("is not stored if %s before its transaction: %i", async (_, status, change, query) => {
+  ])("is not stored if %s just before its transaction: %i", async (_, status, change, query) => {
     beforeCommit = change;
     const response = await sendBatch(caller, [toCreate({ Name: "one" }), toUpdate(99, { Name: "two" })], { query });
     expect([response.status, commits]).toEqual([status, 1]);
     expect((await engine.readJournalPage(1, 0, 10)).entries).toEqual([]);
   });
 
-  test("is stored after its key has got another label meanwhile", async () => {
+  test("is stored if only its key's label changed while it waited", async () => {
     beforeCommit = async (number) => (number === 1 ? setKey(engine, prefix(), { label: "x" }, 1) : undefined);
     const response = await sendBatch(caller, operations);
     expect([response.status, commits, await names()]).toEqual([200, 2, ["one", "two"]]);
   });
 
-  test("is matched again and stored in a site that was restored meanwhile", async () => {
+  test("is matched again if its site was restored while it waited, and stored there", async () => {
     const file = join(folder, "a.backup");
     expect(statusesIn(await sendBatch(caller, [toCreate({ Name: "kept" })]))).toEqual([201]);
     await backUp(engine, file, 1);
@@ -96,7 +96,7 @@ describe.each(engines)("a batch on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("whose result gets lost is 503, also if its key is revoked meanwhile, and is replayed by its idempotency key", async () => {
+  test("gets a 503 if its result is lost, and is replayed by its idempotency key", async () => {
     const headers = { "Idempotency-Key": "once" };
     isResultLost = true;
     const lost = await sendBatch(caller, operations, { headers });
@@ -114,7 +114,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     expect((await committed).status).toBe(503);
   });
 
-  test("of a sandbox key is stored in the sandbox", async () => {
+  test("with a sandbox key is stored in the sandbox", async () => {
     await sendBatch(caller, [toCreate({ Name: "live" })]);
     const { site } = await makeSandbox(engine, "shop", { now: () => 1 });
     const sandboxKey = (await createKey(engine, site, {}, 1)).key;
@@ -131,7 +131,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     expect([await names(), await names({ key: sandboxKey })]).toEqual([["live"], ["live", "new"]]);
     const fault = await sendBatch(caller, [toDelete(99)], { key: sandboxKey });
     expect([fault.status, fault.headers.get("X-Sandbox")]).toEqual([404, site.Name]);
-    // The renewal happens before the transaction, so the batch is stored in the new copy.
+    // The sandbox is renewed before the transaction, so the batch goes into the new copy.
     beforeCommit = async () => {
       beforeCommit = async () => {};
       await makeSandbox(engine, "shop", { now: () => 1 });
@@ -144,7 +144,7 @@ describe.each(engines)("a batch on $name", (kind) => {
   test.each<[string, number, () => Promise<unknown>]>([
     ["its key is revoked", 401, () => revokeKey(engine, prefix(), 1)],
     ["its site is suspended", 403, () => setSite(engine, "shop", { isSuspended: true }, 1)],
-  ])("is not read if %s while its body arrives", async (_, status, change) => {
+  ])("is not parsed if %s while its body arrives", async (_, status, change) => {
     const client = await openClient(server.port);
     const body = "this is no JSON";
     const lines = ["Host: x", `X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];

@@ -1,5 +1,4 @@
-// The descriptions of batch requests and undo fit what the server accepts and sends: OpenAPI (which every response of the tests is held against), the
-// JSON Schema and the XSD.
+// OpenAPI, the JSON Schema and the XSD describe batch requests and undo exactly as the server accepts and answers them.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
@@ -51,7 +50,7 @@ describe("the JSON Schema", () => {
     expect((await server.call("POST", "/restapi/batch.json?dryRun=1", { body })).status).toBe(400);
   });
 
-  test("accepts what the server sends, and rejects other documents", async () => {
+  test("accepts what the server sends, and nothing else", async () => {
     const results = ajv.getSchema("batch#/$defs/BatchResults") as ValidateFunction;
     const undone = ajv.getSchema("batch#/$defs/Undone") as ValidateFunction;
     const missing = { ...remove, ID: 999 };
@@ -70,7 +69,7 @@ describe("the JSON Schema", () => {
     expect(undone({ ...real.json, Skipped: [{ ID: 1 }] })).toBe(false);
   });
 
-  test("has the number of an operation in the faults of a problem", async () => {
+  test("allows an operation number in the errors of a problem", async () => {
     const problem = ajv.getSchema("batch#/$defs/Problem") as ValidateFunction;
     const body = { Operations: [post, { ...post, Record: {} }] };
     const { status, json } = await server.call("POST", "/restapi/batch.json", { body });
@@ -113,7 +112,7 @@ describe("the XSD", () => {
     [false, '<Batch><Operation Method="POST" Resource="brands"><Brand/><Brand/></Operation></Batch>'],
     [false, "<Batch><Operation/></Batch>"],
     [false, "<Undo/>"],
-  ])("is %p about %s", (allowed, text) => {
+  ])("returns %p for %s", (allowed, text) => {
     expect(isAllowed(text)).toBe(allowed);
   });
 
@@ -134,7 +133,7 @@ describe("the XSD", () => {
   });
 });
 
-test("the examples in OpenAPI are accepted: a batch of new records by a dry run, and both documents in OpenAPI 3.0", async () => {
+test("OpenAPI examples: a dry run accepts the batch, and OpenAPI 3.0 has both documents", async () => {
   for (const version of ["3.1", "3.0"]) {
     const { paths } = (await server.call("GET", `/openapi.json?openapi=${version}`)).json;
     for (const [format, type, member] of [

@@ -1,4 +1,4 @@
-// A batch request with `atomic=0` has the same results as its operations sent one by one, and leaves the same records (contract section 14).
+// With `atomic=0`, a batch has the same results and leaves the same records as its operations sent one by one (contract section 14).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -46,7 +46,7 @@ interface Result {
   readonly errors?: unknown;
 }
 
-describe("a batch", () => {
+describe("a batch with atomic=0", () => {
   let batches: TestServer;
   let singles: TestServer;
   beforeAll(async () => {
@@ -70,14 +70,14 @@ describe("a batch", () => {
 
   const list = async (server: TestServer) => (await server.call("GET", "/restapi/brands.json")).json;
 
-  test("is like its operations one by one", async () => {
+  test("has the same effect as its operations sent one by one", async () => {
     const property = fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 12 }), async (operations) => {
       const { json } = await sendBatch(batches, operations, { query: "atomic=0" });
       const created = new Set<unknown>();
       for (const [index, one] of operations.entries()) {
         const { Status, Record, Problem } = json.Results[index];
         const result = toResult(Status, Status < 300 ? Record : Problem);
-        // The one difference: a batch cannot name a record that it creates.
+        // The one difference: a batch can't name a record that it creates.
         if (created.has(one.ID)) expect(Status).toBeGreaterThanOrEqual(400);
         else expect([one, result]).toEqual([one, await sendAlone(one)]);
         if (Status === 201) created.add(Record.ID);

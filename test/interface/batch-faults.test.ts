@@ -1,4 +1,4 @@
-// The faults of the operations of a batch request, and requests that are rejected as a whole (contract section 14).
+// Errors in the operations of a batch, and batches that are rejected as a whole (contract section 14).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
@@ -13,7 +13,7 @@ import {
 } from "../support/http/batch.ts";
 import { startTestServer, type TestServer } from "../support/http/server.ts";
 
-describe.each(engines)("faults of a batch on $name", (kind) => {
+describe.each(engines)("batch errors on $name", (kind) => {
   let server: TestServer;
   beforeAll(async () => {
     await kind.open();
@@ -37,7 +37,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
   const id = "ID";
   const account = "AccountNumber";
 
-  test("of all operations are listed, those of the database too", async () => {
+  test("every operation's errors are listed, including those only the database finds", async () => {
     const before = await head();
     const operations = [
       toCreate({ Name: "fine" }),
@@ -63,7 +63,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  /** Operations with a fault, whose only field error is at `field`. */
+  /** Operations with one field error each, and the field it's at. */
   const faults: [
     string,
     BatchOperation,
@@ -303,7 +303,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     await sendBatch(server, [toUpdate(2, { Name: "Beta" })]);
   });
 
-  test("are at most 100", async () => {
+  test("at most 100 are listed", async () => {
     const response = await sendBatch(
       server,
       Array.from({ length: 300 }, () => toDelete(9999)),
@@ -312,7 +312,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     expect(response.json.detail).toContain("(and 299 more operations)");
   });
 
-  test("in XML name the operation", async () => {
+  test("XML names the operation too", async () => {
     const body = `<Batch><Operation Method="DELETE" Resource="brands" ID="9999"/></Batch>`;
     const all = await server.call("POST", "/restapi/batch.xml", { body });
     expect([all.status, all.headers.get("Content-Type")]).toEqual([404, "application/problem+xml"]);
@@ -342,7 +342,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     ["xml", "POST", ""],
     ["json", "PUT", "&match=AccountNumber"],
     ["xml", "PUT", "&match=AccountNumber"],
-  ])("of records in %s, %s, are 1,000 with `atomic=0`, then the first of each record", async (format, Method, match) => {
+  ])("with atomic=0, invalid records in %s (%s%s) list 1,000 errors in all, then one each", async (format, Method, match) => {
     const rows = Array.from({ length: 110 }, (_, index) => index);
     const all: [readonly string[], object][] = [
       ...rows.map((index): [readonly string[], object] => [
@@ -415,7 +415,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     "",
     "atomic=0",
     "dryRun=1",
-  ])("of the form are listed all at once, with those of the records: %s", async (query) => {
+  ])("malformed operations are all listed, along with invalid records (?%s)", async (query) => {
     const before = await head();
     const response = await sendBatch(server, malformed as BatchOperation[], { query });
     expect([response.status, response.json.type]).toEqual([400, "/docs/problems/bad-request"]);
@@ -426,7 +426,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     expect(await head()).toBe(before);
   });
 
-  test("of the form are listed all at once in XML", async () => {
+  test("malformed operations in XML are all listed", async () => {
     const before = await head();
     const operations = [
       '<Operation Method="POST" Resource="brnds"><Brand><Name>x</Name></Brand></Operation>',
@@ -463,7 +463,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     expect(await head()).toBe(before);
   });
 
-  test("of the form are at most 100, before those of the records; what follows them is not read", async () => {
+  test("malformed operations: the first 100 are listed before errors in records, and the rest isn't read", async () => {
     const wrong = toUpdate(1, { Name: 5 });
     const typo = { ...toDelete(1), Resource: "brnds" };
     const some = await sendBatch(server, [...Array<BatchOperation>(200).fill(wrong), typo, typo]);
@@ -483,13 +483,13 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     expect(many.json.detail).toMatch(/^operation 1: .*\(and more; the first 100 are listed\)$/);
   });
 
-  test("that prevent parsing are reported alone, at the first of them", async () => {
+  test("a syntax error is reported alone", async () => {
     const body = `{"Operations":[{"Method":"UPSERT","Resource":"brands"},\n{"Method":"POST",,},{]}`;
     const { status, json } = await server.call("POST", "/restapi/batch.json", { body });
     expect([status, json.errors]).toEqual([400, [expect.objectContaining({ operation: 2, line: 2, column: 18 })]]);
   });
 
-  test("of a `match` that a resource does not have are listed for each operation", async () => {
+  test("a `match` field that a resource lacks is reported for each operation", async () => {
     const operations = [1, 2].map(() => ({ Method: "PUT", Resource: "orderstatuses", Record: { Name: "x" } }));
     const response = await sendBatch(server, [toUpsert({ Name: 5 }), ...operations, toDelete(1)], {
       query: `match=${account}&atomic=0`,
@@ -502,7 +502,7 @@ describe.each(engines)("faults of a batch on $name", (kind) => {
     ]);
   });
 
-  test("that concern the whole request are 400 in either mode, and nothing is stored", async () => {
+  test("errors in the request itself get a 400 in either mode, and nothing is stored", async () => {
     const before = await head();
     const fine = toCreate({ Name: "fine" });
     const whole: [unknown, RegExp][] = [
@@ -560,19 +560,19 @@ describe("a batch request", () => {
     ],
     ["match=", expect.stringMatching(/^`match`: there is no text field ``; there is Name, /)],
     ["match=Name&match=Name", "`match` appears more than once"],
-  ])("with %s is 400", async (query, detail) => {
+  ])("with %s gets a 400", async (query, detail) => {
     const { status, json } = await sendBatch(server, [toCreate({ Name: "x" })], { query });
     expect([status, json.detail]).toEqual([400, detail]);
   });
 
-  test("has no conditions of its own", async () => {
+  test("takes no conditional header fields", async () => {
     for (const name of ["If-Match", "If-None-Match"]) {
       const { status, json } = await sendBatch(server, [], { headers: { [name]: "*" } });
       expect([status, json.detail]).toEqual([400, `a batch has no ${name}; send \`IfMatch\` in each operation`]);
     }
   });
 
-  test("is only sent with POST", async () => {
+  test("must be a POST", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
       const { status, headers } = await server.call(method, "/restapi/batch.json");
       expect([status, headers.get("Allow")]).toEqual([405, "POST, OPTIONS"]);
@@ -582,7 +582,7 @@ describe("a batch request", () => {
     expect((await server.call("OPTIONS", "/restapi/batch.xml")).headers.get("Allow")).toBe("POST, OPTIONS");
   });
 
-  test("is checked in the order of the contract: key, scope, parameters, encoding, body", async () => {
+  test("is checked in the order key, scope, parameters, encoding, body", async () => {
     const bad = { query: "dryrun=1", headers: { "Content-Encoding": "br" } };
     const none = await sendBatch(server, [], { ...bad, key: null });
     const reading = await sendBatch(server, [], { ...bad, key: await server.issueKey({ scope: "read" }) });

@@ -1,4 +1,4 @@
-// `Idempotency-Key` of batch requests (contract section 14): the response is made again from the journal, also by another process.
+// `Idempotency-Key` on batch requests (contract section 14). Any process can rebuild the response from the journal.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
@@ -6,7 +6,7 @@ import { sendBatch, statusesIn, toCreate, toDelete, toUpdate, toUpsert } from ".
 import { call, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
 import { type ServerProcess, startProcess } from "../support/programs/processes.ts";
 
-describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
+describe.each(engines)("a batch's idempotency key on $name", (kind) => {
   let server: TestServer;
   let second: ServerProcess;
   const start = Date.now();
@@ -28,12 +28,12 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
   const createBrand = async (AccountNumber = "", Name = "Acme"): Promise<number> =>
     (await server.call("POST", "/restapi/brands.json", { body: { Name, AccountNumber } })).json.ID;
   const head = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision as number;
-  /** Sends a body to both processes. */
+  /** Sends the body to both processes. */
   const sendAgain = async (path: string, body: unknown, name: string) => {
     const options = { body, key: server.key, headers: { "Idempotency-Key": name } };
     return [await server.call("POST", path, options), await call(second.url + path, "POST", options)];
   };
-  /** The body without the request IDs in its problems, which differ between requests. */
+  /** The body without request IDs, which differ between requests. */
   const textOf = ({ text }: TestResponse) => text.replace(/("instance":|<instance>)"?[^"<]*/g, "$1");
 
   async function expectReplays(first: TestResponse, path: string, body: unknown, name: string): Promise<void> {
@@ -45,7 +45,7 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     expect(await head()).toBe(before);
   }
 
-  test.each(["json", "xml"])("replays the same bytes in %s, also after the records have changed", async (format) => {
+  test.each(["json", "xml"])("replays the same bytes in %s, even after the records changed", async (format) => {
     const [id, unchanged, deleted] = [await createBrand(), await createBrand("", "Same"), await createBrand()];
     const operations = [
       toCreate({ Name: "New" }),
@@ -73,7 +73,7 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("replays the results of `match` and `atomic=0`, although the same request would have others now", async () => {
+  test("replays the results of `match` with `atomic=0`, even if they would now differ", async () => {
     const [known, moved, twin] = [newName(), newName(), newName()];
     const [id, other] = [await createBrand(known), await createBrand(moved)];
     for (const _ of [1, 2]) await createBrand(twin);
@@ -101,7 +101,7 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     await expectReplays(first, path, body, name);
   });
 
-  test("replays a batch with `atomic=0` of which no operation could be matched", async () => {
+  test("replays a batch with `atomic=0` in which no operation found a match", async () => {
     const twin = newName();
     const [id] = [await createBrand(twin), await createBrand(twin)];
     const [path, name] = ["/restapi/batch.json?match=AccountNumber&atomic=0", newName()];
@@ -113,7 +113,7 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     expect(statusesIn(await server.call("POST", path, { body }))).toEqual([200, 400]);
   });
 
-  test("replays an atomic batch with `match` whose operations would have faults now", async () => {
+  test("replays an atomic batch with `match`, even if it would now be rejected", async () => {
     const account = newName();
     await createBrand(account);
     const [path, name] = ["/restapi/batch.json?match=AccountNumber", newName()];
@@ -125,7 +125,7 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     expect((await server.call("POST", path, { body })).status).toBe(400);
   });
 
-  test("stores nothing of a batch with faults, so that the corrected batch may use the key", async () => {
+  test("is not used up by a rejected batch", async () => {
     const name = newName();
     const headers = { "Idempotency-Key": name };
     expect((await sendBatch(server, [toDelete(99_999)], { headers })).status).toBe(404);
@@ -133,7 +133,7 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     expect([first.status, first.headers.has("Idempotency-Replayed")]).toEqual([200, false]);
   });
 
-  test("is that of one request: another body, path or write with it is 422", async () => {
+  test("gets a 422 with another body, path or write", async () => {
     const headers = { "Idempotency-Key": newName() };
     const operations = [toCreate({ Name: "x" })];
     expect((await sendBatch(server, operations, { headers })).status).toBe(200);
@@ -153,7 +153,7 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     expect((await sendBatch(server, operations, { headers: single })).status).toBe(422);
   });
 
-  test("of many requests at once is stored once", async () => {
+  test("sent many times at once, is stored once", async () => {
     const [before, name] = [await head(), newName()];
     const body = { Operations: [toCreate({ Name: "storm" }), toCreate({ Name: "storm" })] };
     const responses = (await Promise.all([1, 2, 3].map(() => sendAgain("/restapi/batch.json", body, name)))).flat();
@@ -164,7 +164,7 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     expect(await head()).toBe(before + 2);
   });
 
-  test("does not concern dry runs", async () => {
+  test("has no effect on dry runs", async () => {
     const headers = { "Idempotency-Key": newName() };
     const operations = [toCreate({ Name: "x" })];
     const dry = await sendBatch(server, operations, { headers, query: "dryRun=1" });
@@ -188,8 +188,8 @@ describe.each(engines)("the idempotency key of a batch on $name", (kind) => {
     expect(later.json.Run).not.toBe(first.json.Run);
   });
 
-  // Last: it prunes the journal.
-  test("cannot replay a batch whose changes were pruned: 422 with the reason", async () => {
+  // Must run last: it prunes the journal.
+  test("gets a 422 with the reason once the batch's changes are pruned", async () => {
     const name = newName();
     const id = await createBrand("", "Same");
     const body = { Operations: [toCreate({ Name: "x" }), toCreate({ Name: "y" })] };

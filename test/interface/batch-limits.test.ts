@@ -1,5 +1,4 @@
-// The limits of batch requests: the size of their body, which counts only after the key, its time, and the places of a process, of a site
-// and of a key.
+// Limits on batch requests: body size (checked only after the key), time, and how many may run at once per process, site and key.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createKey } from "../../src/operator/sites/keys.ts";
@@ -16,10 +15,10 @@ const ofSite = "3 batches of this site are being received or stored here; try ag
 const ofProcess = "4 batches are being received or stored here; try again";
 
 let server: TestServer;
-/** Its clients time out after a second. */
+/** Times out its clients after a second. */
 let impatient: TestServer;
 let keys: string[];
-/** Keys of the site `y`, which is served at the host of its name. */
+/** Keys of the site `y`, whose hostname is `y`. */
 let keysOfY: string[];
 beforeAll(async () => {
   server = await startTestServer({ settings: { IDLE_TIMEOUT: "60" } });
@@ -32,7 +31,7 @@ afterAll(() => Promise.all([server.stop(), impatient.stop()]));
 
 const create = (Name: string) => ({ Method: "POST", Resource: "brands", Record: { Name } });
 
-/** Returns a valid body of this length, most of it whitespace. */
+/** A valid body of exactly this length, mostly whitespace. */
 function bodyOf(length: number, name = "long"): string {
   const body = JSON.stringify({ Operations: [create(name)] });
   return body.slice(0, -1) + " ".repeat(length - body.length) + body.slice(-1);
@@ -44,7 +43,7 @@ const statusOf = ({ status }: ReceivedResponse) => status;
 const send = (key = server.key, body = bodyOf(200, "sent"), of = server) =>
   exchange(head(key, `Content-Length: ${body.length}`) + body, of);
 
-/** Sends bytes on a connection of their own, and returns the response. */
+/** Sends bytes on a new connection, and returns the response. */
 async function exchange(bytes: string, { port } = server): Promise<ReceivedResponse> {
   const client = await openClient(port);
   client.send(bytes);
@@ -53,7 +52,7 @@ async function exchange(bytes: string, { port } = server): Promise<ReceivedRespo
   return response as ReceivedResponse;
 }
 
-/** Opens a client whose batch request has a place: the server waits for its body of `length` bytes. */
+/** Opens a client whose batch request has a place: the server is waiting for its body of `length` bytes. */
 async function takePlace(key: string, length = 1000, { port } = server): Promise<WireClient> {
   const client = await openClient(port);
   client.send(head(key, `Content-Length: ${length}`, "Expect: 100-continue"));
@@ -61,8 +60,8 @@ async function takePlace(key: string, length = 1000, { port } = server): Promise
   return client;
 }
 
-describe("the body", () => {
-  test.each([1024 * 1024 + 1, maxBodyBytes])("of %d bytes is accepted", async (length) => {
+describe("batch body", () => {
+  test.each([1024 * 1024 + 1, maxBodyBytes])("%d bytes are accepted", async (length) => {
     const body = bodyOf(length);
     const responses = await Promise.all([
       exchange(head(server.key, `Content-Length: ${length}`) + body),
@@ -71,7 +70,7 @@ describe("the body", () => {
     expect(responses.map(statusOf)).toEqual([200, 200]);
   });
 
-  test("of more than 8 MiB is 413 as soon as that is known", async () => {
+  test("more than 8 MiB gets a 413 as soon as that is known", async () => {
     const chunk = `100000\r\n${" ".repeat(1024 * 1024)}\r\n`;
     const responses = await Promise.all([
       exchange(head(server.key, `Content-Length: ${maxBodyBytes + 1}`)),
@@ -81,13 +80,13 @@ describe("the body", () => {
     for (const { body } of responses) expect(body).toContain(`"the body has more than ${maxBodyBytes} bytes"`);
   });
 
-  test("of more than 1 MiB is 413 at any other path", async () => {
+  test("more than 1 MiB gets a 413 on any other path", async () => {
     const body = bodyOf(1024 * 1024 + 1);
     for (const other of ["/restapi/brands.json", "/restapi/brands/1.json"])
       expect((await server.call("PUT", other, { body })).status).toBe(413);
   });
 
-  test("is not awaited from a client that may not send it", async () => {
+  test("not awaited if the client isn't allowed to send it", async () => {
     const reading = await server.issueKey({ scope: "read" });
     const announced = `Content-Length: ${maxBodyBytes}`;
     const responses = await Promise.all([
@@ -99,7 +98,7 @@ describe("the body", () => {
     expect(responses.map(statusOf)).toEqual([401, 403, 400, 415]);
   });
 
-  test("that stalls is 408, and nothing is stored", async () => {
+  test("a stalled body gets a 408, and nothing is stored", async () => {
     const body = bodyOf(2 * 1024 * 1024, "stalled");
     const sent = head(impatient.key, `Content-Length: ${body.length}`) + body.slice(0, -1);
     const response = await exchange(sent, impatient);
@@ -111,8 +110,8 @@ describe("the body", () => {
   });
 });
 
-describe("places", () => {
-  test("a third batch request of a key is 429 while two wait for their bodies; other requests and keys are served", async () => {
+describe("batch places", () => {
+  test("a key's third concurrent batch gets a 429; its other requests and other keys are served", async () => {
     const [key, other] = keys as [string, string];
     const clients = [await takePlace(key), await takePlace(key)];
     const { status, headers, body } = await send(key);
@@ -125,7 +124,7 @@ describe("places", () => {
     await waitForPlaces(server);
   });
 
-  test("a fourth batch request of a site and a fifth of any site are 429, before their bodies are sent", async () => {
+  test("a site's fourth and the process's fifth concurrent batch get a 429 before their bodies are sent", async () => {
     const [first, second, third] = keys as [string, string, string];
     const [ofY, otherOfY] = keysOfY as [string, string];
     const rejection = async (key: string) => {
@@ -147,7 +146,7 @@ describe("places", () => {
     ["a fault", 400, (client) => finish(client, bodyOf(1000).replace("POST", "MOVE"))],
     ["a malformed body", 400, (client) => finish(client, "x".repeat(1000))],
     ["the end of the client's side", 400, (client) => finishEarly(client)],
-  ])("come back after %s", async (_, status, end) => {
+  ])("freed after %s", async (_, status, end) => {
     for (let round = 0; round < 3; round++) {
       const clients = await Promise.all([takePlace(server.key), takePlace(server.key)]);
       expect(await Promise.all(clients.map(end))).toEqual([status, status]);
@@ -155,7 +154,7 @@ describe("places", () => {
     expect((await send()).status).toBe(200);
   });
 
-  test("come back when clients disconnect, before and while they send their bodies", async () => {
+  test("freed when clients disconnect, before or while sending their bodies", async () => {
     for (let round = 0; round < 6; round++) {
       const clients = await Promise.all([takePlace(server.key, maxBodyBytes), takePlace(server.key, maxBodyBytes)]);
       for (const client of clients) {
@@ -166,7 +165,7 @@ describe("places", () => {
     }
   });
 
-  test("of 100 concurrent batch requests, those without a place are 429, and each of the others is stored once", async () => {
+  test("of 100 concurrent batches, some get a 429 and each of the others is stored once", async () => {
     const before = await countOf("concurrent");
     const body = bodyOf(200_000, "concurrent");
     const [first] = keys as [string];
@@ -179,7 +178,7 @@ describe("places", () => {
     for (const key of keys) expect((await send(key)).status).toBe(200);
   });
 
-  test("come back after a timeout", async () => {
+  test("freed after a timeout", async () => {
     const { key } = impatient;
     const clients = await Promise.all([takePlace(key, 1000, impatient), takePlace(key, 1000, impatient)]);
     expect(await Promise.all(clients.map((client) => finish(client, "")))).toEqual([408, 408]);
@@ -187,7 +186,7 @@ describe("places", () => {
   });
 });
 
-/** Sends the rest of a batch request. Returns the status of the response. */
+/** Sends the rest of a batch request, and returns the status. */
 async function finish(client: WireClient, rest: string): Promise<number | undefined> {
   client.send(rest);
   const [, response] = await client.responses(2);

@@ -1,4 +1,4 @@
-// A batch request with `match`, while another process moves the values to other records: the match is still true in the transaction that stores the request.
+// While a batch with `match` waits, another process moves the values to other records. The match is correct as of the transaction that stores the batch.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Intent } from "../../src/model/change.ts";
@@ -12,7 +12,7 @@ import { createBrand, deleteBrand, updateBrand } from "../support/engine/intents
 import { call } from "../support/http/server.ts";
 import { serveWithCommits } from "../support/http/wrapped-engine.ts";
 
-describe.each(engines)("a batch request with match on $name", (kind) => {
+describe.each(engines)("batch with match on $name", (kind) => {
   let both: readonly [Engine, Engine];
   let server: Listener;
   let key: string;
@@ -61,7 +61,7 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     ["with `atomic=0`", "&atomic=0"],
   ] as const;
 
-  test.each(modes)("follows a value that others move to another record, %s", async (_, query) => {
+  test.each(modes)("value moved to another record meanwhile: the match follows it (%s)", async (_, query) => {
     await other(createBrand(site, "A"), createBrand(site, "B"));
     beforeCommit = () => other(updateBrand(site, 1, { Name: "Former" }), deleteBrand(site, 2), createBrand(site, "B"));
     const { status, json } = await send(["A", "B"], query);
@@ -73,7 +73,7 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     expect(await stored()).toEqual(["1 Former", "3 B set", "4 A set"]);
   });
 
-  test("is rejected if several records have a value then", async () => {
+  test("value meanwhile shared by several records: rejected", async () => {
     await other(createBrand(site, "A"));
     beforeCommit = () => other(createBrand(site, "A"));
     const { status, json } = await send(["New", "A"]);
@@ -83,7 +83,7 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     expect(await stored()).toEqual(["1 A", "2 A"]);
   });
 
-  test("is rejected if a record is deleted then, and is not valid as a new one", async () => {
+  test("record deleted meanwhile and the operation can't create one: rejected", async () => {
     await other(createBrand(site, "A"), updateBrand(site, 1, { AccountNumber: "old" }));
     beforeCommit = () => other(deleteBrand(site, 1));
     const { status, json } = await call(`${server.url}/restapi/batch.json?match=AccountNumber`, "POST", {
@@ -100,7 +100,7 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     expect(await stored()).toEqual([]);
   });
 
-  test.each(modes)("is matched again if others change more than a transaction reads, %s", async (_, query) => {
+  test.each(modes)("more changes meanwhile than one transaction reads: matched again (%s)", async (_, query) => {
     await other(createBrand(site, "A"));
     beforeCommit = async (number) => {
       if (number > 1) return;
@@ -115,7 +115,7 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     ]);
   });
 
-  test("repeats the faults of its matches for an idempotency key", async () => {
+  test("idempotency key: replays the errors of its matches", async () => {
     await other(createBrand(site, "A"), createBrand(site, "A"), createBrand(site, "B"));
     const operations = [
       { Method: "DELETE", Resource: "brands", ID: 3 },
@@ -148,7 +148,7 @@ describe.each(engines)("a batch request with match on $name", (kind) => {
     expect(withoutInstances(again)).toBe(withoutInstances(first));
   });
 
-  test("of one list by several clients at once creates each record once", async () => {
+  test("several clients send the same list at once: each record is created once", async () => {
     const names = Array.from({ length: 700 }, (_, n) => `Brand ${n}`);
     const responses = await Promise.all([
       send(names),

@@ -1,10 +1,10 @@
-// The rate limit of batch requests (contract sections 9 and 14): a request is admitted with one token, and each 100 of its operations count as one more.
+// Rate limit of batch requests (contract sections 9 and 14): one token admits the request, and every 100 operations then cost one more.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type BatchOperation, sendBatch, toDelete } from "../support/http/batch.ts";
 import { startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
 
-describe("a batch request of a key with 10 requests per second", () => {
+describe("rate limit: a batch on a key with 10 requests per second", () => {
   let server: TestServer;
   let clock = Date.parse("2026-01-01T00:00:00Z");
   beforeAll(async () => {
@@ -25,13 +25,13 @@ describe("a batch request of a key with 10 requests per second", () => {
     [900, '"key";r=0;t=1'],
     [1000, '"key";r=0;t=2'],
     [10_000, '"key";r=0;t=11'],
-  ])("with %i operations", async (count, limit) => {
+  ])("costs its operations (%i)", async (count, limit) => {
     const response = await sendBatch(server, operations(count), { key: await newKey(), query: "atomic=0" });
     expect([response.status, limitIn(response)]).toEqual([200, limit]);
     expect(response.headers.get("RateLimit-Policy")).toBe('"key";q=10;w=1');
   });
 
-  test("also counts as a dry run, as a replay, with faults, and as far as it could be read", async () => {
+  test("is also charged as a dry run, as a replay, and with errors (as far as it was read)", async () => {
     const key = await newKey();
     const headers = { "Idempotency-Key": "a" };
     const sent = { key, headers, query: "atomic=0" };
@@ -47,10 +47,10 @@ describe("a batch request of a key with 10 requests per second", () => {
     expect([malformed.status, limitIn(malformed)]).toEqual([400, '"key";r=0;t=1']);
   });
 
-  test("leaves debt: the next requests are 429 until a token has refilled, and are told when", async () => {
+  test("leaves a debt: 429 with Retry-After until a token has refilled", async () => {
     const key = await newKey();
     await sendBatch(server, operations(5000), { key, query: "atomic=0" });
-    // 51 tokens are gone, and 10 are in a full bucket.
+    // 51 tokens are spent, and a full bucket has 10.
     const rejected = await lookUp(key);
     expect([rejected.status, rejected.headers.get("Retry-After"), limitIn(rejected)]).toEqual([
       429,
@@ -70,7 +70,7 @@ describe("a batch request of a key with 10 requests per second", () => {
     expect(limitIn(await lookUp(key))).toBe('"key";r=9;t=1');
   });
 
-  test("without a limit of its key has no such header", async () => {
+  test("has no rate limit header if the key has no limit", async () => {
     const response = await sendBatch(server, operations(1000), { query: "atomic=0" });
     expect([response.status, limitIn(response)]).toEqual([200, null]);
   });

@@ -1,4 +1,4 @@
-// `match` of batch requests: updates find their record by a value, or create it (contract section 14); and which operations before them are a fault.
+// `match` in batch requests: updates find their record by a value or create it, unless an earlier operation touches that value (contract section 14).
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { BatchResults } from "../../src/http/batch/batch.ts";
@@ -19,10 +19,10 @@ import { startTestServer, type TestServer } from "../support/http/server.ts";
 const match = "AccountNumber";
 const query = `match=${match}`;
 
-describe.each(engines)("`match` of a batch on $name", (kind) => {
+describe.each(engines)("`match` in a batch on $name", (kind) => {
   let server: TestServer;
   let runBatch: Awaited<ReturnType<typeof createBatchRunner>>;
-  /** Called before each transaction of `runBatch`, with its number. */
+  /** Called before each transaction of `runBatch`, with the transaction's number. */
   let beforeCommit: (number: number) => Promise<unknown> = async () => {};
   let commits = 0;
   let accounts = 0;
@@ -59,7 +59,7 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
   const idsIn = ({ results }: BatchResults) =>
     results.map((result) => ("outcome" in result ? result.outcome.id : result.problem.code));
 
-  test("updates the record with the value, and creates a record for a new value", async () => {
+  test("updates the record with that value, or creates one", async () => {
     const [known, unknown] = [newAccount(), newAccount()];
     const id = await createBrand(known);
     const response = await sendBatch(
@@ -83,7 +83,7 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
     expect([again.json.Run, again.json.Results[0].Changed]).toEqual([null, false]);
   });
 
-  test("in a group is dotted, and one value may belong to each resource", async () => {
+  test("takes a dotted path for a field in a group, and one field per resource", async () => {
     const town = newAccount();
     const operations = [toUpsert({ Name: "In", Address: { Town: town } })];
     expect(statusesIn(await sendBatch(server, operations, { query: "match=Address.Town" }))).toEqual([201]);
@@ -94,7 +94,7 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
     expect(statusesIn(await sendBatch(server, both, { query: "match=Name" }))).toEqual([200, 200]);
   });
 
-  test("rejects a value that an earlier operation of the resource has too", async () => {
+  test("rejects a value that an earlier operation on the same resource has", async () => {
     const [account, other] = [newAccount(), newAccount()];
     const id = await createBrand(other);
     const sent = toUpsert({ AccountNumber: account, Name: "Later" });
@@ -118,7 +118,7 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
     expect(statusesIn(later)).toEqual([201, 201]);
   });
 
-  test("rejects a value whose record an earlier operation deletes, or gives another value", async () => {
+  test("rejects a value whose record an earlier operation deletes or changes", async () => {
     const account = newAccount();
     const id = await createBrand(account);
     const sent = toUpsert({ AccountNumber: account, Name: "Later" });
@@ -135,11 +135,11 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
     }
     const alone = await sendBatch(server, [toDelete(id), sent], { query: `${query}&atomic=0` });
     expect(statusesIn(alone)).toEqual([200, 400]);
-    // An operation that isn't stored moves nothing.
+    // An operation that isn't stored doesn't move its value.
     const second = newAccount();
     const failed = [toDelete(await createBrand(second), '"other"'), toUpsert({ AccountNumber: second, Name: "Later" })];
     expect(statusesIn(await sendBatch(server, failed, { query: `${query}&atomic=0` }))).toEqual([412, 200]);
-    // Nor does it matter how many operations are in between.
+    // However many operations come in between.
     const [third, untouched] = [newAccount(), await createBrand(newAccount())];
     const far = [
       toDelete(await createBrand(third)),
@@ -156,7 +156,7 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
     expect(statusesIn(await sendBatch(server, before, { query }))).toEqual([200, 200]);
   });
 
-  test("and `confirm` store the results that were shown, or nothing", async () => {
+  test("with `confirm`, stores exactly the results shown, or nothing", async () => {
     const [account, created] = [newAccount(), newAccount()];
     const id = await createBrand(account);
     const sent = [
@@ -183,7 +183,7 @@ describe.each(engines)("`match` of a batch on $name", (kind) => {
     beforeCommit = async (number) => {
       if (number === 2) await createBrand(newAccount());
     };
-    // Another record takes the ID that the dry run has shown.
+    // Another record takes the ID that the dry run showed.
     const second = await runBatch(sent, { match, isDry: true, confirm: () => {} });
     const isSame = (planned: BatchResults) => {
       if (planned.touched() !== second.touched()) throw new Error("another plan");

@@ -1,4 +1,4 @@
-// Batch requests (contract section 14): the operations of a request, their order, and their results in both formats.
+// The operations of a batch request, their order, and their results in both formats (contract section 14).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
@@ -63,7 +63,7 @@ describe.each(engines)("a batch on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("in XML has the records as single responses have them", async () => {
+  test("in XML contains the same record elements as single responses", async () => {
     const { ID } = await createBrand();
     const body =
       `<Batch><Operation Method="POST" Resource="brands"><Brand><Name>A &amp; B</Name></Brand></Operation>` +
@@ -82,7 +82,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     );
   });
 
-  test("may change a record several times: `IfMatch` is compared with the state after the operation before", async () => {
+  test("may change a record several times: `IfMatch` sees the operation before", async () => {
     const { ID, etag } = await createBrand();
     const operations = [
       toUpdate(ID, { Name: "One" }, etag),
@@ -97,7 +97,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     expect(statusesIn(deleted)).toEqual([200, 404]);
   });
 
-  test("accepts `IfMatch` in all forms of the header field, of any representation", async () => {
+  test("accepts every form of the If-Match header field in `IfMatch`", async () => {
     const { ID, etag } = await createBrand();
     const xml = (await server.call("GET", `/restapi/brands/${ID}.xml`)).headers.get("ETag") as string;
     const other = '"abc.1.5d8c12ab-json"';
@@ -115,7 +115,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     expect(statusesIn(await sendBatch(server, results, { query: "atomic=0" }))).toEqual([412, 412, 400, 400, 400, 400]);
   });
 
-  test("cannot name an ID that it creates", async () => {
+  test("can't name an ID that it creates", async () => {
     const { ID } = await createBrand();
     for (const query of ["", "dryRun=1"]) {
       const operations = [toCreate({ Name: "New" }), toUpdate(ID + 1, { Name: "Changed" }), toDelete(ID + 1)];
@@ -130,7 +130,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     }
   });
 
-  test("as a dry run has the results that the batch then has, and stores nothing", async () => {
+  test("as a dry run has the results of the real one, and stores nothing", async () => {
     const { ID, etag } = await createBrand({ Name: "Acme", AccountNumber: "dry" });
     const before = await head();
     const operations = [
@@ -150,7 +150,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     expect([none.json.Run, none.json.Results[0].Changed]).toEqual([null, false]);
   });
 
-  test("without operations is answered, and stores nothing", async () => {
+  test("without operations gets a 200 and stores nothing", async () => {
     for (const options of [{}, { query: "dryRun=1&atomic=0" }, { headers: { "Idempotency-Key": "empty" } }]) {
       const response = await sendBatch(server, [], options);
       expect([response.status, response.json]).toEqual([200, { Run: null, Results: [] }]);
@@ -162,7 +162,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     ]);
   });
 
-  test("has at most 10,000 operations, and stores that many creates and deletes", async () => {
+  test("may have 10,000 operations, creates and deletes alike, but no more", async () => {
     const before = await head();
     const names = Array.from({ length: 10_000 }, (_, index) => `Many ${index}`);
     const created = await sendBatch(
@@ -191,7 +191,7 @@ describe.each(engines)("a batch on $name", (kind) => {
     expect(await server.engine.findInconsistencies()).toEqual([]);
   });
 
-  test("of a client that leaves is stored or not, and leaves nothing behind", async () => {
+  test("is stored or not if its client leaves, and leaves nothing behind", async () => {
     const operations = Array.from({ length: 1000 }, (_, index) => toCreate({ Name: `Left ${index}` }));
     const body = JSON.stringify({ Operations: operations });
     const lines = ["Host: x", `X-API-AUTH: ${server.key}`, `Content-Length: ${Buffer.byteLength(body)}`];
@@ -201,14 +201,14 @@ describe.each(engines)("a batch on $name", (kind) => {
       client.socket.end();
       client.socket.destroy();
     }
-    // A batch has a place until its end.
+    // A batch keeps its place until it ends.
     await waitForPlaces(server);
     const left = (await server.call("GET", "/restapi/brands.json?filter[Name][contains]=Left")).json.length;
     expect([0, 1000]).toContain(left);
     expect(await server.engine.findInconsistencies()).toEqual([]);
   });
 
-  test("and two others at once on the same records are stored one after the other", async () => {
+  test("is never interleaved with another on the same records", async () => {
     const ids = await Promise.all([1, 2, 3].map(async () => (await createBrand()).ID));
     const before = await head();
     const send = (Name: string) =>

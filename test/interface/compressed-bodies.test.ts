@@ -1,4 +1,4 @@
-// Request bodies in a content coding: gzip on every write, and codings that the server does not support.
+// Request bodies with a Content-Encoding: every write reads gzip, and other codings are rejected.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -13,7 +13,7 @@ const send = (method: string, path: string, body: string, headers: Record<string
 const names = async () =>
   (await server.call("GET", "/restapi/brands.json?sort=ID")).json.map(({ Name }: { Name: string }) => Name);
 
-test("gzip is read by every write, in both formats", async () => {
+test("every write reads gzip, in both formats", async () => {
   const created = await send("POST", "/restapi/brands.json", '{"Name":"é"}');
   const other = await send("POST", "/restapi/brands.xml", "<Brand><Name>ü</Name></Brand>");
   expect([created.status, created.json.Name, other.status]).toEqual([201, "é", 201]);
@@ -26,7 +26,7 @@ test("gzip is read by every write, in both formats", async () => {
   expect(await names()).toEqual([]);
 });
 
-test("gzip is read by batch requests, undo and agents", async () => {
+test("batch requests, undo and /mcp read gzip", async () => {
   const operation = '{"Method":"POST","Resource":"brands","Record":{"Name":"x"}}';
   const batch = await send("POST", "/restapi/batch.json", `{"Operations":[${operation}]}`);
   expect((await send("POST", "/restapi/undo.json", JSON.stringify({ Run: batch.json.Run }))).json.Deleted).toBe(1);
@@ -37,7 +37,7 @@ test("gzip is read by batch requests, undo and agents", async () => {
   expect((await send("POST", "/mcp", message, { "Content-Type": "application/json" })).json.result).toEqual({});
 });
 
-test("a repeated request may be compressed differently", async () => {
+test("Idempotency-Key: the retry may be compressed differently", async () => {
   const headers = { "Idempotency-Key": "k" };
   const body = '{"Name":"once"}';
   const plain = await server.call("POST", "/restapi/brands.json", { body, headers });
@@ -51,7 +51,7 @@ test("a repeated request may be compressed differently", async () => {
   expect((await send("POST", "/restapi/brands.json", '{"Name":"other"}', headers)).status).toBe(422);
 });
 
-describe("the limit", () => {
+describe("size limits apply to the decompressed body", () => {
   const large = (bytes: number) => `{"Name":"${"x".repeat(bytes - 11)}"}`;
   const batch = (bytes: number) => `{"Operations":[]${" ".repeat(bytes - 17)}}`;
   const MiB = 1024 * 1024;
@@ -63,13 +63,13 @@ describe("the limit", () => {
     ["a batch request", "/restapi/batch.json", batch(8 * MiB), 200, 8 * MiB],
     ["a batch request", "/restapi/batch.json", batch(8 * MiB + 1), 413, 8 * MiB],
     ["an undo", "/restapi/undo.json", " ".repeat(MiB + 1), 413, MiB],
-  ])("of %s at %s is that of the decompressed size", async (_, path, body, status, limit) => {
+  ])("%s at %s", async (_, path, body, status, limit) => {
     const response = await send("POST", path, body);
     expect(response.status).toBe(status);
     if (status === 413) expect(response.text).toContain(`the body has more than ${limit} bytes when decompressed`);
   });
 
-  test("of a message of an agent is the same", async () => {
+  test("a message to /mcp", async () => {
     const response = await send("POST", "/mcp", " ".repeat(MiB + 1), { "Content-Type": "application/json" });
     expect([response.status, response.json.type]).toEqual([413, "/docs/problems/too-large"]);
   });
@@ -99,7 +99,7 @@ test.each([
   "UTF8",
   "",
   "identity, utf-8",
-])("the coding %j changes nothing", async (name) => {
+])("Content-Encoding %j means no compression", async (name) => {
   const headers = { "Content-Encoding": name };
   const response = await server.call("POST", "/restapi/brands.json", { body: '{"Name":"x"}', headers });
   expect(response.status).toBe(201);
@@ -114,7 +114,7 @@ test.each([
   "gzip, br",
   "none",
   "application/json",
-])("the coding %j is rejected, and the response names the header and what is supported", async (name) => {
+])("Content-Encoding %j is rejected, with the header's name and what's supported", async (name) => {
   const headers = { "Content-Encoding": name };
   const response = await server.call("POST", "/restapi/brands.json", { body: '{"Name":"x"}', headers });
   const detail = `\`Content-Encoding: ${name}\` is not supported; send the body as it is, or compress it with gzip`;

@@ -1,4 +1,4 @@
-// The client that is written from the contract alone (scripts/checks/conformance): a server keeps every promise that has a case.
+// The conformance client (scripts/checks/conformance) is written from the contract alone. The server passes all its cases.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Outcome, runCases } from "../../scripts/checks/conformance/run.ts";
@@ -12,7 +12,7 @@ import { createTestWebhook } from "../support/webhooks/test-webhook.ts";
 
 setDefaultTimeout(120_000);
 
-/** Settings of a run with everything that cases can need. The rest of the database belongs to the test. */
+/** Settings of a run that has everything a case can need, so that none is skipped. */
 async function everything({ url, key, engine, openSandbox }: LocalDemoServer) {
   const now = Date.now();
   const site = await getSite(engine, "demo");
@@ -38,7 +38,7 @@ async function everything({ url, key, engine, openSandbox }: LocalDemoServer) {
   return { url, key, extras, formats: ["json", "xml"] as const, signal: new AbortController().signal };
 }
 
-describe.each(engines)("a demo on $name", (kind) => {
+describe.each(engines)("conformance run against a demo on $name", (kind) => {
   let demo: LocalDemoServer;
   beforeAll(async () => {
     await kind.open();
@@ -49,9 +49,9 @@ describe.each(engines)("a demo on $name", (kind) => {
     await kind.close();
   });
 
-  test("keeps its promises, and has its records as before", async () => {
+  test("passes, and leaves the records as they were", async () => {
     const settings = await everything(demo);
-    // The database matters to writes, the feed and batch requests.
+    // Only writes, the feed and batch requests depend on the database.
     const parts = kind.name === "SQLite" ? [undefined] : ["7", "10", "14"];
     const read = async (key: string) =>
       (await fetch(`${demo.url}/restapi/brands.json`, { headers: { "X-API-AUTH": key } })).text();
@@ -65,14 +65,14 @@ describe.each(engines)("a demo on $name", (kind) => {
   });
 });
 
-describe("a run", () => {
+describe("conformance run", () => {
   let demo: LocalDemoServer;
   beforeAll(async () => {
     demo = await startDemo();
   });
   afterAll(() => demo.stop());
 
-  test("that is stopped in a case removes its records", async () => {
+  test("stopped midway: removes its records", async () => {
     const stop = new AbortController();
     const headers = { "X-API-AUTH": demo.key };
     const names = async () => (await fetch(`${demo.url}/restapi/orderstatuses.json`, { headers })).text();
@@ -88,7 +88,7 @@ describe("a run", () => {
     expect(await names()).not.toContain("conformance-");
   });
 
-  test("of a part selects by number or by text, and says which option a case needs", async () => {
+  test("part of the cases: selected by number or text, and names the options they need", async () => {
     const run = (only: string) =>
       runCases({
         ...{ url: demo.url, key: demo.key, extras: {}, formats: ["json"], only, signal: new AbortController().signal },
@@ -100,7 +100,7 @@ describe("a run", () => {
     expect(await run("no such case")).toEqual([]);
   });
 
-  test("knows a sandbox by its responses, so that the command rejects the key of a live site", async () => {
+  test("sandbox keys are recognized from responses, so that the command can refuse a live key", async () => {
     expect(await isSandbox(demo.url, demo.key)).toBe(false);
     expect(await isSandbox(demo.url, await demo.openSandbox())).toBe(true);
     await expect(isSandbox(demo.url, "sfk_test_x")).rejects.toThrow("401");

@@ -1,11 +1,11 @@
-// Dry runs of single writes (contract section 3): the response of the write, and nothing stored.
+// A dry run of a single write (contract section 3) gets the write's response, but stores nothing.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../support/engine/engines.ts";
 import { sendBatch, toCreate } from "../support/http/batch.ts";
 import { type CallOptions, startTestServer, type TestResponse, type TestServer } from "../support/http/server.ts";
 
-describe.each(engines)("a dry run of a write on $name", (kind) => {
+describe.each(engines)("a dry run on $name", (kind) => {
   let server: TestServer;
   beforeAll(async () => {
     await kind.open();
@@ -19,7 +19,7 @@ describe.each(engines)("a dry run of a write on $name", (kind) => {
   const head = async () => (await server.engine.readHeads([server.site.ID]))[0];
   const bodyIn = (format: string, Name: string) =>
     format === "json" ? { Name } : `<Brand><Name>${Name}</Name></Brand>`;
-  /** The parts of a response that a dry run and the write have in common. */
+  /** What the responses to a dry run and to the write have in common. */
   const shown = ({ status, headers, text }: TestResponse) => ({
     status,
     text: text.replace(/"instance":"[^"]*"|<instance>[^<]*<\/instance>/, ""),
@@ -27,7 +27,7 @@ describe.each(engines)("a dry run of a write on $name", (kind) => {
   });
   const toDry = (path: string) => `${path}${path.includes("?") ? "&" : "?"}dryRun=1`;
 
-  /** Sends a dry run, and then the write. Expects the same response, and that only the write stores something. */
+  /** Sends a dry run, then the write. Expects the same response from both, and a change only from the write. */
   async function expectSame(method: string, path: string, options: CallOptions = {}): Promise<TestResponse> {
     const before = await head();
     const dry = await server.call(method, toDry(path), options);
@@ -39,7 +39,7 @@ describe.each(engines)("a dry run of a write on $name", (kind) => {
   }
 
   // The first test needs a site without records.
-  test.each(["json", "xml"])("has the response of the write, in %s", async (format) => {
+  test.each(["json", "xml"])("gets the write's response, in %s", async (format) => {
     const list = `/restapi/brands.${format}`;
     const created = await expectSame("POST", list, { body: bodyIn(format, "Acme") });
     const path = created.headers.get("Location") as string;
@@ -56,7 +56,7 @@ describe.each(engines)("a dry run of a write on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("has the errors of the write", async () => {
+  test("gets the write's errors", async () => {
     const { json } = await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
     const path = `/restapi/brands/${json.ID}.json`;
     const cases: [number, string, string, CallOptions][] = [
@@ -94,14 +94,14 @@ describe.each(engines)("a dry run of a write on $name", (kind) => {
     expect([again.json.ID, again.headers.get("Idempotency-Replayed")]).toEqual([first, "true"]);
   });
 
-  test("with dryRun=0 is the write itself", async () => {
+  test("with dryRun=0 is a real write", async () => {
     const { json } = await server.call("POST", "/restapi/brands.json?dryRun=0", { body: { Name: "Acme" } });
     const response = await server.call("DELETE", `/restapi/brands/${json.ID}.json?dryRun=0`);
     expect([response.status, response.headers.get("X-Dry-Run")]).toEqual([200, null]);
     expect((await server.call("GET", `/restapi/brands/${json.ID}.json`)).status).toBe(404);
   });
 
-  test("is marked in the response to a batch request and an undo, too", async () => {
+  test("of a batch or an undo is marked with X-Dry-Run too", async () => {
     const { json, headers } = await sendBatch(server, [toCreate({ Name: "Batch" })]);
     expect(headers.get("X-Dry-Run")).toBeNull();
     const marks = [
@@ -116,7 +116,7 @@ describe.each(engines)("a dry run of a write on $name", (kind) => {
     ]);
   });
 
-  test("can be seen by a script of another origin", async () => {
+  test("exposes X-Dry-Run to scripts from other origins", async () => {
     const Origin = "https://shop.example";
     const response = await server.call("POST", "/restapi/brands.json?dryRun=1", {
       body: { Name: "x" },

@@ -1,4 +1,4 @@
-// The feed over HTTP: its documents, its parameters, and its authorization.
+// The feed over HTTP: documents, parameters and authorization.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -41,7 +41,7 @@ describe.each(engines)("the feed on $name", (kind) => {
   });
 
   const get = (path: string, options: CallOptions = {}) => server.call("GET", `/restapi/changes${path}`, options);
-  /** Replaces the parts that depend on the random epoch: the digests of cursors, and the versions in entity tags. */
+  /** Replaces what depends on the random epoch: the digests in cursors and the versions in entity tags. */
   const marks = (text: string) =>
     text
       .replace(/\b[0-9a-f]{12}\./g, "mark.")
@@ -78,7 +78,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(record).toContain("<Name>Mill &lt;Road&gt; &amp; Son&#13;\n</Name>");
   });
 
-  test("continues from Next, and passes changes that do not match", async () => {
+  test("continues from Next, skipping changes that don't match", async () => {
     const revisions = (page: { Changes: { Cursor: string }[] }) =>
       page.Changes.map(({ Cursor }) => Number(Cursor.split(".")[1]));
     const first = (await get(".json?limit=2")).json;
@@ -93,7 +93,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect((await get(".json?_=1&cachebuster=x")).json.Changes).toHaveLength(4);
   });
 
-  test("has a change as soon as the write has its response, and not before", async () => {
+  test("has a change once its write gets a response, and not before", async () => {
     const { Next } = (await get(".json?since=now")).json;
     expect((await get(`.json?since=${Next}`)).json.Changes).toEqual([]);
     const written = (await server.call("POST", "/restapi/brands.json", { body: { Name: "new" } })).json;
@@ -101,7 +101,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect((await get(`.xml?since=${Next}`)).text).toContain(`<Brand ID="${written.ID}"><Name>new</Name>`);
   });
 
-  test("has the run of changes that a batch request or an undo has stored together, and no run of an operator", async () => {
+  test("gives changes stored together by a batch or an undo one run, but never shows an operator's run", async () => {
     const { Next } = (await get(".json?since=now")).json;
     const create = (Name: string, run?: string) => createIntent({ site, values: { Name }, at, run });
     const run = "k3J9aZ0q-18-2";
@@ -117,7 +117,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(xml.match(/ Run="[^"]*"/g)).toEqual([` Run="${run}"`, ` Run="${run}"`]);
   });
 
-  test("has the ETag of each record, for If-Match without a look-up, in both formats", async () => {
+  test("has each record's ETag, usable in If-Match without a look-up, in both formats", async () => {
     const { Next } = (await get(".json?since=now")).json;
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "A" } })).json;
     await server.call("PUT", `/restapi/brands/${ID}.json`, { body: { Name: "B" } });
@@ -126,7 +126,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     const [created, updated] = page.Changes;
     expect(updated.Revision).toBe(created.Revision + 1);
     expect((await server.call("GET", `${path}.json`)).headers.get("etag")).toBe(updated.ETag);
-    // Unchanged, also in the page of another format, although its bytes differ.
+    // The tags stay the same on the other format's page, although the bytes differ.
     const text = (await get(`.xml?since=${Next}&collapse=1`)).text;
     const inXml = / ETag="&quot;([^"&]+)&quot;">/.exec(text)?.[1];
     expect((await server.call("GET", `${path}.xml`)).headers.get("etag")).toBe(`"${inXml}"`);
@@ -209,7 +209,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     ["0123456789ab.5%20", "a blank"],
     ["<script>alert(1)</script>", "a script"],
     ["a".repeat(12_000), "long"],
-  ])("responds to since=%.20s (%s) with 400, as reading everything again would not help", async (since) => {
+  ])("since=%.20s (%s) gets a 400, because reading everything again wouldn't help", async (since) => {
     for (const [format, wait] of [
       ["json", ""],
       ["xml", "&wait=55"],
@@ -230,7 +230,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     ["0123456789ab.99999999999999999999", "a revision that no number has"],
     ["0123456789ab.9007199254740991", "ahead"],
     ["0123456789ab.1", "does not name a change"],
-  ])("responds to since=%.20s (%s) with how to start again", async (since) => {
+  ])("since=%.20s (%s) gets a 410 that says how to start again", async (since) => {
     const json = await get(`.json?since=${since}`);
     expect([json.status, json.headers.get("content-type")]).toEqual([410, "application/problem+json"]);
     expect(json.json).toMatchObject({
@@ -247,7 +247,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(xml.text).toContain("<type>/docs/problems/gone</type>");
   });
 
-  test("can only be read, with the same header fields for HEAD, and without waiting", async () => {
+  test("is read-only; HEAD has the same header fields and doesn't wait", async () => {
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
       const rejected = await server.call(method, "/restapi/changes.json");
       expect([rejected.status, rejected.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
@@ -261,7 +261,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(head.headers.get("content-length")).toBe(full.headers.get("content-length"));
   });
 
-  test("is found by similar paths", async () => {
+  test("is suggested for similar paths", async () => {
     for (const [path, meant] of [
       ["/restapi/change.json", "/restapi/changes.json"],
       ["/restapi/Changes.xml", "/restapi/changes.xml"],
@@ -274,7 +274,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     }
   });
 
-  test("needs a valid key of this site, and no more than that it may read", async () => {
+  test("needs a valid key of this site, with any scope", async () => {
     const reader = await server.issueKey({ scope: "read" });
     expect((await get(".json", { key: reader })).status).toBe(200);
     expect((await get(".json", { key: null })).status).toBe(401);
@@ -284,7 +284,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect((await get(".json", { key: reader })).status).toBe(401);
   });
 
-  test("is compressed if that pays", async () => {
+  test("is compressed when that makes it smaller", async () => {
     await server.engine.commit(Array.from({ length: 300 }, () => createIntent({ site, at })));
     const plain = (await get(".json?limit=1000", { headers: { "Accept-Encoding": "identity" } })).text;
     const raw = await fetch(`${server.url}/restapi/changes.json?limit=1000`, {
@@ -297,12 +297,12 @@ describe.each(engines)("the feed on $name", (kind) => {
     expect(gunzipSync(bytes).toString()).toBe(plain);
   });
 
-  test("is 410 after its changes were pruned, and after a restore, but not for a client that has read all", async () => {
+  test("pruned or restored: 410, unless the client has read everything", async () => {
     const { Next } = (await get(".json?since=now")).json;
     const [first] = (await get(".json?limit=1")).json.Changes;
     await pruneJournals(server.engine, [site], { revision: 1_000_000 });
     expect((await get(`.json?since=${first.Cursor}`)).json.detail).toMatch("is no longer kept");
-    // For a moment, the page is still shared.
+    // The old page stays shared for a moment.
     const rejected = await waitUntil(async () => {
       const page = await get(".json?limit=1");
       return page.status !== 200 && page;

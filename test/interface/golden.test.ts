@@ -1,4 +1,4 @@
-// The bytes of each resource in each format. Every client sees a change here. UPDATE_GOLDEN=1 rewrites the files.
+// The exact bytes of each resource in each format, which every client depends on. Run with UPDATE_GOLDEN=1 to rewrite the files.
 
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ const samples: [Resource, readonly Values[]][] = [
   [location, [{ Code: "N1", Name: "North", Manager: "Ada", Email: "north@shop.example", ...contact }]],
 ];
 
-test("every resource that clients see has samples", () => {
+test("every resource clients can see has samples", () => {
   expect(samples.map(([{ name }]) => name).sort()).toEqual(
     publicResources(allResources)
       .map(({ name }) => name)
@@ -60,7 +60,7 @@ test.each(paths)("%s has not changed", async (path) => {
 
 test.each(["json", "xml"])("the feed in %s has not changed", async (format) => {
   const { text } = await server.call("GET", `/restapi/changes.${format}`);
-  // The digests in cursors, and the versions in entity tags, have the random epoch.
+  // The digests in cursors and the versions in entity tags depend on the random epoch.
   const same = text
     .replace(/\b[0-9a-f]{12}\.(?=[0-9])/g, "0123456789ab.")
     .replace(/\b[0-9A-Za-z]+(?=\.[0-9]+\.[0-9a-f]{8}-(?:json|xml)\b)/g, "epoch");
@@ -91,7 +91,7 @@ const operations: Readonly<Record<string, string>> = {
 test.each(["json", "xml"])("the response to a batch request in %s has not changed", async (format) => {
   const body = operations[format] ?? "";
   const { text } = await server.call("POST", `/restapi/batch.${format}?dryRun=1&atomic=0`, { body });
-  // The versions in entity tags have the random epoch, and problems the ID of the request.
+  // The versions in entity tags depend on the random epoch, and problems contain the request ID.
   const same = text
     .replace(/\b[0-9A-Za-z]+(?=\.[0-9]+\.[0-9a-f]{8}-(?:json|xml)\b)/g, "epoch")
     .replace(/(?<=instance[">:]+)\w+/g, "request");

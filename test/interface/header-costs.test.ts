@@ -1,4 +1,4 @@
-// Header sections that are designed to be slow to parse. Each test ends far below its timeout, unless parsing takes quadratic time.
+// Header sections designed to be slow to parse. These tests only time out if parsing takes quadratic time.
 
 import { afterAll, expect, test } from "bun:test";
 import { startTestServer } from "../support/http/server.ts";

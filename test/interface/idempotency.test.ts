@@ -1,4 +1,4 @@
-// `Idempotency-Key` (contract section 7), on both engines, with a second process on the same database.
+// `Idempotency-Key` (contract section 7) on both engines, with a second process on the same database.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -22,7 +22,7 @@ import { type ServerProcess, startProcess } from "../support/programs/processes.
 const list = "/restapi/brands.json";
 const hour = 60 * 60 * 1000;
 
-/** A request of a client: everything on which its identity depends. */
+/** A client's request: everything that decides whether a later one is the same request. */
 interface Sent {
   readonly method: string;
   readonly path: string;
@@ -53,7 +53,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     server.call(method, path, { body, key, headers: { ...headers, "Idempotency-Key": name } });
   const sendToSecond = ({ method, path, body, headers }: Sent, name: string, key = server.key) =>
     call(second.url + path, method, { body, key, headers: { ...headers, "Idempotency-Key": name } });
-  /** Replaces a key, as the command does in another process. */
+  /** Rotates a key, as the command would in another process. */
   const rotate = async (key: string, overlap = hour) => {
     const elsewhere = await openEngine(server.database, allResources);
     const rotated = await rotateKey(elsewhere, key, overlap, clock).finally(() => elsewhere.close());
@@ -67,7 +67,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
   }
   const revision = async () => (await server.engine.readHeads([server.site.ID]))[0]?.revision;
 
-  /** Repeats the request, to this process and to the other: both replay `first` and change nothing. */
+  /** Repeats the request to both processes, and expects each to replay `first` and change nothing. */
   async function expectReplay(first: TestResponse, sent: Sent, name: string, key = server.key): Promise<void> {
     const before = await revision();
     for (const again of [await send(sent, name, key), await sendToSecond(sent, name, key)]) {
@@ -105,7 +105,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     ],
   ];
 
-  test.each(writes)("%s is done once, and gives its first response again", async (_, toSent) => {
+  test.each(writes)("%s runs once, and its first response is replayed", async (_, toSent) => {
     const [brand, name] = [await createBrand(), newName()];
     const sent = toSent(brand);
     const first = await send(sent, name);
@@ -114,7 +114,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       null,
     ]);
     await expectReplay(first, sent, name);
-    // Later changes of the record have no effect on the stored response.
+    // Later changes to the record don't affect the stored response.
     const id = /ID"?[:=]"?(\d+)/.exec(first.text)?.[1];
     await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "later" } });
     await expectReplay(first, sent, name);
@@ -122,14 +122,14 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     await expectReplay(first, sent, name);
   });
 
-  test("a POST that stands for a PUT is the same request as that PUT", async () => {
+  test("POST overridden to PUT counts as that PUT", async () => {
     const [{ path }, name] = [await createBrand(), newName()];
     const put: Sent = { method: "PUT", path, body: { Name: "once" } };
     const first = await send(put, name);
     await expectReplay(first, { ...put, method: "POST", headers: { "X-HTTP-Method-Override": "put" } }, name);
   });
 
-  test("another request with the key is 422 and changes nothing", async () => {
+  test("another request with the same name gets a 422 and changes nothing", async () => {
     const { path, etag, id } = await createBrand();
     const other = await createBrand();
     const put: Sent = { method: "PUT", path, body: { Name: "one" }, headers: { "If-Match": etag } };
@@ -162,7 +162,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     await expectReplay(first, put, name);
   });
 
-  test("a rejection is not stored: the key may be used again, for the same or another request", async () => {
+  test("a rejected request doesn't use up its name", async () => {
     const { path } = await createBrand();
     const rejections: [number, Sent][] = [
       [400, { method: "POST", path: list, body: { Name: "" } }],
@@ -180,7 +180,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     }
   });
 
-  test("the name belongs to the API key", async () => {
+  test("each API key has its own names", async () => {
     const [other, name] = [await server.issueKey(), newName()];
     const post: Sent = { method: "POST", path: list, body: { Name: "mine" } };
     const [first, theirs] = [await send(post, name), await send(post, name, other)];
@@ -188,7 +188,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     expect(theirs.json.ID).not.toBe(first.json.ID);
   });
 
-  describe("after a key was replaced", () => {
+  describe("after a key rotation", () => {
     const post = (Name: string): Sent => ({ method: "POST", path: list, body: { Name } });
     const batch: Sent = {
       method: "POST",
@@ -200,7 +200,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     test.each([
       ["with an overlap", hour],
       ["at once", 0],
-    ])("%s: a request sent with it counts as the same with the new key", async (_, overlap) => {
+    ])("%s: the new key replays the old key's request", async (_, overlap) => {
       const old = await server.issueKey();
       const [name, batchName, undoName] = [newName(), newName(), newName()];
       const first = await send(post("once"), name, old);
@@ -214,7 +214,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       expect((await send(batch, name, renewed)).status).toBe(422);
     });
 
-    test("the old key replays what the new one has stored, undo included, as long as both are valid", async () => {
+    test("during the overlap, the old key replays the new key's requests, undo included", async () => {
       const old = await server.issueKey();
       const renewed = await rotate(old);
       const [name, batchName, undoName] = [newName(), newName(), newName()];
@@ -225,11 +225,11 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       await expectReplay(stored, batch, batchName, old);
       await expectReplay(undone, undo(stored.json.Run), undoName, old);
       expect((await send(post("other"), name, old)).status).toBe(422);
-      // The old key may still not undo runs of the new one.
+      // The old key still can't undo the new key's runs.
       expect((await send(undo(stored.json.Run), newName(), old)).status).toBe(403);
     });
 
-    test("each key of a long chain replays what the first has stored", async () => {
+    test("after many rotations, the last key replays the first key's request", async () => {
       let last = await server.issueKey();
       const name = newName();
       const first = await send(post("once"), name, last);
@@ -237,7 +237,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       await expectReplay(first, post("once"), name, last);
     });
 
-    test("two keys that replaced the same key share its names, and other keys do not", async () => {
+    test("two replacements of the same key share names; other keys don't", async () => {
       const old = await server.issueKey();
       const [one, other] = [await rotate(old), await rotate(old)];
       const name = newName();
@@ -246,7 +246,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       expect((await send(post("once"), name)).status).toBe(201);
     });
 
-    test("the name is forgotten after 24 hours", async () => {
+    test("names are still forgotten after 24 hours", async () => {
       const [old, name] = [await server.issueKey(), newName()];
       await send(post("once"), name, old);
       const renewed = await rotate(old);
@@ -256,7 +256,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       expect([forgotten.status, forgotten.headers.get("Idempotency-Replayed")]).toEqual([201, null]);
     });
 
-    test("keys of a sandbox too, until it is renewed", async () => {
+    test("sandbox keys share names until the sandbox is renewed", async () => {
       const elsewhere = await openEngine(server.database, allResources);
       const { site } = await makeSandbox(elsewhere, server.site.Name, { now: () => clock });
       const { key: old } = await createKey(elsewhere, site, {}, clock);
@@ -271,7 +271,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       await expectReplay(again, post("once"), name, old);
     });
 
-    test("also after the site was moved to another database", async () => {
+    test("keys share names after their site moves to another database", async () => {
       const folder = mkdtempSync(join(tmpdir(), "storefront-idempotency-"));
       const [old, name] = [await server.issueKey(), newName()];
       await setSite(server.engine, server.site.Name, { hostnames: ["moved.example"] }, clock);
@@ -279,7 +279,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       const renewed = await rotate(old);
       await exportSite(server.engine, server.site.Name, join(folder, "shop.site"), clock);
       const other = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, now: () => clock });
-      // Its keys have other IDs there.
+      // Keys get other IDs there.
       await other.issueKey();
       await importSite(other.engine, join(folder, "shop.site"), { name: "moved", now: () => clock });
       const headers = { "Idempotency-Key": name, Host: "moved.example" };
@@ -289,7 +289,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
       rmSync(folder, { recursive: true, force: true });
     });
 
-    test("sent at once with both keys to two processes, it is done once", async () => {
+    test("sent at once with both keys to two processes, a request runs once", async () => {
       const old = await server.issueKey();
       const renewed = await rotate(old);
       const [before, name] = [(await revision()) as number, newName()];
@@ -306,7 +306,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     });
   });
 
-  test("the name belongs to the API key also when the writes of two keys are in one batch", async () => {
+  test("two keys may use the same name within one commit", async () => {
     const [site, name] = [server.site.ID, newName()];
     const both = [1, 2].map((keyId) => createIntent({ site, at: clock, idempotency: { keyId, name, digest: "d" } }));
     const ids = (outcomes: readonly Outcome[]) => outcomes.map((outcome) => (outcome as { id?: number }).id);
@@ -317,7 +317,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     expect(ids(again)).toEqual(ids(first));
   });
 
-  test("the name is stored for 24 hours", async () => {
+  test("a name is forgotten after 24 hours", async () => {
     const [{ path }, name] = [await createBrand(), newName()];
     const put: Sent = { method: "PUT", path, body: { Name: "old" } };
     await send(put, name);
@@ -346,7 +346,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     }
   });
 
-  test("reads ignore it", async () => {
+  test("reads ignore the header", async () => {
     const { path } = await createBrand();
     for (const _ of "twice") {
       const response = await send({ method: "GET", path }, "a read");
@@ -354,7 +354,7 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
     }
   });
 
-  test("sent many times at once to two processes, it is done once", async () => {
+  test("sent many times at once to two processes, a request runs once", async () => {
     const { path } = await createBrand();
     for (const sent of [
       { method: "POST", path: list, body: { Name: "storm" } },
@@ -374,11 +374,11 @@ describe.each(engines)("`Idempotency-Key` on $name", (kind) => {
   });
 });
 
-describe("while the first request is still running", () => {
+describe("Idempotency-Key while the first request is still running", () => {
   const named = (keyId: number, name: string) => ({ keyId, name, digest: "d" });
   const outcome: Outcome = { kind: "rejected", rejectionReason: "not-found" };
 
-  test("the same name of the same API key is a conflict, and no other", async () => {
+  test("the same name on the same API key is a conflict; any other isn't", async () => {
     const idempotencies = new RunningIdempotencyKeys();
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     let runs = 0;
@@ -402,7 +402,7 @@ describe("while the first request is still running", () => {
   test.each([
     ["the same key", false],
     ["the key that has replaced it", true],
-  ])("the server says 409 with Retry-After to a second one with %s", async (_, isReplaced) => {
+  ])("a second request with %s gets a 409 with Retry-After", async (_, isReplaced) => {
     const server = await startTestServer();
     const old = server.key;
     const { key } = isReplaced ? await rotateKey(server.engine, old, hour, Date.now()) : { key: old };
@@ -421,7 +421,7 @@ describe("while the first request is still running", () => {
     await server.stop();
   });
 
-  test("it may be sent again afterwards, also if the first request failed", async () => {
+  test("the name is free again afterwards, even if the first request failed", async () => {
     const idempotencies = new RunningIdempotencyKeys();
     const failed = idempotencies.runUnlessRunning(named(1, "a"), () => Promise.reject(new Error("lost")));
     await expect(failed).rejects.toThrow("lost");
@@ -430,7 +430,7 @@ describe("while the first request is still running", () => {
   });
 });
 
-/** Returns the parts of a response on which clients rely. */
+/** The parts of a response that clients rely on. */
 function seen({ status, text, headers }: TestResponse) {
   return { status, text, etag: headers.get("ETag"), location: headers.get("Location") };
 }

@@ -1,4 +1,4 @@
-// An error of this program: the client gets a problem, the log has the details, and nothing is cached.
+// When our own code throws, the client gets a problem, the log gets the details, and nothing is cached.
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -25,11 +25,11 @@ function expectNothingInside({ status, text, headers }: TestResponse): void {
   }
 }
 
-/** The checks of `call` use the real resources. */
+/** `call` checks responses against the real resources. */
 const send = (method: string, path: string, options: CallOptions = {}) =>
   call(server.url + path, method, { key: server.key, ...options });
 
-/** Changes these brands, so that the next request makes their XML again. */
+/** Changes these brands, so that the next request has to render their XML again. */
 async function change(...ids: number[]): Promise<void> {
   for (const id of ids) await send("PUT", `/restapi/brands/${id}.json`, { body: { Name: `changed ${Math.random()}` } });
 }
@@ -42,7 +42,7 @@ const reads: [string, string][] = [
   ["GET", "/restapi/brands.xml?fields=Name"],
 ];
 
-test.each(reads)("an error in %s %s is 500 and shows no internals; afterwards it is 200", async (method, path) => {
+test.each(reads)("an error in %s %s gets a 500 without internals, and the next request succeeds", async (method, path) => {
   await change(1);
   broken.whenUsed = fail;
   const failed = await send(method, path);
@@ -63,7 +63,7 @@ test.each(reads)("an error in %s %s is 500 and shows no internals; afterwards it
 test.each<[string, Record<string, string>]>([
   ["a long list", {}],
   ["a long list that is compressed", { "Accept-Encoding": "gzip" }],
-])("a fault late in %s, for which others wait, fails them all and is not remembered", async (_, headers) => {
+])("an error late in %s fails every request waiting for it, and isn't cached", async (_, headers) => {
   const path = "/restapi/brands.xml";
   await send("GET", path, { headers });
   await change(1, 2000);
@@ -87,7 +87,7 @@ test.each<[string, Record<string, string>]>([
   expect([list.status, list.text.match(/<Brand /g)?.length]).toEqual([200, 2000]);
 });
 
-test("an error in a write is 500, and nothing is stored", async () => {
+test("an error in a write gets a 500, and nothing is stored", async () => {
   broken.whenUsed = fail;
   const before = (await send("GET", "/restapi/brands.json")).headers.get("ETag");
   const body = '<Brand ID="1"><Name>changed</Name></Brand>';
@@ -101,7 +101,7 @@ test("an error in a write is 500, and nothing is stored", async () => {
   expect((await send("GET", "/restapi/brands.json")).headers.get("ETag")).toBe(before);
 });
 
-test("the log has each error with its message, its stack and the request, and no key", async () => {
+test("the log has each error's message, stack and request, but no key", async () => {
   const program = fileURLToPath(new URL("../support/http/broken-server.ts", import.meta.url));
   const child = Bun.spawn([process.execPath, program, server.database], { stdout: "pipe", stderr: "pipe" });
   const onExit = () => void child.kill("SIGKILL");
@@ -121,7 +121,7 @@ test("the log has each error with its message, its stack and the request, and no
   await waitUntil(() => log.split("\n").length > reads.length, "a line for each", { output: () => log });
   child.kill();
   await reading;
-  // The documentation of a broken resource can't be rendered either.
+  // A broken resource's documentation can't be rendered either.
   const lines = log
     .trim()
     .split("\n")

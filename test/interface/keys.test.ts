@@ -1,5 +1,5 @@
-// Sites and keys (contract section 1): nothing is visible across sites, and a change of the operator is in effect on the
-// very next request, although another process changed it.
+// Sites and keys (contract section 1). Sites never see each other's data, and an operator's change applies from the very next request, even if
+// another process made it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ import { call, startTestServer, type TestServer } from "../support/http/server.t
 
 let server: TestServer;
 let clock = Date.parse("2026-01-01T00:00:00Z");
-/** A second engine on the same database. It stands for another process, because nothing in memory is shared with the server. */
+/** A second engine on the same database. It stands in for another process: the server shares no memory with it. */
 let elsewhere: Engine;
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ const list = (key: string | null, headers?: Record<string, string>) =>
 test.each([
   ["a live site", false],
   ["a sandbox", true],
-] as const)("no problem contains the key of %s that a client has sent in the wrong place", async (_, isForSandbox) => {
+] as const)("problems never quote in full a key of %s that was sent in the wrong place", async (_, isForSandbox) => {
   const { key, prefix } = createApiKey(isForSandbox);
   const shown = `${prefix}...`;
   const unknown = await server.call("GET", `/restapi/brands.xml?sort=${key}`);
@@ -52,7 +52,7 @@ test.each([
 });
 
 describe("a key", () => {
-  test("that is unknown, revoked or expired gets the same 401, which doesn't say which of these it is", async () => {
+  test("that is unknown, revoked or expired gets the same 401", async () => {
     const revoked = await server.issueKey();
     await revokeKey(elsewhere, revoked.slice(0, 12), clock);
     const expired = await server.issueKey({ expiresAt: clock });
@@ -63,14 +63,14 @@ describe("a key", () => {
     }
   });
 
-  test("stops at the moment it expires", async () => {
+  test("stops working the moment it expires", async () => {
     const key = await server.issueKey({ expiresAt: clock + 1000 });
     expect((await list(key)).status).toBe(200);
     clock += 1000;
     expect((await list(key)).status).toBe(401);
   });
 
-  test("that is revoked elsewhere is rejected on the very next request", async () => {
+  test("revoked by another process is rejected on the very next request", async () => {
     for (let i = 0; i < 50; i++) {
       const key = (await createKey(elsewhere, server.site, {}, clock)).key;
       expect((await list(key)).status).toBe(200);
@@ -79,7 +79,7 @@ describe("a key", () => {
     }
   });
 
-  test("that is revoked on a machine whose clock is ahead is rejected on the very next request", async () => {
+  test("revoked on a machine whose clock is ahead is rejected on the very next request", async () => {
     const key = await server.issueKey();
     await revokeKey(elsewhere, key.slice(0, 12), clock + 600_000);
     expect((await list(key)).status).toBe(401);
@@ -88,7 +88,7 @@ describe("a key", () => {
   test.each([
     ["revoked long before it would expire", { expiresAt: clock + 1e9 }],
     ["revoked, and would never expire", {}],
-  ])("that is %s is rejected, also by a server that starts later", async (_, settings) => {
+  ])("%s is rejected, even by a server started later", async (_, settings) => {
     const key = await server.issueKey(settings);
     await revokeKey(elsewhere, key.slice(0, 12), clock);
     expect((await list(key)).status).toBe(401);
@@ -99,7 +99,7 @@ describe("a key", () => {
     await later.stop();
   });
 
-  test("that is rotated ends at once, or after the overlap", async () => {
+  test("that was rotated stops working at once, or after the overlap", async () => {
     const first = await server.issueKey({ label: "till", scope: "read" });
     const second = await rotateKey(elsewhere, first.slice(0, 12), 0, clock);
     expect([(await list(first)).status, (await list(second.key)).status]).toEqual([401, 200]);
@@ -110,7 +110,7 @@ describe("a key", () => {
     expect([(await list(second.key)).status, (await list(third.key)).status]).toEqual([401, 200]);
   });
 
-  test("with the scope read may not write, and the problem names the missing scope", async () => {
+  test("with the scope read can't write, and the problem names the missing scope", async () => {
     const key = await server.issueKey({ scope: "read" });
     expect((await list(key)).status).toBe(200);
     for (const [method, path] of [
@@ -124,12 +124,12 @@ describe("a key", () => {
     }
   });
 
-  test("is stored as nothing but its digest", async () => {
+  test("is only stored as a digest", async () => {
     const secret = server.key.slice(12);
     for await (const { row } of elsewhere.dump()) expect(JSON.stringify(row)).not.toContain(secret);
   });
 
-  test("has a time of last use in the database once the server has stopped", async () => {
+  test("has its time of last use stored when the server stops", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     const other = await startTestServer({
       settings: { DATABASE: `sqlite:${join(folder, "kept.db")}` },
@@ -145,7 +145,7 @@ describe("a key", () => {
 });
 
 describe("a site", () => {
-  test("is picked by Host, without regard to case or port, and the default site serves the rest", async () => {
+  test("is picked by Host, ignoring case and port; the default site serves other hosts", async () => {
     const garden = await createSite(
       elsewhere,
       "garden",
@@ -161,7 +161,7 @@ describe("a site", () => {
     expect((await list(server.key, { Host: "anything.example" })).status).toBe(200);
   });
 
-  test("sees nothing of another's records, IDs or lists", async () => {
+  test("never sees another site's records, IDs or lists", async () => {
     const site = await createSite(elsewhere, "other", { hostnames: ["other.example"] }, clock);
     const { key } = await createKey(elsewhere, site, {}, clock);
     const headers = { Host: "other.example" };
@@ -174,7 +174,7 @@ describe("a site", () => {
     expect((await server.call("GET", "/restapi/brands/1.json")).json.Name).toBe("mine");
   });
 
-  test("that is renamed, moved or removed elsewhere is so on the very next request", async () => {
+  test("renamed, moved or removed by another process is so from the very next request", async () => {
     const site = await createSite(elsewhere, "moving", { hostnames: ["a.example"] }, clock);
     const { key } = await createKey(elsewhere, site, {}, clock);
     expect((await list(key, { Host: "a.example" })).status).toBe(200);
@@ -186,7 +186,7 @@ describe("a site", () => {
     expect((await list(key, { Host: "b.example" })).status).toBe(401);
   });
 
-  test("is 421 for a host that no site has", async () => {
+  test("can't be picked by an unknown host, which gets a 421", async () => {
     await setSite(elsewhere, "shop", { isDefault: false, hostnames: ["shop.example"] }, clock);
     const response = await list(server.key);
     expect([response.status, response.json.type]).toEqual([421, "/docs/problems/wrong-site"]);
@@ -195,7 +195,7 @@ describe("a site", () => {
     await setSite(elsewhere, "shop", { isDefault: true }, clock);
   });
 
-  test("that is suspended is 403 for every request from the very next one on, until it is resumed", async () => {
+  test("that is suspended answers every request with 403 from the very next one, until it's resumed", async () => {
     const site = await createSite(elsewhere, "closed", { hostnames: ["closed.example"] }, clock);
     const { key } = await createKey(elsewhere, site, {}, clock);
     const headers = { Host: "closed.example" };
@@ -222,7 +222,7 @@ describe("a site", () => {
     expect(await statuses()).toEqual([200, 401, 400, 204, 405, 404]);
   });
 
-  test("is not picked by X-Forwarded-Host unless the proxy is trusted", async () => {
+  test("isn't picked by X-Forwarded-Host unless the proxy is trusted", async () => {
     const headers = { "X-Forwarded-Host": "garden.example" };
     expect((await list(server.key, headers)).status).toBe(200);
     const behindProxy = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
@@ -232,7 +232,7 @@ describe("a site", () => {
     await behindProxy.stop();
   });
 
-  test("keeps a hostname that two have, as earlier versions allowed, when the other one gives it up", async () => {
+  test("sharing a hostname, as earlier versions allowed, keeps it when the other site is removed", async () => {
     const first = await createSite(elsewhere, "twin", { hostnames: ["twin.example"] }, clock);
     const second = await createSite(elsewhere, "other-twin", {}, clock);
     const { key } = await createKey(elsewhere, second, {}, clock);
@@ -244,7 +244,7 @@ describe("a site", () => {
     expect((await list(key, { Host: "twin.example" })).status).toBe(200);
   });
 
-  test("checks come in order: site, route, key, scope, body", async () => {
+  test("is checked first, then route, key, scope and body", async () => {
     const readOnly = await server.issueKey({ scope: "read" });
     const bad = { key: null, body: "{" };
     expect((await server.call("POST", "/restapi/nothing.json", bad)).status).toBe(404);
@@ -255,8 +255,8 @@ describe("a site", () => {
   });
 });
 
-describe("limits", () => {
-  test("a key with a rate gets 429 with Retry-After when it is used up, and works again later", async () => {
+describe("rate limits", () => {
+  test("a key over its rate gets a 429 with Retry-After, and works again later", async () => {
     const key = await server.issueKey({ rate: 2 });
     const first = await list(key);
     expect([first.headers.get("RateLimit-Policy"), first.headers.get("RateLimit")]).toEqual([
@@ -280,7 +280,7 @@ describe("limits", () => {
     "PUT",
     "DELETE",
     "HEAD",
-  ])("%s takes from a key's rate too, and is not done beyond it", async (method) => {
+  ])("%s counts against a key's rate, and does nothing beyond it", async (method) => {
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "before" } })).json;
     const key = await server.issueKey({ rate: 1 });
     await server.call("HEAD", "/restapi/brands.json", { key });
@@ -295,7 +295,7 @@ describe("limits", () => {
     expect([done.status, done.headers.get("RateLimit")]).toEqual([method === "POST" ? 201 : 200, '"key";r=0;t=1']);
   });
 
-  test("a rejected request says that no token is left, although the clock advances at each reading", async () => {
+  test("a rejected request reports no tokens left, even as the clock advances", async () => {
     const other = await startTestServer({ now: () => (clock += 5) });
     const key = await other.issueKey({ rate: 10 });
     const rejections = new Set<string | null>();
@@ -307,7 +307,7 @@ describe("limits", () => {
     await other.stop();
   });
 
-  test("the server's own limit applies to keys without one", async () => {
+  test("the server's default applies to keys without a rate", async () => {
     const limited = await startTestServer({ settings: { RATE: "1", BURST: "3" }, now: () => clock });
     const statuses = [];
     for (let i = 0; i < 4; i++) statuses.push((await limited.call("GET", "/restapi/brands.json")).status);
@@ -315,14 +315,14 @@ describe("limits", () => {
     await limited.stop();
   });
 
-  test("an address that sends many invalid keys is throttled, and valid keys continue to work", async () => {
+  test("an address sending many invalid keys is throttled, but valid keys still work from it", async () => {
     const other = await startTestServer({ now: () => clock });
     const statuses = new Set<number>();
-    // More than the 100 requests that an address may make at once.
+    // More than the burst of 100 an address is allowed.
     for (let i = 0; i < 130; i++) statuses.add((await other.call("GET", "/restapi/brands.json", { key: null })).status);
     expect([...statuses]).toEqual([401, 429]);
     expect((await other.call("GET", "/restapi/brands.json")).status).toBe(200);
-    // The address may make two more requests per second.
+    // The address is then allowed two more per second.
     clock += 5000;
     expect((await other.call("GET", "/restapi/brands.json", { key: null })).status).toBe(401);
     await other.stop();

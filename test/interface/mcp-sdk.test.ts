@@ -1,5 +1,5 @@
-// `POST /mcp` with the official client of the Model Context Protocol, which shares no code with the server: in its default mode, with negotiation, and
-// with the latest revision only.
+// `POST /mcp` with the official MCP client, which shares no code with the server: negotiating a revision as it does by default, and with only the
+// latest revision.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -14,7 +14,7 @@ const modes: [name: string, revision: string, options: ClientOptions][] = [
   ["the latest revision only", "2026-07-28", { versionNegotiation: { mode: { pin: "2026-07-28" } } }],
 ];
 
-describe("the official client", () => {
+describe("the official MCP client", () => {
   let server: TestServer;
   const clients: Client[] = [];
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describe("the official client", () => {
     clients.push(client);
     return { client, transport };
   };
-  /** Calls a tool. The client checks the form of the result. */
+  /** Calls a tool. The client checks the result against the schema. */
   const call = async (client: Client, name: string, args: Record<string, unknown>) => {
     const { structuredContent, isError } = await client.callTool({ name, arguments: args });
     // biome-ignore lint/suspicious/noExplicitAny: tests read any member
@@ -45,7 +45,7 @@ describe("the official client", () => {
   };
 
   describe.each(modes)("with %s", (_, revision, options) => {
-    test("the client connects, is introduced, and finds the tools", async () => {
+    test("connects, gets an introduction, and finds the tools", async () => {
       const { client, transport } = await connect(options);
       expect(transport.protocolVersion).toBe(revision);
       expect(client.getServerVersion()).toMatchObject({ name: "storefront" });
@@ -54,7 +54,7 @@ describe("the official client", () => {
       expect(tools.map(({ name }) => name)).toEqual(["list", "get", "changes", "batch", "undo"]);
     });
 
-    test("list, get and changes return what the interface has", async () => {
+    test("list, get and changes return what the REST interface does", async () => {
       const { client } = await connect(options);
       expect((await call(client, "list", { resource: "brands", fields: ["Name"], limit: 1 })).data).toEqual({
         Records: [{ ID: 1, Name: "Acme" }],
@@ -69,7 +69,7 @@ describe("the official client", () => {
       expect((await call(client, "changes", { limit: 1 })).data).toEqual(feed.json);
     });
 
-    test("an error of a tool is a result, and an unknown tool is an error", async () => {
+    test("a failed tool call returns a result, and an unknown tool throws an error", async () => {
       const { client } = await connect(options);
       const { data, isError } = await call(client, "get", { resource: "brands", id: 99 });
       expect([data.status, isError]).toEqual([404, true]);
@@ -77,7 +77,7 @@ describe("the official client", () => {
       expect(message).toContain("this API key has no tool `delete`");
     });
 
-    test("a batch is shown, confirmed, stored and undone", async () => {
+    test("shows, confirms, stores and undoes a batch", async () => {
       const { client } = await connect(options);
       const operations = [
         { Method: "POST", Resource: "orderstatuses", Record: { Name: `new ${revision}` } },
@@ -96,7 +96,7 @@ describe("the official client", () => {
       expect((await server.call("GET", "/restapi/brands/2.json")).json).toEqual(before.json);
     });
 
-    test("after a change of others, a confirmed batch stores nothing and shows the new state", async () => {
+    test("confirming a batch after someone else's change stores nothing and shows the new state", async () => {
       const { client } = await connect(options);
       const operations = [{ Method: "DELETE", Resource: "brands", ID: 1 }];
       const { data: dry } = await call(client, "batch", { operations });
@@ -106,18 +106,18 @@ describe("the official client", () => {
       expect((await server.call("GET", "/restapi/brands/1.json")).status).toBe(200);
     });
 
-    test("a key that may only read has only the tools that read", async () => {
+    test("a read-only key only has the tools that read", async () => {
       const { client } = await connect(options, await server.issueKey({ scope: "read" }));
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).toEqual(["list", "get", "changes"]);
     });
 
-    test("without a valid key, the client cannot connect", async () => {
+    test("can't connect without a valid key", async () => {
       expect((await failureOf(connect(options, "sfk_x"))).message).toContain("401");
     });
   });
 
-  test("with a sandbox key, the client works in the sandbox", async () => {
+  test("with a sandbox key works in the sandbox", async () => {
     const { site } = await makeSandbox(server.engine, "shop", { now: Date.now });
     const { key } = await createKey(server.engine, site, {}, Date.now());
     const { client } = await connect({ versionNegotiation: { mode: "auto" } }, key);

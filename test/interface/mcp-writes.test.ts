@@ -1,4 +1,4 @@
-// The tools of `POST /mcp` that store: dry runs, their confirmation, and what a confirmation cannot do, on each engine.
+// The MCP tools that write: dry runs, confirmations, and when a confirmation no longer counts.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -16,7 +16,7 @@ import { openClient, toRequest } from "../support/wire/client.ts";
 
 const brands = "/restapi/brands.json";
 
-describe.each(engines)("a tool that stores, on $name:", (kind) => {
+describe.each(engines)("MCP tools that write on $name:", (kind) => {
   let server: TestServer;
   beforeAll(() => kind.open());
   afterAll(() => kind.close());
@@ -30,7 +30,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
     callTool(server, "batch", { operations, ...others }, { key });
   const undo = (run: string, others: object = {}, key = server.key) =>
     callTool(server, "undo", { run, ...others }, { key });
-  /** Stores operations: a dry run, and its confirmation. Returns the data of the second result. */
+  /** Does a dry run of these operations and confirms it. Returns the second result's data. */
   const store = async (operations: unknown, others: object = {}, key = server.key) => {
     const { data } = await batch(operations, others, key);
     const done = await batch(operations, { ...others, confirm: data.Confirm }, key);
@@ -48,10 +48,10 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
     return (await createKey(server.engine, site, {}, Date.now())).key;
   };
 
-  describe("another process", () => {
+  describe("on another process", () => {
     let engine: Engine;
     let other: { readonly url: string; readonly key: string; stop(): Promise<void> };
-    /** Runs once, before the next commit of the other process. */
+    /** Runs once, before the other process's next commit. */
     let beforeCommit: (() => Promise<unknown>) | undefined;
     beforeEach(async () => {
       engine = await openEngine(server.database, allResources);
@@ -70,7 +70,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       await engine.close();
     });
 
-    test("stores what this one has shown, because no process remembers it", async () => {
+    test("a confirmation counts, because no process has to remember it", async () => {
       const operations = [put(1, { Name: "mine" }), post("Cord")];
       const { data: dry } = await batch(operations);
       const { data } = await callTool(other, "batch", { operations, confirm: dry.Confirm });
@@ -80,7 +80,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["Acme", "Bolt"]);
     });
 
-    test("stores nothing if a record changes between its own dry run and its commit", async () => {
+    test("nothing is stored if a record changes between the call's own dry run and its commit", async () => {
       const operations = [put(1, { Name: "mine" }), post("Cord")];
       const { data: dry } = await batch(operations);
       const later = () => server.call("PUT", "/restapi/brands/1.json", { body: { AccountNumber: "later" } });
@@ -94,14 +94,14 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["Acme", "Bolt"]);
     });
 
-    test("stores nothing if a create of others takes the ID that was shown", async () => {
+    test("nothing is stored if another client's create takes the ID that was shown", async () => {
       const { data: dry } = await batch([post("Cord")]);
       beforeCommit = () => server.call("POST", brands, { body: { Name: "first" } });
       const { data, isError } = await callTool(other, "batch", { operations: [post("Cord")], confirm: dry.Confirm });
       expect([isError, data.Results[0].Record.ID, await names()]).toEqual([true, 4, ["Acme", "Bolt", "first"]]);
     });
 
-    test("undoes nothing if a record changes between its own dry run and its commit", async () => {
+    test("nothing is undone if a record changes between the call's own dry run and its commit", async () => {
       const { Run } = await store([put(1, { Name: "mine" }), put(2, { Name: "mine too" })]);
       const { data: dry } = await undo(Run);
       beforeCommit = () => server.call("PUT", "/restapi/brands/1.json", { body: { AccountNumber: "later" } });
@@ -113,7 +113,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
   if (kind.name === "PostgreSQL") return;
 
   describe("batch", () => {
-    test("stores nothing without confirm, and then exactly its dry run", async () => {
+    test("stores nothing without confirm, then exactly what the dry run showed", async () => {
       const before = await cursor();
       const operations = [post("Cord"), put(1, { Name: "Acme Ltd" }), remove(2)];
       const { data: dry, isError } = await batch(operations);
@@ -142,12 +142,12 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await server.engine.findInconsistencies()).toEqual([]);
     });
 
-    test("a dry run that changes nothing says so", async () => {
+    test("a dry run without changes says so", async () => {
       const { data } = await batch([put(1, { Name: "Acme" })]);
       expect(data.Advice).toBe("Nothing would change, so there is nothing to confirm.");
     });
 
-    test("a confirmation is used once: the same call again stores nothing, and shows what it would do now", async () => {
+    test("a confirmation works once: the same call again stores nothing, and shows what it would do now", async () => {
       const operations = [post("Cord")];
       const { data: dry } = await batch(operations);
       await batch(operations, { confirm: dry.Confirm });
@@ -170,14 +170,14 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect([isError, data.Run ?? null, await cursor()]).toEqual([true, null, before]);
     });
 
-    test("a change of a record that is not touched does not matter", async () => {
+    test("a change to an unrelated record doesn't invalidate the confirmation", async () => {
       const operations = [put(1, { Name: "mine" })];
       const { data: dry } = await batch(operations);
       await server.call("PUT", "/restapi/brands/2.json", { body: { Name: "other" } });
       expect((await batch(operations, { confirm: dry.Confirm })).data.Run).toEqual(expect.any(String));
     });
 
-    test("the order of members does not matter; anything else that differs does", async () => {
+    test("the order of members doesn't invalidate the confirmation; any other difference does", async () => {
       const { data: dry } = await batch([put(1, { Name: "a", AccountNumber: "b" })]);
       const others = [
         [[put(1, { Name: "a", AccountNumber: "c" })], {}],
@@ -195,7 +195,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect((await batch([reordered], { confirm: dry.Confirm })).isError).toBe(false);
     });
 
-    test("a confirmation is valid only for its key, its site and its tool", async () => {
+    test("a confirmation only counts for its key, site and tool", async () => {
       const operations = [put(1, { Name: "mine" })];
       const { data: dry } = await batch(operations);
       const other = await server.issueKey();
@@ -215,12 +215,12 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       "0".repeat(32),
       "constructor",
       "f".repeat(100),
-    ])("the confirmation %p is wrong", async (confirm) => {
+    ])("the confirmation %p is rejected", async (confirm) => {
       const { data, isError } = await batch([put(1, { Name: "mine" })], { confirm });
       expect([isError, data.Run, await names()]).toEqual([true, null, ["Acme", "Bolt"]]);
     });
 
-    test("a confirmation of the sandbox ends when the sandbox is renewed", async () => {
+    test("renewing the sandbox invalidates its confirmations", async () => {
       const key = await sandboxKey();
       const operations = [put(1, { Name: "mine" })];
       const { data: dry } = await batch(operations, {}, key);
@@ -233,7 +233,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       ]);
     });
 
-    test("match finds a record by a value, and stores nothing if the value has moved since", async () => {
+    test("match finds a record by a value, and nothing is stored if the value has moved since", async () => {
       const matched = (AccountNumber: string) => ({
         Method: "PUT",
         Resource: "brands",
@@ -254,7 +254,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["matched", "matched"]);
     });
 
-    test("two who confirm at the same moment: one stores, the other sees what has changed", async () => {
+    test("confirmed twice at once: one call stores, the other shows what changed", async () => {
       const operations = [put(1, { Name: "mine" }), post("Cord")];
       const other = await server.issueKey();
       const [mine, others] = await Promise.all([batch(operations), batch(operations, {}, other)]);
@@ -266,7 +266,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["mine", "Bolt", "Cord"]);
     });
 
-    test("faults are an error for the agent that names each operation", async () => {
+    test("errors name each operation, and are reported to the agent", async () => {
       const operations = [
         put(1, { Name: "" }),
         put(99, { Name: "x" }),
@@ -312,13 +312,13 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
         [{ Method: "DELETE", Resource: "brands", ID: "1" }],
         /operation 1: `ID`: use a whole number, 1 or more, not "1"; remove the quotes/,
       ],
-    ])("%s is an error for the agent", async (_, operations, detail) => {
+    ])("an error the agent can fix: %s", async (_, operations, detail) => {
       const { data, isError } = await batch(operations);
       expect([isError, data.status]).toEqual([true, 400]);
       expect(data.detail).toMatch(detail);
     });
 
-    test("members of operations that are null count as absent", async () => {
+    test("null counts as absent in operations", async () => {
       const nulls = { ID: null, IfMatch: null };
       await store(
         [
@@ -333,7 +333,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["Acme", "Cord"]);
     });
 
-    test("malformed operations are listed all at once, with the faults of the others", async () => {
+    test("malformed operations are all listed, along with invalid records", async () => {
       const { data, isError } = await batch([
         { Method: "POST", Resource: "brnds", Record: {} },
         { Method: "UPSERT", Resource: "brands" },
@@ -349,13 +349,13 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["Acme", "Bolt"]);
     });
 
-    test("operations that are nested deeply are an error for the agent", async () => {
+    test("deeply nested operations are an error the agent can fix", async () => {
       const Record = Array.from({ length: 20 }).reduce<unknown>((value) => ({ a: value }), 1);
       const { data, isError } = await batch([{ Method: "POST", Resource: "brands", Record }]);
       expect([isError, data.status]).toEqual([true, 400]);
     });
 
-    test("an unknown field of `match`, and a match of another type, are errors for the agent", async () => {
+    test("an unknown field or a wrong type in `match` is an error the agent can fix", async () => {
       const { data } = await batch([], { match: "Nam" });
       expect(data.detail).toContain("did you mean `Name`?");
       expect((await batch([], { match: 5 })).data.detail).toMatch(/^`match`: send a string, not a number/);
@@ -369,7 +369,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await store([])).toEqual({ Run: null, Results: [] });
     });
 
-    test("each 100 operations count as one more request, in the dry run too", async () => {
+    test("every 100 operations count as one more request, even in a dry run", async () => {
       const key = await server.issueKey({ rate: 10 });
       const operations = Array.from({ length: 250 }, (_, index) => post(`brand ${index}`));
       const params = { name: "batch", arguments: { operations } };
@@ -377,7 +377,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(headers.get("RateLimit")).toMatch(/^"key";r=7;/);
     });
 
-    test("if batch requests of the key have all of its places, the call is rejected with 429", async () => {
+    test("the call gets a 429 if other batches take all of its key's places", async () => {
       const client = await openClient(server.port);
       const other = await openClient(server.port);
       for (const { send, until } of [client, other]) {
@@ -394,7 +394,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       other.socket.destroy();
     });
 
-    test("a key that may only read cannot confirm what another key has shown", async () => {
+    test("a read-only key can't confirm what another key was shown", async () => {
       const operations = [put(1, { Name: "mine" })];
       const { data: dry } = await batch(operations);
       const reader = await server.issueKey({ scope: "read" });
@@ -402,7 +402,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(message).toContain("this API key has no tool `batch`");
     });
 
-    test("a revoked key cannot confirm", async () => {
+    test("a revoked key can't confirm", async () => {
       const key = await server.issueKey();
       const operations = [put(1, { Name: "mine" })];
       const { data: dry } = await batch(operations, {}, key);
@@ -412,7 +412,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["Acme", "Bolt"]);
     });
 
-    test("the change has the prefix of the key as its author, and the run in the feed", async () => {
+    test("changes have the key's prefix as their author, and appear in the feed with their run", async () => {
       const { Run } = await store([put(1, { Name: "mine" })]);
       const { json } = await server.call("GET", "/restapi/changes.json");
       expect(json.Changes.at(-1)).toMatchObject({ Operation: "update", ID: 1, Run });
@@ -420,7 +420,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
   });
 
   describe("undo", () => {
-    test("stores nothing without confirm, and can be undone itself", async () => {
+    test("stores nothing without confirm, and can itself be undone", async () => {
       const { Run } = await store([post("Cord"), put(1, { Name: "mine" }), remove(2)]);
       const { data: dry, isError } = await undo(Run);
       expect([isError, dry]).toEqual([
@@ -444,7 +444,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["mine", "Cord"]);
     });
 
-    test("after a change of others, nothing is stored, and the record is listed", async () => {
+    test("after someone else's change, stores nothing and lists the record", async () => {
       const { Run } = await store([put(1, { Name: "mine" }), put(2, { Name: "mine too" })]);
       const { data: dry } = await undo(Run);
       await server.call("PUT", "/restapi/brands/2.json", { body: { AccountNumber: "later" } });
@@ -460,7 +460,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect(await names()).toEqual(["Acme", "mine too"]);
     });
 
-    test("an undone run cannot be undone again by the same confirmation", async () => {
+    test("a confirmation can't undo the same run twice", async () => {
       const { Run } = await store([put(1, { Name: "mine" })]);
       const { data: dry } = await undo(Run);
       await undo(Run, { confirm: dry.Confirm });
@@ -468,7 +468,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       expect([isError, data.Restored]).toEqual([true, 0]);
     });
 
-    test("a run of another key, of another site, and an unknown run are errors for the agent", async () => {
+    test("another key's or site's run, or an unknown one, is an error the agent can fix", async () => {
       const { Run } = await store([put(1, { Name: "mine" })]);
       const status = async (run: string, key: string) => {
         const { data, isError } = await undo(run, {}, key);
@@ -484,7 +484,7 @@ describe.each(engines)("a tool that stores, on $name:", (kind) => {
       ["no run", {}, "`run`: a value is required"],
       ["a run that is a number", { run: 5 }, "`run`: send a string, not a number"],
       ["an unknown argument", { run: "x", dryRun: true }, "`dryRun`: unknown field"],
-    ])("%s is an error for the agent", async (_, sent, detail) => {
+    ])("an error the agent can fix: %s", async (_, sent, detail) => {
       const { data, isError } = await callTool(server, "undo", sent);
       expect([isError, data.detail]).toEqual([true, expect.stringContaining(detail)]);
     });
