@@ -1,4 +1,4 @@
-// The metrics that this program counts itself, without a library.
+// The metrics, which the program counts itself, without a library.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ import { startTestServer, type TestServer } from "../support/http/server.ts";
 import { waitUntil } from "../support/time.ts";
 import { openClient } from "../support/wire/client.ts";
 
-/** The values by name and labels, as they are in the text: `name{label="value"}`. */
+/** Values by name and labels as they appear in the text, `name{label="value"}`. */
 type Values = ReadonlyMap<string, number>;
 
 function valuesIn(text: string): Values {
@@ -40,11 +40,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const bounds = ["0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "1", "2.5", "+Inf"];
 
 describe("a histogram", () => {
-  test("is cumulative, a bound belongs to its bucket, and labels are kept", async () => {
+  test("is cumulative, puts a value equal to a bound in its bucket, and keeps labels", async () => {
     const times = new Histogram([0.5, 1, 2.5]);
     for (const milliseconds of [0.1, 0.5, 0.6, 1, 2.5, 2.6, 60_000]) times.add(milliseconds);
     const family = histogram("x_seconds", "Help.", [[{ operation: "list" }, times]], 1000);
-    // The values of two processes are added up.
+    // The values of two processes are summed.
     const values = valuesIn(await toMetricsText([[family], [family]]));
     expect([...values]).toEqual([
       ['x_seconds_bucket{operation="list",le="0.0005"}', 4],
@@ -57,7 +57,7 @@ describe("a histogram", () => {
   });
 });
 
-describe.each(engines)("the metrics of requests on $name", (kind) => {
+describe.each(engines)("metrics on $name", (kind) => {
   let server: TestServer;
   beforeAll(async () => {
     await kind.open();
@@ -68,7 +68,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     await kind.close();
   });
 
-  /** Returns the increase of each value during `work`. */
+  /** Returns how much each value grew during `work`. */
   async function growth(work: () => Promise<unknown>): Promise<(name: string) => number> {
     const before = await metricsOf(server);
     await work();
@@ -76,12 +76,12 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     return (name) => (after.get(name) ?? Number.NaN) - (before.get(name) ?? 0);
   }
 
-  test("requests are counted by route, effective method and status", async () => {
+  test("requests: counted by route, effective method and status", async () => {
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json;
     await server.call("POST", `/restapi/brands/${ID}.xml`, { headers: { "X-HTTP-Method-Override": "DELETE" } });
     await server.call("GET", `/restapi/brands/${ID}.xml`);
     await server.call("GET", `/restapi/brands/${ID}.xml`);
-    // These paths do not become labels, because clients choose them.
+    // Clients choose these paths, so they don't become labels.
     for (const path of ["/", "/openapi.json", "/docs/nothing", "/a", "/restapi/a.json"]) await server.call("GET", path);
     const values = await metricsOf(server);
     const counted = (route: string, method: string, status: number) =>
@@ -95,7 +95,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("requests with the key of a sandbox have a label, without the name of a site; those of live keys have none", async () => {
+  test("requests: a label marks those with a sandbox key", async () => {
     const { site: sandbox } = await makeSandbox(server.engine, server.site.Name, { now: Date.now });
     const { key } = await createKey(server.engine, sandbox, {}, Date.now());
     const name = (labels: string) => `storefront_http_requests_total{route="/restapi/brands.json",${labels}}`;
@@ -111,7 +111,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     expect(await server.metrics()).not.toContain(sandbox.Name);
   });
 
-  test("durations are in a histogram for each kind of operation, in seconds", async () => {
+  test("durations: a histogram in seconds per kind of operation", async () => {
     const began = performance.now();
     const name = (part: string, operation: string) =>
       `storefront_http_request_duration_seconds_${part}{operation="${operation}"}`;
@@ -134,7 +134,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     expect(buckets).toEqual(bounds);
   });
 
-  test("no metric makes the runtime stop for the time that a walk over its heap takes", async () => {
+  test("reading metrics never walks the heap, which would pause the runtime", async () => {
     const names = [...(await metricsOf(server)).keys()];
     expect(names.filter((name) => name.startsWith("nodejs_heap_"))).toEqual([
       "nodejs_heap_size_total_bytes",
@@ -142,7 +142,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     ]);
   });
 
-  test("rejected keys are counted by reason", async () => {
+  test("rejected keys: counted by reason", async () => {
     const reader = await server.issueKey({ scope: "read" });
     const grown = await growth(async () => {
       for (const key of [null, null, "x", reader]) {
@@ -153,7 +153,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     expect(reasons.map((reason) => grown(`storefront_key_refusals_total{reason="${reason}"}`))).toEqual([2, 1, 1]);
   });
 
-  test("transactions are counted by their number of writes, and calls to the database by their time", async () => {
+  test("database: transactions by number of writes, and calls by duration", async () => {
     const grown = await growth(async () => {
       const write = () => server.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
       await Promise.all(Array.from({ length: 20 }, write));
@@ -168,7 +168,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     expect(values.get('storefront_database_errors_total{call="commit"}')).toBe(0);
   });
 
-  test("connections, memory and the program version are shown", async () => {
+  test("connections, memory and program version", async () => {
     const values = await metricsOf(server);
     expect(values.get("storefront_http_connections")).toBeGreaterThan(0);
     expect(values.get("storefront_sites_in_memory")).toBeGreaterThan(0);
@@ -183,7 +183,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     expect(own.map((name) => values.has(name))).toEqual([kind.name === "SQLite", kind.name !== "SQLite"]);
   });
 
-  test("the time of the last backup of the database is shown, 0 without a backup, and a clock that was ahead does not hide it", async () => {
+  test("last backup: 0 if there's none, and never hidden by an earlier clock that was ahead", async () => {
     const name = `storefront_last_backup_timestamp_seconds{database="${await server.engine.readDatabaseId()}"}`;
     const shown = async () => (await metricsOf(server)).get(name);
     expect(await waitUntil(async () => (await shown()) !== undefined, "the store's response")).toBe(true);
@@ -196,7 +196,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
       [now - 10, now - 5],
     ] as const) {
       await server.engine.saveBackupTime(made);
-      // Another server reads the time at once; this server reads it some seconds later.
+      // A new server reads the time at once; this one takes a few seconds.
       const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
       const seen = await waitUntil(
         async () => valuesIn(await toMetricsText([await other.sample()])).get(name) || undefined,
@@ -207,7 +207,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     }
   });
 
-  test("a server is ready while its database can be written, and says so without a check until the next scrape", async () => {
+  test("readiness: says whether the database can be written, without checking it until the next scrape", async () => {
     expect((await metricsOf(server)).get("storefront_ready")).toBe(1);
     const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
     const unchecked = valuesIn(await toMetricsText([await other.sample(false)]));
@@ -217,7 +217,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     await other.stop();
   });
 
-  test("every metric is in the manual, and the alert rules name no others", async () => {
+  test("every metric is in the manual, and the alert rules use no others", async () => {
     const docs = (file: string) => Bun.file(new URL(`../../docs/${file}`, import.meta.url)).text();
     const namesIn = (text: string) =>
       new Set(text.match(/\bstorefront_[a-z_]+/g)?.map((name) => name.replace(/_bucket$/, "")));
@@ -236,7 +236,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
     expect([...namesIn(await docs("alerts.yml"))].filter((name) => !shown.has(name))).toEqual([]);
   });
 
-  test("clients cannot add labels", async () => {
+  test("clients can't add labels", async () => {
     const sendRaw = async (text: string) => {
       const client = await openClient(server.port);
       client.send(text);
@@ -259,7 +259,7 @@ describe.each(engines)("the metrics of requests on $name", (kind) => {
   });
 });
 
-test("sites that do not fit into the memory together are counted when they are evicted and loaded again", async () => {
+test("sites that don't all fit in memory: counts evictions and reloads", async () => {
   const server = await startTestServer({ settings: { MEMORY: "1" } });
   try {
     const keys: string[] = [];
@@ -285,7 +285,7 @@ test("sites that do not fit into the memory together are counted when they are e
   }
 });
 
-test("metrics are shown while the database is lost", async () => {
+test("metrics are served while the database is unreachable", async () => {
   const server = await startTestServer();
   const file = server.database.replace("sqlite:", "");
   renameSync(file, `${file}.away`);
@@ -297,7 +297,7 @@ test("metrics are shown while the database is lost", async () => {
   expect(values.get("storefront_ready")).toBe(0);
 });
 
-test("the certificate in use says when it expires, also after it was replaced", async () => {
+test("certificate: shows when the current one expires, even after it was replaced", async () => {
   const name = "storefront_certificate_expiry_timestamp_seconds";
   const day = 86_400_000;
   const now = Math.floor(Date.now() / 1000) * 1000;
@@ -312,7 +312,7 @@ test("the certificate in use says when it expires, also after it was replaced", 
   await running.stop();
 });
 
-test("a call to the database that fails is counted", async () => {
+test("a failed database call is counted", async () => {
   const server = await startTestServer();
   const failure = new Error("disk I/O error");
   const broken = {

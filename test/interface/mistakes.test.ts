@@ -1,4 +1,4 @@
-// Common mistakes, and the advice of the responses. Each mistake is made in both formats if both have it.
+// Common mistakes, and the advice the response gives. Each is made in both formats where possible.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createPathHint } from "../../src/http/path-advice.ts";
@@ -8,7 +8,7 @@ let server: TestServer;
 let before: string;
 beforeAll(async () => {
   server = await startTestServer();
-  // Suggestions include all documents once they are rendered.
+  // Suggestions only include every document once these are rendered.
   await server.call("GET", "/docs", { key: null });
   for (const Name of ["Acme", "Bolt"]) await server.call("POST", "/restapi/brands.json", { body: { Name } });
   before = (await server.call("GET", "/restapi/brands.json")).text;
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const formats = ["json", "xml"] as const;
 
-/** Returns the `detail` of a problem, and its field errors. */
+/** Returns a problem's `detail` and its field errors. */
 function textOf(text: string): string {
   if (text.startsWith("{")) {
     const { detail, errors = [] } = JSON.parse(text);
@@ -40,7 +40,7 @@ async function expectProblem(method: string, path: string, options: object, stat
   ]);
 }
 
-describe("a body", () => {
+describe("common mistakes in a body", () => {
   test.each<[string, string, string, string]>([
     ["json", "POST", '[{"Name":"x"}]', "to send several, use a batch request: POST /restapi/batch.json"],
     ["json", "POST", "Name=x&AccountNumber=1", 'this looks like a form. Send JSON, such as `{"Name":"Acme"}`'],
@@ -98,11 +98,11 @@ describe("a body", () => {
       "the body is not well-formed XML: line 2, column 15: `&`",
     ],
     ["xml", "POST", "<Brand><Name>x</Nmae></Brand>", "line 1, column 15: expected `</Name>`, not `</Nmae>`"],
-  ])("in %s (%s) %j", async (format, method, body, says) => {
+  ])("%s, %s: %j", async (format, method, body, says) => {
     await expectProblem(method, `/restapi/brands.${format}`, { body }, 400, says);
   });
 
-  test("sent to a record in the other format gets the record's other path", async () => {
+  test("sent to a record's path in the other format: suggests the right path", async () => {
     await expectProblem(
       "PUT",
       "/restapi/brands/1.json",
@@ -112,7 +112,7 @@ describe("a body", () => {
     );
   });
 
-  test("that cannot be parsed has its place in `errors`, in both formats", async () => {
+  test("that can't be parsed: `errors` has the position, in both formats", async () => {
     const json = await server.call("POST", "/restapi/brands.json", { body: '{\n"Name": x}' });
     expect(json.json.errors).toEqual([expect.objectContaining({ field: "", line: 2, column: 9 })]);
     const xml = await server.call("POST", "/restapi/brands.xml", { body: "<Brand>\n<Name>" });
@@ -122,10 +122,10 @@ describe("a body", () => {
   });
 });
 
-describe.each(formats)("in %s, a write", (format) => {
+describe.each(formats)("common mistakes in a write in %s", (format) => {
   const body = format === "json" ? '{"Name":"x"}' : "<Brand><Name>x</Name></Brand>";
 
-  test("that names no record gets a problem with all three ways", async () => {
+  test("no record named: shows all three ways", async () => {
     for (const method of ["PUT", "PATCH", "DELETE"]) {
       for (const way of [`\`/restapi/brands/12.${format}\``, "in the body", `\`/restapi/brands.${format}?ID=12\``]) {
         await expectProblem(method, `/restapi/brands.${format}`, { body }, 400, way);
@@ -133,14 +133,14 @@ describe.each(formats)("in %s, a write", (format) => {
     }
   });
 
-  test.each(["id", "Id", "iD", "ID[]"])("that names its record by ?%s=", async (name) => {
+  test.each(["id", "Id", "iD", "ID[]"])("record named by ?%s=", async (name) => {
     for (const path of ["brands", "brands/1"]) {
       const says = `a delete has no parameter \`${name}\`; did you mean \`ID\`?`;
       await expectProblem("DELETE", `/restapi/${path}.${format}?${name}=1`, {}, 400, says);
     }
   });
 
-  test("that creates at the path of a record", async () => {
+  test("POST to an existing record's path", async () => {
     const says = `create with POST \`/restapi/brands.${format}\`; change this one with PUT or PATCH here`;
     await expectProblem("POST", `/restapi/brands/1.${format}`, { body }, 405, says);
   });
@@ -157,7 +157,7 @@ describe.each(formats)("in %s, a write", (format) => {
     ",",
     'w/"a"',
     '*, "a"',
-  ])("whose If-Match or If-None-Match is %j", async (tag) => {
+  ])("If-Match or If-None-Match is %j", async (tag) => {
     for (const name of ["If-Match", "If-None-Match"]) {
       for (const method of ["PUT", "DELETE"]) {
         const options = { body: method === "PUT" ? body : undefined, headers: { [name]: tag } };
@@ -167,7 +167,7 @@ describe.each(formats)("in %s, a write", (format) => {
     }
   });
 
-  test("whose tag was weakened on the way", async () => {
+  test("tag weakened on the way", async () => {
     const { headers } = await server.call("GET", `/restapi/brands/1.${format}`);
     for (const tag of [`W/${headers.get("ETag")}`, `"other", W/${headers.get("ETag")}`]) {
       const says = "If-Match has a weak tag (`W/...`), which never matches.";
@@ -179,7 +179,7 @@ describe.each(formats)("in %s, a write", (format) => {
   });
 });
 
-test("lists of tags may have blanks and empty elements", async () => {
+test("lists of entity tags may contain blanks and empty elements", async () => {
   const { headers } = await server.call("GET", "/restapi/brands/1.json");
   for (const tag of [`, "a" ,, ${headers.get("ETag")},`, '""', ' "a"\t']) {
     const response = await server.call("PUT", "/restapi/brands/1.json", {
@@ -190,12 +190,12 @@ test("lists of tags may have blanks and empty elements", async () => {
   }
 });
 
-test("a read with a malformed If-None-Match gets the record", async () => {
+test("a read with a malformed If-None-Match returns the record", async () => {
   const response = await server.call("GET", "/restapi/brands/1.json", { headers: { "If-None-Match": "abc" } });
   expect(response.status).toBe(200);
 });
 
-describe("a parameter", () => {
+describe("common mistakes in parameters", () => {
   const paging = "write `limit` and `offset`, as in `?limit=100&offset=200`, or follow the `next` URL";
   const feed = "read `/restapi/changes.json?since=now`, the feed, for what has changed";
   const noRange = "IDs can't be compared: write `filter[ID][in]=3,5,8`, or read the list in ID order";
@@ -228,7 +228,7 @@ describe("a parameter", () => {
     ["ids=3,5", "write `filter[ID][in]=3,5`"],
     ["ids[]=3", "write `filter[ID][in]=3`"],
     ["include=3,5", "write `filter[ID][in]=3,5`"],
-    // a parameter of the list in another form
+    // the list's own parameters, written differently
     ["Limit=5", "a list has no parameter `Limit`; did you mean `limit`?"],
     ["LIMIT=5", "did you mean `limit`?"],
     ["limit[]=5", "did you mean `limit`?"],
@@ -253,7 +253,7 @@ describe("a parameter", () => {
     ["where[Name]=Bolt", "write `filter[Name]=Bolt`"],
     ["amp;offset=5", "in a URL, `&` alone separates parameters, so write `&offset=...`"],
     ["limit=2&amp;amp;offset=2", "so write `&offset=...`"],
-    // paging of other interfaces
+    // paging in other APIs
     ...`page=2 Page=2 p=2 paged=2 currentPage=2 searchCriteria[currentPage]=2 page[number]=2 page[after]=2 since_id=3 max_id=3 marker=x cursor=x
       continuationToken=x starting_after=brand_3 ending_before=3 after=3 before=3 page_info=eyJ pageToken=x $skiptoken=x first=50 last=50 from=50
       skip=20 $skip=20 startIndex=1 page[offset]=5`
@@ -264,7 +264,7 @@ describe("a parameter", () => {
       .map((query): [string, string] => [query, "write `limit=20`, and `offset` for further pages"]),
     ["per_page=5000", "write `limit=1000`, and `offset` for further pages"],
     ["_limit=20", "did you mean `limit`?"],
-    // other wishes
+    // other features of other APIs
     ["count=1", "the number of records is always in the header `X-Total-Count`"],
     ["count=50", "in the header `X-Total-Count`; for 50 records, write `limit=50`"],
     ["$count=true", "in the header `X-Total-Count`"],
@@ -362,20 +362,20 @@ describe("a parameter", () => {
     ["POST", "undo.xml?run=x", "an undo has no parameter `run`; name the run in the body"],
     ["GET", "changes.json?ID=1", "look a record up by its path, such as `/restapi/brands/1.json`"],
   ])("%s %s is rejected", async (method, path, says) => {
-    // The body names the brand 1 and is valid everywhere, so that a request that is not rejected changes something.
+    // The body names brand 1 and is valid everywhere, so a request that isn't rejected changes something.
     const body = path.includes("xml") ? "<Brand><Name>new</Name></Brand>" : { Name: "new" };
     const options = method === "POST" || method.startsWith("P") ? { body } : {};
     if (method === "HEAD") expect((await server.call(method, `/restapi/${path}`)).status).toBe(400);
     else await expectProblem(method, `/restapi/${path}`, options, 400, says);
   });
 
-  test("of a POST with an overridden method is one of that method", async () => {
+  test("POST overridden to PUT takes the parameters of PUT", async () => {
     const headers = { "X-HTTP-Method-Override": "PUT" };
     const options = { headers, body: { Name: "Acme" } };
     expect((await server.call("POST", "/restapi/brands.json?ID=1", options)).status).toBe(200);
   });
 
-  test("of a paginator for another interface ends it at its first request", async () => {
+  test("a paginator written for another interface stops at its first request", async () => {
     let requests = 0;
     let after = "";
     do {
@@ -402,12 +402,12 @@ describe("a parameter", () => {
     expect((await server.call("POST", `/restapi/undo.json?${query}`, { body: { Run: "abc-1-1" } })).status).toBe(404);
   });
 
-  test("of a preflight has no effect, so that a script can read the problem of its request", async () => {
+  test("OPTIONS ignores bad parameters, so that a script can read the problem when it sends the real request", async () => {
     for (const path of ["brands.json", "brands/1.xml", "batch.json"])
       expect((await server.call("OPTIONS", `/restapi/${path}?x=1&filter[Name]=%E9`, { key: null })).status).toBe(204);
   });
 
-  test("that the operator has named is ignored, and no other", async () => {
+  test("parameters the operator named are ignored, and no others", async () => {
     const own = await startTestServer({ settings: { IGNORE_PARAMETERS: "lang, theme" } });
     expect((await own.call("GET", "/restapi/brands.json?lang=de&theme=x&_=1")).json).toEqual([]);
     const { status } = await own.call("POST", "/restapi/brands.json?lang=de", { body: { Name: "Acme" } });
@@ -416,7 +416,7 @@ describe("a parameter", () => {
     await own.stop();
   });
 
-  test("that is one of thousands costs little", async () => {
+  test("thousands of parameters cost little", async () => {
     for (const query of [
       "isin".repeat(3000),
       Array(4000).fill("x=1").join("&"),
@@ -426,7 +426,7 @@ describe("a parameter", () => {
   });
 });
 
-describe("a header that overrides the method in other interfaces", () => {
+describe("method override in another interface's header", () => {
   test.each(["X-HTTP-Method", "X-Method-Override", "x-http-method"])("%s is rejected with any method", async (name) => {
     const says = "name it in the header `X-HTTP-Method-Override`";
     for (const value of ["DELETE", "PUT", "GET"]) {
@@ -470,7 +470,7 @@ describe("a query that isn't percent-encoded UTF-8 is rejected", () => {
   });
 });
 
-describe("a path", () => {
+describe("a path that doesn't exist", () => {
   test.each([
     ["/restapi/brands", "/restapi/brands.json"],
     ["/restapi/brands/", "/restapi/brands.json"],
@@ -544,7 +544,7 @@ describe("a path", () => {
     ["/storefront.xsd", "/schemas/storefront.xsd"],
     ["/schemas/brands.json", "/schemas/brand.json"],
     ["/LLMS.txt", "/llms.txt"],
-  ])("%s leads to %s", async (path, meant) => {
+  ])("%s: did you mean %s?", async (path, meant) => {
     await expectProblem("GET", path, {}, 404, `did you mean \`${meant}\`?`);
   });
 
@@ -556,7 +556,7 @@ describe("a path", () => {
     ["/restapi/report.json", "did you mean `/restapi/report/1.json`?"],
     ["/healt", "did you mean `/health`?"],
     ["/restapi/swagger.json", "there is `/restapi/changes.json`"],
-  ])("%s leads to a route without a resource", (path, hint) => {
+  ])("%s: suggests a route that isn't a resource's", (path, hint) => {
     const hintFor = createPathHint([], ["/restapi/changes.json", "/restapi/report/{id}.json", "/health"]);
     expect(hintFor(path)).toBe(hint);
   });
@@ -570,11 +570,11 @@ describe("a path", () => {
     ["/docs/nothing", "`/docs/guide` lists the pages"],
     ["/docs/brands", "`/docs/guide` lists the pages"],
     ["/docs/client-0.0.0.tgz", "/docs/client-"],
-  ])("%s leads to `%s`", async (path, says) => {
+  ])("%s: the problem mentions %s", async (path, says) => {
     await expectProblem("GET", path, {}, 404, says);
   });
 
-  test("without agents does not lead to them", async () => {
+  test("with --mcp none, /mcp is never suggested", async () => {
     const without = await startTestServer({ settings: { MCP: "none" } });
     for (const path of ["/mcp", "/mcp/", "/restapi/mcp", "/sse"]) {
       const { status, text } = await without.call("POST", path, { body: "{}" });
@@ -593,7 +593,7 @@ describe("a path", () => {
     "/clients",
     "/login",
     "/x",
-  ])("%s leads to the lists", async (path) => {
+  ])("%s: shows the lists there are", async (path) => {
     await expectProblem("GET", path, {}, 404, "there is `/restapi/brands.json`, `/restapi/brands.xml`");
   });
 });

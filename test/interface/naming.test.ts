@@ -1,4 +1,4 @@
-// One rule for naming a record (contract section 2).
+// The one rule for naming a record (contract section 2).
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { allResources } from "../../src/resources/all.ts";
@@ -26,7 +26,7 @@ describe.each(cases)("$path in $format", ({ path, element, format }) => {
     ["the body", (id: number) => ({ at: `${path}.${format}`, body: bodyOf(id, "after") })],
     ["the path", (id: number) => ({ at: `${path}/${id}.${format}`, body: bodyOf(undefined, "after") })],
     ["both", (id: number) => ({ at: `${path}/${id}.${format}`, body: bodyOf(id, "after") })],
-  ])("an update may name its record by %s", async (_, make) => {
+  ])("an update may name its record in %s", async (_, make) => {
     const id = await create();
     const { at, body } = make(id);
     expect((await server.call("PUT", `/restapi/${at}`, { body })).status).toBe(200);
@@ -38,7 +38,7 @@ describe.each(cases)("$path in $format", ({ path, element, format }) => {
     ["the body", (id: number) => ({ at: `${path}.${format}`, body: bodyOf(id) })],
     ["the query", (id: number) => ({ at: `${path}.${format}?ID=${id}` })],
     ["all three", (id: number) => ({ at: `${path}/${id}.${format}?ID=${id}`, body: bodyOf(id) })],
-  ])("a delete may name its record by %s", async (_, make) => {
+  ])("a delete may name its record in %s", async (_, make) => {
     const id = await create();
     const { at, body } = make(id) as { at: string; body?: string };
     expect((await server.call("DELETE", `/restapi/${at}`, { body })).status).toBe(200);
@@ -66,7 +66,7 @@ describe.each(cases)("$path in $format", ({ path, element, format }) => {
     expect((await server.call("GET", `/restapi/${path}.json`)).text).toBe(before);
   });
 
-  test("a write to a record that does not exist is 404", async () => {
+  test("a write to a record that doesn't exist gets a 404", async () => {
     const gone = await create();
     await server.call("DELETE", `/restapi/${path}/${gone}.${format}`);
     for (const id of [gone, 4_000_000]) {

@@ -1,4 +1,4 @@
-// A new resource needs only its declaration.
+// Adding a resource takes nothing but its declaration.
 
 import { afterAll, expect, test } from "bun:test";
 import { group, matching, text } from "../../src/model/field.ts";
@@ -31,7 +31,7 @@ const supplier = defineResource({
 const server = await startTestServer({ resources: [...allResources, supplier] });
 afterAll(() => server.stop());
 
-test("it has all operations, in JSON and in XML", async () => {
+test("a new resource gets every operation, in JSON and XML", async () => {
   const body = { Name: "Smith & Co", Bank: { Account: { Number: "GB33" } } };
   const created = await server.call("POST", "/restapi/suppliers.json", { body });
   expect([created.status, created.json]).toEqual([
@@ -51,7 +51,7 @@ test("it has all operations, in JSON and in XML", async () => {
   expect((await server.call("GET", "/restapi/suppliers.json")).json).toEqual([]);
 });
 
-test("its records are validated by the same rules", async () => {
+test("a new resource's records are checked by the same rules", async () => {
   const response = await server.call("POST", "/restapi/suppliers.json", {
     body: { Currency: "euro", Bank: { Acount: {} } },
   });
@@ -63,7 +63,7 @@ test("its records are validated by the same rules", async () => {
   expect((await server.call("GET", "/restapi/supplier.json")).json.detail).toContain("`/restapi/suppliers.json`");
 });
 
-test("it is exported with a column per field", async () => {
+test("a new resource is exported with a column for each field", async () => {
   await server.call("POST", "/restapi/suppliers.json", { body: { Name: "a,b" } });
   const lines = [];
   for await (const piece of exportRecords(server.engine, server.site.ID, supplier, "csv")) lines.push(piece);

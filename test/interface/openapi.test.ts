@@ -1,4 +1,4 @@
-// The contents of the OpenAPI document. A response that the document does not allow fails its test.
+// The OpenAPI document and the schemas. Any response in a test that they don't allow fails that test, as checked below.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -41,7 +41,7 @@ describe("the OpenAPI document", () => {
     expect(Bun.YAML.parse(yaml.text)).toEqual((await server.call("GET", "/openapi.json")).json);
   });
 
-  test("has an example for every body, and the XSD allows the examples in XML", () => {
+  test("has an example for every body, and the XSD allows the XML ones", () => {
     const read = createXmlReader(allResources);
     const contents = contentsIn(toOpenapi(served));
     expect(contents.length).toBeGreaterThan(50);
@@ -51,7 +51,7 @@ describe("the OpenAPI document", () => {
       const all = examples ? Object.values(examples).map(({ value }) => value) : [content[`${prefix}example`]];
       for (const one of all) {
         expect(typeof one).toBe(type.endsWith("xml") ? "string" : "object");
-        // The reader requires the ID and all fields, which request bodies may lack.
+        // The reader requires the ID and every field, but request bodies may omit some.
         if (type.endsWith("xml") && !type.startsWith("request")) read(one as string);
       }
     }
@@ -84,7 +84,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("a response that the document does not allow fails its test", () => {
+describe("checking a response against OpenAPI", () => {
   const conformance = createConformance(allResources);
   const request = { method: "GET", path: "/restapi/orderstatuses/1.json" };
   const record = { ID: 1, Name: "Dispatched" };
@@ -105,7 +105,7 @@ describe("a response that the document does not allow fails its test", () => {
       text: typeof change.body === "string" ? change.body : JSON.stringify(change.body ?? record),
     });
 
-  test("but a response that it allows passes", () => check({}));
+  test("passes if the document allows it", () => check({}));
 
   const faults: [string, Parameters<typeof check>[0]][] = [
     ["another status", { status: 202 }],
@@ -117,25 +117,25 @@ describe("a response that the document does not allow fails its test", () => {
     ["a field too many", { body: { ...record, Colour: "red" } }],
   ];
   for (const [what, change] of faults) {
-    test(`with ${what}`, () => expect(check(change)).rejects.toThrow("is not as the OpenAPI document says"));
+    test(`fails with ${what}`, () => expect(check(change)).rejects.toThrow("is not as the OpenAPI document says"));
   }
 
   const part = { path: "/restapi/brands.json?fields=Name,Address.Town", method: "GET" };
   const parts: [string, unknown, string | undefined][] = [
-    ["the fields of `fields`", { ID: 1, Name: "x", Address: { Town: "y" } }, undefined],
-    ["less", { ID: 1, Name: "x", Address: {} }, "Town"],
-    ["less of the record", { ID: 1, Name: "x" }, "Address"],
+    ["just those fields", { ID: 1, Name: "x", Address: { Town: "y" } }, undefined],
+    ["too few", { ID: 1, Name: "x", Address: {} }, "Town"],
+    ["too few of the record", { ID: 1, Name: "x" }, "Address"],
     ["no ID", { Name: "x", Address: { Town: "y" } }, "ID"],
-    ["more", { ID: 1, Name: "x", AccountNumber: "1", Address: { Town: "y" } }, "additional"],
-    ["more of an inner record", { ID: 1, Name: "x", Address: { Town: "y", County: "z" } }, "additional"],
+    ["too many", { ID: 1, Name: "x", AccountNumber: "1", Address: { Town: "y" } }, "additional"],
+    ["too many of an inner record", { ID: 1, Name: "x", Address: { Town: "y", County: "z" } }, "additional"],
   ];
-  test.each(parts)("with %s in a list with `fields`", async (_, body, says) => {
+  test.each(parts)("of a list with `fields` that contains %s", async (_, body, says) => {
     const checked = check({ headers: { "X-Total-Count": "1" }, body: [body] }, part);
     if (says === undefined) await checked;
     else await expect(checked).rejects.toThrow(says);
   });
 
-  describe("and so does an event of a webhook", () => {
+  describe("checking a webhook event against OpenAPI", () => {
     const headers = {
       "webhook-id": "evt_1_a_1_1_b",
       "webhook-timestamp": "1763756100",
@@ -153,7 +153,7 @@ describe("a response that the document does not allow fails its test", () => {
         body: JSON.stringify({ ...event, ...changed }),
       });
 
-    test("but an event that it allows passes", () => checkEvent());
+    test("passes if the document allows it", () => checkEvent());
 
     const eventFaults: [string, Parameters<typeof checkEvent>][] = [
       ["another type", [{ type: "storefront.other" }]],
@@ -164,7 +164,7 @@ describe("a response that the document does not allow fails its test", () => {
       ["another time", [{}, { "webhook-timestamp": "now" }]],
       ["another content type", [{}, { "content-type": "text/plain" }]],
     ];
-    test.each(eventFaults)("with %s", (_, changes) =>
+    test.each(eventFaults)("fails with %s", (_, changes) =>
       expect(() => checkEvent(...changes)).toThrow("is not as the OpenAPI document says"));
   });
 
@@ -177,7 +177,7 @@ describe("a response that the document does not allow fails its test", () => {
     ["a field too few", "<OrderStatus ID='1'/>", "Name"],
   ];
   for (const [what, body, says] of bodies) {
-    test(`with ${what} in XML`, async () => {
+    test(`fails with ${what} in XML`, async () => {
       const change = { headers: xml, body: declaration + body };
       const checked = check(change, { method: "GET", path: "/restapi/orderstatuses/1.xml" });
       await expect(checked).rejects.toThrow(says);
@@ -185,9 +185,9 @@ describe("a response that the document does not allow fails its test", () => {
   }
 });
 
-describe("the JSON Schema", () => {
+describe("JSON Schema", () => {
   for (const resource of served) {
-    test(`of ${resource.plural} is served, accepts the example, and rejects it without one of its fields`, async () => {
+    test(`of ${resource.plural} is served, accepts the example, and rejects it without any one of its fields`, async () => {
       const response = await server.call("GET", `/schemas/${resource.name}.json`);
       expect(response.headers.get("Content-Type")).toBe("application/schema+json; charset=utf-8");
       const validate = new Ajv2020({ strictTypes: false }).compile(response.json);
@@ -199,7 +199,7 @@ describe("the JSON Schema", () => {
   }
 });
 
-test("the JSON Schema of the feed accepts a page, and rejects other documents", async () => {
+test("of the feed accepts a page and nothing else", async () => {
   await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "Sent" } });
   const validate = new Ajv2020({ strict: false, formats: { "date-time": true } }).compile(
     (await server.call("GET", "/schemas/changes.json")).json,
@@ -220,8 +220,8 @@ test("the JSON Schema of the feed accepts a page, and rejects other documents", 
   expect(validate({ ...page, Next: undefined })).toBe(false);
 });
 
-describe("the XSD", () => {
-  test("allows a page of the feed, and no other document", () => {
+describe("XSD", () => {
+  test("allows a page of the feed and nothing else", () => {
     const read = createXmlReader(allResources);
     const page = (change: string) =>
       `<?xml version="1.0" encoding="utf-8"?>\n<Changes Next="a.1" More="false">${change}</Changes>`;
@@ -241,7 +241,7 @@ describe("the XSD", () => {
       expect(() => read(page(wrong))).toThrow();
   });
 
-  test("is served, with the one it imports, and allows a list in which every record has its own ID", async () => {
+  test("is served with the one it imports, and allows a list only if every record has its own ID", async () => {
     const type = "application/xml; charset=utf-8";
     expect((await server.call("GET", "/schemas/storefront.xsd")).headers.get("Content-Type")).toBe(type);
     expect((await server.call("GET", "/schemas/problem.xsd")).headers.get("Content-Type")).toBe(type);
@@ -270,7 +270,7 @@ interface Content {
   readonly "x-examples"?: Examples;
 }
 
-/** Every content of the document with its media type, which has the prefix `request ` in a request body. */
+/** Every body in the document with its media type, prefixed with `request ` for request bodies. */
 function contentsIn(value: unknown, place = ""): [string, Content][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]): [string, Content][] => {

@@ -1,5 +1,5 @@
-// After an operation of an operator by another process, everything that clients and the console hold is valid or not, as the contract says: keys, ETags,
-// cursors, a request that waits, idempotency keys, runs, a session and an open import.
+// An operator's operation in another process invalidates exactly what the contract says: keys, ETags, cursors, long polls, idempotency keys, runs,
+// console sessions and open imports.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -27,29 +27,29 @@ import { type ConsoleClient, startTestConsole, type TestConsole } from "../suppo
 import { engines } from "../support/engine/engines.ts";
 import { type CallOptions, call, type TestResponse, waitForPolls } from "../support/http/server.ts";
 
-/** The site that an operation acts on. Its journal: brand 1 is created and updated, brand 2 is created; a batch request creates two order statuses. */
+/** The site to operate on. In its journal, brand 1 is created and updated, brand 2 is created, and a batch creates two order statuses. */
 interface Shop {
   readonly engine: Engine;
   readonly site: SiteRecord;
   readonly folder: string;
-  /** The response to the request that waits for the next change. */
+  /** The response to a long poll that's waiting for the next change. */
   readonly poll: Promise<TestResponse>;
 }
 
-/** Results after the operation; by default as if there had been none. */
+/** What's seen after the operation. The default is what would be seen without it. */
 interface Seen {
-  /** Whether brand 1, and the list, are as before for `If-None-Match`. */
+  /** Whether `If-None-Match` finds that brand 1 and the list have changed. */
   readonly changed?: true;
-  /** The status of `If-Match` with the tags of before, for brand 1 and for brand 2. */
+  /** The status of `If-Match` with the earlier tags, for brand 1 and brand 2. */
   readonly ifMatch?: readonly [number, number];
-  /** The status of the feed after the cursor of the first change, and after that of the last one. */
+  /** The status of the feed after the first change's cursor, and after the last one's. */
   readonly feed?: readonly [number, number];
-  /** The response to the waiting request: a status, or the first name in its page. By default, the next write of a client ends it. */
+  /** The long poll's response: a status, or the first name in its page. By default, a client's next write ends it. */
   readonly poll?: number | string;
-  /** The status of the batch request that is sent again, and of the undo of its run. */
+  /** The status of the batch when it's repeated, and of undoing its run. */
   readonly run?: readonly [number, number];
   readonly session?: "ended";
-  /** The open import, which only a new site or a new epoch ends. */
+  /** The open import. Only a new site or a new epoch ends it. */
   readonly openImport?: "ended";
 }
 
@@ -125,11 +125,11 @@ const operations: readonly (readonly [string, (shop: Shop) => Promise<unknown>, 
 
 const paths = ["brands/1.json", "brands/2.json", "brands.json", "orderstatuses.json"];
 
-/** The run and the records of a batch request. A new epoch changes their ETags. */
+/** A batch's run and records. A new epoch changes their ETags. */
 const recordsOf = ({ json }: TestResponse) => [json.Run, json.Results.map((one: { Record: unknown }) => one.Record)];
 const toCreate = (Name: string) => ({ Method: "POST", Resource: "orderstatuses", Record: { Name } });
 
-/** Sends a request of a client of one site. */
+/** Sends a request as a client of one site. */
 type Client = (
   method: string,
   path: string,
@@ -137,13 +137,13 @@ type Client = (
   to?: { readonly url: string },
 ) => Promise<TestResponse>;
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("an operator's operation on $name", (kind) => {
   let folder: string;
   let server: TestConsole;
-  /** Another process with the same database. */
+  /** Another process on the same database. */
   let other: Engine;
   let anna: ConsoleClient;
-  /** The requests of a client of each shop. */
+  /** One client per site. */
   const clients: Client[] = [];
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "storefront-operations-"));
@@ -170,7 +170,7 @@ describe.each(engines)("on $name", (kind) => {
     return { site, send };
   }
 
-  test.each(operations)("%s leaves valid what it must, and ends the rest", async (_, operate, seen) => {
+  test.each(operations)("%s invalidates what it must and nothing else", async (_, operate, seen) => {
     const { site, send } = await addShop();
     const create = (Name: string) =>
       send("POST", "brands.json", { body: { Name }, headers: { "Idempotency-Key": Name } });
@@ -228,7 +228,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await send("POST", "brands.json", { body: { Name: "New" } })).json.ID).toBe(3);
   });
 
-  test("another server, which loads the sites after all of this, sends the same ETags", async () => {
+  test("a server that loads the sites after all this sends the same ETags", async () => {
     const { send } = await addShop();
     for (const Name of ["Acme", "Bolt", "Cora"]) await send("POST", "brands.json", { body: { Name } });
     await send("GET", "brands.json");

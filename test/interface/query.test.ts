@@ -59,16 +59,16 @@ test.each([
   ["filter%5BName%5D=bravo", [4]],
   ["_=12345&nocache", [1, 2, 3, 4, 5, 6, 7]],
   ["limit=1&filter[Address.Town]=Town+1", [2]],
-])("a list with `%s` has the records that this selects, in its order", async (query, ids) => {
+])("`%s` returns the right records in the right order", async (query, ids) => {
   expect(await idsOf(query)).toEqual(ids);
 });
 
-test("names sort as people expect: without regard to case first, accents beside their letter", async () => {
+test("sort: people's order of names, ignoring case first, with accents next to their letter", async () => {
   const sorted = (await list("sort=Name&fields=Name")).json.map(({ Name }: { Name: string }) => Name);
   expect(sorted).toEqual(["alpha", "Alpha", "bravo", "charlie", "delta", "echo", "Écho"]);
 });
 
-test("fields selects the ID and the named fields, in the order of the declaration", async () => {
+test("fields: the ID and the named fields, in the order of the declaration", async () => {
   const response = await list("fields=Address.Town,Name&limit=1");
   expect(response.text).toBe('[{"ID":1,"Name":"delta","Address":{"Town":"Town 0"}}]');
   expect((await list("fields=Address.Town&limit=1&fields=Name")).text).toBe(response.text);
@@ -109,7 +109,7 @@ test("sorted and filtered lists are up to date after every write", async () => {
   await busy.stop();
 });
 
-test("any filters match the same records as a check of each record, whatever was requested before", async () => {
+test("filters match the same records as checking each record, whatever was requested before", async () => {
   const busy = await startTestServer();
   const towns = ["Leeds", "leeds", "York", ""];
   for (let i = 1; i <= 300; i++) await busy.call("POST", "/restapi/brands.json", { body: brandOf(i) });
@@ -142,12 +142,12 @@ test("any filters match the same records as a check of each record, whatever was
   await busy.stop();
 });
 
-test("X-Total-Count counts the records that match the filter, with and without a limit", async () => {
+test("X-Total-Count: the number of matching records, with and without a limit", async () => {
   const totals = await Promise.all(["", "limit=2", "filter[AccountNumber]=1&limit=1"].map(list));
   expect(totals.map((response) => response.headers.get("X-Total-Count"))).toEqual(["7", "7", "3"]);
 });
 
-test("Link leads through all pages and keeps the other parameters", async () => {
+test("Link: leads through all pages and keeps the other parameters", async () => {
   const seen: number[] = [];
   let path: string | undefined = "/restapi/brands.json?sort=-ID&limit=3&_=1";
   let pages = 0;
@@ -160,7 +160,7 @@ test("Link leads through all pages and keeps the other parameters", async () => 
   expect([seen, pages]).toEqual([[7, 6, 5, 4, 3, 2, 1], 3]);
 });
 
-test("a page that was asked for before shows the next change", async () => {
+test("a page requested before shows the next change", async () => {
   const { key } = server;
   const page = async () => (await server.call("GET", "/restapi/brands.xml?sort=-ID&limit=1&fields=Name", { key })).text;
   const id = (await server.call("POST", "/restapi/brands.json", { body: { Name: "before" } })).json.ID;
@@ -171,7 +171,7 @@ test("a page that was asked for before shows the next change", async () => {
   expect(await page()).not.toContain("after");
 });
 
-test("Link names first, prev, next and last", async () => {
+test("Link: first, prev, next and last", async () => {
   const link = (await list("limit=2&offset=4")).headers.get("Link");
   const page = (offset: number, rel: string) => `</restapi/brands.json?limit=2&offset=${offset}>; rel="${rel}"`;
   expect(link).toBe([page(0, "first"), page(2, "prev"), page(6, "next"), page(6, "last")].join(", "));
@@ -179,7 +179,7 @@ test("Link names first, prev, next and last", async () => {
 });
 
 describe("Link at the edges", () => {
-  // Of the 7 records, 5 have an `a`.
+  // 5 of the 7 records contain an `a`.
   const filtered = (name: string) => `filter%5BName%5D%5Bcontains%5D=${name}&`;
   test.each<[string, string, Record<string, number>]>([
     ["the whole list in one page", "limit=7", { first: 0, last: 0 }],
@@ -260,7 +260,7 @@ describe("an invalid value is rejected", () => {
   });
 });
 
-test("raw bytes of a query are searched for if they are UTF-8, and rejected otherwise", async () => {
+test("raw bytes in a query are searched for if they're UTF-8, and rejected otherwise", async () => {
   const ask = async (bytes: string) => {
     const line = `GET /restapi/brands.json?fields=ID&filter[Name]=${bytes} HTTP/1.1`;
     const [response] = await exchangeOnce(server.port, toRequest(line, [`X-API-AUTH: ${server.key}`]));
@@ -271,7 +271,7 @@ test("raw bytes of a query are searched for if they are UTF-8, and rejected othe
     expect(await ask(bytes)).toEqual([400, expect.stringContaining("isn't percent-encoded UTF-8")]);
 });
 
-test("a large list comes compressed as the client asks, with its own ETag", async () => {
+test("a large list is compressed as the client asks, with its own ETag", async () => {
   const large = await startTestServer();
   for (let i = 0; i < 20; i++) await large.call("POST", "/restapi/brands.json", { body: { Name: `Brand ${i}` } });
   const plain = await large.call("GET", "/restapi/brands.json", { headers: { "Accept-Encoding": "identity" } });
@@ -280,7 +280,7 @@ test("a large list comes compressed as the client asks, with its own ETag", asyn
     ["gzip", "gzip"],
     ["gzip, zstd", "zstd"],
     ["zstd;q=0.5, gzip", "gzip"],
-    // The client may not know zstd, and every client that decompresses knows gzip.
+    // A client may not know zstd, but any that decompresses knows gzip.
     ["*", "gzip"],
     ["*;q=0.1", "gzip"],
     ["br, *;q=0.5", "gzip"],

@@ -1,4 +1,4 @@
-// A request that has waited is checked again before it has an effect (contract section 1).
+// A request that had to wait is authorized again before it takes effect (contract section 1).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { tickBudgetMs } from "../../src/lib/tick-budgets.ts";
@@ -22,12 +22,12 @@ afterEach(() => server.stop());
 
 const body = '{"Name":"late"}';
 
-/** Sends a create without the end of its body, waits until the server has read that, does `meanwhile`, and sends the end. */
+/** Sends a create without the end of its body, waits until the server has read that much, runs `meanwhile`, and sends the rest. */
 async function createSlowly(key: string, meanwhile: () => unknown, host = "x"): Promise<number | undefined> {
   const client = await openClient(server.port);
   const lines = [`Host: ${host}`, `X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];
   client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
-  // The server asks for the body when it has found the key.
+  // The server only asks for the body once it has found the key.
   await client.until((received) => received.includes("100 Continue"));
   client.send(body.slice(0, 5));
   await meanwhile();
@@ -40,8 +40,8 @@ async function createSlowly(key: string, meanwhile: () => unknown, host = "x"): 
 const names = async () =>
   (await server.call("GET", "/restapi/brands.json")).json.map(({ Name }: { Name: string }) => Name);
 
-describe("a write whose body comes slowly", () => {
-  test("is done when nothing has changed", async () => {
+describe("a write whose body arrives slowly", () => {
+  test("is done if nothing has changed", async () => {
     expect(await createSlowly(server.key, () => {})).toBe(201);
     expect(await names()).toEqual(["late"]);
   });
@@ -56,7 +56,7 @@ describe("a write whose body comes slowly", () => {
       () => createSite(server.engine, "other", { hostnames: ["x"] }, clock),
     ],
     ["no site has its host any more", 421, () => setSite(server.engine, "shop", { isDefault: false }, clock)],
-  ])("is not done when meanwhile %s: %s %i", async (_, status, meanwhile) => {
+  ])("is not done if meanwhile %s: %s %i", async (_, status, meanwhile) => {
     const key = await server.issueKey({ expiresAt: start + 60_000 });
     expect(await createSlowly(key, () => meanwhile(key))).toBe(status);
     clock = start;
@@ -64,27 +64,27 @@ describe("a write whose body comes slowly", () => {
     expect(await names()).toEqual([]);
   });
 
-  test("is not done when meanwhile its site was removed", async () => {
+  test("is not done if its site was removed meanwhile", async () => {
     const { key } = server;
     expect(await createSlowly(key, () => removeSite(server.engine, "shop", clock))).toBe(421);
     const rows = [];
     for await (const { table, row } of server.engine.dump())
       if (row.site_id !== 0 && row.id !== 0) rows.push([table, row]);
-    // Only the row of the site stays, without a journal.
+    // Only the site's row stays, without a journal.
     expect(rows).toEqual([["sites", expect.objectContaining({ id: server.site.ID, epoch: "", revision: 0 })]]);
   });
 
-  test("takes one token of its key's rate", async () => {
+  test("takes one token from its key's rate", async () => {
     const key = await server.issueKey({ rate: 1 });
     expect(await createSlowly(key, () => {})).toBe(201);
   });
 });
 
-describe("a read that takes several ticks of the event loop", () => {
+describe("a list that takes several ticks to render", () => {
   test.each([
-    ["and whose key has expired when it is made", 60_000, 401],
-    ["and whose key is still valid", 59_999, 200],
-  ])("%s, after %i ms, is %i", async (_, passing, status) => {
+    ["expired before it's done", 60_000, 401],
+    ["is still valid", 59_999, 200],
+  ])("with a key that %s (%i ms) gets a %i", async (_, passing, status) => {
     const slow = createBrokenResource();
     const other = await startTestServer({ now: () => clock, resources: slow.resources });
     await other.engine.commit(new Array(2000).fill(createIntent({ site: other.site.ID })));

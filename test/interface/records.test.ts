@@ -1,4 +1,4 @@
-// Records and lists over HTTP: look-ups, creates, updates and deletions in JSON and XML, and the pages without a key.
+// Records and lists over HTTP: reads, creates, updates and deletes in JSON and XML, and the pages that need no key.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { createIntent } from "../support/engine/intents.ts";
@@ -46,7 +46,7 @@ describe.each([
   { path: "brands", element: "Brand", body: full, whole: full },
   { path: "orderstatuses", element: "OrderStatus", body: { Name: "Paid" }, whole: { Name: "Paid" } },
 ])("$path", ({ path, element, body, whole }) => {
-  test("are created, looked up, listed, updated and deleted in JSON", async () => {
+  test("are created, read, listed, updated and deleted in JSON", async () => {
     const created = await server.call("POST", `/restapi/${path}.json`, { body });
     expect(created.status).toBe(201);
     const id = created.json.ID;
@@ -65,7 +65,7 @@ describe.each([
     expect((await server.call("GET", `/restapi/${path}/${id}.json`)).status).toBe(404);
   });
 
-  test("are created, looked up, listed, updated and deleted in XML", async () => {
+  test("are created, read, listed, updated and deleted in XML", async () => {
     const name = `<${element}><Name>A &amp; B</Name></${element}>`;
     const created = await server.call("POST", `/restapi/${path}.xml`, { body: name });
     expect(created.status).toBe(201);
@@ -112,14 +112,14 @@ describe.each([
   });
 });
 
-test("an ID is never given twice, not even that of a deleted record", async () => {
+test("IDs are never reused, not even after a delete", async () => {
   const first = (await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "x" } })).json.ID;
   await server.call("DELETE", `/restapi/orderstatuses/${first}.json`);
   const second = (await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "x" } })).json.ID;
   expect(second).toBe(first + 1);
 });
 
-test("locations are listed and looked up in both formats", async () => {
+test("locations are listed and read in both formats", async () => {
   const list = await server.call("GET", "/restapi/locations.json");
   expect(list.json).toEqual([
     { ID: 1, Code: "N1", Name: "North", Manager: "", Email: "n@shop.example", Telephone: telephone, Address: address },
@@ -130,14 +130,14 @@ test("locations are listed and looked up in both formats", async () => {
   expect((await server.call("GET", "/restapi/locations.xml")).text).toContain(one.text.split("\n")[1] as string);
 });
 
-test.each(["POST", "PUT", "PATCH", "DELETE"])("locations have no %s", async (method) => {
+test.each(["POST", "PUT", "PATCH", "DELETE"])("locations don't allow %s", async (method) => {
   for (const path of ["/restapi/locations.json", "/restapi/locations/1.json"]) {
     const response = await server.call(method, path, { body: { ID: 1, Name: "x" } });
     expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
   }
 });
 
-describe("the headers of a read", () => {
+describe("response headers of a read", () => {
   const fixed = {
     "cache-control": "no-cache, no-store, must-revalidate",
     pragma: "no-cache",
@@ -149,7 +149,7 @@ describe("the headers of a read", () => {
   test.each([
     ["/restapi/locations/1.json", "application/json; charset=utf-8"],
     ["/restapi/locations/1.xml", "application/xml; charset=utf-8"],
-  ])("%s are those of the interface, nosniff, an ETag and the request's id", async (path, type) => {
+  ])("%s: the interface's own, nosniff, an ETag and the request's ID", async (path, type) => {
     const response = await server.call("GET", path);
     const { date, etag, "x-request-id": id, ...rest } = Object.fromEntries(response.headers);
     expect(rest).toEqual({
@@ -162,7 +162,7 @@ describe("the headers of a read", () => {
     expect(id).toMatch(/^\w+$/);
   });
 
-  test("of a list are these, Vary and the number of records", async () => {
+  test("a list: those, plus Vary and the number of records", async () => {
     const response = await server.call("GET", "/restapi/locations.json", {
       headers: { "Accept-Encoding": "identity" },
     });
@@ -176,7 +176,7 @@ describe("the headers of a read", () => {
     });
   });
 
-  test("HEAD has the header fields of GET and no body", async () => {
+  test("HEAD: those of GET, without a body", async () => {
     for (const path of ["/restapi/locations.json", "/restapi/locations/1.xml"]) {
       const headers = { "Accept-Encoding": "identity" };
       const get = await server.call("GET", path, { headers });
@@ -188,7 +188,7 @@ describe("the headers of a read", () => {
     }
   });
 
-  test("a script on another origin learns which of them it may read", async () => {
+  test("CORS: scripts on other origins may read the ones they need", async () => {
     const response = await server.call("GET", "/restapi/locations.json", {
       headers: { Origin: "https://app.example" },
     });
@@ -211,7 +211,7 @@ describe("the headers of a read", () => {
   });
 });
 
-test("OPTIONS needs no key and responds to a browser's preflight", async () => {
+test("OPTIONS needs no key and answers a browser's preflight", async () => {
   const headers = { Origin: "https://app.example", "Access-Control-Request-Method": "PUT" };
   const response = await server.call("OPTIONS", "/restapi/brands.json", { key: null, headers });
   expect(response.status).toBe(204);
@@ -220,7 +220,7 @@ test("OPTIONS needs no key and responds to a browser's preflight", async () => {
   expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
 });
 
-test("a browser may send every header field of the interface, and the ones of libraries and of tracing", async () => {
+test("CORS: a browser may send every header field of the interface, and those of libraries and tracing", async () => {
   const allowed = async (path: string) => {
     const { headers } = await server.call("OPTIONS", path, { key: null, headers: { Origin: "https://app.example" } });
     return (headers.get("Access-Control-Allow-Headers") ?? "").toLowerCase().split(", ");
@@ -253,13 +253,13 @@ test.each([
   ["/restapi/brands/12", "/restapi/brands/12.json"],
   ["/restapi/orderstatus/3.xml", "/restapi/orderstatuses/3.xml"],
   ["/brands.json", "/restapi/brands.json"],
-])("%s is nothing, and the problem names %s", async (path, meant) => {
+])("%s gets a 404 that suggests %s", async (path, meant) => {
   const response = await server.call("GET", path);
   expect(response.status).toBe(404);
   expect(response.text).toContain(`did you mean \`${meant}\`?`);
 });
 
-test("a path that is like no other gets the list of what there is", async () => {
+test("a path similar to none gets the list of paths", async () => {
   const response = await server.call("GET", "/wp-login.php");
   expect(response.json.detail).toContain(
     "`/restapi/brands.json`, `/restapi/brands.xml`, `/restapi/orderstatuses.json`",
@@ -270,12 +270,12 @@ test.each([
   ["POST", "/restapi/brands/1.json", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"],
   ["TRACE", "/restapi/brands.json", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
   ["PROPFIND", "/restapi/brands.xml", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
-])("%s %s is rejected, and the response says what the path allows", async (method, path, allow) => {
+])("%s %s gets a 405 with the methods the path allows", async (method, path, allow) => {
   const response = await server.call(method, path, { key: null });
   expect([response.status, response.headers.get("Allow")]).toEqual([405, allow]);
 });
 
-test("any other method override is rejected", async () => {
+test("X-HTTP-Method-Override: any method but PUT, PATCH and DELETE is rejected", async () => {
   const response = await server.call("POST", "/restapi/brands.json", {
     body: { Name: "x" },
     headers: { "X-HTTP-Method-Override": "GET" },
@@ -314,7 +314,7 @@ test.each([
   "%31",
   "abc",
   " 1",
-])("the ID %p in a path names no record, whatever the method", async (id) => {
+])("the ID %p in a path gets a 404, whatever the method", async (id) => {
   const before = (await server.call("GET", "/restapi/brands.json")).text;
   for (const method of ["GET", "PUT", "DELETE"]) {
     const body = method === "PUT" ? { Name: "y" } : undefined;
@@ -325,14 +325,14 @@ test.each([
   expect((await server.call("GET", "/restapi/brands.json")).text).toBe(before);
 });
 
-test("the pages for people and machines need no key", async () => {
+test("pages for people and machines need no key", async () => {
   for (const path of ["/", "/healthz", "/readyz", "/docs/problems/not-found"]) {
     expect((await server.call("GET", path, { key: null })).status).toBe(200);
   }
   expect((await server.call("GET", "/metrics", { key: null })).status).toBe(404);
 });
 
-test("every problem's type is a page that the server has", async () => {
+test("every problem type is a page on the server", async () => {
   const { type } = (await server.call("GET", "/restapi/brands/999.json")).json;
   const page = await server.call("GET", type, { key: null });
   expect([page.status, page.headers.get("Content-Type")]).toEqual([200, "text/html; charset=utf-8"]);

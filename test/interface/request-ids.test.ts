@@ -17,7 +17,7 @@ describe("X-Request-Id", () => {
     "Root=1-67891233-abcdef012345678912345678",
     "x",
     "a".repeat(128),
-  ])("%s is the ID of the request", async (id) => {
+  ])("%s becomes the request's ID", async (id) => {
     const { headers, json } = await send(id);
     expect([headers.get("X-Request-Id"), json.instance]).toEqual([id, id]);
   });
@@ -31,7 +31,7 @@ describe("X-Request-Id", () => {
     ["a control character of a terminal", "a\u009b31m"],
     ["a space", "a b"],
     ["a path", "//example.com/x"],
-  ])("%s is not taken over", async (_, id) => {
+  ])("%s is replaced", async (_, id) => {
     const { headers, json } = await send(id);
     expect(headers.get("X-Request-Id")).toMatch(/^[0-9A-Za-z]{9,}$/);
     expect(headers.get("X-Request-Id")).not.toBe(id);

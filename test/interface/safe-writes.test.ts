@@ -14,7 +14,7 @@ async function createBrand(name = "x") {
 }
 
 describe("ETag", () => {
-  test("of a record is the same after create, update and look-up, and changes with the record", async () => {
+  test("a record has the same one after create, update and read, until it changes", async () => {
     const { id, etag } = await createBrand();
     expect((await server.call("GET", `/restapi/brands/${id}.json`)).headers.get("ETag")).toBe(etag);
     const updated = await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "y" } });
@@ -24,7 +24,7 @@ describe("ETag", () => {
     );
   });
 
-  test("differs between formats; that of a list changes with any of its records and with no other resource", async () => {
+  test("formats differ, and a list's changes with any of its records but with no other resource", async () => {
     const { id, etag } = await createBrand();
     expect((await server.call("GET", `/restapi/brands/${id}.xml`)).headers.get("ETag")).not.toBe(etag);
     const listTag = async () =>
@@ -40,7 +40,7 @@ describe("ETag", () => {
 });
 
 describe("If-None-Match", () => {
-  test.each(["json", "xml"])("on an unchanged record or list is 304, in %s", async (format) => {
+  test.each(["json", "xml"])("on an unchanged record or list is a 304, in %s", async (format) => {
     const { id } = await createBrand();
     for (const path of [`brands/${id}.${format}`, `brands.${format}`, `brands.${format}?limit=1`]) {
       const first = await server.call("GET", `/restapi/${path}`);
@@ -61,7 +61,7 @@ describe("If-None-Match", () => {
   test.each([
     "json",
     "xml",
-  ])("on a record, a list, a page or a selection that has changed is 200, in %s", async (format) => {
+  ])("on a changed record, list, page or selection is a 200, in %s", async (format) => {
     const { id } = await createBrand("before");
     const paths = ["", "?limit=1000", "?sort=-Name&limit=1000", "?filter[Name][contains]=e", "?fields=Name"];
     const all = [`brands/${id}.${format}`, ...paths.map((query) => `brands.${format}${query}`)];
@@ -78,7 +78,7 @@ describe("If-None-Match", () => {
   });
 });
 
-test("If-None-Match on a write is 412 if it names the present version (RFC 9110 section 13.1.2)", async () => {
+test("on a write is a 412 if it names the current version (RFC 9110 section 13.1.2)", async () => {
   const { id, etag } = await createBrand();
   const path = `/restapi/brands/${id}.json`;
   const write = async (method: string, header: string) => {
@@ -99,7 +99,7 @@ describe("If-Match on a read", () => {
   const read = (path: string, headers: Record<string, string>, method = "GET") =>
     server.call(method, path, { headers });
 
-  test.each(["json", "xml"])("is 412 unless it has the current version, in %s", async (format) => {
+  test.each(["json", "xml"])("is a 412 unless it names the current version, in %s", async (format) => {
     const { id } = await createBrand();
     const paths = [
       `brands/${id}.${format}`,
@@ -131,7 +131,7 @@ describe("If-Match on a read", () => {
     }
   });
 
-  test("is 412 after a change, of a list and of its pages too", async () => {
+  test("is a 412 after a change, on lists and pages too", async () => {
     const { id } = await createBrand();
     const paths = [`/restapi/brands/${id}.json`, "/restapi/brands.json", "/restapi/brands.json?limit=1"];
     const etags = await Promise.all(paths.map(async (path) => (await read(path, {})).headers.get("ETag") as string));
@@ -146,7 +146,7 @@ describe("If-Match on a read", () => {
     }
   });
 
-  test("goes before If-None-Match (RFC 9110 section 13.2.2), and dates have no effect", async () => {
+  test("takes precedence over If-None-Match (RFC 9110 section 13.2.2), and dates have no effect", async () => {
     const { id, etag } = await createBrand();
     const path = `/restapi/brands/${id}.json`;
     const old = "Tue, 15 Nov 1994 12:45:26 GMT";
@@ -162,7 +162,7 @@ describe("If-Match on a read", () => {
       expect([headers, (await read(path, headers)).status]).toEqual([headers, status]);
   });
 
-  test("has no effect on a response that is an error anyway", async () => {
+  test("has no effect on a response that's an error anyway", async () => {
     for (const header of ["*", '"other"']) {
       expect((await read("/restapi/brands/999999.json", { "If-Match": header })).status).toBe(404);
       expect((await read("/restapi/brands.json?limit=0", { "If-Match": header })).status).toBe(400);
@@ -172,13 +172,13 @@ describe("If-Match on a read", () => {
     }
   });
 
-  test("of a page of the feed, which has no ETag, is 412 for every tag", async () => {
+  test("is a 412 for every tag on the feed, whose pages have no ETag", async () => {
     expect((await read("/restapi/changes.json", { "If-Match": "*" })).status).toBe(200);
     for (const format of ["json", "xml"])
       expect((await read(`/restapi/changes.${format}?since=now&wait=55`, { "If-Match": '"a"' })).status).toBe(412);
   });
 
-  test("of the documentation is evaluated too", async () => {
+  test("works on the documentation too", async () => {
     const etag = (await read("/docs/guide", {})).headers.get("ETag") as string;
     expect((await read("/docs/guide", { "If-Match": etag })).status).toBe(200);
     expect((await read("/docs/guide", { "If-Match": '"other"' })).status).toBe(412);
@@ -186,8 +186,8 @@ describe("If-Match on a read", () => {
   });
 });
 
-describe("If-Match", () => {
-  test("allows a write to an unchanged record, and is 412 if it has changed", async () => {
+describe("If-Match on a write", () => {
+  test("allows it if the record is unchanged, and is a 412 otherwise", async () => {
     const { id, etag } = await createBrand();
     const ifMatch = { headers: { "If-Match": etag } };
     const first = await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "1" }, ...ifMatch });
@@ -222,7 +222,7 @@ describe("If-Match", () => {
     expect(await put('"a"')).toBe(412);
   });
 
-  test("allows one of many concurrent writers", async () => {
+  test("allows only one of many concurrent writers", async () => {
     const { id, etag } = await createBrand();
     const responses = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
@@ -234,7 +234,7 @@ describe("If-Match", () => {
   });
 });
 
-test("many concurrent writers lose nothing: IDs, records and journal have no gap", async () => {
+test("concurrent writers lose nothing: IDs, records and journal have no gaps", async () => {
   const other = await startTestServer();
   const responses = await Promise.all(
     Array.from({ length: 500 }, (_, i) =>
@@ -257,7 +257,7 @@ test("many concurrent writers lose nothing: IDs, records and journal have no gap
   await other.stop();
 });
 
-test("a write whose site was restored or removed in the meantime is rejected, and stores nothing", async () => {
+test("a write whose site was restored or removed meanwhile is rejected, and stores nothing", async () => {
   const other = await startTestServer();
   await other.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
   const intent = createIntent({ site: other.site.ID, values: { Name: "late" } });

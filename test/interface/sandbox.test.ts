@@ -1,4 +1,4 @@
-// Requests with the key of a sandbox: the key decides at the host of the live site, `X-Sandbox` says so, and a renewal has an effect on the next response.
+// The key selects the sandbox at the live site's host, `X-Sandbox` says so, and a renewal applies from the next response.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
@@ -21,9 +21,9 @@ const feed = "/restapi/changes.json";
 
 const sandboxIn = ({ headers }: { headers: Headers }) => headers.get("X-Sandbox");
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("sandbox on $name", (kind) => {
   let server: TestServer;
-  /** Another process with the same database. */
+  /** Another process on the same database. */
   let other: Engine;
   let key: string;
   const now = Date.now();
@@ -54,7 +54,7 @@ describe.each(engines)("on $name", (kind) => {
     (await send("GET", brands, options)).json.map(({ Name }: { Name: string }) => Name);
   const live = () => ({ key: server.key });
 
-  test("the key decides, at the same host: one reads and writes the live site, the other its sandbox", async () => {
+  test("at the same host, a live key reads and writes the live site, and a sandbox key its sandbox", async () => {
     expect([await names(), await names(live())]).toEqual([["copy"], ["live"]]);
     expect((await send("PUT", "/restapi/brands/1.json", { body: { Name: "changed" } })).json.Name).toBe("changed");
     expect((await send("POST", brands, { body: { Name: "new" } })).json.ID).toBe(2);
@@ -66,7 +66,7 @@ describe.each(engines)("on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("every response to the key has X-Sandbox, errors included, and other responses do not", async () => {
+  test("every response to a sandbox key has X-Sandbox, even an error, and no other response does", async () => {
     const reader = (await createKey(other, await sandboxOf(server), { scope: "read" }, now)).key;
     const limited = (await createKey(other, await sandboxOf(server), { rate: 1 }, now)).key;
     const revoked = (await createKey(other, await sandboxOf(server), {}, now)).key;
@@ -139,12 +139,12 @@ describe.each(engines)("on $name", (kind) => {
     }
   });
 
-  test("scripts of other origins may read X-Sandbox", async () => {
+  test("scripts on other origins may read X-Sandbox", async () => {
     const { headers } = await send("GET", brands, { headers: { Origin: "https://app.example" } });
     expect(headers.get("Access-Control-Expose-Headers")?.split(", ")).toContain("X-Sandbox");
   });
 
-  test("a sandbox is suspended with its live site, and served again with it; X-Sandbox follows a rename", async () => {
+  test("the sandbox is suspended and resumed with its live site, and X-Sandbox follows a rename", async () => {
     const seen = async (options: CallOptions = {}) => {
       const response = await send("GET", brands, options);
       return [response.status, sandboxIn(response)];
@@ -162,7 +162,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await seen()).toEqual([200, "park-sandbox"]);
   });
 
-  test("a key follows its sandbox through a renewal: the next request reads the new copy", async () => {
+  test("after a renewal, the same key reads the new copy from the next request", async () => {
     expect(await names()).toEqual(["copy"]);
     await renew();
     expect([await names(), await names(live())]).toEqual([["live"], ["live"]]);
@@ -171,7 +171,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await names(live())).toEqual(["live"]);
   });
 
-  test("cursors and ETags of the live site, of the sandbox, and of before a renewal are not valid for each other", async () => {
+  test("cursors and ETags of the live site, the sandbox and the sandbox before a renewal aren't valid for each other", async () => {
     const read = async (options: CallOptions = {}) => {
       const { headers } = await send("GET", "/restapi/brands/1.json", options);
       const { json } = await send("GET", feed, options);
@@ -195,7 +195,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await send("GET", `${feed}?since=0.0`)).json.Changes).toHaveLength(1);
   });
 
-  test("an Idempotency-Key is replayed before a renewal, and executed again after it", async () => {
+  test("an Idempotency-Key is replayed before a renewal, and runs again after it", async () => {
     const create = async () => {
       const headers = { "Idempotency-Key": "a" };
       const response = await send("POST", brands, { body: { Name: "once" }, headers });
@@ -210,7 +210,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([await create(), await names()]).toEqual([[201, null, 1], ["once"]]);
   });
 
-  test("a request that waits for a change ends with 410 at a renewal, one of the live site does not", async () => {
+  test("a renewal ends the sandbox's long polls with a 410, but not the live site's", async () => {
     const since = (await send("GET", `${feed}?since=now`)).json.Next;
     const liveSince = (await send("GET", `${feed}?since=now`, live())).json.Next;
     const poll = send("GET", `${feed}?since=${since}&wait=50`);
@@ -224,7 +224,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await ofLive).json.Changes).toHaveLength(1);
   });
 
-  test("a request that waits for the first change of an empty sandbox gets the records of its renewal", async () => {
+  test("a poll for an empty sandbox's first change gets the records of its renewal", async () => {
     await emptyLiveSite();
     await renew();
     const poll = send("GET", `${feed}?since=0.0&wait=50`);
@@ -234,7 +234,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await poll).json.Changes).toMatchObject([{ Operation: "create", ID: 2, Record: { Name: "first" } }]);
   });
 
-  test("a request that waits for a change ends with 401 when the sandbox is removed alone", async () => {
+  test("removing just the sandbox ends its long polls with a 401", async () => {
     const since = (await send("GET", `${feed}?since=now`)).json.Next;
     const poll = send("GET", `${feed}?since=${since}&wait=50`);
     await waitForPolls(server, 1);
@@ -243,7 +243,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([ended.status, sandboxIn(ended)]).toEqual([401, null]);
   });
 
-  test("a write whose body comes slowly is stored in the new sandbox if the sandbox is renewed meanwhile", async () => {
+  test("a write whose body arrives slowly is stored in the new sandbox if there was a renewal meanwhile", async () => {
     const client = await openClient(server.port);
     const body = '{"Name":"late"}';
     const lines = [`X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];
@@ -259,7 +259,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 });
 
-/** Returns the record of the sandbox of the server's site. */
+/** Returns the sandbox's site record. */
 async function sandboxOf(server: TestServer) {
   const { sites } = await readSystemRecords(server.engine);
   const sandbox = sites.find(({ SandboxOf }) => SandboxOf === String(server.site.ID));
@@ -267,8 +267,8 @@ async function sandboxOf(server: TestServer) {
   return sandbox;
 }
 
-describe("an error of the server has X-Sandbox too", () => {
-  test("500, and 503 while the database is lost", async () => {
+describe("server errors have X-Sandbox too", () => {
+  test("500, and 503 while the database is unreachable", async () => {
     const broken = createBrokenResource();
     const server = await startTestServer({ resources: broken.resources });
     await server.engine.commit([createIntent({ site: server.site.ID })]);

@@ -1,4 +1,4 @@
-// A 401 says which mistake it was, where the request shows it (contract section 1), and repeats no secret.
+// A 401 says what the mistake was if the request shows it (contract section 1), and never repeats a secret.
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { createApiKey } from "../../src/model/api-key.ts";
@@ -9,7 +9,7 @@ const path = "/restapi/brands.json";
 
 let clock = Date.parse("2026-01-01T00:00:00Z");
 const server = await startTestServer({ now: () => clock });
-// The limit of failed authentications starts again.
+// Resets the limit on failed authentications.
 beforeEach(() => {
   clock += 3_600_000;
 });
@@ -42,7 +42,7 @@ test.each<[string, sent: { readonly headers?: Record<string, string>; readonly q
   ["any other header", { headers: { "Shop-Secret": `key=${key}` } }, "X-API-AUTH, not in shop-secret"],
   ["a cookie", { headers: { Cookie: `a=b; k=${key}` } }, "X-API-AUTH, not in cookie"],
   ["the page before", { headers: { Referer: `http://x/?key=${key}` } }, "the request has no X-API-AUTH header"],
-])("that is sent in the wrong place is 401, and says where it was and where it belongs: %s", async (_, sent, detail) => {
+])("key in the wrong place: the 401 says where it was and where it belongs: %s", async (_, sent, detail) => {
   const { headers = {}, query = "" } = sent;
   const response = await server.call("GET", path + query, { key: null, headers });
   expect([response.status, response.json.detail]).toEqual([401, expect.stringContaining(detail)]);
@@ -82,11 +82,11 @@ test.each<[string, sent: string, detail: string]>([
   ["another text that is long", "x".repeat(10_000), "X-API-AUTH has no API key: a key begins with `sfk_`"],
   ["a variable that was not filled in", "$KEY", "X-API-AUTH has no API key: a key begins with `sfk_`"],
   ["other letters", "é", "X-API-AUTH has no API key"],
-])("that is malformed is 401, and says how: %s", async (_, sent, detail) => {
+])("malformed key: the 401 says what's wrong: %s", async (_, sent, detail) => {
   const response = await server.call("GET", path, { key: null, headers: { "X-API-AUTH": sent } });
   expect([response.status, response.json.detail]).toEqual([401, expect.stringContaining(detail)]);
   expectNoSecret(response);
-  // The endpoint for agents says the same about a bearer token.
+  // At /mcp, the same goes for a bearer token.
   if (/^\S+$/.test(sent)) {
     const headers = { Authorization: `Bearer ${sent}`, "Content-Type": "application/json" };
     const { json } = await server.call("POST", "/mcp", { key: null, headers, body: {} });
@@ -100,7 +100,7 @@ function expectNoSecret({ headers, text }: TestResponse): void {
     expect(text).not.toContain(secret);
 }
 
-test("a key that is sent in two X-API-AUTH lines is 401, also if they are the same", async () => {
+test("a key in two X-API-AUTH lines gets a 401, even if they're the same", async () => {
   const client = await openClient(server.port);
   const line = `X-API-AUTH: ${server.key}`;
   client.send(toRequest(`GET ${path} HTTP/1.1`, [line, line]));
@@ -129,13 +129,13 @@ test.each<[string, Record<string, string>, string]>([
   ],
   ["another header", { "X-API-KEY": key }, "X-API-AUTH, not in x-api-key"],
   ["an unknown key", { Authorization: `Bearer ${key}` }, "isn't valid: it's unknown, revoked or expired"],
-])("for agents, a 401 says what is wrong with %s", async (_, headers, detail) => {
+])("at /mcp, the 401 says what's wrong with %s", async (_, headers, detail) => {
   const response = await server.call("POST", "/mcp", { key: null, headers, body: {} });
   expect([response.status, response.json.detail]).toEqual([401, expect.stringContaining(detail)]);
   for (const secret of secrets) expect(response.text).not.toContain(secret);
 });
 
-test("a page that sends Authorization can read the 401: the preflight allows it", async () => {
+test("a page that sends Authorization can read the 401, because the preflight allows it", async () => {
   for (const at of [path, "/restapi/batch.xml", "/restapi/changes.json", "/mcp"]) {
     const { headers } = await server.call("OPTIONS", at, { key: null, headers: { Origin: "https://a.example" } });
     expect(headers.get("Access-Control-Allow-Headers")?.split(", ")).toContain("Authorization");

@@ -1,4 +1,4 @@
-// A key undoes its own runs: POST /restapi/undo.json and .xml (contract section 14).
+// A key undoes its own runs with POST /restapi/undo.json and .xml (contract section 14).
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -56,7 +56,7 @@ describe.each(engines)("undo on $name", (kind) => {
   });
   const before = ["1 A", "2 B", "3 C"];
 
-  test("deletes what the run created, and gives the rest its earlier state, after a dry run that stores nothing", async () => {
+  test("deletes what the run created and restores the rest, after a dry run that stores nothing", async () => {
     const run = await batch([create("D"), update(1, "changed"), remove(2), create("E")]);
     expect(await names()).toEqual(["1 changed", "3 C", "4 D", "5 E"]);
     const dry = await undo(run, "?dryRun=1");
@@ -67,7 +67,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(undone.headers.get("Idempotency-Replayed")).toBeNull();
     expect(undone.json.Run).toEndWith("-8-4");
     expect(await names()).toEqual(before);
-    // The undo is a run in the feed: its changes are of the key, and were stored together.
+    // In the feed, the undo is itself a run by the key, with all its changes.
     const { Changes } = (await server.call("GET", "/restapi/changes.json")).json;
     expect(Changes.map(({ Run }: { Run?: string }) => Run)).toEqual([
       undefined,
@@ -79,7 +79,7 @@ describe.each(engines)("undo on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("in XML has the same effect and the same members", async () => {
+  test("has the same effect and the same members in XML", async () => {
     const run = await batch([create("D"), update(1, "changed"), update(2, "x")]);
     await server.call("PUT", "/restapi/brands/2.json", { body: { Name: "later" } });
     const sent = await server.call("POST", "/restapi/undo.xml", { body: `<Undo Run="${run}"/>` });
@@ -90,12 +90,12 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await names()).toEqual(["1 A", "2 later", "3 C"]);
   });
 
-  test("gives a record that the run changed twice its state before the run; a record that the run created and deleted is unchanged", async () => {
+  test("a record the run changed twice goes back to before the run; one it created and deleted stays as it is", async () => {
     const run = await batch([update(1, "x"), update(1, "y"), update(2, "x"), update(2, "B"), remove(3), create("D")]);
     const twice = await undo(run);
     expect(twice.json).toEqual(done({ Deleted: 1, Restored: 2, Unchanged: 1 }));
     expect(await names()).toEqual(before);
-    // A batch cannot name a record that it creates, so another writer makes a run that deletes its own record.
+    // A batch can't name a record that it creates, so another writer makes a run that deletes its own record.
     const key = { actor: server.key.slice(0, 12), run: `k3J9aZ0q-${((await revision()) as number) + 1}-2` };
     await server.engine.commit([
       { ...createBrand(server.site.ID, "short"), ...key },
@@ -105,7 +105,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await names()).toEqual(before);
   });
 
-  test("leaves records alone that anybody changed later, and lists them with their last revision", async () => {
+  test("skips records that anyone changed later, and lists them with their latest revision", async () => {
     const run = await batch([create("D"), update(1, "x"), update(2, "x"), remove(3)]);
     await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "by the same key" } });
     await server.call("DELETE", "/restapi/brands/4.json", { key: await server.issueKey() });
@@ -116,14 +116,14 @@ describe.each(engines)("undo on $name", (kind) => {
       { Resource: "brands", ID: 1, Revision: 8 },
       { Resource: "brands", ID: 3, Revision: 10 },
     ];
-    // The record 4 was deleted later, as the undo would have done.
+    // Record 4 was deleted later, just as the undo would have done.
     const expected = done({ Restored: 1, Unchanged: 1, Skipped: skipped });
     expect((await undo(run, "?dryRun=1")).json).toEqual({ ...expected, Run: null });
     expect((await undo(run)).json).toEqual(expected);
     expect(await names()).toEqual(["1 by the same key", "2 B", "3 by an operator"]);
   });
 
-  test("a second time changes nothing; an undo can be undone, as often as one likes", async () => {
+  test("a second undo changes nothing; an undo can be undone, again and again", async () => {
     const run = await batch([create("D"), update(1, "x"), remove(2)]);
     const after = await names();
     const first = (await undo(run)).json.Run;
@@ -131,13 +131,13 @@ describe.each(engines)("undo on $name", (kind) => {
     const second = (await undo(first)).json;
     expect(second).toEqual(done({ Deleted: 1, Restored: 2 }));
     expect(await names()).toEqual(after);
-    // The records have other versions now, so the first run is over.
+    // The records' versions have changed by now, so the first run can't be undone again.
     expect((await undo(run)).json).toMatchObject({ Run: null, Deleted: 0, Restored: 0, Skipped: [{}, {}, {}] });
     expect((await undo(second.Run)).json).toEqual(done({ Deleted: 1, Restored: 2 }));
     expect(await names()).toEqual(before);
   });
 
-  test("of another key's run is 403, and so is a run of the operator; a key that replaced the other has its runs", async () => {
+  test("another key's or the operator's run gets a 403; a key that replaced another can undo its runs", async () => {
     const first = await server.issueKey();
     const run = await batch([create("D")], { key: first });
     const foreign = await undo(run);
@@ -152,7 +152,7 @@ describe.each(engines)("undo on $name", (kind) => {
     ]);
     const second = await rotateKey(server.engine, first.slice(0, 12), 60_000, clock);
     const third = await rotateKey(server.engine, second.record.Prefix, 0, clock);
-    // During the overlap of a rotation, the old key still has its own runs, but not those of the new key.
+    // During the overlap of a rotation, the old key can still undo its own runs, but not the new key's.
     const later = await batch([create("F")], { key: third.key });
     expect((await undo(later, "", { key: first })).status).toBe(403);
     expect((await undo(run, "?dryRun=1", { key: first })).json).toMatchObject({ Deleted: 1 });
@@ -162,7 +162,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect((await undo(later, "", { key: readOnly })).json.detail).toContain("`write`");
   });
 
-  test("of a text that is not a run is 404, or 400 if it cannot be a text; nothing is searched for it", async () => {
+  test("text that isn't a run gets a 404, or a 400 if it's malformed, without a search", async () => {
     const run = await batch([create("D"), create("E")]);
     const [random] = run.split("-");
     const { readJournalPage } = server.engine;
@@ -211,7 +211,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await names()).toEqual([...before, "4 D", "5 E"]);
   });
 
-  test("accepts only `dryRun` in the query, and no condition, so that a misspelt dry run stores nothing", async () => {
+  test("only `dryRun` is allowed in the query, and no conditions, so that a misspelt dry run stores nothing", async () => {
     const run = await batch([create("D")]);
     for (const query of [
       "?dryrun=1",
@@ -229,7 +229,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect((await undo(run, "?dryRun=0")).json).toEqual(done({ Deleted: 1 }));
   });
 
-  test("is replayed by its Idempotency-Key, whatever happened to the records since", async () => {
+  test("Idempotency-Key: replayed whatever happened to the records since", async () => {
     const run = await batch([create("D"), update(1, "x"), update(2, "x"), remove(3)]);
     await server.call("PUT", "/restapi/brands/2.json", { body: { Name: "later" } });
     const headers = { "Idempotency-Key": "undo it" };
@@ -245,7 +245,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect([other.status, other.json.type]).toEqual([422, "/docs/problems/idempotency-key-reused"]);
     expect((await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "z" }, headers })).status).toBe(422);
     expect(await revision()).toBe(last as number);
-    // An undo that has nothing to do is remembered too.
+    // An undo with nothing to do is remembered too.
     const empty = { "Idempotency-Key": "nothing to do" };
     const nothing = await undo(run, "", { headers: empty });
     expect(nothing.json).toMatchObject({ Run: null, Deleted: 0, Restored: 0 });
@@ -253,7 +253,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect([repeated.text, repeated.headers.get("Idempotency-Replayed")]).toEqual([nothing.text, "true"]);
   });
 
-  test("and another undo of the same run at the same time undo each record once", async () => {
+  test("two undos of the same run at once undo each record once", async () => {
     const run = await batch([
       create("D"),
       update(1, "x"),
@@ -281,7 +281,7 @@ describe.each(engines)("undo on $name", (kind) => {
     return counted;
   }
 
-  test("stores nothing if its key is revoked or its site suspended meanwhile, and begins again if the site has another epoch", async () => {
+  test("key revoked or site suspended midway: stores nothing; epoch changed midway: starts over", async () => {
     const key = await server.issueKey();
     const run = await batch([create("D"), update(1, "x")], { key });
     const after = await names();
@@ -310,7 +310,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(counted.attempts).toBe(2);
   });
 
-  test("whose outcome is lost is 503; sent again with its Idempotency-Key, it has the response that was lost", async () => {
+  test("lost result: 503, then the Idempotency-Key gets the response that was lost", async () => {
     const run = await batch([create("D"), update(1, "x")]);
     const { commitAtomically } = server.engine;
     const lose = async (...args: Parameters<Engine["commitAtomically"]>) => {
@@ -327,11 +327,11 @@ describe.each(engines)("undo on $name", (kind) => {
       "true",
     ]);
     expect(await names()).toEqual(before);
-    // Without the key, the undo would only say that there is nothing left to do.
+    // Without the idempotency key, a second undo would only find nothing left to do.
     expect((await undo(run)).json).toEqual({ ...done({ Unchanged: 2 }), Run: null });
   });
 
-  test("leaves records alone that others change before it is stored, unless they have their earlier state then", async () => {
+  test("records changed by others before it's stored are skipped, unless they're as they were before the run", async () => {
     const run = await batch([update(1, "x"), update(2, "x"), update(3, "x"), create("D"), create("E")]);
     const counted = beforeCommit(async () => {
       await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "later" } });
@@ -357,9 +357,9 @@ describe.each(engines)("undo on $name", (kind) => {
     expect((await undo(run, "", { headers })).text).toBe(undone.text);
   });
 
-  test("is planned although others write while the records are read", async () => {
+  test("others writing while the records are read don't stop the plan", async () => {
     const run = await batch([update(1, "x"), update(2, "x")]);
-    // Now the site is in memory, and the head of its snapshot advances with each write.
+    // The site is in memory now, and each write advances its snapshot's head.
     await names();
     const readRows = server.engine.readRows.bind(server.engine);
     server.engine.readRows = async (...wanted) => {
@@ -372,7 +372,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect([undone.status, undone.json]).toEqual([200, done({ Restored: 2 })]);
   });
 
-  test("of a run whose changes were pruned is 410, also if only some were", async () => {
+  test("a run whose changes were pruned, all or in part, gets a 410", async () => {
     const run = await batch([create("D"), create("E")]);
     const foreign = await batch([create("F"), create("G")], { key: await server.issueKey() });
     await pruneJournals(server.engine, [server.site.ID], { revision: 5 });
@@ -381,12 +381,12 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(json.detail).toContain("no longer kept in the journal");
     await pruneJournals(server.engine, [server.site.ID], { revision: 7 });
     expect((await undo(run)).status).toBe(410);
-    // An entry that is left of a foreign run says whose it is.
+    // If an entry of another key's run is left, we still know whose it is.
     expect((await undo(foreign)).status).toBe(403);
     expect(await names()).toEqual([...before, "4 D", "5 E", "6 F", "7 G"]);
   });
 
-  test("is replayed by its Idempotency-Key also after the changes of the run were pruned", async () => {
+  test("Idempotency-Key: replayed even after the run's changes were pruned", async () => {
     const run = await batch([create("D"), update(1, "x")]);
     const headers = { "Idempotency-Key": "before the prune" };
     const first = await undo(run, "", { headers });
@@ -399,7 +399,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await names()).toEqual(before);
   });
 
-  test("of a run from before a restore works if the backup has the run, and is 404 otherwise", async () => {
+  test("a run from before a restore can be undone if the backup has it, and gets a 404 otherwise", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-undo-"));
     try {
       const run = await batch([create("D"), update(1, "x")]);
@@ -415,7 +415,7 @@ describe.each(engines)("undo on $name", (kind) => {
     }
   });
 
-  test("with the key of a sandbox is of the sandbox; after a renewal, its runs are 404", async () => {
+  test("a sandbox key undoes sandbox runs, which get a 404 after a renewal", async () => {
     const other = await openEngine(server.database, allResources);
     try {
       const { site } = await makeSandbox(other, server.site.Name, { now: () => clock });
@@ -430,11 +430,11 @@ describe.each(engines)("undo on $name", (kind) => {
           "is in the sandbox `shop-sandbox`, and this API key is for the live site",
         );
       }
-      // Also if the live site has had this revision, and its changes were pruned.
+      // Even if the live site once had this revision, and has pruned it.
       for (const Name of ["M", "N", "O"]) await server.call("POST", "/restapi/brands.json", { body: { Name } });
       await pruneJournals(server.engine, [server.site.ID], { revision: 6 });
       expect((await undo(run)).json.detail).toContain("is in the sandbox `shop-sandbox`");
-      // Keys of other sites are told nothing.
+      // Keys of other sites learn nothing.
       const garden = await createSite(other, "garden", { hostnames: ["garden.example"] }, clock);
       const theirs = { key: (await createKey(other, garden, {}, clock)).key, headers: { Host: "garden.example" } };
       for (const foreign of [run, live]) {
@@ -458,7 +458,7 @@ describe.each(engines)("undo on $name", (kind) => {
     }
   });
 
-  test("counts as a batch of the size of its run for the rate of the key", async () => {
+  test("counts against the key's rate like a batch as large as its run", async () => {
     const key = await server.issueKey({ rate: 10 });
     const run = await batch(
       Array.from({ length: 1000 }, (_, index) => create(`N${index}`)),
@@ -471,7 +471,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect((await undo(run, "?dryRun=1", { key })).status).toBe(403);
   });
 
-  test("is in the metrics", async () => {
+  test("appears in the metrics", async () => {
     const run = await batch([create("D"), create("E")]);
     await undo(run, "?dryRun=1");
     await undo(run);

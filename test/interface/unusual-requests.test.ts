@@ -1,4 +1,4 @@
-// Methods, targets, hosts, proxies and headers that no usual client sends.
+// Methods, targets, hosts, proxies and headers that no ordinary client sends.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { createSite, setSite } from "../../src/operator/sites/sites.ts";
@@ -13,7 +13,7 @@ afterAll(() => server.stop());
 const send = async (line: string, lines: readonly string[] = [], { port } = server) =>
   (await exchangeOnce(port, toRequest(line, lines)))[0];
 
-describe("a method", () => {
+describe("method", () => {
   test.each([
     ["FOO", "/restapi/brands.json"],
     ["get", "/restapi/brands.json"],
@@ -23,7 +23,7 @@ describe("a method", () => {
     ["CONNECT", "/restapi/brands.json"],
     ["CONNECT", "y:443"],
     ["CONNECT", "/docs"],
-  ])("such as %s, which is not registered, is 501 at %s", async (method, path) => {
+  ])("%s isn't registered: 501 at %s", async (method, path) => {
     const response = await send(`${method} ${path} HTTP/1.1`);
     expect(response?.status).toBe(501);
     expect(JSON.parse(response?.body as string)).toMatchObject({ type: "/docs/problems/not-implemented", status: 501 });
@@ -33,12 +33,12 @@ describe("a method", () => {
     ["PROPFIND", "/restapi/brands.json", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
     ["TRACE", "/restapi/locations.json", "GET, HEAD, OPTIONS"],
     ["MKCOL", "/docs", "GET, HEAD"],
-  ])("such as %s, which is registered, is 405 at %s, which does not have it", async (method, path, allow) => {
+  ])("%s is registered but not allowed at this path: 405 at %s", async (method, path, allow) => {
     const response = await send(`${method} ${path} HTTP/1.1`);
     expect([response?.status, response?.headers.allow]).toEqual([405, allow]);
   });
 
-  test("is checked before the host", async () => {
+  test("checked before the host", async () => {
     const other = await startTestServer();
     await setSite(other.engine, "shop", { isDefault: false }, 0);
     const statuses = ["FOO", "GET"].map((method) =>
@@ -48,7 +48,7 @@ describe("a method", () => {
     await other.stop();
   });
 
-  test("that is not registered is counted as `other`, so that clients cannot make the metrics grow", async () => {
+  test("unregistered methods are counted as `other`, so that clients can't grow the metrics", async () => {
     for (let index = 0; index < 50; index++) await send(`X${"Y".repeat(2000)}${index} /restapi/brands.json HTTP/1.1`);
     await send("PROPFIND /restapi/brands.json HTTP/1.1");
     const text = await server.metrics();
@@ -58,7 +58,7 @@ describe("a method", () => {
   });
 });
 
-test("CONNECT is 501, and its connection ends, also for what follows", async () => {
+test("CONNECT gets a 501, and its connection ends, whatever follows on it", async () => {
   const [response, ...others] = await exchangeOnce(
     server.port,
     toRequest("CONNECT 127.0.0.1:80 HTTP/1.1") + toRequest("GET /healthz HTTP/1.1"),
@@ -66,7 +66,7 @@ test("CONNECT is 501, and its connection ends, also for what follows", async () 
   expect([response?.status, response?.headers.connection, others]).toEqual([501, "close", []]);
 });
 
-test("OPTIONS * has the methods of the server, for any host and without a key", async () => {
+test("OPTIONS * returns the server's methods, for any host and without a key", async () => {
   const other = await startTestServer();
   await setSite(other.engine, "shop", { isDefault: false }, 0);
   for (const host of ["x", "unknown.example"]) {
@@ -85,7 +85,7 @@ test("OPTIONS * has the methods of the server, for any host and without a key", 
   await other.stop();
 });
 
-describe("a request line with", () => {
+describe("request line", () => {
   test.each([
     ["the target * of a GET", "GET * HTTP/1.1", "only OPTIONS"],
     ["the target * of a HEAD", "HEAD * HTTP/1.1", ""],
@@ -97,7 +97,7 @@ describe("a request line with", () => {
     ["raw UTF-8 in the path of a document", "GET /docs/caf\xc3\xa9 HTTP/1.1", "`%C3%A9`"],
     ["HTTP/2.0", "GET /restapi/brands.json HTTP/2.0", "HTTP/1.1"],
     ["HTTP/0.9", "GET /restapi/brands.json HTTP/0.9", "HTTP/1.1"],
-  ])("%s is 400", async (_, line, says) => {
+  ])("%s gets a 400", async (_, line, says) => {
     const response = await send(line, [`X-API-AUTH: ${server.key}`]);
     expect([response?.status, response?.body]).toEqual([400, expect.stringContaining(says)]);
   });
@@ -105,18 +105,18 @@ describe("a request line with", () => {
   test.each([
     ["HTTP/1.2", "GET /restapi/brands.json HTTP/1.2"],
     ["HTTP/1.9", "GET /restapi/brands.json HTTP/1.9"],
-  ])("%s is 200", async (_, line) => {
+  ])("%s gets a 200", async (_, line) => {
     const response = await send(line, [`X-API-AUTH: ${server.key}`]);
     expect([response?.status, response?.headers.connection]).toEqual([200, undefined]);
   });
 
-  test("raw UTF-8 in the query is 200", async () => {
+  test("raw UTF-8 in the query gets a 200", async () => {
     const line = "GET /restapi/brands.json?filter[Name]=caf\xc3\xa9 HTTP/1.1";
     expect((await send(line, [`X-API-AUTH: ${server.key}`]))?.status).toBe(200);
   });
 });
 
-test("an empty Host is 400, but not in HTTP/1.0", async () => {
+test("an empty Host gets a 400, except in HTTP/1.0", async () => {
   for (const host of ["", "  ", "\t", ":80"])
     expect(
       (await send("GET /restapi/brands.json HTTP/1.1", [`Host:${host}`, `X-API-AUTH: ${server.key}`]))?.status,
@@ -124,7 +124,7 @@ test("an empty Host is 400, but not in HTTP/1.0", async () => {
   expect((await send("GET /restapi/brands.json HTTP/1.0", ["Host:", `X-API-AUTH: ${server.key}`]))?.status).toBe(200);
 });
 
-describe("on two lines", () => {
+describe("header field sent twice", () => {
   const write = async (lines: string[]) =>
     send("POST /restapi/orderstatuses.json HTTP/1.1", [
       `X-API-AUTH: ${server.key}`,
@@ -146,7 +146,7 @@ describe("on two lines", () => {
     expect((await write(lines))?.status).toBe(status);
   });
 
-  test("a batch and an undo reject Idempotency-Key too", async () => {
+  test("a batch and an undo reject a repeated Idempotency-Key too", async () => {
     for (const path of ["batch.json", "undo.xml"]) {
       const lines = [
         `X-API-AUTH: ${server.key}`,
@@ -166,7 +166,7 @@ describe("on two lines", () => {
   });
 });
 
-describe("dot segments are not resolved", () => {
+describe("dot segments aren't resolved", () => {
   test.each([
     "/healthz/../restapi/brands.json",
     "/./restapi/brands.json",
@@ -196,7 +196,7 @@ test.each([
   "/openapi.json",
   "/healthz",
   "/x",
-])("%s is not to be taken for another type than it says", async (path) => {
+])("%s is sent with nosniff", async (path) => {
   const { headers } = await server.call("GET", path);
   expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
 });
@@ -205,8 +205,8 @@ describe("Link", () => {
   const links = async (length: number) =>
     (await server.call("GET", `/restapi/brands.json?limit=1&_=${"x".repeat(length)}`)).headers.get("Link") ?? "";
 
-  test("is omitted when it would be longer than 4 KiB, which proxies reject", async () => {
-    // Without the padding: `first` and `last`, each with the query.
+  test("is omitted if it would exceed 4 KiB, because proxies reject longer ones", async () => {
+    // What isn't padding: `first` and `last`, each with the query.
     const fixed = (await links(0)).length;
     const most = Math.floor((4096 - fixed) / 2);
     expect((await links(most)).length).toBeGreaterThan(4090);
@@ -214,7 +214,7 @@ describe("Link", () => {
   });
 });
 
-describe("the host", () => {
+describe("host", () => {
   test.each([
     ["[::1]"],
     ["[::1]:8080"],
@@ -232,7 +232,7 @@ describe("the host", () => {
     await other.stop();
   });
 
-  test("of an absolute target selects the site, whatever Host says (RFC 9112 section 3.2.2)", async () => {
+  test("an absolute target's host selects the site, whatever Host says (RFC 9112 section 3.2.2)", async () => {
     const other = await startTestServer();
     await createSite(other.engine, "other", { hostnames: ["a.example"] }, 0);
     const statusOf = async (target: string, host: string) =>
@@ -243,7 +243,7 @@ describe("the host", () => {
     await other.stop();
   });
 
-  test("is shown as it was meant when it has letters other than ASCII", async () => {
+  test("letters outside ASCII are shown correctly", async () => {
     const other = await startTestServer();
     await setSite(other.engine, "shop", { isDefault: false }, 0);
     const host = Buffer.from("BÜCHER.example:81").toString("latin1");
@@ -261,7 +261,7 @@ describe("behind a proxy", () => {
     await createSite(proxied.engine, "garden", { hostnames: ["garden.example"] }, 0);
     return proxied;
   };
-  /** The statuses of requests with bad keys, each from another address by one of these fields. */
+  /** The statuses of requests with bad keys, each sent with a different address in these header fields. */
   const failures = async (proxied: TestServer, lines: (index: number) => string[]) => {
     const all = Array.from({ length: 110 }, (_, index) =>
       send("GET /restapi/brands.json HTTP/1.1", lines(index), proxied),
@@ -284,14 +284,14 @@ describe("behind a proxy", () => {
   });
 
   test.each<[string, string[], number]>([
-    ["the last of several entries", ["X-Forwarded-Host: unknown.example, garden.example"], 403],
-    ["no other of several entries", ["X-Forwarded-Host: garden.example, unknown.example"], 200],
-    ["the last of several lines", ["X-Forwarded-Host: unknown.example", "X-Forwarded-Host: garden.example"], 403],
-    ["without the blanks around it", ["X-Forwarded-Host: unknown.example,\t garden.example:8080 "], 403],
-    ["in place of Host", ["Host: garden.example", "X-Forwarded-Host: unknown.example"], 200],
-    ["and Host when there is none", ["Host: garden.example"], 403],
-    ["and Host when it is empty", ["Host: garden.example", "X-Forwarded-Host: "], 403],
-  ])("X-Forwarded-Host selects the site by %s", async (_, lines, status) => {
+    ["the last of several entries counts", ["X-Forwarded-Host: unknown.example, garden.example"], 403],
+    ["the others don't", ["X-Forwarded-Host: garden.example, unknown.example"], 200],
+    ["the last of several lines counts", ["X-Forwarded-Host: unknown.example", "X-Forwarded-Host: garden.example"], 403],
+    ["blanks are ignored", ["X-Forwarded-Host: unknown.example,\t garden.example:8080 "], 403],
+    ["takes the place of Host", ["Host: garden.example", "X-Forwarded-Host: unknown.example"], 200],
+    ["absent, Host counts", ["Host: garden.example"], 403],
+    ["empty, Host counts", ["Host: garden.example", "X-Forwarded-Host: "], 403],
+  ])("X-Forwarded-Host: %s", async (_, lines, status) => {
     const proxied = await start({ TRUST_FORWARDED_HOST: "yes" });
     const all = [...lines, `X-API-AUTH: ${proxied.key}`];
     expect((await send("GET /restapi/brands.json HTTP/1.1", all, proxied))?.status).toBe(status);
@@ -299,34 +299,34 @@ describe("behind a proxy", () => {
   });
 
   test.each<[string, (index: number) => string[], number[]]>([
-    ["the first of several entries", (index) => [`X-Forwarded-For: 198.51.100.${index}, 192.0.2.1`], [401, 429]],
+    ["the first of several entries doesn't count", (index) => [`X-Forwarded-For: 198.51.100.${index}, 192.0.2.1`], [401, 429]],
     [
-      "an entry of an earlier line",
+      "an earlier line doesn't count",
       (index) => [`X-Forwarded-For: 198.51.100.${index}`, "X-Forwarded-For: 192.0.2.1"],
       [401, 429],
     ],
     [
-      "the last of the last line",
+      "the last entry of the last line counts",
       (index) => ["X-Forwarded-For: 192.0.2.1", `X-Forwarded-For: 192.0.2.1, 198.51.100.${index}`],
       [401],
     ],
-    ["addresses of one IPv6 network (/64)", (index) => [`X-Forwarded-For: 2001:db8::${index}`], [401, 429]],
-    ["several IPv6 networks", (index) => [`X-Forwarded-For: 2001:db8:0:${index}::1`], [401]],
+    ["an IPv6 network (/64) counts as one", (index) => [`X-Forwarded-For: 2001:db8::${index}`], [401, 429]],
+    ["IPv6 networks count separately", (index) => [`X-Forwarded-For: 2001:db8:0:${index}::1`], [401]],
     [
-      "an IPv4-mapped address and the IPv4 address",
+      "an IPv4-mapped address counts as the IPv4 address",
       (index) => [`X-Forwarded-For: ${index % 2 ? "::ffff:" : ""}192.0.2.1`],
       [401, 429],
     ],
-    ["an address with ports", (index) => [`X-Forwarded-For: 192.0.2.1:${index}`], [401, 429]],
-    ["an invalid address", (index) => [`X-Forwarded-For: nobody${index}`], [401, 429]],
-  ])("is distinguished by %s or not", async (_, lines, statuses) => {
+    ["ports don't count", (index) => [`X-Forwarded-For: 192.0.2.1:${index}`], [401, 429]],
+    ["invalid addresses don't count", (index) => [`X-Forwarded-For: nobody${index}`], [401, 429]],
+  ])("failed authentications by client address: %s", async (_, lines, statuses) => {
     const proxied = await start({ TRUST_PROXY: "yes" });
     expect(await failures(proxied, lines)).toEqual(statuses);
     await proxied.stop();
   });
 });
 
-test("bytes that are not a request are counted, and logged once a second", async () => {
+test("bytes that aren't a request are counted, and logged once a second", async () => {
   const workspace = openWorkspace();
   const program = await workspace.serve(["--log", "info", "--admin", "127.0.0.1:0"]);
   const port = Number(new URL(program.url).port);

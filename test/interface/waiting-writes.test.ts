@@ -1,4 +1,4 @@
-// Writes that wait for the database while an operator changes their key or their site.
+// Writes that wait for the database while an operator changes their key or site.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { nextImmediate } from "../../src/lib/yielding.ts";
@@ -32,7 +32,7 @@ describe.each(engines)("on $name", (kind) => {
   beforeAll(() => kind.open());
   afterAll(() => kind.close());
 
-  test.each(changes)("a write waits while %s: it is checked again", async (_, change, status, isForSandbox = false) => {
+  test.each(changes)("a write is authorized again if %s while it waits", async (_, change, status, isForSandbox = false) => {
     const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     const { engine } = server;
     const site = isForSandbox ? (await makeSandbox(engine, server.site.Name, { now: Date.now })).site : server.site;
@@ -48,7 +48,7 @@ describe.each(engines)("on $name", (kind) => {
     const late = [create("late"), create("before")];
     await shows("queue_length 2");
     const changed = change(server);
-    // On SQLite, the engine sends the change to the writer thread at once. There it comes after the first write, and before the writes in the queue.
+    // On SQLite, the engine passes the change to the writer thread at once, so it runs after the first write but before the queued ones.
     await (kind.name === "SQLite" ? nextImmediate() : changed);
     await release();
     await changed;
@@ -56,7 +56,7 @@ describe.each(engines)("on $name", (kind) => {
     const stored = (await server.engine.readChangesSince(site.ID, 0)) ?? [];
     const names = stored.map(({ body }) => JSON.parse(body).Name);
     const isFirstStored = (await first).status === 201;
-    // A write that is authorized again may come after others.
+    // A write that's authorized again may come after others.
     expect(names.sort()).toEqual(["before", ...(isFirstStored ? ["first"] : []), ...(status === 201 ? ["late"] : [])]);
     expect(await server.engine.findInconsistencies()).toEqual([]);
     await server.stop();

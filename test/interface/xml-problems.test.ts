@@ -1,4 +1,4 @@
-// A problem in XML that quotes the request is well-formed, whatever the request contains.
+// An XML problem that quotes the request is well-formed, whatever the request contains.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { xml } from "../../src/formats/xml.ts";
@@ -12,7 +12,7 @@ const cases: [string, string, string][] = [
   ["markup", `<a>&"'\r]]>`, `&lt;a&gt;&amp;"'&#13;]]&gt;`],
 ];
 
-describe("a problem that quotes", () => {
+describe("problem that quotes", () => {
   test.each(cases)("%s", (_, quoted, shown) => {
     const document = xml.problem({
       type: "/docs/problems/invalid-record",
@@ -30,7 +30,7 @@ describe("a problem that quotes", () => {
   });
 });
 
-describe("a problem over HTTP that quotes", () => {
+describe("problem over HTTP that quotes", () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer();
