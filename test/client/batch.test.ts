@@ -1,4 +1,4 @@
-// The client's batch requests: `batch`, `upsert`, which divides a long list and survives lost responses, and `undo`.
+// The client's `batch`, `undo` and `upsert`, which splits long lists and survives lost responses.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import {
@@ -52,8 +52,8 @@ async function readCursor(): Promise<string> {
   return (await server.call("GET", "/restapi/changes.json?since=now")).json.Next;
 }
 
-describe("a batch request", () => {
-  test("creates, updates and deletes; its records can be updated without reading them", async () => {
+describe("batch()", () => {
+  test("creates, updates and deletes records, which can then be updated without reading them", async () => {
     const old = await client.brands.create({ Name: "Old" });
     const { run, results, replayed } = await client.batch([
       { Method: "POST", Resource: "brands", Record: { Name: "Acme" } },
@@ -78,7 +78,7 @@ describe("a batch request", () => {
     await client.orderStatuses.delete(sent);
   });
 
-  test("of which one operation is wrong stores nothing, and its problem names each wrong operation", async () => {
+  test("with one wrong operation stores nothing, and its problem names each wrong one", async () => {
     const operations = [
       { Method: "POST", Resource: "brands", Record: { Name: "Acme" } },
       { Method: "POST", Resource: "brands", Record: { Name: "" } },
@@ -101,7 +101,7 @@ describe("a batch request", () => {
     expect((await client.brands.list()).map(({ Name }) => Name)).toEqual(["Acme"]);
   });
 
-  test("that is a dry run stores nothing", async () => {
+  test("as a dry run stores nothing", async () => {
     const { run, results } = await client.batch([{ Method: "POST", Resource: "brands", Record: { Name: "Acme" } }], {
       dryRun: true,
     });
@@ -109,7 +109,7 @@ describe("a batch request", () => {
     expect((await client.brands.list()).total).toBe(0);
   });
 
-  test("is done once when its response is lost, and when the program repeats it", async () => {
+  test("runs once even if its response is lost or the caller repeats it", async () => {
     const distant = createClient({ url: proxy.url, key: server.key });
     const send = () =>
       distant.batch([{ Method: "POST", Resource: "brands", Record: { Name: "Once" } }], { idempotencyKey: "once" });
@@ -121,7 +121,7 @@ describe("a batch request", () => {
     expect((await client.brands.list()).total).toBe(1);
   });
 
-  test("with a mistake of the program is not sent", async () => {
+  test("with a mistake in the call sends nothing", async () => {
     const before = proxy.seen.length;
     const distant = createClient({ url: proxy.url, key: server.key });
     await expect(distant.batch([], { dryrun: true } as object)).rejects.toThrow("`dryrun` is not one of");
@@ -141,16 +141,16 @@ describe("a batch request", () => {
   });
 });
 
-describe("upsert", () => {
+describe("upsert()", () => {
   test.each([
     ["AccountNumber", "a value is required to find the record by it"],
     ["accountNumber", "did you mean `AccountNumber`?"],
-  ])("of two records without a value of %s gets the message of the server", async (match, detail) => {
+  ])("of two records without a value for %s fails with the server's message", async (match, detail) => {
     const options = { match, dryRun: true } as typeof byAccount;
     await expect(client.brands.upsert([{ Name: "A" }, { Name: "B" }], options)).rejects.toThrow(detail);
   });
 
-  test("of 10,000 records with a key of 40 requests per second creates them, waits for the debt, and tells its progress", async () => {
+  test("10,000 records on a key with 40 requests per second: waits out the debt and reports progress", async () => {
     const progress: UpsertProgress[] = [];
     const options = { url: server.url, key: await server.issueKey({ rate: 40 }), retries: 0 };
     const slow = createClient(options);
@@ -159,7 +159,7 @@ describe("upsert", () => {
       ...byAccount,
       onProgress: (now) => void progress.push(now),
     });
-    // 110 tokens, of which 40 were there. The debt of the last request is not waited for.
+    // 110 tokens, of which 40 were available. It doesn't wait out the last request's debt.
     expect(performance.now() - started).toBeGreaterThan(1400);
     expect([created, updated, unchanged, runs.length]).toEqual([10_000, 0, 0, 10]);
     expect(results.map(({ Record }) => Record.AccountNumber)).toEqual(
@@ -182,7 +182,7 @@ describe("upsert", () => {
     expect([again.created, again.updated, again.unchanged, again.runs]).toEqual([0, 0, 4, []]);
   });
 
-  test("stores each record once when responses are lost in the middle", async () => {
+  test("stores each record once even if responses are lost midway", async () => {
     const since = await readCursor();
     const distant = createClient({ url: proxy.url, key: server.key });
     const { created, runs } = await distant.brands.upsert(brandsUpTo(3000), {
@@ -196,7 +196,7 @@ describe("upsert", () => {
     expect(await countChanges(since)).toBe(3000);
   });
 
-  test("that failed continues when it is called again with the same key, and stores nothing twice", async () => {
+  test("that failed continues when called again with the same key, and stores nothing twice", async () => {
     const since = await readCursor();
     const call = (options: Partial<ClientOptions> = {}) =>
       createClient({ url: proxy.url, key: server.key, retries: 0, ...options }).brands.upsert(brandsUpTo(3000), {
@@ -215,7 +215,7 @@ describe("upsert", () => {
     expect(await countChanges(since)).toBe(3000);
   });
 
-  test("divides long records into requests of at most 1 MiB", async () => {
+  test("splits long records into requests of at most 1 MiB", async () => {
     const sizes: number[] = [];
     const counting = createClient({
       url: server.url,
@@ -232,7 +232,7 @@ describe("upsert", () => {
     for (const size of sizes) expect(size).toBeLessThanOrEqual(1 << 20);
   });
 
-  test("names rejected records by their numbers in the whole list, and the runs that were stored", async () => {
+  test("names rejected records by their position in the whole list, and the runs already stored", async () => {
     const records = brandsUpTo(2500).map((one, index) => ([1501, 1999].includes(index) ? { ...one, Name: "" } : one));
     const problem = await problemOf(client.brands.upsert(records, byAccount));
     expect([problem.code, problem.runs.length]).toEqual(["invalid-record", 1]);
@@ -246,7 +246,7 @@ describe("upsert", () => {
     expect((await client.brands.list({ limit: 1 })).total).toBe(1000);
   });
 
-  test("that is a dry run names the rejected records of the whole list", async () => {
+  test("as a dry run names the rejected records of the whole list", async () => {
     const records = brandsUpTo(2500).map((one, index) => ([1501, 2400].includes(index) ? { ...one, Name: "" } : one));
     const progress: number[] = [];
     const problem = await problemOf(
@@ -262,7 +262,7 @@ describe("upsert", () => {
     expect((await problemOf(forbidden.brands.upsert(records, { ...byAccount, dryRun: true }))).code).toBe("forbidden");
   });
 
-  test("with a sandbox key changes the sandbox only", async () => {
+  test("with a sandbox key only changes the sandbox", async () => {
     const { site } = await makeSandbox(server.engine, "shop", { now: Date.now });
     const { key } = await createKey(server.engine, site, {}, Date.now());
     const trying = createClient({ url: server.url, key });
@@ -274,7 +274,7 @@ describe("upsert", () => {
 });
 
 describe("undo", () => {
-  test("undoes a run, leaves later changes alone, and can be undone", async () => {
+  test("undoes a run, leaves later changes alone, and can itself be undone", async () => {
     const kept = await client.brands.create({ Name: "Kept", AccountNumber: "A1" });
     const { runs } = await client.brands.upsert(brandsUpTo(4), byAccount);
     const [run = ""] = runs;

@@ -1,4 +1,4 @@
-// The client in a web page of another origin than the server, where CORS decides what it can send and read.
+// The client on a web page from another origin, where CORS decides what it can send and read.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The client's methods, with a real server.
+// The client's methods, against a real server.
 
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Brand, createClient, etagOf, type StorefrontClient, StorefrontProblem } from "../../src/client/client.ts";
@@ -29,7 +29,7 @@ async function createBrands(count: number): Promise<void> {
 }
 
 describe("the client", () => {
-  test("creates, looks up, lists, updates and deletes brands and order statuses", async () => {
+  test("creates, gets, lists, updates and deletes brands and order statuses", async () => {
     const brand = await client.brands.create({ Name: "Acme", Address: { Town: "Leeds" } });
     expect(brand.Address).toMatchObject({ Town: "Leeds", Country: "" });
     expect(await client.brands.get(brand.ID)).toEqual(brand);
@@ -77,7 +77,7 @@ describe("the client", () => {
     expect((await client.brands.list({ filter: { ID: third.ID, Name: { contains: "two" } } })).total).toBe(1);
   });
 
-  test("throws a problem with the members of its document", async () => {
+  test("throws problems with all members of the document", async () => {
     const problem = await problemOf(client.brands.create({ Name: "", Address: { Country: "Britain" } }));
     expect(problem).toMatchObject({ status: 400, code: "invalid-record", instance: expect.any(String) });
     expect(problem.errors.map(({ field }) => field)).toEqual(["Name", "Address.Country"]);
@@ -105,7 +105,7 @@ describe("the client", () => {
     await below.stop();
   });
 
-  test("sends PUT and DELETE, or POST in their place through a proxy that allows only GET and POST", async () => {
+  test("sends PUT and DELETE, or POST for both through a proxy that only allows GET and POST", async () => {
     const before = proxy.seen.length;
     for (const methodOverride of [false, true]) {
       const distant = createClient({ url: proxy.url, key: server.key, methodOverride });
@@ -119,7 +119,7 @@ describe("the client", () => {
     ]);
   });
 
-  test("carries out a write with the caller's idempotency key once, also if another client repeats it", async () => {
+  test("does a write with the caller's idempotency key once, even if another client repeats it", async () => {
     const [idempotencyKey, other] = ["import 17, row 3", createClient({ url: server.url, key: server.key })];
     const first = await client.brands.create({ Name: "Acme" }, { idempotencyKey });
     expect(await other.brands.create({ Name: "Acme" }, { idempotencyKey })).toEqual(first);
@@ -130,7 +130,7 @@ describe("the client", () => {
 });
 
 describe("all()", () => {
-  test("neither misses nor repeats a record when others are deleted in the meantime", async () => {
+  test("neither misses nor repeats a record if others are deleted meanwhile", async () => {
     await createBrands(20);
     const before = await client.brands.list();
     const seen: Brand[] = [];
@@ -141,7 +141,7 @@ describe("all()", () => {
     expect(seen.map(({ ID }) => ID)).toEqual(before.map(({ ID }) => ID));
   });
 
-  test("gives every record at any page size, and only those of its filter", async () => {
+  test("yields every record at any page size, and only those that match its filter", async () => {
     await createBrands(11);
     for (const pageSize of [2, 3, 5, 6, 10, 11, 12, 1000]) {
       const all = await Array.fromAsync(client.brands.all({}, { pageSize }));
@@ -154,7 +154,7 @@ describe("all()", () => {
     }
   });
 
-  test("gives every record through a proxy that removes the header with their number", async () => {
+  test("yields every record through a proxy that removes X-Total-Count", async () => {
     await createBrands(7);
     proxy.without("X-Total-Count");
     const distant = createClient({ url: proxy.url, key: server.key });
@@ -171,8 +171,8 @@ describe("all()", () => {
   });
 });
 
-describe("a record that another client changed since it was read is not overwritten", () => {
-  /** A record as the caller read it, and the same after a change by another client. */
+describe("a record changed by another client since it was read can't be overwritten", () => {
+  /** A record as the caller read it, and as another client then changed it. */
   async function createOutdated() {
     const brand = await client.brands.create({ Name: "Acme", AccountNumber: "A1" });
     const theirs = await client.brands.update(brand.ID, { AccountNumber: "A2" });
@@ -219,13 +219,13 @@ describe("a record that another client changed since it was read is not overwrit
       (brand) => client.brands.update(brand.ID, { Name: "Late" }, { ifMatch: etagOf({}) as string }),
     ],
   ];
-  test.each(unknown)("nor by %s, whose version is unknown, without `ifMatch`", async (_, write) => {
+  test.each(unknown)("by %s, whose version is unknown, without `ifMatch`", async (_, write) => {
     const { brand, theirs } = await createOutdated();
     await expect(write(brand)).rejects.toThrow(TypeError);
     expect(await client.brands.get(brand.ID)).toEqual(theirs);
   });
 
-  test("unless the caller passes `*` or only the ID", async () => {
+  test("except with `*` or only the ID", async () => {
     const { brand } = await createOutdated();
     const listed = (await client.brands.list())[0] as Brand;
     expect((await client.brands.update(brand, { Name: "Late" }, { ifMatch: "*" })).AccountNumber).toBe("A2");
@@ -234,14 +234,14 @@ describe("a record that another client changed since it was read is not overwrit
     await client.brands.delete(listed, { ifMatch: "*" });
   });
 
-  test("the version is not a field of the record: JSON and Object.keys omit it", async () => {
+  test("a record's version isn't a field: JSON and Object.keys omit it", async () => {
     const brand = await client.orderStatuses.create({ Name: "Sent" });
     expect(JSON.stringify(brand)).toBe(`{"ID":${brand.ID},"Name":"Sent"}`);
     expect(Object.keys(brand)).toEqual(["ID", "Name"]);
     expect(etagOf(brand)).toMatch(/^"[^"]+"$/);
   });
 
-  test("a tag that a compressing proxy weakened still matches", async () => {
+  test("a tag weakened by a compressing proxy still matches", async () => {
     proxy.weakenTags(true);
     const distant = createClient({ url: proxy.url, key: server.key });
     const brand = await distant.brands.create({ Name: "Acme" });
@@ -252,7 +252,7 @@ describe("a record that another client changed since it was read is not overwrit
   });
 });
 
-test("what has not changed is not sent again: the calls return undefined", async () => {
+test("unchanged records aren't sent again: the calls return undefined", async () => {
   const brand = await client.brands.create({ Name: "Acme" });
   const list = await client.brands.list({ sort: "Name" });
   const whole = () => client.brands.list({ sort: "Name" }, { ifNoneMatch: etagOf(list) });

@@ -1,4 +1,4 @@
-// The client and the rate limit of its key: calls wait in order, and no longer than the program allows.
+// The client and its key's rate limit: calls wait in order, and no longer than the caller allows.
 
 import { afterAll, expect, test } from "bun:test";
 import {
@@ -16,7 +16,7 @@ const server = await startTestServer();
 afterAll(() => server.stop());
 
 interface SentRequest {
-  /** The name in the body of a create; otherwise the path. */
+  /** The name in a create's body, or the path of any other request. */
   readonly name: string;
   respond(headers?: Record<string, string>, status?: number): void;
 }
@@ -59,7 +59,7 @@ const thrownBy = (work: Promise<unknown>) =>
     (error: unknown) => error as StorefrontFailure,
   );
 
-test("60 creates at once with a key of 40 per second succeed, in the order of the calls", async () => {
+test("60 creates at once on a key with 40 per second succeed, in the order of the calls", async () => {
   const sent: string[] = [];
   const client = createClient({
     url: server.url,
@@ -72,12 +72,12 @@ test("60 creates at once with a key of 40 per second succeed, in the order of th
   });
   const started = performance.now();
   await Promise.all(createAll(client, namesUpTo(60)));
-  // 40 tokens are there, and 20 more need half a second.
+  // 40 tokens are available, and 20 more take half a second.
   expect(performance.now() - started).toBeGreaterThan(480);
   expect([...new Set(sent)]).toEqual(namesUpTo(60));
 });
 
-test("two programs that use the same key at once succeed", async () => {
+test("two programs using the same key at once both succeed", async () => {
   const key = await server.issueKey({ rate: 100 });
   const clients = [1, 2].map(() => createClient({ url: server.url, key, retries: 0 }));
   await Promise.all(clients.flatMap((client) => createAll(client, namesUpTo(100))));
@@ -95,7 +95,7 @@ test("without a limit, no call waits after the first response", async () => {
   await Promise.all(calls);
 });
 
-test("the limit of the last response is obeyed, and a call that waits ends with its signal", async () => {
+test("calls obey the last response's limit, and a waiting call ends with its signal", async () => {
   const { client, createOne, names } = openManualClient();
   await createOne("first");
   await createOne("second", limited(0));
@@ -107,7 +107,7 @@ test("the limit of the last response is obeyed, and a call that waits ends with 
   expect(names()).toEqual(["first", "second"]);
 });
 
-test("a call that would wait for longer than maxRateLimitWait fails at once, and is not sent", async () => {
+test("a call that would wait longer than maxRateLimitWait fails at once, unsent", async () => {
   const { client, createOne, names } = openManualClient({ maxRateLimitWait: 59_000 });
   await createOne("first", limited(0));
   const failure = await thrownBy(client.brands.create({ Name: "second" }));
@@ -116,14 +116,14 @@ test("a call that would wait for longer than maxRateLimitWait fails at once, and
   expect(names()).toEqual(["first"]);
 });
 
-test("a call ends after maxRateLimitWait if the limit is still unknown", async () => {
+test("a call fails after maxRateLimitWait if the limit is still unknown", async () => {
   const { client, sent } = openManualClient({ maxRateLimitWait: 20 });
   const calls = createAll(client, namesUpTo(5));
   expect(await thrownBy(calls[4] as Promise<unknown>)).toMatchObject({ reason: "rate-limit" });
   expect(sent).toHaveLength(4);
 });
 
-test("calls that the server rejects are sent again before later calls, although they may not be retried", async () => {
+test("rejected calls are sent again before later ones, even if they can't otherwise be retried", async () => {
   const retries: RetryInfo[] = [];
   const { client, sent, names } = openManualClient({ onRetry: (info) => void retries.push(info) });
   const calls = createAll(client, namesUpTo(6));
@@ -139,7 +139,7 @@ test("calls that the server rejects are sent again before later calls, although 
   for (const { wait } of retries) expect(wait).toBeGreaterThan(0);
 });
 
-test("a rejection that asks to wait for longer than maxRetryAfter is thrown", async () => {
+test("a rejection asking to wait longer than maxRetryAfter is thrown", async () => {
   const { client, sent } = openManualClient();
   const call = thrownBy(client.brands.create({ Name: "first" }));
   await ticks(3);
@@ -147,7 +147,7 @@ test("a rejection that asks to wait for longer than maxRetryAfter is thrown", as
   expect(await call).toMatchObject({ status: 429 });
 });
 
-test("with maxRateLimitWait 0, all requests are sent at once, and a rejection is thrown", async () => {
+test("with maxRateLimitWait 0, requests are sent at once and rejections thrown", async () => {
   const { client, sent } = openManualClient({ maxRateLimitWait: 0 });
   const calls = createAll(client, namesUpTo(10)).map(thrownBy);
   await ticks(3);
@@ -158,8 +158,8 @@ test("with maxRateLimitWait 0, all requests are sent at once, and a rejection is
   );
 });
 
-test("after a batch request with more operations than the key has tokens, calls wait for the debt", async () => {
-  // The bucket of 10 tokens fills in 1 s, and lacks 20 s: there is a token after 19.1 s.
+test("after a batch with more operations than the key has tokens, calls wait out the debt", async () => {
+  // The bucket of 10 tokens fills in 1 s and is 20 s short, so the next token comes after 19.1 s.
   const debt = { "RateLimit-Policy": '"key";q=10;w=1', RateLimit: '"key";r=0;t=20' };
   const openWithDebt = async (maxRateLimitWait: number) => {
     const opened = openManualClient({ maxRateLimitWait });
@@ -177,7 +177,7 @@ test("after a batch request with more operations than the key has tokens, calls 
   expect(names()).toEqual(["first"]);
 });
 
-test("long polls delay no other call while the limit is unknown", async () => {
+test("long polls don't delay other calls while the limit is unknown", async () => {
   const { client, sent } = openManualClient();
   const polls = Array.from({ length: 5 }, () => client.changes({ since: "a.1" }).next());
   await waitUntil(() => sent.length === 5, "the polls");
@@ -186,7 +186,7 @@ test("long polls delay no other call while the limit is unknown", async () => {
   void [polls, list];
 });
 
-test("a response says what the limit of the key is", async () => {
+test("a response says what the key's limit is", async () => {
   const seen: ResponseInfo[] = [];
   const key = await server.issueKey({ rate: 7 });
   await createClient({ url: server.url, key, onResponse: (info) => void seen.push(info) }).locations.list();

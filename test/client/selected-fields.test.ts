@@ -1,4 +1,4 @@
-// The types of lists with `fields`: the compiler knows the fields that the records have.
+// Types of lists with `fields`: the compiler knows which fields the records have.
 
 import { afterAll, expect, test } from "bun:test";
 import { type Address, type Brand, type BrandPath, createClient, type PartialRecord } from "../../src/client/client.ts";
@@ -11,12 +11,12 @@ afterAll(() => server.stop());
 
 type Same<One, Other> = (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
 
-/** Fails in the type check if the type of `value` is not exactly `Expected`. */
+/** Fails type checking unless `value` has exactly the type `Expected`. */
 function expectRecord<Expected>() {
   return <Value>(value: Value, _isSame: Same<Value, Expected>) => expect(value as unknown);
 }
 
-test("names of fields, paths in groups, and whole groups", async () => {
+test("`fields` with names, paths in groups and whole groups: just those", async () => {
   const [name] = await client.brands.list({ fields: ["Name"] });
   expectRecord<{ readonly ID: number; Name: string } | undefined>()(name, true).toEqual({ ID: 1, Name: "Acme" });
   const fields = ["Address.Town", "Address.Country", "ID"] as const;
@@ -30,20 +30,20 @@ test("names of fields, paths in groups, and whole groups", async () => {
     whole,
     true,
   ).toMatchObject({ Telephone: { Mobile: "" }, Address: { Title: "", Town: "Leeds" } });
-  // @ts-expect-error: the response does not have the field
+  // @ts-expect-error: the response doesn't have this field
   expect(name?.AccountNumber).toBeUndefined();
   // @ts-expect-error: nor this one
   expect(town?.Address.Title).toBeUndefined();
 });
 
-test("all fields for an empty list, and without a list", async () => {
+test("`fields` empty or absent: every field", async () => {
   const [all] = await client.brands.list({ fields: [] });
   expectRecord<Brand | undefined>()(all, true).toMatchObject({ AccountNumber: "" });
   const [plain] = await client.brands.list({ sort: "Name" });
   expectRecord<Brand | undefined>()(plain, true).toEqual(all);
 });
 
-test("perhaps each field, if the program computes the list", async () => {
+test("`fields` computed at run time: each field is optional", async () => {
   const computed: BrandPath[] = ["Name"];
   const [some] = await client.brands.list({ fields: computed });
   expectRecord<PartialRecord<Brand> | undefined>()(some, true).toEqual({ ID: 1, Name: "Acme" });
@@ -54,14 +54,14 @@ test("perhaps each field, if the program computes the list", async () => {
   expect(town).toBeUndefined();
 });
 
-test("a field that does not exist is an error of the compiler, and of the server", async () => {
-  // @ts-expect-error: unknown field
+test("`fields` with an unknown field: rejected by the compiler and the server", async () => {
+  // @ts-expect-error: no such field
   await expect(client.brands.list({ fields: ["Town"] })).rejects.toMatchObject({ code: "bad-request" });
-  // @ts-expect-error: unknown field of a status
+  // @ts-expect-error: order statuses have no such field
   await expect(client.orderStatuses.list({ fields: ["Address"] })).rejects.toMatchObject({ status: 400 });
 });
 
-test("also with ifNoneMatch", async () => {
+test("`fields` with ifNoneMatch: just those too", async () => {
   const list = await client.brands.list({ fields: ["Name"] }, { ifNoneMatch: undefined });
   expectRecord<{ readonly ID: number; Name: string } | undefined>()(list?.[0], true).toEqual({ ID: 1, Name: "Acme" });
 });

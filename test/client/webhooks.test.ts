@@ -1,4 +1,4 @@
-// `verifyWebhook`: which requests are genuine, with signatures made by the server and by an independent library.
+// `verifyWebhook` tells genuine requests from forged ones. Signatures come from the server and from an independent library.
 
 import { describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
@@ -12,7 +12,7 @@ const event = {
   timestamp: "2026-11-21T20:15:00.123Z",
   data: { Site: "shop", Since: "a.17", Changes: [], Next: "a.19" },
 };
-// Not as any program would write it again: a signature is over these bytes.
+// Nobody would serialize it this way again, so this shows that the signature covers these very bytes.
 const body = JSON.stringify(event, null, 1).replace("shop", "sh\\u00f6p å");
 const id = "evt_1_a_18_19";
 
@@ -114,7 +114,7 @@ describe.each(forged)("a delivery with %s", (_, delivery, reason) => {
   });
 });
 
-test("a body without a length that is too large is not read to its end", async () => {
+test("an oversized body of unknown length isn't read to its end", async () => {
   let chunks = 0;
   const stream = new ReadableStream({
     pull(controller) {
@@ -127,7 +127,7 @@ test("a body without a length that is too large is not read to its end", async (
   expect(chunks).toBeLessThan(10);
 });
 
-test("the signatures of this server are accepted, before and after the secret is changed", async () => {
+test("this server's signatures are accepted, before and after the secret changes", async () => {
   const headers = signatureHeaders(id, Date.now(), body, [secret, oldSecret]);
   for (const known of [secret, oldSecret]) expect((await verifyWebhook({ body, headers }, known)).id).toBe(id);
   expect(await reasonOf(verifyWebhook({ body, headers }, otherSecret))).toBe("401 signature");
@@ -145,18 +145,18 @@ const mistakes: [string, any[]][] = [
   ["an unknown option", [valid, secret, { toleranceSeconds: 300 }]],
   ["an invalid tolerance", [valid, secret, { tolerance: -1 }]],
 ];
-test.each(mistakes)("%s is a mistake, whose message does not have the secret", async (_, parameters) => {
+test.each(mistakes)("%s throws a TypeError that doesn't contain the secret", async (_, parameters) => {
   const [request, secrets, options] = parameters;
   const error = await verifyWebhook(request, secrets, options).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(TypeError);
   expect(error.message).not.toContain(secret.slice(6));
 });
 
-test("the type of an event tells what its data has", async () => {
+test("an event's type determines the type of its data", async () => {
   const received = await verifyWebhook(valid, secret);
   if (received.type !== "storefront.changes") throw new Error("another type");
   for (const change of received.data.Changes) if (change.Resource === "brands") change.Record?.AccountNumber.length;
-  // @ts-expect-error: it may be a test, which does not have changes
+  // @ts-expect-error: it may be a test event, which has no changes
   (received as WebhookEvent).data.Changes;
   expect(received.data.Since).toBe("a.17");
 });

@@ -228,7 +228,16 @@ describe("an update", () => {
 describe("a delete", () => {
   const create = async () => (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json.ID;
 
-  test.each(["", " \r\n", "[]", " [ ]\n", "{}", "null", '""', "\ufeff[]"])("with the body %j deletes the record", async (body) => {
+  test.each([
+    "",
+    " \r\n",
+    "[]",
+    " [ ]\n",
+    "{}",
+    "null",
+    '""',
+    "\ufeff[]",
+  ])("with the body %j deletes the record", async (body) => {
     for (const format of ["json", "xml"]) {
       const [id, other] = [await create(), await create()];
       expect((await server.call("DELETE", `/restapi/brands/${id}.${format}`, { body })).status).toBe(200);

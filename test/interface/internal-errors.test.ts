@@ -42,7 +42,9 @@ const reads: [string, string][] = [
   ["GET", "/restapi/brands.xml?fields=Name"],
 ];
 
-test.each(reads)("an error in %s %s gets a 500 without internals, and the next request succeeds", async (method, path) => {
+test.each(
+  reads,
+)("an error in %s %s gets a 500 without internals, and the next request succeeds", async (method, path) => {
   await change(1);
   broken.whenUsed = fail;
   const failed = await send(method, path);

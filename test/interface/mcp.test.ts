@@ -206,15 +206,7 @@ describe("malformed MCP messages", () => {
     expect(codeOf(await sendMessage(server, body))).toEqual([400, code]);
   });
 
-  test.each([
-    null,
-    1.5,
-    true,
-    {},
-    [[1]],
-    2 ** 53,
-    -(2 ** 53),
-  ])("the ID %j is rejected, and not echoed", async (id) => {
+  test.each([null, 1.5, true, {}, [[1]], 2 ** 53, -(2 ** 53)])("the ID %j is rejected, and not echoed", async (id) => {
     const response = await sendMessage(server, rpc("ping", undefined, id));
     expect(codeOf(response)).toEqual([400, -32600]);
     expect("id" in response.json).toBe(false);

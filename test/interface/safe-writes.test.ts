@@ -58,10 +58,7 @@ describe("If-None-Match", () => {
     }
   });
 
-  test.each([
-    "json",
-    "xml",
-  ])("on a changed record, list, page or selection is a 200, in %s", async (format) => {
+  test.each(["json", "xml"])("on a changed record, list, page or selection is a 200, in %s", async (format) => {
     const { id } = await createBrand("before");
     const paths = ["", "?limit=1000", "?sort=-Name&limit=1000", "?filter[Name][contains]=e", "?fields=Name"];
     const all = [`brands/${id}.${format}`, ...paths.map((query) => `brands.${format}${query}`)];

@@ -286,7 +286,11 @@ describe("behind a proxy", () => {
   test.each<[string, string[], number]>([
     ["the last of several entries counts", ["X-Forwarded-Host: unknown.example, garden.example"], 403],
     ["the others don't", ["X-Forwarded-Host: garden.example, unknown.example"], 200],
-    ["the last of several lines counts", ["X-Forwarded-Host: unknown.example", "X-Forwarded-Host: garden.example"], 403],
+    [
+      "the last of several lines counts",
+      ["X-Forwarded-Host: unknown.example", "X-Forwarded-Host: garden.example"],
+      403,
+    ],
     ["blanks are ignored", ["X-Forwarded-Host: unknown.example,\t garden.example:8080 "], 403],
     ["takes the place of Host", ["Host: garden.example", "X-Forwarded-Host: unknown.example"], 200],
     ["absent, Host counts", ["Host: garden.example"], 403],
@@ -299,7 +303,11 @@ describe("behind a proxy", () => {
   });
 
   test.each<[string, (index: number) => string[], number[]]>([
-    ["the first of several entries doesn't count", (index) => [`X-Forwarded-For: 198.51.100.${index}, 192.0.2.1`], [401, 429]],
+    [
+      "the first of several entries doesn't count",
+      (index) => [`X-Forwarded-For: 198.51.100.${index}, 192.0.2.1`],
+      [401, 429],
+    ],
     [
       "an earlier line doesn't count",
       (index) => [`X-Forwarded-For: 198.51.100.${index}`, "X-Forwarded-For: 192.0.2.1"],

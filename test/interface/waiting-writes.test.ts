@@ -32,7 +32,9 @@ describe.each(engines)("on $name", (kind) => {
   beforeAll(() => kind.open());
   afterAll(() => kind.close());
 
-  test.each(changes)("a write is authorized again if %s while it waits", async (_, change, status, isForSandbox = false) => {
+  test.each(
+    changes,
+  )("a write is authorized again if %s while it waits", async (_, change, status, isForSandbox = false) => {
     const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     const { engine } = server;
     const site = isForSandbox ? (await makeSandbox(engine, server.site.Name, { now: Date.now })).site : server.site;

@@ -1,4 +1,4 @@
-// The client follows the feed of a real server, which others write to, restart and prune.
+// The client follows a real server's feed while others write to it, restart it and prune it.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import {
@@ -28,7 +28,7 @@ afterAll(async () => {
 const throughProxy = (options: Partial<ClientOptions> = {}) =>
   createClient({ url: proxy.url, key: server.key, ...options });
 
-/** The cursor of this moment. */
+/** The current cursor. */
 async function now(): Promise<string> {
   let cursor = "";
   const onCursor = (next: string) => {
@@ -55,7 +55,7 @@ const named = (changes: readonly StorefrontChange[]) =>
   changes.map(({ Operation, Record }) => `${Operation} ${Record?.Name}`);
 
 describe("changes()", () => {
-  test("gives every change in order with its record, and ends after the last change if it must not wait", async () => {
+  test("yields every change in order with its record, and ends after the last one if told not to wait", async () => {
     const since = await now();
     const brand = await client.brands.create({ Name: "Acme" });
     const renamed = await client.brands.update(brand, { Name: "Acme Ltd" });
@@ -81,14 +81,14 @@ describe("changes()", () => {
     }
   });
 
-  test("without a cursor begins with the first change", async () => {
+  test("starts with the first change if there's no cursor", async () => {
     for (const since of [undefined, null]) {
       const [first] = await take(client.changes({ since }), 1);
       expect(first).toMatchObject({ Operation: "create", ID: 1 });
     }
   });
 
-  test("gives the cursor to store once what came before it was processed, and when other resources changed", async () => {
+  test("passes a cursor to onCursor once all changes before it were processed, and when only other resources changed", async () => {
     const since = await now();
     for (const Name of ["One", "Two", "Three"]) await client.brands.create({ Name });
     const steps: string[] = [];
@@ -107,7 +107,7 @@ describe("changes()", () => {
     expect(steps).toEqual([]);
   });
 
-  test("follows some resources, and collapses several changes to a record", async () => {
+  test("follows only some resources, and collapses several changes to a record", async () => {
     const since = await now();
     const brand = await client.brands.create({ Name: "A" });
     const status = await client.orderStatuses.create({ Name: "S" });
@@ -119,7 +119,7 @@ describe("changes()", () => {
     expect(named(await read({ collapse: true }))).toEqual(["update B", "delete undefined"]);
   });
 
-  test("waits for the next change, by one request that the server holds", async () => {
+  test("waits for the next change in one request that the server holds", async () => {
     let responses = 0;
     const watched = createClient({ url: server.url, key: server.key, onResponse: () => void responses++ });
     const since = await now();
@@ -134,7 +134,7 @@ describe("changes()", () => {
     expect(responses).toBe(2);
   });
 
-  test("waits again when the time is over, and its cursor moves with changes of other resources", async () => {
+  test("waits again when the time is up, and its cursor moves with changes to other resources", async () => {
     const since = await now();
     const [cursors, stop] = [[] as string[], new AbortController()];
     const onCursor = (cursor: string) => {
@@ -150,7 +150,7 @@ describe("changes()", () => {
     expect(cursors.at(-1)).toBe(await now());
   });
 
-  test("gets every change although more of its key wait than the server allows", async () => {
+  test("gets every change even if more polls of its key wait than the server allows", async () => {
     const small = await startTestServer({ settings: { CONNECTIONS: "6" } });
     const statuses: number[] = [];
     const followers = Array.from({ length: 4 }, () => {
@@ -168,7 +168,7 @@ describe("changes()", () => {
     await small.stop();
   });
 
-  test("keeps on through lost, cut and rejected responses, more often than a call retries, and repeats nothing", async () => {
+  test("continues through lost, cut and rejected responses, more of them than a call retries, and repeats nothing", async () => {
     const since = await now();
     for (const Name of ["One", "Two", "Three"]) await client.brands.create({ Name });
     proxy.misbehave("lose the response", "cut the response short", "lose the response");
@@ -186,9 +186,9 @@ describe("changes()", () => {
     await expect(distant.brands.list()).resolves.toBeDefined();
   });
 
-  test("slows down to the rate limit of its key", async () => {
+  test("slows down to its key's rate limit", async () => {
     const since = await now();
-    // More than it may read in one second, and in the two for which a busy machine may stop.
+    // More than it can read in one second, plus the two that a busy machine may stall.
     for (let n = 1; n <= 8; n++) await client.brands.create({ Name: `Brand ${n}` });
     const statuses: number[] = [];
     const key = await server.issueKey({ rate: 5 });
@@ -214,7 +214,7 @@ describe("changes()", () => {
     await restartable.remove();
   });
 
-  test("ends at once with the reason of its signal: before it starts, while it waits, and in the loop", async () => {
+  test("ends at once with its signal's reason: before it starts, while it waits, and in the loop", async () => {
     const reason = new Error("the user left");
     expect(await thrownBy(take(client.changes({ signal: AbortSignal.abort(reason) }), 1))).toBe(reason);
     const waiting = new AbortController();
@@ -232,7 +232,7 @@ describe("changes()", () => {
     expect(seen).toBe(2);
   });
 
-  test("throws what cannot be repaired by waiting", async () => {
+  test("throws errors that waiting can't fix", async () => {
     const key = await server.issueKey();
     const distant = createClient({ url: server.url, key });
     const ended = thrownBy(take(distant.changes({ since: await now() }), 1));
@@ -251,7 +251,7 @@ describe("a cursor that can no longer be used", () => {
     "0.1",
     "000000000000.1",
     `${"f".repeat(12)}.999999`,
-  ])("such as %p throws StorefrontGone", async (since) => {
+  ])("throws StorefrontGone, like %p", async (since) => {
     const error = await thrownBy(client.changes({ since }).next());
     expect(error).toBeInstanceOf(StorefrontGone);
     expect(error).toBeInstanceOf(StorefrontProblem);
@@ -263,7 +263,7 @@ describe("a cursor that can no longer be used", () => {
     "é\n",
     "0.0.0",
     "undefined",
-  ])("is told apart from the invalid cursor %p, which is 400", async (since) => {
+  ])("differs from the invalid cursor %p, which gets a 400", async (since) => {
     const error = await thrownBy(client.changes({ since }).next());
     expect(error).not.toBeInstanceOf(StorefrontGone);
     expect(error).toMatchObject({ status: 400, code: "bad-request" });
@@ -271,7 +271,7 @@ describe("a cursor that can no longer be used", () => {
     expect(await thrownBy(client.mirror("brands", { ...calls, since, wait: 0 }))).toMatchObject({ status: 400 });
   });
 
-  test("throws it when the changes after it were pruned, also in the middle", async () => {
+  test("throws StorefrontGone if the changes after it were pruned, even midway", async () => {
     const own = await startTestServer();
     const owner = createClient({ url: own.url, key: own.key });
     for (const Name of ["One", "Two", "Three", "Four"]) await owner.brands.create({ Name });
@@ -287,7 +287,7 @@ describe("a cursor that can no longer be used", () => {
     await own.stop();
   });
 
-  test("throws it also when a proxy replaced the body", async () => {
+  test("throws StorefrontGone even if a proxy replaced the body", async () => {
     const replaced = createClient({
       url: server.url,
       key: "k",
@@ -297,7 +297,7 @@ describe("a cursor that can no longer be used", () => {
   });
 });
 
-/** A client that gets the same page again and again. */
+/** A client that always gets the same page. */
 function scripted(page: unknown) {
   const urls: URL[] = [];
   const fetch = async (url: string) => {
@@ -307,8 +307,8 @@ function scripted(page: unknown) {
   return { client: createClient({ url: "http://shop.example", key: "k", fetch }), urls };
 }
 
-describe("requests", () => {
-  test("have the options as parameters, and only options that differ from the server's default", async () => {
+describe("changes() requests", () => {
+  test("have the options as parameters, but only those that differ from the server's default", async () => {
     const { client: any, urls } = scripted({ Changes: [], Next: "a.1", More: false });
     await Array.fromAsync(any.changes({ wait: 0 }));
     await Array.fromAsync(
@@ -331,7 +331,7 @@ describe("requests", () => {
   test.each([
     ["does not wait", { Changes: [], Next: "a.1", More: false }],
     ["never moves on", { Changes: [], Next: "a.1", More: true }],
-  ])("pause when a server %s", async (_, page) => {
+  ])("are slowed down if a server %s", async (_, page) => {
     const { client: any, urls } = scripted(page);
     const signal = AbortSignal.timeout(1200);
     await thrownBy(any.changes({ since: "a.1", signal }).next());
@@ -344,7 +344,7 @@ describe("requests", () => {
     ["a page without its cursor", { Changes: [], More: false }],
     ["an empty cursor", { Changes: [], Next: "", More: false }],
     ["changes that are no list", { Changes: {}, Next: "a.1", More: false }],
-  ])("fail for a response that is %s", async (_, page) => {
+  ])("fail if the response is %s", async (_, page) => {
     expect(await thrownBy(scripted(page).client.changes().next())).toMatchObject({ reason: "unreadable" });
   });
 
@@ -361,13 +361,13 @@ describe("requests", () => {
     ["a wait of 56 seconds", { wait: 56 }],
     ["a wait that is none", { wait: Number.NaN }],
   ];
-  test.each(mistakes)("are not sent with %s, which is a mistake", (_, options) => {
+  test.each(mistakes)("aren't sent with %s, a mistake in the call", (_, options) => {
     const { client: any, urls } = scripted({ Changes: [], Next: "a.1", More: false });
     expect(() => any.changes(options)).toThrow(TypeError);
     expect(urls).toHaveLength(0);
   });
 
-  test("wait as long as the server may hold them, and then time out", async () => {
+  test("wait as long as the server may hold them, then time out", async () => {
     const started = performance.now();
     const never = createClient({
       url: "http://shop.example",

@@ -1,4 +1,4 @@
-// The client that is written from the contract alone (scripts/checks/conformance) finds the faults of a server: a proxy in between makes them.
+// The conformance client (scripts/checks/conformance) catches server bugs, which a proxy in between introduces.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import type { Format } from "../../../scripts/checks/conformance/records.ts";
@@ -22,7 +22,7 @@ const onResponse = (response: Alteration["response"] & {}): Alteration => ({ res
 const onRequest = (request: Alteration["request"] & {}): Alteration => ({ request });
 const isList = ({ method, path }: ProxiedRequest) => method === "GET" && /^\/restapi\/\w+\.(json|xml)$/.test(path);
 
-/** Each fault, with part of the title of the case that has to catch it, and how the proxy plants it. */
+/** Each bug, part of the title of the case that must catch it, and how the proxy introduces it. */
 const faults: readonly (readonly [fault: string, title: string, alteration: () => Alteration, format?: Format])[] = [
   [
     "304 without ETag",
@@ -195,8 +195,8 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
   ["CR that a parser loses", "so that parsers preserve it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
 ];
 
-describe("a fault of the server", () => {
-  test.each(faults)("is found: %s", async (_, title, alteration, format = "json") => {
+describe("the conformance client catches", () => {
+  test.each(faults)("%s", async (_, title, alteration, format = "json") => {
     const run = () =>
       runCases({
         ...{ url: proxy.url, key: demo.key, extras: {}, formats: [format], only: title },
@@ -230,7 +230,7 @@ function replaceBody(pattern: RegExp, replacement: string) {
   };
 }
 
-/** Answers each list with the response that the list had one request before. */
+/** Answers each list request with the response from one request earlier. */
 function staleList(): Alteration {
   const before = new Map<string, string>();
   return onResponse((response) => {
@@ -241,7 +241,7 @@ function staleList(): Alteration {
   });
 }
 
-/** Answers a list with 304 to every tag that a response has had. */
+/** Answers 304 to every tag that any response has had. */
 function staleTag(): Alteration {
   const seen = new Set<string>();
   return onResponse((response) => {
@@ -256,7 +256,7 @@ function staleTag(): Alteration {
   });
 }
 
-/** Answers each request with an Idempotency-Key that was seen before with the first response. */
+/** Replays the first response to every later request with the same Idempotency-Key. */
 function replays(): Alteration {
   const first = new Map<string, ProxiedResponse>();
   return onResponse((response) => {

@@ -1,4 +1,4 @@
-// The whole server gets requests that no HTTP client would send, and connections that stall or close early.
+// The whole server, with requests no HTTP client would send and connections that stall or close early.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { startTestServer } from "../../support/http/server.ts";
@@ -56,7 +56,7 @@ describe("hosts", () => {
     expect(response).toEndWith("\r\n\r\n[]");
   });
 
-  test("an invalid Host does not change the path", async () => {
+  test("an invalid Host doesn't change the path", async () => {
     for (const host of ["x/../?", "a b", "[::1]:80", "http://x", "x#y"]) {
       const response = await exchangeBytes(
         server.port,
@@ -67,7 +67,7 @@ describe("hosts", () => {
     }
   });
 
-  test("a target without its leading slash is 404, and the response suggests the path with the slash", async () => {
+  test("a target without its leading slash gets a 404 that suggests the path with one", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
@@ -76,7 +76,7 @@ describe("hosts", () => {
     expect(response).toContain("did you mean `/restapi/brands.json`?");
   });
 
-  test("an absolute URL as the target is read like its path", async () => {
+  test("an absolute URL as the target is read as its path", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET http://other.example/restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
@@ -86,7 +86,7 @@ describe("hosts", () => {
 });
 
 describe("keys", () => {
-  test("two X-API-AUTH lines are 401, even if both keys are valid", async () => {
+  test("two X-API-AUTH lines get a 401, even if both keys are valid", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET /restapi/brands.json HTTP/1.1", "Host: x", authorised(), authorised()]),
@@ -99,7 +99,7 @@ describe("limits", () => {
   test.each([
     ["announced", "Content-Length: 8388608", "a".repeat(8_388_608)],
     ["chunked", "Transfer-Encoding: chunked", `${`10000\r\n${"a".repeat(65_536)}\r\n`.repeat(128)}0\r\n\r\n`],
-  ])("a client that sends all of a large body that is %s gets 413, and the connection stays open", async (_, header, body) => {
+  ])("a large body that is %s and sent in full gets a 413, and the connection stays open", async (_, header, body) => {
     const headers = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), header]);
     const next = request(["GET /restapi/brands/999.json HTTP/1.1", "Host: x", authorised()]);
     const response = await exchangeBytes(server.port, [headers + body, next]);
@@ -121,7 +121,7 @@ describe("connections", () => {
       '{"Name":"stalled',
       "only 16 of the 20 bytes declared by Content-Length arrived in time",
     ],
-  ])("%s is 408 and closed, and nothing is stored", async (_, lines, body, detail) => {
+  ])("%s gets a 408 and is closed, and nothing is stored", async (_, lines, body, detail) => {
     const headers = ["POST /restapi/brands.json HTTP/1.1", "Host: x", ...lines].join("\r\n");
     const response = await exchangeBytes(server.port, headers.replace("{key}", server.key) + body, 15_000);
     expect(response).toStartWith("HTTP/1.1 408 Request Timeout\r\n");
@@ -131,7 +131,7 @@ describe("connections", () => {
     expect(await server.metrics()).toMatch(/storefront_http_requests_total\{.*status="408"/);
   });
 
-  test("a client that disconnects in the middle of its body stores nothing and does not affect other clients", async () => {
+  test("a client that disconnects mid-body stores nothing and doesn't affect other clients", async () => {
     const names = async () =>
       (await server.call("GET", "/restapi/brands.json")).json.map(({ Name }: { Name: string }) => Name);
     const connections = async () => Number(/^storefront_http_connections (\d+)$/m.exec(await server.metrics())?.[1]);
@@ -146,12 +146,12 @@ describe("connections", () => {
       client.socket.destroy();
     }
     await waitUntil(async () => (await connections()) <= connectionsBefore, "the end of the connections");
-    // Their writes would be stored before this write.
+    // If the requests cut off had been stored, it would have been before this one.
     await server.call("POST", "/restapi/brands.json", { body: { Name: "later" } });
     expect(await names()).toEqual([...before, "later"]);
   });
 
-  test("an unregistered method is 501, `OPTIONS *` is 204, and the connection stays open", async () => {
+  test("an unregistered method gets a 501, `OPTIONS *` a 204, and the connection stays open", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["FOO /restapi/brands.json HTTP/1.1", "Host: x", authorised()]) +

@@ -1,5 +1,5 @@
-// Clients write without pause while a process or database is killed. Afterwards, every confirmed write is stored exactly
-// once, and the journal has no gap.
+// Clients keep writing while a process or database is killed. Afterwards, every confirmed write is stored exactly once, and the journal
+// has no gaps.
 
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
@@ -28,7 +28,7 @@ async function startPair(): Promise<PostgresPair> {
   return pair;
 }
 
-test("the primary is killed and its synchronous standby promoted: every confirmed write is stored once", async () => {
+test("primary killed and its synchronous standby promoted: every confirmed write is stored once", async () => {
   const { primary, standby, url } = await startPair();
   const shop = await openShop(url, 2);
   await shop.writeThrough(async ({ waitForFailures }) => {
@@ -38,13 +38,13 @@ test("the primary is killed and its synchronous standby promoted: every confirme
   });
 });
 
-test("a write that the synchronous standby does not have yet is not confirmed", async () => {
+test("a write the synchronous standby doesn't have yet isn't confirmed", async () => {
   const { standby, url } = await startPair();
   const shop = await openShop(url, 1);
   await standby.signal("SIGSTOP");
   const start = performance.now();
   expect(await shop.create("a")).toBeUndefined();
-  // The contract has three seconds, but this machine may be busy.
+  // The contract promises three seconds, but this machine may be busy.
   expect(performance.now() - start).toBeLessThan(10_000);
   await standby.signal("SIGCONT");
   await waitUntil(async () => (await shop.create("a")) === 1, "a confirmed write");
@@ -52,15 +52,15 @@ test("a write that the synchronous standby does not have yet is not confirmed", 
   expect(await shop.create("b")).toBe(2);
 });
 
-test("a server process is killed and its clients continue at another: every confirmed write is stored once", async () => {
+test("server process killed and clients move to another: every confirmed write is stored once", async () => {
   const database = await startPostgres();
   cleanUps.push(database.remove);
-  // The default would be two seconds, for which a busy machine may stop.
+  // The default is two seconds, and a busy machine may stall that long.
   const shop = await openShop(`${await database.createDatabase()}?statement_timeout=20000`, 3);
   await shop.writeThrough(async () => void (await shop.processes[0]?.end("SIGKILL")));
 });
 
-test("the database is killed and restarted twice: every confirmed write is stored once", async () => {
+test("database killed and restarted twice: every confirmed write is stored once", async () => {
   const database = await startPostgres();
   cleanUps.push(database.remove);
   const shop = await openShop(await database.createDatabase(), 2);
@@ -78,14 +78,14 @@ interface Shop {
   readonly processes: readonly ServerProcess[];
   /** Creates a brand through the first process, with its name as the idempotency key. */
   create(name: string): Promise<number | undefined>;
-  /** Lets clients write, runs `disaster` in between, and compares the database with the responses. */
+  /** Keeps clients writing while `disaster` happens, then compares the database with the responses. */
   writeThrough(disaster: (clients: Clients) => Promise<void>): Promise<void>;
 }
 
 interface Clients {
-  /** Resolves when more writes have failed. */
+  /** Resolves once more writes have failed. */
   waitForFailures(): Promise<unknown>;
-  /** Resolves when more writes have been confirmed. */
+  /** Resolves once more writes have been confirmed. */
   waitForWrites(): Promise<unknown>;
 }
 
@@ -142,7 +142,7 @@ async function openShop(url: string, count: number): Promise<Shop> {
   };
 }
 
-/** Returns the ID of a new brand; undefined if the server does not confirm it. */
+/** Returns the new brand's ID, or undefined if the server doesn't confirm it. */
 async function create(url: string, key: string, name: string): Promise<number | undefined> {
   try {
     const headers = { "Idempotency-Key": name };

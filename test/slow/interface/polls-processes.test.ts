@@ -1,4 +1,4 @@
-// Long polls, with server processes as an operator starts them.
+// Long polls on server processes, started the way an operator does.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -47,7 +47,7 @@ async function get({ url }: ServerProcess, query: string) {
   return { status: response.status, json: (await response.json()) as any };
 }
 
-/** Waits until each of `polls` waits, or has ended. */
+/** Waits until each of `polls` is waiting or has ended. */
 async function waiting({ adminUrl }: ServerProcess, polls: readonly Promise<unknown>[]): Promise<void> {
   let ended = 0;
   for (const poll of polls) void poll.then(() => ended++);
@@ -59,7 +59,7 @@ async function waiting({ adminUrl }: ServerProcess, polls: readonly Promise<unkn
   );
 }
 
-test("a worker that is replaced ends its polls with an empty page, and clients continue with its successor", async () => {
+test("a replaced worker ends its polls with an empty page, and clients continue with its successor", async () => {
   const running = await start({ WORKERS: "2", ADMIN: "127.0.0.1:0" });
   const since = (await get(running, "since=now")).json.Next;
   const polls = Array.from({ length: 20 }, () => get(running, `since=${since}&wait=55`));
@@ -69,7 +69,7 @@ test("a worker that is replaced ends its polls with an empty page, and clients c
     polls.map(() => ({ status: 200, json: { Changes: [], Next: since, More: false } })),
   );
   const again = Array.from({ length: 20 }, () => get(running, `since=${since}&wait=55`));
-  // The second worker accepts connections for a moment after it has ended its polls. Polls on them end at once, with an empty page.
+  // The second worker still accepts connections for a moment after ending its polls. New polls on them end at once with an empty page.
   await waiting(running, again);
   await engine.commit([createIntent({ site })]);
   const pages = await Promise.all(again);
@@ -77,7 +77,7 @@ test("a worker that is replaced ends its polls with an empty page, and clients c
   expect((await get(running, `since=${since}`)).json.Changes).toHaveLength(1);
 });
 
-test("the end of the server ends its polls with an empty page, soon", async () => {
+test("a stopping server soon ends its polls with an empty page", async () => {
   const running = await start({ ADMIN: "127.0.0.1:0" });
   const since = (await get(running, "since=now")).json.Next;
   const polls = Array.from({ length: 200 }, () => get(running, `since=${since}&wait=55`));
@@ -89,7 +89,7 @@ test("the end of the server ends its polls with an empty page, soon", async () =
   expect(new Set(pages.map(({ status, json }) => `${status} ${json.Next}`))).toEqual(new Set([`200 ${since}`]));
 });
 
-test("a poll is not logged as slow, and the access log has its whole time", async () => {
+test("a poll isn't logged as slow, and the access log has its full duration", async () => {
   expect(await logOfPoll({})).not.toContain("slow request");
   const lines = (await logOfPoll({ ACCESS_LOG: "yes" })).split("\n").filter((line) => line.includes("changes.json"));
   const polls = lines.map((line) => JSON.parse(line)).filter(({ ms }) => ms > 900);
@@ -97,7 +97,7 @@ test("a poll is not logged as slow, and the access log has its whole time", asyn
   expect([polls[0].msg, polls[0].status]).toEqual(["request", 200]);
 });
 
-/** Returns the log of a server for one poll that waits a second. A busy machine may stop for longer than a slow request takes: then another server is tried. */
+/** Returns the server's log of one poll that waits a second. If a busy machine stalls long enough to log a slow request, tries another server. */
 async function logOfPoll(settings: ConfigSources, attempts = 5): Promise<string> {
   const running = await start({ LOG: "info", SLOW_MS: "500", ...settings });
   const since = (await get(running, "since=now")).json.Next;

@@ -1,4 +1,4 @@
-// Long polls: the events that wake and end them, and the memory after their end.
+// Long polls: what wakes and ends them, and that they leave no memory behind.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { ConfigSources } from "../../../src/config.ts";
@@ -16,9 +16,9 @@ import { retainedBufferBytes } from "../../support/memory.ts";
 import { letPass, ticks, waitUntil } from "../../support/time.ts";
 import { openClient, toRequest } from "../../support/wire/client.ts";
 
-describe.each(engines)("a poll on $name", (kind) => {
+describe.each(engines)("a long poll on $name", (kind) => {
   let server: TestServer;
-  /** Another process with the same database. */
+  /** Another process on the same database. */
   let other: Engine;
   let clock = 0;
 
@@ -52,14 +52,14 @@ describe.each(engines)("a poll on $name", (kind) => {
   const namesIn = (json: { Changes: { Record: { Name: string } }[] }) =>
     json.Changes.map(({ Record: { Name } }) => Name);
 
-  /** Waits until `count` polls wait. */
+  /** Waits until `count` polls are waiting. */
   const waiting = (count: number) => waitForPolls(server, count);
 
-  describe("with the usual settings", () => {
+  describe("with the default settings", () => {
     beforeEach(() => start());
     afterEach(stop);
 
-    test("ends with the next change of this process and of another, in JSON and XML, each with the same page for all", async () => {
+    test("ends with the next change by this or another process, in JSON and XML, with the same page for everyone", async () => {
       for (const [name, writer] of [
         ["own", server.engine],
         ["other", other],
@@ -77,7 +77,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       }
     });
 
-    test("does not wait when there is a change, with `since=now`, with HEAD, and without `wait`", async () => {
+    test("doesn't wait if there's already a change, with `since=now`, for HEAD, or without `wait`", async () => {
       const before = await now();
       await write(other, "a");
       const started = performance.now();
@@ -88,7 +88,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect(performance.now() - started).toBeLessThan(50_000);
     });
 
-    test("continues to wait after changes that it does not select, and its Next moves past them", async () => {
+    test("keeps waiting through changes it doesn't select, and its Next moves past them", async () => {
       const since = await now();
       const [short, long] = [3, 20].map((wait) => get(`since=${since}&resource=orderstatuses&wait=${wait}`)) as [
         ReturnType<typeof get>,
@@ -103,7 +103,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect(namesIn((await long).json)).toEqual(["wanted"]);
     });
 
-    test("ends at once when its key is revoked, its site is suspended or removed", async () => {
+    test("ends at once if its key is revoked or its site suspended or removed", async () => {
       const site = await createSite(other, "second", { hostnames: ["second.example"] }, clock);
       const key = await server.issueKey();
       const since = await now();
@@ -123,7 +123,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       await waiting(0);
     });
 
-    test("has no page when its key has expired meanwhile, also after the clock has jumped", async () => {
+    test("gets no page if its key has expired meanwhile, even after a clock jump", async () => {
       const key = await server.issueKey({ expiresAt: clock + 60_000 });
       const since = await now();
       const atDeadline = get(`since=${since}&wait=3`, { key });
@@ -139,7 +139,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect((await get(`since=${await now()}&wait=1`)).json.Changes).toEqual([]);
     });
 
-    test("is 410 at once when its site gets another epoch", async () => {
+    test("gets a 410 at once if its site gets a new epoch", async () => {
       await write(other, "a");
       const poll = get(`since=${await now()}&wait=55`);
       await waiting(1);
@@ -147,12 +147,12 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect((await poll).status).toBe(410);
     });
 
-    test("is 410 at once when the database has lost the changes that it followed", async () => {
+    test("gets a 410 at once if the database lost the changes it followed", async () => {
       await write(other, "a");
       await write(other, "b");
       const poll = get(`since=${await now()}&wait=55`);
       await waiting(1);
-      // Its first page is shared no longer.
+      // Its first page is no longer shared.
       await letPass(maxPageAgeMs);
       const site = server.site.ID;
       await kind.run(
@@ -162,20 +162,20 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect((await poll).status).toBe(410);
     });
 
-    test("pipelined on one connection, one waits after the other", async () => {
+    test("polls pipelined on one connection run one after the other", async () => {
       const since = await now();
       const client = await openClient(server.port);
       const lines = [`X-API-AUTH: ${server.key}`];
       client.send(toRequest(`GET /restapi/changes.json?since=${since}&wait=55 HTTP/1.1`, lines).repeat(3));
       await waiting(1);
       await write(other, "a");
-      // The first one waited for this change, and the others find it.
+      // The first one waited for this change; the others find it there.
       const responses = await client.responses(3);
       expect(responses.map(({ body }) => namesIn(JSON.parse(body)))).toEqual([["a"], ["a"], ["a"]]);
       client.socket.destroy();
     });
 
-    test("keeps no body in memory, because nobody reads it, and is followed by the next request", async () => {
+    test("doesn't keep a request body in memory, and the next request follows it", async () => {
       const since = await now();
       const body = Buffer.alloc(2 ** 20, "x");
       const lines = [`X-API-AUTH: ${server.key}`];
@@ -187,7 +187,7 @@ describe.each(engines)("a poll on $name", (kind) => {
         await client.sendPieces([body]);
       }
       await waiting(clients.length);
-      // The server reads the bodies.
+      // The server reads and discards the bodies.
       await ticks(50);
       expect((await retainedBufferBytes()) - before).toBeLessThan(clients.length * 2 ** 18);
       await write(other, "a");
@@ -198,7 +198,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       }
     });
 
-    test("of a client that closes its side ends with an empty page; of a client that disconnects, no memory stays", async () => {
+    test("gets an empty page if its client half-closes, and leaves no memory behind if its client disconnects", async () => {
       const since = await now();
       const request = toRequest(`GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`, [
         `X-API-AUTH: ${server.key}`,
@@ -225,7 +225,7 @@ describe.each(engines)("a poll on $name", (kind) => {
     beforeEach(() => start({ CONNECTIONS: "8" }));
     afterEach(stop);
 
-    /** Starts a poll, and returns when it waits. The response becomes null when the poll is aborted. */
+    /** Starts a poll, and returns once it's waiting. Its response is null if the poll is aborted. */
     async function wait(since: string, options: Options, count: number) {
       const poll = get(`since=${since}&wait=50`, options).catch(() => null);
       await waiting(count);
@@ -233,7 +233,7 @@ describe.each(engines)("a poll on $name", (kind) => {
     }
     const empty = (since: string) => ({ status: 200, json: { Changes: [], Next: since, More: false } });
 
-    test("more than half of the connections cannot be polls of one key", async () => {
+    test("one key's polls take at most half of the connections", async () => {
       const [since, key] = [await now(), await server.issueKey()];
       const abort = new AbortController();
       for (const count of [1, 2, 3, 4]) await wait(since, { signal: abort.signal }, count);
@@ -248,7 +248,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect((await Promise.all([again, another])).map((page) => page?.status)).toEqual([200, 200]);
     });
 
-    test("polls of all keys take half of the connections; then the longest-waiting poll of the key with the most polls ends with an empty page", async () => {
+    test("polls of all keys together take half the connections; beyond that, the key with the most polls loses its longest-waiting one", async () => {
       const [since, key] = [await now(), await server.issueKey()];
       const first: ReturnType<typeof get>[] = [];
       for (const count of [1, 2, 3, 4]) first.push((await wait(since, {}, count)).poll as ReturnType<typeof get>);
@@ -270,7 +270,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect(pages.map(({ json }) => json.Changes.length).sort()).toEqual([0, 1, 1, 1, 1]);
     });
 
-    test("clients of several keys that poll again at once do not end each other's polls all the time", async () => {
+    test("keys whose clients poll again at once don't keep ending each other's polls", async () => {
       const since = await now();
       const keys = [server.key, await server.issueKey(), await server.issueKey(), await server.issueKey()];
       const all: Promise<unknown>[] = [];
@@ -290,7 +290,7 @@ describe.each(engines)("a poll on $name", (kind) => {
       keys.push(await server.issueKey());
       for (let i = 0; i < 100 && !rejected; i++) {
         ask(keys[i % 5]);
-        // Either this poll is rejected, or another one ends.
+        // Either this poll is rejected or another one ends.
         await waitUntil(() => responses > i, "a response");
       }
       expect(rejected?.text).toContain("4 requests of all API keys wait already");
@@ -299,12 +299,12 @@ describe.each(engines)("a poll on $name", (kind) => {
       await Promise.all(all);
     });
 
-    test("when requests take all other connections, the longest-waiting poll ends to make room for a new one", async () => {
+    test("if requests take all other connections, the longest-waiting poll makes room for a new one", async () => {
       const since = await now();
       const poll = toRequest(`GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`, [
         `X-API-AUTH: ${server.key}`,
       ]);
-      /** Returns the response of the poll that made room; undefined if another connection made room, because the machine was busy. */
+      /** Returns the response of the poll that made room, or undefined if another connection did because the machine was busy. */
       const makeRoom = async () => {
         await waiting(0);
         const [longest, last] = [await openClient(server.port), await openClient(server.port)];
@@ -312,7 +312,7 @@ describe.each(engines)("a poll on $name", (kind) => {
         await waiting(1);
         last.send(poll);
         await waiting(2);
-        // The server waits for their bodies, but not yet long enough to make room by closing them.
+        // The server is waiting for their bodies, but not yet for long enough to close them instead.
         const busy = await Promise.all(Array.from({ length: 6 }, () => openClient(server.port)));
         const lines = [`X-API-AUTH: ${server.key}`, "Content-Length: 9", "Expect: 100-continue"];
         for (const client of busy) client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
@@ -333,7 +333,7 @@ describe.each(engines)("a poll on $name", (kind) => {
     });
   });
 
-  test("ends with an empty page when the server stops, and its connection with it", async () => {
+  test("gets an empty page when the server stops, and its connection is closed", async () => {
     await start();
     const since = await now();
     const client = await openClient(server.port);

@@ -1,4 +1,4 @@
-// `/readyz` is 503 while no write can be done (contract section 11), and costs the database almost nothing.
+// `/readyz` is 503 while writes are impossible (contract section 11), and costs the database almost nothing.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -23,8 +23,8 @@ const becomes = (server: TestServer, wanted: number) =>
 const folder = mkdtempSync(join(tmpdir(), "storefront-ready-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe("with SQLite", () => {
-  test("the server is not ready while another program has locked the database", async () => {
+describe("readiness on SQLite", () => {
+  test("not ready while another program has locked the database", async () => {
     const server = await startTestServer();
     expect(await status(server)).toBe(200);
     const other = new Database(server.database.replace("sqlite:", ""));
@@ -38,7 +38,7 @@ describe("with SQLite", () => {
     await server.stop();
   });
 
-  // Only root may mount a small disk.
+  // Only root can mount a small disk.
   const disk = mkdtempSync(join(tmpdir(), "storefront-disk-"));
   const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", disk]).status === 0;
   afterAll(() => {
@@ -46,22 +46,19 @@ describe("with SQLite", () => {
     rmSync(disk, { recursive: true, force: true });
   });
 
-  test.skipIf(!isMounted)(
-    "the server is not ready while the disk is full, and is again when there is room",
-    async () => {
-      const server = await startTestServer({ settings: { DATABASE: `sqlite:${join(disk, "test.db")}` } });
-      expect([await status(server), await writes(server)]).toEqual([200, 201]);
-      expect(() => writeFileSync(join(disk, "other"), Buffer.alloc(4 * 1024 * 1024))).toThrow("ENOSPC");
-      await waitUntil(async () => (await writes(server)) === 503, "a write to fail");
-      expect(await status(server)).toBe(503);
-      rmSync(join(disk, "other"));
-      await becomes(server, 200);
-      expect(await writes(server)).toBe(201);
-      await server.stop();
-    },
-  );
+  test.skipIf(!isMounted)("not ready while the disk is full, and ready again once there's room", async () => {
+    const server = await startTestServer({ settings: { DATABASE: `sqlite:${join(disk, "test.db")}` } });
+    expect([await status(server), await writes(server)]).toEqual([200, 201]);
+    expect(() => writeFileSync(join(disk, "other"), Buffer.alloc(4 * 1024 * 1024))).toThrow("ENOSPC");
+    await waitUntil(async () => (await writes(server)) === 503, "a write to fail");
+    expect(await status(server)).toBe(503);
+    rmSync(join(disk, "other"));
+    await becomes(server, 200);
+    expect(await writes(server)).toBe(201);
+    await server.stop();
+  });
 
-  test("a request for readiness changes nothing, and no other process reads anything again", async () => {
+  test("a check changes nothing, so no other process reads anything again", async () => {
     const url = `sqlite:${join(folder, "same.db")}`;
     const [engine, other] = [await openEngine(url, allResources), await openEngine(url, allResources)];
     const before = [await engine.readHeads([0]), await Array.fromAsync(engine.dump())];
@@ -72,14 +69,14 @@ describe("with SQLite", () => {
   });
 });
 
-describe("with PostgreSQL", () => {
+describe("readiness on PostgreSQL", () => {
   let database: TestPostgres;
   beforeAll(async () => {
     database = await startPostgres();
   });
   afterAll(() => database.remove());
 
-  test("the server is not ready while the database takes no writes", async () => {
+  test("not ready while the database takes no writes", async () => {
     const server = await startTestServer({ settings: { DATABASE: await database.createDatabase() } });
     expect([await status(server), await writes(server)]).toEqual([200, 201]);
     const before = await Array.fromAsync(server.engine.dump());
@@ -95,7 +92,7 @@ describe("with PostgreSQL", () => {
     await server.stop();
   });
 
-  test("the server is not ready while it waits for a standby that is not there, and reads continue", async () => {
+  test("not ready while a missing standby blocks writes, although reads continue", async () => {
     const server = await startTestServer({ settings: { DATABASE: await database.createDatabase() } });
     expect(await writes(server)).toBe(201);
     await database.run("alter system set synchronous_standby_names = '*'");
@@ -112,7 +109,7 @@ describe("with PostgreSQL", () => {
   });
 });
 
-describe("the storage is asked", () => {
+describe("readiness checks of the storage", () => {
   let engine: Engine;
   let now = 0;
   let count = 0;
@@ -146,7 +143,7 @@ describe("the storage is asked", () => {
     expect(count).toBe(2);
   });
 
-  test("by no check within three seconds of a failed write", async () => {
+  test("not within three seconds of a failed write", async () => {
     const readiness = new Readiness(engine, () => now);
     await readiness.requireReady();
     readiness.reportFailedWrite();
@@ -157,7 +154,7 @@ describe("the storage is asked", () => {
     await readiness.requireReady();
   });
 
-  test("once at a time when it does not respond", async () => {
+  test("only one at a time if it doesn't respond", async () => {
     const isReady = asks(() => new Promise(() => {}));
     const first = isReady();
     now += 1000;

@@ -1,4 +1,4 @@
-// A write is authorized in one epoch of its site, and `restore` replaces that epoch before the commit: the write is authorized again and repeated.
+// A restore replaces a site's epoch between a write's authorization and its commit. The write must be authorized again and repeated.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,12 +15,12 @@ import { engines } from "../../support/engine/engines.ts";
 import { call } from "../../support/http/server.ts";
 import { serveWithCommits } from "../../support/http/wrapped-engine.ts";
 
-describe.each(engines)("a restore on $name", (kind) => {
+describe.each(engines)("restore before a commit on $name", (kind) => {
   let folder: string;
   let engine: Engine;
   let server: Listener;
   let key: string;
-  /** Called after a write has been checked and before it is committed. */
+  /** Called between the checks of a write and its commit. */
   let beforeCommit: () => Promise<unknown>;
 
   beforeAll(() => kind.open());
@@ -44,7 +44,7 @@ describe.each(engines)("a restore on $name", (kind) => {
 
   const create = (Name: string) => call(`${server.url}/restapi/brands.json`, "POST", { key, body: { Name } });
 
-  test("a write whose site is restored before the commit is authorized again, and stored in the restored site", async () => {
+  test("the write is authorized again, and stored in the restored site", async () => {
     const file = join(folder, "a.backup");
     beforeCommit = async () => {};
     expect((await create("kept")).status).toBe(201);
@@ -63,7 +63,7 @@ describe.each(engines)("a restore on $name", (kind) => {
     ]);
   });
 
-  test("a write whose site is restored before each of three commits is 503, changes nothing, and can be retried", async () => {
+  test("before each of three commits: the write gets a 503, changes nothing, and can be retried", async () => {
     const file = join(folder, "a.backup");
     beforeCommit = async () => {};
     expect((await create("kept")).status).toBe(201);
@@ -83,7 +83,7 @@ describe.each(engines)("a restore on $name", (kind) => {
     expect(await list()).toMatchObject([{ Name: "kept" }, { ID: 2, Name: "late" }]);
   });
 
-  test("a site's first write does not use a key that the restore revokes", async () => {
+  test("a site's first write doesn't use a key that the restore revokes", async () => {
     const file = (name: string) => join(folder, name);
     const prefix = key.slice(0, 12);
     const [before, revoked] = [file("a.backup"), file("b.backup")];
@@ -91,14 +91,14 @@ describe.each(engines)("a restore on $name", (kind) => {
     await revokeKey(engine, prefix, 1);
     await backUp(engine, revoked, 1);
     await restore(engine, before, file("before-a"), 1, { isAsOfBackup: true });
-    // The system site has more changes now than when the key was revoked, in the other epoch.
+    // The system site has more changes now than when the key was revoked in the other epoch.
     for (const label of ["x", "y", "z"]) await setKey(engine, prefix, { label }, 1);
     beforeCommit = () => restore(engine, revoked, file("before-b"), 1);
     expect((await create("late")).status).toBe(401);
     expect(await engine.readHeads([1])).toMatchObject([{ revision: 0, epoch: expect.stringMatching(/./) }]);
   });
 
-  test("a request that is sent again is replayed only after its key was checked in the restored epoch", async () => {
+  test("a retried request is only replayed once its key was checked in the restored epoch", async () => {
     const file = join(folder, "a.backup");
     beforeCommit = async () => {};
     const send = () =>

@@ -1,4 +1,4 @@
-// Reads are up to date after writes of any process: several servers on one database, a pruned journal, a restore.
+// Several servers on one database: reads see every process's earlier writes, even after pruning or a restore.
 
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, test } from "bun:test";
@@ -29,7 +29,7 @@ afterAll(async () => {
 const onSecond = (method: string, path: string, body?: unknown) =>
   call(`${second.url}${path}`, method, { key: first.key, body });
 
-test("a write through one server is in the next read through another, in either format, list or look-up", async () => {
+test("a write through one server is in the next read through another, in either format, list or single record", async () => {
   for (let i = 0; i < 48; i++) {
     const name = `turn ${i}`;
     const written =
@@ -46,7 +46,7 @@ test("a write through one server is in the next read through another, in either 
   }
 });
 
-test("a batch request and its undo are in the next read through another server, and a run can be undone there", async () => {
+test("a batch and its undo are in the next read through another server, and that server can undo the run", async () => {
   const list = async () => (await first.call("GET", "/restapi/brands.json")).text;
   const before = await list();
   // More changes than a snapshot applies one by one.
@@ -64,7 +64,7 @@ test("a batch request and its undo are in the next read through another server, 
   expect(await list()).toContain("of the batch 0");
 });
 
-test("a change in the middle of a long list changes that record only", async () => {
+test("a change in the middle of a long list only changes that record", async () => {
   const intent = { site: first.site.ID, resource: "order-status" };
   for (const from of [0, 300])
     await first.engine.commit(
@@ -119,8 +119,8 @@ test("a site whose journal was pruned is loaded again", async () => {
   expect((await onSecond("GET", "/restapi/brands.json")).text).toContain("before the pruning");
 });
 
-describe("a backup that is restored while servers run", () => {
-  test("is in the next read, with other ETags", async () => {
+describe("a backup restored while servers run", () => {
+  test("is in the next read, with different ETags", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     const server = await startTestServer();
     const created = await server.call("POST", "/restapi/brands.json", { body: { Name: "kept" } });
@@ -140,7 +140,7 @@ describe("a backup that is restored while servers run", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("removes the sites, hosts and keys that were added since", async () => {
+  test("removes sites, hosts and keys added since the backup", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     const server = await startTestServer();
     const { engine } = server;
@@ -166,7 +166,7 @@ describe("a backup that is restored while servers run", () => {
   });
 });
 
-test("a change that a restore by another process replaced is not in reads", async () => {
+test("a change undone by another process's restore isn't in reads", async () => {
   const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
   const { engine, site, stop } = await startTestServer();
   const create = (name: string) => createIntent({ site: site.ID, values: { Name: name } });
@@ -186,7 +186,7 @@ test("a change that a restore by another process replaced is not in reads", asyn
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("sites above the memory budget are evicted, and loaded again on request", async () => {
+test("sites beyond the memory budget are evicted, and loaded again on request", async () => {
   const server = await startTestServer({ settings: { MEMORY: "1" } });
   const keys: string[] = [];
   for (let i = 0; i < 6; i++) {
@@ -209,8 +209,8 @@ test("sites above the memory budget are evicted, and loaded again on request", a
   await server.stop();
 });
 
-describe("the memory budget", () => {
-  /** A server with `sites` sites of `records` order statuses each, a reader of a site, and a reader of the metrics. */
+describe("memory budget", () => {
+  /** A server with `sites` sites of `records` order statuses each, and functions that read a site and the metrics. */
   async function serverOf(sites: number, records: number, memory: string) {
     const server = await startTestServer({ settings: { MEMORY: memory } });
     const keys: string[] = [];
@@ -227,7 +227,7 @@ describe("the memory budget", () => {
     return { server, get, figure };
   }
 
-  test("is observed when clients request every kind of list of sites in memory", async () => {
+  test("is kept even if clients request every kind of list of sites in memory", async () => {
     const { server, get, figure } = await serverOf(5, 500, "1");
     for (let i = 0; i < 5; i++) await get(i, "/restapi/orderstatuses.json");
     expect(await figure("sites_in_memory")).toBeGreaterThan(5);
@@ -244,7 +244,7 @@ describe("the memory budget", () => {
           const response = await get(i, `/restapi/${path}`, { "Accept-Encoding": coding });
           expect(response.headers.get("X-Total-Count")).toBe("500");
         }
-        // The memory of snapshots is measured ten times a second, when a snapshot is used.
+        // Snapshots are measured when they're used, at most ten times a second.
         await waitUntil(async () => {
           await get(0, "/restapi/orderstatuses/1.json");
           return (await figure("snapshot_bytes")) < 1024 * 1024 + largest;
@@ -256,7 +256,7 @@ describe("the memory budget", () => {
     await server.stop();
   });
 
-  test("may be less than one site needs: that site is served and stays in memory", async () => {
+  test("a site larger than the budget is served and stays in memory", async () => {
     const { server, get, figure } = await serverOf(2, 3000, "1");
     for (let round = 0; round < 2; round++) {
       for (const i of [0, 0, 1, 1]) {
@@ -268,19 +268,19 @@ describe("the memory budget", () => {
     await server.stop();
   });
 
-  test("does not evict a site in use when only the system site is read, as for webhooks", async () => {
+  test("a site in use isn't evicted when only the system site is read, as webhooks do", async () => {
     const { engine, site, stop } = await startTestServer();
     await engine.commit([createIntent({ site: site.ID, values: { Name: "x".repeat(250) } })]);
     const siteViews = new SiteViews(engine, [brand], 1);
     const loaded = await loadUpToDate(siteViews, site.ID);
-    // The next use measures the memory of the snapshots.
+    // The next use measures the snapshots.
     await letPass(measureIntervalMs);
     await siteViews.getUpToDate(systemSite);
     expect(await siteViews.getUpToDate(site.ID)).toBe(loaded);
     await stop();
   });
 
-  test("does not evict a site in use when another process writes to it", async () => {
+  test("a site in use isn't evicted when another process writes to it", async () => {
     const { engine, site, stop } = await startTestServer();
     const create = createIntent({ site: site.ID, values: { Name: "x".repeat(250) } });
     await engine.commit(new Array(100).fill(create));

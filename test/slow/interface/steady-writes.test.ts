@@ -1,4 +1,4 @@
-// Followers of a site that is written to without a pause: each gets every change once, in order.
+// Followers of a site under constant writes get every change once, in order.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../../support/engine/engines.ts";
@@ -7,7 +7,7 @@ import { startTestServer, type TestServer } from "../../support/http/server.ts";
 
 const writes = 300;
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("constant writes on $name", (kind) => {
   let server: TestServer;
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe.each(engines)("on $name", (kind) => {
     await kind.close();
   });
 
-  /** Follows the site until `last` was created. Returns the names of the records in the changes. */
+  /** Follows the site until `last` was created. Returns the names of all changed records. */
   async function follow(parameters: string, last: string): Promise<string[]> {
     const names: string[] = [];
     for (let since = "start"; names.at(-1) !== last; ) {

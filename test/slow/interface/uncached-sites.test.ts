@@ -1,4 +1,4 @@
-// Sites that are not in memory: records and pages come from the database, and are the same as from memory.
+// Sites not in memory: records and pages are read from the database, and are the same as from memory.
 
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readConfig } from "../../../src/config.ts";
@@ -11,7 +11,7 @@ import { createIntent } from "../../support/engine/intents.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "../../support/http/server.ts";
 import { ticks, waitUntil } from "../../support/time.ts";
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("a site that isn't in memory on $name", (kind) => {
   let writer: TestServer;
   const readers: Running[] = [];
   beforeAll(() => kind.open());
@@ -21,7 +21,7 @@ describe.each(engines)("on $name", (kind) => {
     await kind.close();
   });
 
-  /** A server with `count` brands, of which each third was changed and each fifth deleted. */
+  /** A server with `count` brands, of which every third was changed and every fifth deleted. */
   async function fill(count: number, settings: Record<string, string> = {}): Promise<void> {
     await writer?.stop();
     writer = await startTestServer({ settings: { DATABASE: await kind.newDatabase(), ...settings } });
@@ -36,7 +36,7 @@ describe.each(engines)("on $name", (kind) => {
     );
   }
 
-  /** Another process, which has read nothing yet. */
+  /** Another process, which hasn't read anything yet. */
   async function startReader(settings: Record<string, string> = {}): Promise<Reader> {
     const server = await start(readConfig({ DATABASE: writer.database, PORT: "0", LOG: "silent", ...settings }));
     readers.push(server);
@@ -45,7 +45,7 @@ describe.each(engines)("on $name", (kind) => {
     return { get, sitesInMemory: () => sitesIn(server) };
   }
 
-  test("a record and a page are the same as from memory, and do not load the site", async () => {
+  test("its records and pages are the same as from memory, and reading them doesn't load it", async () => {
     await fill(5000);
     const cached = await startReader();
     await cached.get("brands.json");
@@ -74,7 +74,7 @@ describe.each(engines)("on $name", (kind) => {
     }
   });
 
-  test("a read sees every write that was acknowledged before it, of whichever process", async () => {
+  test("a read sees every write acknowledged before it, by any process", async () => {
     await fill(600);
     const uncached = await startReader();
     for (let round = 0; round < 20; round++) {
@@ -95,7 +95,7 @@ describe.each(engines)("on $name", (kind) => {
   test.each([
     "brands/1.json",
     "brands.json?limit=1",
-  ])("%s with contents that are newer than the end of the key is rejected", async (path) => {
+  ])("%s is rejected if its contents are newer than the revocation of its key", async (path) => {
     await fill(600);
     const { get } = await startReader();
     const { siteViews } = readers.at(-1) as Running;
@@ -114,7 +114,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(text).not.toContain("secret");
   });
 
-  test("a write does not load the site", async () => {
+  test("a write doesn't load it", async () => {
     await fill(600);
     const reader = await startReader();
     const url = readers.at(-1)?.url;
@@ -130,7 +130,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await reader.sitesInMemory()).toBe(1);
   });
 
-  test("reads that cost as much as loading the site load it, if it fits into the memory", async () => {
+  test("reads that cost as much as loading it load it, if it fits in memory", async () => {
     await fill(3500);
     const [ample, scarce] = [await startReader(), await startReader({ MEMORY: "1" })];
     for (const { get } of [ample, scarce])
@@ -140,7 +140,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await scarce.sitesInMemory()).toBe(1);
   });
 
-  test("of many requests for pages at once, few read the database, because the site is loaded meanwhile", async () => {
+  test("of many concurrent requests for pages, few read the database, because the site is being loaded", async () => {
     await fill(1000);
     const [uncached, cached] = [await startReader(), await startReader()];
     const server = readers.at(-2) as Running;
@@ -156,7 +156,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await pagesReadBy(server)).toBeLessThan(150);
   });
 
-  test("of many sites that are read at once, some wait for the others", async () => {
+  test("of many sites read at once, some wait for the others", async () => {
     await fill(400);
     let [running, most] = [0, 0];
     const read = () =>
@@ -164,7 +164,7 @@ describe.each(engines)("on $name", (kind) => {
         most = Math.max(most, ++running);
         let rows = 0;
         for await (const chunk of rowChunks) rows += chunk.length;
-        // In this time, all reads that may run at once begin.
+        // By then, all reads that may run at once have started.
         await ticks(20);
         running--;
         return rows;
@@ -173,7 +173,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(most).toBeLessThan(12);
   });
 
-  test("look-ups, pages and writes do not wait for the reads of whole sites", async () => {
+  test("single records, pages and writes don't wait while whole sites are read", async () => {
     await fill(400);
     const { engine, site } = writer;
     const { promise: end, resolve } = Promise.withResolvers<void>();
@@ -185,7 +185,7 @@ describe.each(engines)("on $name", (kind) => {
     await Promise.all(reading);
   });
 
-  test("a whole site is read in chunks as of one moment, while others write", async () => {
+  test("a whole site is read in chunks, as of one moment, while others write", async () => {
     await fill(2000);
     const seen = new Set<number>();
     let chunks = 0;
@@ -209,7 +209,7 @@ interface Reader {
   sitesInMemory(): Promise<number>;
 }
 
-/** Returns the parts of a response that clients see. */
+/** The parts of a response that clients see. */
 function shown({ status, headers, text }: TestResponse): unknown[] {
   const names = ["etag", "link", "x-total-count", "content-type", ...(status === 200 ? ["content-length"] : [])];
   const body = text.replace(/"instance":"[^"]*"|<instance>[^<]*/, "");

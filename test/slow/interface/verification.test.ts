@@ -1,4 +1,4 @@
-// `serve --verify`: a server compares the sites in its memory with the database.
+// `serve --verify`: the server compares the sites in its memory with the database.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
@@ -10,7 +10,7 @@ import { ticks, waitUntil } from "../../support/time.ts";
 const brands = "/restapi/brands.json";
 const verificationPauses = { firstMs: 0, minMs: 0, perWork: 0, passMs: 0 };
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("serve --verify on $name", (kind) => {
   let server: TestServer;
   beforeAll(() => kind.open());
   afterEach(() => server.stop());
@@ -30,7 +30,7 @@ describe.each(engines)("on $name", (kind) => {
   const alterByHand = () =>
     kind.run(server.database, `update records set body = replace(body, 'as stored', 'by hand') where site_id <> 0`);
 
-  test("a row that was changed by hand is counted, and served from then on, as in the database", async () => {
+  test("a row changed by hand is counted, and served from then on as in the database", async () => {
     await startServer();
     expect(await names()).toEqual(["as stored"]);
     await alterByHand();
@@ -51,7 +51,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([await metric("verified_parts"), await metric("verify_differences")]).toEqual([0, 0]);
   });
 
-  test("sandboxes that are renewed while they are in use differ in nothing", async () => {
+  test("sandboxes renewed while in use show no differences", async () => {
     await startServer();
     for (let made = 1; made <= 3; made++) {
       const { site } = await makeSandbox(server.engine, server.site.Name, { now: Date.now });

@@ -1,4 +1,4 @@
-// Two versions of the program at the same time on one database: the newer one declares fields that the older one does not.
+// Two versions of the program share a database. The newer one declares fields that the older one doesn't have.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -31,7 +31,7 @@ const region = text({ max: 64, description: "Region.", example: "North East" });
 const { Name, Address: _, ...otherFields } = brand.fields as Fields;
 const { Title, ...restOfAddress } = address.fields as Fields;
 
-/** The brand of the newer program: fields are added in the middle, in a group, and as a group. */
+/** The newer program's brand, with a field added in the middle, one in a group, and a new group. */
 const newerBrand = defineResource({
   ...brand,
   fields: {
@@ -48,7 +48,7 @@ const newerConformance = createConformance(newerResources);
 const folder = mkdtempSync(join(tmpdir(), "storefront-versions-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("two versions at once on $name", (kind) => {
   let older: TestServer;
   let newer: Running;
   beforeAll(async () => {
@@ -65,12 +65,12 @@ describe.each(engines)("on $name", (kind) => {
   const asNewer = (method: string, path: string, options: CallOptions = {}) =>
     call(`${newer.url}${path}`, method, { key: older.key, ...options }, newerConformance);
 
-  /** A brand that the older program stored. */
+  /** A brand stored by the older program. */
   async function oldBrand(body: object = { Name: "Acme", Address: { Title: "Ms", Town: "Ulm" } }): Promise<number> {
     return (await older.call("POST", "/restapi/brands.json", { body })).json.ID;
   }
 
-  /** A brand that the newer program stored. */
+  /** A brand stored by the newer program. */
   async function newBrand(): Promise<number> {
     const body = {
       Name: "Acme",
@@ -81,14 +81,14 @@ describe.each(engines)("on $name", (kind) => {
     return (await asNewer("POST", "/restapi/brands.json", { body })).json.ID;
   }
 
-  /** The fields of a record that only the newer program declares, as it serves them. */
+  /** The new fields of a record, as the newer program serves them. */
   async function newFields(id: number, server: { url: string } = newer) {
     const { json } = await call(`${server.url}/restapi/brands/${id}.json`, "GET", { key: older.key }, newerConformance);
     return [json.Website, json.Address.Region, json.Social.Fediverse];
   }
   const kept = ["https://acme.example", "Swabia", "@acme"];
 
-  /** A record of these fields only, as the newer program serves it. */
+  /** A record with only these fields set, as the newer program serves it. */
   const whole = (id: number, { Name = "Acme", Website = "", Title = "Ms", Town = "Ulm" } = {}) => ({
     ID: id,
     Name,
@@ -123,7 +123,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await asNewer("GET", "/restapi/brands.xml")).text).toContain(xml);
   });
 
-  test("`fields`, `filter` and `sort` support the new fields of an older record", async () => {
+  test("`fields`, `filter` and `sort` support an older record's new fields", async () => {
     const [id, later] = [await oldBrand({ Name: "Nova" }), await oldBrand({ Name: "Nova" })];
     await asNewer("PUT", `/restapi/brands/${id}.json`, { body: { Website: "https://z.example" } });
     const list = (query: string) => asNewer("GET", `/restapi/brands.json?filter[Name]=Nova&${query}`);
@@ -162,7 +162,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await newer.engine.readHeads([older.site.ID])).toEqual(heads);
   });
 
-  test("a tag of one version does not match a read of the other, and allows an update through it", async () => {
+  test("one version's tag doesn't match a read of the other, but allows an update through it", async () => {
     const id = await oldBrand();
     const path = `/restapi/brands/${id}.json`;
     const [theirs, ours] = [await older.call("GET", path), await asNewer("GET", path)];
@@ -183,7 +183,7 @@ describe.each(engines)("on $name", (kind) => {
     );
   });
 
-  test("the older version serves the records of the newer one, without the fields that it does not declare", async () => {
+  test("the older version serves newer records without the fields it doesn't know", async () => {
     const id = await newBrand();
     for (const path of [`/restapi/brands/${id}.json`, `/restapi/brands/${id}.xml`, "/restapi/brands.json"]) {
       const { status, text } = await older.call("GET", path);
@@ -195,7 +195,7 @@ describe.each(engines)("on $name", (kind) => {
     );
   });
 
-  test("writes of the older version keep fields that it does not declare", async () => {
+  test("the older version's writes keep fields it doesn't know", async () => {
     const id = await newBrand();
     const read = await older.call("GET", `/restapi/brands/${id}.json`);
     const body = { ...read.json, Name: "Bolt", Address: { ...read.json.Address, Town: "Bonn" } };
@@ -210,7 +210,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await older.call("DELETE", `/restapi/brands/${id}.json`)).text).not.toContain("Website");
   });
 
-  test("restore-record by the older version restores fields that it does not declare", async () => {
+  test("the older version's restore-record restores fields it doesn't know", async () => {
     const id = await newBrand();
     await older.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "Bolt" } });
     await restoreRecord(older.engine, older.site.ID, brand, id, undefined, Date.now());
@@ -220,7 +220,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await newFields(id)).toEqual(kept);
   });
 
-  test("an import by the older version keeps fields that it does not declare, and importing its export changes nothing", async () => {
+  test("the older version's import keeps fields it doesn't know, and importing its export changes nothing", async () => {
     const id = await newBrand();
     const row = `ID,Name,Address.Town\r\n${id},Imported,Bonn\r\n`;
     const now = Date.now;
@@ -236,7 +236,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await newFields(id)).toEqual(kept);
   });
 
-  test("an export by the newer version has every field of an older record, in order", async () => {
+  test("the newer version's export has every field of an older record, in order", async () => {
     const id = await oldBrand({ Name: "Only a name" });
     const text = async (format: FileFormat) =>
       (await Array.fromAsync(exportRecords(newer.engine, older.site.ID, newerBrand, format))).join("");
@@ -245,7 +245,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await text("csv")).toContain(`${id},Only a name,,,,,,,,,,,,,,,,\r\n`);
   });
 
-  test("copy, backup and restore by the older version keep fields that it does not declare", async () => {
+  test("the older version's copy, backup and restore keep fields it doesn't know", async () => {
     const id = await newBrand();
     const copy = await kind.newEmptyDatabase();
     const target = await openEngine(copy, allResources);
@@ -259,7 +259,7 @@ describe.each(engines)("on $name", (kind) => {
     await copied.stop();
   });
 
-  describe("the record of a site or key that lacks fields", () => {
+  describe("a site or key record that lacks fields", () => {
     let database: string;
     let running: Running;
     beforeAll(async () => {
@@ -274,7 +274,7 @@ describe.each(engines)("on $name", (kind) => {
     const put = (resource: string, values: object) =>
       running.engine.commit([createIntent({ site: 0, resource, values })]);
 
-    test("is valid, at once and after a restart", async () => {
+    test("is valid at once and after a restart", async () => {
       expect(await status()).toBe(421);
       await put("site", { Name: "old", Default: "yes" });
       expect(await status()).toBe(401);
@@ -309,7 +309,7 @@ describe.each(engines)("on $name", (kind) => {
       });
     });
 
-    test("is rejected after it is revoked, at once and after a restart", async () => {
+    test("is rejected once revoked, at once and after a restart", async () => {
       expect(await status()).toBe(401);
       await running.stop();
       running = await startNewer(database);
@@ -317,7 +317,7 @@ describe.each(engines)("on $name", (kind) => {
     });
   });
 
-  describe("the reporting view", () => {
+  describe("reporting view", () => {
     const columns = async (url: string) =>
       Object.keys((await kind.select(url, "select * from brand limit 1"))[0] as object);
 
@@ -337,7 +337,7 @@ describe.each(engines)("on $name", (kind) => {
       await after.close();
     });
 
-    test("does not change when an older version starts, however often the two alternate", async () => {
+    test("doesn't change when an older version starts, however often the two alternate", async () => {
       const url = await kind.newEmptyDatabase();
       await (await openEngine(url, newerResources)).close();
       const made = await definition(url);
@@ -347,7 +347,7 @@ describe.each(engines)("on $name", (kind) => {
       }
     });
 
-    test("is replaced if an earlier version of the program made it in another form", async () => {
+    test("is replaced if an earlier version of the program made it differently", async () => {
       const url = await kind.newEmptyDatabase();
       const engine = await openEngine(url, allResources);
       await engine.commit([createIntent()]);
@@ -361,7 +361,7 @@ describe.each(engines)("on $name", (kind) => {
       await engine.close();
     });
 
-    /** The entry of the view in the catalog, which changes when the view is replaced. */
+    /** The view's entry in the catalog, which changes when the view is replaced. */
     const definition = (url: string) =>
       kind.select(
         url,

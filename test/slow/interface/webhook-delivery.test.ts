@@ -1,4 +1,4 @@
-// Webhooks of a server, delivered to receivers on this machine.
+// A server delivers webhooks to receivers on this machine.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -37,13 +37,13 @@ const namesIn = (events: readonly ReceivedEvent[]) =>
 
 const conformance = createConformance(allResources);
 
-/** A site with a receiver, for one test. */
+/** One test's site, and the receiver for its webhooks. */
 interface Scene {
   readonly receiver: TestReceiver;
   readonly site: SiteRecord;
-  /** Adds a webhook of the site, or of another one, to the receiver. */
+  /** Adds a webhook of this or another site that delivers to the receiver. */
   add(values?: Partial<WebhookState> & { resources?: string }): Promise<TestWebhook>;
-  /** Creates brands of the site with these names. */
+  /** Creates brands with these names on the site. */
   create(...names: string[]): Promise<void>;
   stateOf(key: TestWebhook): Promise<WebhookState>;
   untilState(key: TestWebhook, isWanted: (state: WebhookState) => boolean): Promise<unknown>;
@@ -56,7 +56,7 @@ async function changeRecord({ engine }: TestServer, id: number, values: Record<s
 
 const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 
-/** Pauses between scans, and before the next delivery, take a tenth of their time. Leases and attempts have the time that they usually have. */
+/** Shortens the pauses between scans and before the next delivery to a tenth. Leases and attempts keep their usual times. */
 const webhookClock: Clock = {
   ...systemClock,
   callAfter: (ms, callback) => systemClock.callAfter(ms <= maxScanPauseMs ? ms / 10 : ms, callback),
@@ -64,7 +64,7 @@ const webhookClock: Clock = {
 
 let sites = 0;
 
-/** Runs `work` with a scene on `server`, whose webhooks are paused afterwards. The OpenAPI document must allow all events. */
+/** Runs `work` with a scene on `server`, then pauses its webhooks. Every event must be allowed by the OpenAPI document. */
 async function withScene(server: TestServer, work: (scene: Scene) => Promise<void>): Promise<void> {
   const receiver = await startReceiver();
   const site = await createSite(server.engine, `site${++sites}`, {}, Date.now());
@@ -96,8 +96,8 @@ async function withScene(server: TestServer, work: (scene: Scene) => Promise<voi
 }
 
 /**
- * Waits until the server has scanned all webhooks and has delivered the webhooks that were due. A scan starts the deliveries in the order of the IDs. So
- * the webhook that this function adds is delivered after the others.
+ * Waits until the server has scanned all webhooks and delivered the ones that were due. A scan starts deliveries in the order of their IDs, so the
+ * webhook added here is delivered after the others.
  */
 async function waitForScan(server: TestServer): Promise<void> {
   await withScene(server, async ({ receiver, add, create, untilState }) => {
@@ -108,7 +108,7 @@ async function waitForScan(server: TestServer): Promise<void> {
   });
 }
 
-// At the same time, because they wait for most of it.
+// These tests run concurrently, because they spend most of their time waiting.
 describe.each(engines)("a webhook on $name", (kind) => {
   let server: TestServer;
   beforeAll(async () => {
@@ -123,7 +123,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     test.concurrent(name, () => withScene(server, work));
 
   testScene(
-    "gets the changes of its site, signed, in order, in pages of at most 100",
+    "gets its site's changes, signed, in order, in pages of at most 100",
     async ({ receiver, site, add, create, stateOf }) => {
       const names = Array.from({ length: 250 }, (_, i) => `Brand ${i}`);
       await create(...names);
@@ -153,7 +153,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     },
   );
 
-  testScene("gets the run of changes that were stored together, in each event", async ({ receiver, site, add }) => {
+  testScene("gets each change's run in every event", async ({ receiver, site, add }) => {
     const run = "k3J9aZ0q-1-150";
     const brand = {
       site: site.ID,
@@ -201,7 +201,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   });
 
   testScene(
-    "gets the revision of each change, and the ETag to update its record, also in a page that an earlier build began",
+    "gets each change's revision and the ETag to update its record, even in a page begun by an earlier build",
     async ({ receiver, site, add, create }) => {
       await create("a", "b", "c");
       const [head] = await server.engine.readHeads([site.ID]);
@@ -229,13 +229,13 @@ describe.each(engines)("a webhook on $name", (kind) => {
   );
 
   testScene(
-    "is tried again with the same bytes, and its attempts are kept",
+    "is retried with the same bytes, and its attempts are kept",
     async ({ receiver, add, create, stateOf, untilState }) => {
       receiver.respond((response) => response.writeHead(503, { "Retry-After": "5" }).end("<script>"));
       const key = await add();
       await create("a");
       await receiver.received(1);
-      // It would be part of the page if the page were not stored before its first attempt.
+      // If the page weren't stored before its first attempt, this change would be part of it.
       await create("b");
       await untilState(key, ({ failures }) => failures === 1);
       expect(await stateOf(key)).toMatchObject({ first: 1, last: 1, holder: null, failingSince: expect.any(Number) });
@@ -259,7 +259,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   );
 
   testScene(
-    "is paused by 410, in the journal too, and continues after its cursor when it is resumed",
+    "is paused by a 410, in the journal too, and continues after its cursor when resumed",
     async ({ receiver, add, create }) => {
       receiver.respond(410);
       const key = await add();
@@ -286,7 +286,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   );
 
   testScene(
-    "that is resumed during an attempt is neither paused nor delayed by that attempt",
+    "resumed during an attempt: that attempt neither pauses nor delays it",
     async ({ receiver, add, create, stateOf }) => {
       const key = await add();
       const [resumed, repeated] = [Promise.withResolvers<void>(), Promise.withResolvers<WebhookState>()];
@@ -305,8 +305,8 @@ describe.each(engines)("a webhook on $name", (kind) => {
     },
   );
 
-  test.concurrent("gets `storefront.gone`, also after a restore to before the first change, and then the changes that follow", async () => {
-    // A separate server, because all sites get a new epoch.
+  test.concurrent("gets `storefront.gone`, then the changes that follow, even after a restore to before the first change", async () => {
+    // A separate server, because every site gets a new epoch.
     const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() }, webhookClock });
     await withScene(server, async ({ receiver, site, add, create, untilState }) => {
       await create("a", "b", "c");
@@ -332,7 +332,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       await create("e");
       const all = await receiver.received(5);
       expect(namesIn(all.slice(4))).toEqual(["e"]);
-      // Each event except the repeated one continues the one before.
+      // Each event, except the repeated one, continues the one before.
       const chain = all.filter((_, n) => n !== 3).map(dataOf);
       expect(chain.slice(1).map(({ Since }) => Since)).toEqual(chain.slice(0, -1).map(({ Next }) => Next));
     });
@@ -355,7 +355,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   });
 
   testScene(
-    "of a sandbox gets `storefront.gone` after a renewal, and then its changes, signed as before and with the name of the sandbox",
+    "of a sandbox gets `storefront.gone` after a renewal, then its changes, signed as before and with the sandbox's name",
     async ({ receiver, site, add, create }) => {
       const renew = () => makeSandbox(server.engine, site.Name, { now: Date.now });
       await create("a", "b");
@@ -380,7 +380,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   );
 
   testScene(
-    "sends `storefront.gone` when the database has lost delivered changes, and continues from there",
+    "sends `storefront.gone` if the database has lost delivered changes, and continues from there",
     async ({ receiver, site, add, create, untilState }) => {
       const key = await add();
       await create("a");
@@ -406,12 +406,12 @@ describe.each(engines)("a webhook on $name", (kind) => {
       await create("x", "y");
       const [, lost, , others] = await receiver.received(4);
       expect([dataOf(others).Since, namesIn([others as ReceivedEvent])]).toEqual([dataOf(gone).Next, ["x", "y"]]);
-      // The same revisions, and another page.
+      // The revisions are the same, but the page is another.
       expect(idOf(others)).not.toBe(idOf(lost));
     },
   );
 
-  testScene("of a suspended site waits until it is served", async ({ receiver, site, add, create }) => {
+  testScene("waits while its site is suspended", async ({ receiver, site, add, create }) => {
     await setSite(server.engine, site.Name, { isSuspended: true }, Date.now());
     await add();
     await create("a");
@@ -421,7 +421,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     expect(namesIn(await receiver.received(1))).toEqual(["a"]);
   });
 
-  testScene("of another database is not delivered", async ({ receiver, add, create }) => {
+  testScene("is not delivered from a copy of the database", async ({ receiver, add, create }) => {
     await add({ home: "elsewhere" });
     await add();
     await create("a");
@@ -430,28 +430,22 @@ describe.each(engines)("a webhook on $name", (kind) => {
     expect(receiver.events).toHaveLength(1);
   });
 
-  testScene(
-    "that is rewound delivers again, with other IDs",
-    async ({ receiver, add, create, stateOf, untilState }) => {
-      const key = await add();
-      await create("a", "b");
-      const [first] = await receiver.received(1);
-      await untilState(key, ({ first, cursor }) => first === 0 && cursor !== "0.0");
-      const { cursor } = await stateOf(key);
-      await server.engine.compareAndSetWebhook(
-        key,
-        { cursor, rewinds: 0, resumes: 0 },
-        { cursor: "0.0", rewinds: 1, first: 0, last: 0 },
-      );
-      const [, again] = await receiver.received(2);
-      expect([idOf(again), dataOf(again)]).toEqual([
-        `${idOf(first)}_1`,
-        { ...dataOf(first), Since: dataOf(first).Next },
-      ]);
-    },
-  );
+  testScene("when rewound delivers again, with other IDs", async ({ receiver, add, create, stateOf, untilState }) => {
+    const key = await add();
+    await create("a", "b");
+    const [first] = await receiver.received(1);
+    await untilState(key, ({ first, cursor }) => first === 0 && cursor !== "0.0");
+    const { cursor } = await stateOf(key);
+    await server.engine.compareAndSetWebhook(
+      key,
+      { cursor, rewinds: 0, resumes: 0 },
+      { cursor: "0.0", rewinds: 1, first: 0, last: 0 },
+    );
+    const [, again] = await receiver.received(2);
+    expect([idOf(again), dataOf(again)]).toEqual([`${idOf(first)}_1`, { ...dataOf(first), Since: dataOf(first).Next }]);
+  });
 
-  testScene("is signed with each secret that is valid", async ({ receiver, add, create }) => {
+  testScene("is signed with every valid secret", async ({ receiver, add, create }) => {
     const key = await add();
     const secrets = [key.secret, ...[1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`)];
     const rotate = (secret: string | undefined, until: number) =>
@@ -486,13 +480,13 @@ describe.each(engines)("a webhook on $name", (kind) => {
     await first.stop();
     const [event, again] = await receiver.received(2);
     expect([idOf(again), again?.body]).toEqual([idOf(event), event?.body]);
-    // Its lease would have lasted 25 seconds.
+    // Otherwise its lease would have lasted 25 seconds.
     expect(Date.now() - stoppedAt).toBeLessThan(15_000);
     await second.stop();
     await receiver.stop();
   });
 
-  testScene("its lag is in the metrics", async ({ receiver, add, create }) => {
+  testScene("has its lag in the metrics", async ({ receiver, add, create }) => {
     receiver.respond(500);
     const { webhook } = await add();
     await changeRecord(server, (await add()).webhook, { Paused: "2030-01-01T00:00:00.000Z" });
@@ -509,7 +503,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
   });
 
   testScene(
-    "that gave up keeps its lag in the metrics and counts; a webhook that an operator paused does not",
+    "keeps its lag in the metrics and is counted if it gave up, but not if an operator paused it",
     async ({ receiver, add, create }) => {
       const givenUp = (text: string) => Number(/^storefront_webhooks_given_up (\d+)$/m.exec(text)?.[1]);
       receiver.respond(410);
@@ -520,7 +514,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
       const lag = (id: number, changes: number) => `storefront_webhook_lag_changes{webhook="${id}"} ${changes}`;
       await waitUntil(async () => {
         const text = await server.metrics();
-        // Other tests on this server, at the same time, have webhooks that give up too.
+        // Other tests running on this server have webhooks that give up too.
         return givenUp(text) > 0 && text.includes(lag(webhook, 3)) && !text.includes(`webhook="${other}"`);
       }, "the lag of the webhook that gave up, and no lag of the other");
       await create("d");
