@@ -1,4 +1,4 @@
-// The contents of a backup, also if a server writes at the same time, and the effects of a restore on that server.
+// What a backup contains, even with a server writing meanwhile, and how a restore affects that server.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ afterAll(() => workspace.close());
 const { send, create, nameOf, bodyOf } = brandRequests(() => ({ url: server.url, key }));
 
 describe("backup and restore", () => {
-  /** Returns all records and the journal of the site. */
+  /** Returns all the site's records and its journal. */
   const dump = (database: string) =>
     dataOf(database).use(async (engine) => {
       const { rows } = await readAllRows(engine, 1);
@@ -58,7 +58,7 @@ describe("backup and restore", () => {
     await copy.exited;
   });
 
-  test("after a restore into its database, a running server reads the restored data, and old ETags do not match", async () => {
+  test("a running server whose database is restored reads the restored data, and old ETags no longer match", async () => {
     const id = await create("Before the backup");
     const file = workspace.file("live.backup");
     await workspace.mustRun(["backup", file]);
@@ -75,7 +75,7 @@ describe("backup and restore", () => {
     expect(await nameOf(id)).toBe("After the backup");
   });
 
-  test("every write during a restore is in the kept file or in the restored database", async () => {
+  test("every write during a restore is either in the kept file or in the restored database", async () => {
     const file = workspace.file("keep.backup");
     await workspace.mustRun(["backup", file]);
     const created: number[] = [];
@@ -99,7 +99,7 @@ describe("backup and restore", () => {
     expect(created.filter((id) => !ids.has(id))).toEqual([]);
   });
 
-  test("a backup that cannot be written is an error", async () => {
+  test("a backup that can't be written fails", async () => {
     const { code, stderr } = await workspace.run(["backup", workspace.file("nowhere/x.backup")]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
     const full = await workspace.run(["backup", "/dev/full"]);

@@ -10,7 +10,7 @@ await workspace.data.addSite("main", { isDefault: true });
 await workspace.data.addBrands("main", "Acme", "Zenith");
 afterAll(() => workspace.close());
 
-test("a backup replaces only an earlier backup or an empty file, and never the database itself", async () => {
+test("backup only replaces an earlier backup or an empty file, and never the database itself", async () => {
   await workspace.mustRun(["export-site", "main", "main.site"]);
   writeFileSync(workspace.file("notes.txt"), "remember the milk\n");
   writeFileSync(workspace.file("packed.gz"), gzipSync('{"other":1}\n'));
@@ -30,7 +30,7 @@ test("a backup replaces only an earlier backup or an empty file, and never the d
   await workspace.mustRun(["backup", "/dev/null"]);
 });
 
-test("a backup creates no folder, for itself or for a database that does not exist", async () => {
+test("backup creates no folders, either for itself or for a database that doesn't exist", async () => {
   expect(await workspace.run(["backup", "missing/a.backup"])).toMatchObject({
     code: 1,
     stderr: "storefront: cannot write missing/a.backup: there is no folder missing\n",
@@ -40,13 +40,13 @@ test("a backup creates no folder, for itself or for a database that does not exi
   for (const name of ["missing", "elsewhere", "a.backup"]) expect(existsSync(workspace.file(name))).toBe(false);
 });
 
-test("a backup in a folder is named by its time; --keep deletes only the oldest backups of the folder", async () => {
+test("backup in a folder names the file after its time, and --keep only deletes the folder's oldest backups", async () => {
   mkdirSync(workspace.file("backups"));
   const others = ["notes.txt", "storefront-2026-01-01.backup", "storefront-before.backup"];
   const old = ["2026-01-01T03-17-00Z", "2026-01-02T03-17-00Z", "2026-01-03T03-17-00Z"].map(
     (t) => `storefront-${t}.backup`,
   );
-  // A backup of a time when the clock was ahead.
+  // A backup from when the clock was ahead.
   const ahead = "storefront-2999-01-01T03-17-00Z.backup";
   for (const name of [...others, ...old, ahead]) writeFileSync(workspace.file(`backups/${name}`), "");
   others.push("storefront-2000-01-01T03-17-00Z.backup", "storefront-2999-12-31T03-17-00Z.backup");

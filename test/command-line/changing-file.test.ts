@@ -1,4 +1,4 @@
-// Files that another program changes while a command reads them.
+// Files that another program changes while a command is reading them.
 
 import { afterAll, expect, test } from "bun:test";
 import { appendFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ afterAll(() => workspace.close());
 
 const size = 4 << 20;
 
-/** Reads a file, and calls `change` after the first chunk. Returns the number of bytes that were read. */
+/** Reads a file and calls `change` after the first chunk. Returns the number of bytes read. */
 async function readWhile(change: (file: string) => void): Promise<number> {
   const file = workspace.file("rows.csv");
   writeFileSync(file, "x".repeat(size));
@@ -30,15 +30,15 @@ const changes: [string, (file: string) => void][] = [
 ];
 test.each(
   changes,
-)("a file that %s while it is read is rejected, because its rows may be incomplete", async (_, change) => {
+)("a file that %s while it's being read is rejected, because rows may be missing", async (_, change) => {
   await expect(readWhile(change)).rejects.toThrow(/rows\.csv was written to while it was read; read it again when/);
 });
 
-test.each(changes)("a file that %s while it is read as standard input is rejected", async (_, change) => {
+test.each(changes)("standard input from a file that %s while it's being read is rejected", async (_, change) => {
   const [file, go] = [workspace.file("input.csv"), workspace.file("go")];
   writeFileSync(file, "x".repeat(size));
   rmSync(go, { force: true });
-  // Another process reads, because a process has only one standard input. After the first bytes, it waits until the file has changed.
+  // Another process does the reading, because a process has only one standard input. It waits after the first bytes until the file has changed.
   const script = `
     import { existsSync } from "node:fs";
     import { openInput } from ${JSON.stringify(join(import.meta.dir, "../../src/commands/shared/input-file.ts"))};
@@ -64,7 +64,7 @@ test.each(changes)("a file that %s while it is read as standard input is rejecte
   expect(shown).toBe(`reading\n${message}\n`);
 });
 
-test("a file as standard input is read from the position where the previous program stopped", async () => {
+test("standard input from a file is read from where the previous program stopped", async () => {
   const file = workspace.file("titled.csv");
   writeFileSync(file, "My brands\nName\nA\n");
   await workspace.mustRun(["site", "add", "main"]);
@@ -74,7 +74,7 @@ test("a file as standard input is read from the position where the previous prog
   );
 });
 
-test("a file whose name another file takes during the read is read to its end", async () => {
+test("a file replaced by another of the same name is read to its end", async () => {
   const next = workspace.file("next.csv");
   writeFileSync(next, "y");
   expect(await readWhile((file) => renameSync(next, file))).toBe(size);

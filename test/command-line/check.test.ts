@@ -1,4 +1,4 @@
-// `check` of a database, and of a backup, which needs no restore.
+// `check` on a database, and directly on a backup.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
@@ -12,7 +12,7 @@ await workspace.data.addSite("main", { isDefault: true });
 await workspace.data.addBrands("main", "Acme", "Zenith");
 afterAll(() => workspace.close());
 
-describe("check of a database", () => {
+describe("check", () => {
   let path: string;
   let copies = 0;
   beforeAll(async () => {
@@ -29,7 +29,7 @@ describe("check of a database", () => {
     copyFileSync(workspace.file("sound.db"), path);
   });
 
-  test("finds nothing in a database without damage", async () => {
+  test("finds nothing in an undamaged database", async () => {
     const { code, stdout, stderr } = await workspace.run(["check", "--database", `sqlite:${path}`]);
     expect([code, stdout, stderr]).toEqual([0, "", "no faults found\n"]);
   });
@@ -91,7 +91,7 @@ describe("check of a database", () => {
     expect((await dataOf(`sqlite:${path}`).check()).join("\n")).toMatch(fault);
   });
 
-  test("prints the inconsistencies, and exits with 1", async () => {
+  test("prints what it finds, and exits with 1", async () => {
     const [, sql, fault] = damages[0] as (typeof damages)[number];
     const database = new Database(path);
     database.run(sql);
@@ -102,7 +102,7 @@ describe("check of a database", () => {
   });
 });
 
-test("a backup, or the latest backup of a folder, is checked without a database", async () => {
+test("on a backup, or the latest one in a folder, needs no database", async () => {
   mkdirSync(workspace.file("checked"));
   const nowhere = { env: { STOREFRONT_DATABASE: `sqlite:${workspace.file("nowhere/none.db")}` } };
   expect((await workspace.run(["check", "checked"], nowhere)).stderr).toContain("there is no backup in checked");
@@ -130,7 +130,7 @@ test("a backup, or the latest backup of a folder, is checked without a database"
   }
 });
 
-test("the inconsistencies of a backup are listed, like those of a database", async () => {
+test("lists inconsistencies in a backup as it does in a database", async () => {
   await workspace.mustRun(["backup", "whole.backup"]);
   const lines = gunzipSync(readFileSync(workspace.file("whole.backup")))
     .toString()

@@ -1,4 +1,4 @@
-// More clients connect than the process has file descriptors.
+// More clients connect than the process has file descriptors for.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openWorkspace, type Workspace } from "../support/programs/command.ts";
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const limited = { wrap: (command: string) => `ulimit -n 256; ${command}` };
 
-/** Starts a server with a site, which may open 256 files. Returns a function that connects a client, and a request that creates a brand. */
+/** Starts a server with a site, limited to 256 open files. Returns a function that connects a client, and a request that creates a brand. */
 async function serve(args: readonly string[] = []) {
   await workspace.data.addSite("main", { isDefault: true });
   const key = await workspace.data.addKey("main");
@@ -40,7 +40,7 @@ async function serve(args: readonly string[] = []) {
 test.each([
   ["the file descriptors allow", 192, []],
   ["`--connections` allows", 100, ["--connections", "100"]],
-])("a new client can write after more idle clients have connected than %s", async (_, most, args) => {
+])("more idle clients than %s: a new client can still write", async (_, most, args) => {
   const { server, open, request } = await serve(args);
   for (let count = 0; count < 400; count++) await open();
   const writer = await open();
@@ -51,7 +51,7 @@ test.each([
   expect(server.stderr()).toContain("idle connection ended");
 });
 
-test("a write is stored even if each of many other connections has half a request", async () => {
+test("half a request on each of many connections: a write is still stored", async () => {
   const { open, request } = await serve();
   for (let count = 0; count < 400; count++) (await open()).send("GET / HTTP/1.1\r\n");
   const writer = await open();
@@ -59,7 +59,7 @@ test("a write is stored even if each of many other connections has half a reques
   expect((await writer.responses(1))[0]?.status).toBe(201);
 });
 
-test("documentation is served even if idle connections use all file descriptors", async () => {
+test("all file descriptors used by idle connections: documentation is still served", async () => {
   const { server, open } = await serve(["--log", "debug"]);
   await waitUntil(() => server.stderr().includes("are loaded"), "everything to be loaded");
   for (let count = 0; count < 400; count++) await open();
@@ -69,7 +69,7 @@ test("documentation is served even if idle connections use all file descriptors"
   expect((await reader.responses(3)).map(({ status }) => status)).toEqual([200, 200, 200]);
 });
 
-test("a maximum of connections above the number of file descriptors is rejected in one line", async () => {
+test("--connections above the number of file descriptors: rejected in one line", async () => {
   const { code, stderr } = await workspace.run(["serve", "--port", "0", "--connections", "193"], limited);
   expect([code, stderr]).toEqual([
     2,

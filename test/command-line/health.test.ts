@@ -1,4 +1,4 @@
-// The command `health`, which asks a server whether it is ready.
+// The command `health`, which asks a server whether it's ready.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => workspace.close());
 
-test("a server that is ready is healthy, and a stopped server is not", async () => {
+test("health: a ready server, and a stopped one", async () => {
   const server = await workspace.serve();
   expect(await workspace.run(["health", "--url", server.url])).toEqual({ code: 0, stdout: "ready\n", stderr: "" });
   const json = await workspace.mustRun(["health", "--json", "--url", `${server.url}/any?x#y`]);
@@ -24,7 +24,7 @@ test("a server that is ready is healthy, and a stopped server is not", async () 
   expect(stderr).toMatch(/^storefront: no response from http:\S+\/readyz: nothing listens there\n$/);
 });
 
-test("a server whose database was deleted is not healthy", async () => {
+test("health: fails once the server's database is deleted", async () => {
   const server = await workspace.serve();
   rmSync(workspace.file("test.db"));
   const isUnhealthy = async () => {
@@ -34,24 +34,24 @@ test("a server whose database was deleted is not healthy", async () => {
   await waitUntil(isUnhealthy, "the server to notice");
 });
 
-test("the default address is the address of the server with the same environment, also with its own certificate", async () => {
+test("health: by default asks the server started with the same environment, even with its own certificate", async () => {
   const { cert, key } = makeCertificate();
   writeFileSync(workspace.file("cert.pem"), cert);
   writeFileSync(workspace.file("key.pem"), key);
   const tls = { STOREFRONT_TLS_CERT: "cert.pem", STOREFRONT_TLS_KEY: "key.pem", STOREFRONT_HOST: "0.0.0.0" };
   const server = await workspace.serve([], { env: tls });
   const env = { ...tls, STOREFRONT_PORT: new URL(server.url).port };
-  // The proxy of the environment is not used for this machine.
+  // A proxy in the environment isn't used for this machine.
   expect((await workspace.run(["health"], { env: { ...env, HTTPS_PROXY: "http://127.0.0.1:1" } })).code).toBe(0);
 });
 
-test.each(["127.0.0.1", "::1"])("the default address: a server that listens on %s", async (host) => {
+test.each(["127.0.0.1", "::1"])("health: the default address when the server listens on %s", async (host) => {
   const server = await workspace.serve(["--host", host]);
   const env = { STOREFRONT_HOST: host, STOREFRONT_PORT: new URL(server.url).port };
   expect((await workspace.run(["health"], { env })).code).toBe(0);
 });
 
-test.each(["shop.example", "ftp://shop.example", ""])("a URL cannot be `%s`", async (url) => {
+test.each(["shop.example", "ftp://shop.example", ""])("health: rejects `%s` as a URL", async (url) => {
   const { code, stderr } = await workspace.run(["health", "--url", url]);
   expect([code, stderr]).toEqual([2, `storefront: invalid URL \`${url}\`: write http://127.0.0.1:8080\n`]);
 });

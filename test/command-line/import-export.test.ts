@@ -15,7 +15,7 @@ const workspace = openWorkspace();
 await workspace.mustRun(["site", "add", "--from", "-"], { stdin: ["name", ...unused].join("\n") });
 afterAll(() => workspace.close());
 
-/** Returns the name of a site that no other test uses. */
+/** A site name that no other test uses. */
 function newSite(): string {
   return unused.pop() as string;
 }
@@ -39,7 +39,7 @@ const awkward = [
   "a;b",
 ];
 
-/** Returns a record with `value` in every field that accepts any text, cut to the maximum length. */
+/** A record with `value` in every field that accepts any text, cut to the maximum length. */
 function valuesOf(fields: Fields, value: string): Record<string, unknown> {
   const entries = Object.entries(fields).map(([name, field]) => {
     if (field.kind === "group") return [name, valuesOf(field.fields, value)];
@@ -48,7 +48,7 @@ function valuesOf(fields: Fields, value: string): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-describe("exported records are imported without a difference", () => {
+describe("exported records are imported unchanged", () => {
   for (const { path: resource, fields } of publicResources(allResources)) {
     test.each(["csv", "json", "xml"] as const)(`${resource} as %s`, async (format) => {
       const { data } = workspace;
@@ -73,7 +73,7 @@ describe("exported records are imported without a difference", () => {
     ["brands.json", [], "[\n{"],
     ["brands.xml", [], "<?xml"],
   ];
-  test.each(files)("with the commands, as %s with the options %j", async (name, options, start) => {
+  test.each(files)("by the commands, as %s with the options %j", async (name, options, start) => {
     const [from, to] = [newSite(), newSite()];
     await workspace.data.load(from, "brands", JSON.stringify(awkward.map((Name) => ({ Name }))), { format: "json" });
     const file = workspace.file(`${from}${name}`);
@@ -87,7 +87,7 @@ describe("exported records are imported without a difference", () => {
     expect(again).toMatchObject({ unchanged: awkward.length, created: 0, updated: 0 });
   });
 
-  test("with the commands, in a pipe, without a byte order mark", async () => {
+  test("by the commands through a pipe, without a byte order mark", async () => {
     const site = newSite();
     await workspace.data.addBrands(site, "A");
     for (const to of [[], ["-"], ["/dev/stdout"]])
@@ -100,10 +100,10 @@ describe("exported records are imported without a difference", () => {
   });
 });
 
-describe("an invalid row", () => {
+describe("invalid rows", () => {
   const csv = "Name,Address.Country\nGood,GB\n,GB\nBad country,1!\nToo,many,cells\nLast,NO\n";
 
-  test("is reported with its number and field, and does not stop the others", async () => {
+  test("are reported with their number and field, and don't stop the others", async () => {
     const site = newSite();
     const { code, stdout, stderr } = await load(site, csv);
     expect(code).toBe(1);
@@ -114,7 +114,7 @@ describe("an invalid row", () => {
     expect(await names(site)).toEqual(["1 Good", "2 Last"]);
   });
 
-  test("prevents with --atomic that any row is stored", async () => {
+  test("with --atomic keep any row from being stored", async () => {
     const site = newSite();
     const { code, stderr } = await load(site, csv, "--atomic");
     expect(code).toBe(1);
@@ -124,7 +124,7 @@ describe("an invalid row", () => {
     expect(await names(site)).toEqual(["1 A", "2 B"]);
   });
 
-  test("are listed up to 10,000; the file of `--rejects` has all", async () => {
+  test("are listed up to 10,000, and the file of --rejects has them all", async () => {
     const site = newSite();
     const text = `ID,Name\n${"x,A\n".repeat(10_002)}`;
     const some = await load(site, text, "--dry-run");
@@ -138,7 +138,7 @@ describe("an invalid row", () => {
     expect((await Bun.file(file).text()).split("use a whole number")).toHaveLength(10_003);
   });
 
-  test("in a list may be any value that is not a record", async () => {
+  test("may be any value in a list that isn't a record", async () => {
     const site = newSite();
     const { stdout } = await load(
       site,
@@ -153,7 +153,7 @@ describe("an invalid row", () => {
   });
 });
 
-describe("a file of another program", () => {
+describe("a file from another program", () => {
   const expected = ["1 Café €5; a,b", "2 Łódź"];
   const text = 'ID;Name\r\n1;"Café €5; a,b"\r\n2;Łódź\r\n';
   const western = 'ID;Name\r\n1;"Café €5; a,b"\r\n';
@@ -177,7 +177,7 @@ describe("a file of another program", () => {
     ["UTF-8 with a byte order mark", `\ufeff${text}`, {}, expected],
     ["UTF-8 with a byte order mark, whatever --encoding is", `\ufeff${text}`, { encoding: "windows-1252" }, expected],
   ];
-  test.each(files)("with %s is imported with the text that the other program shows", async (_, content, more, rows) => {
+  test.each(files)("with %s is imported as the other program shows it", async (_, content, more, rows) => {
     const site = newSite();
     await workspace.data.load(site, "brands", content, more);
     expect(await names(site)).toEqual(rows);
@@ -190,7 +190,7 @@ describe("a file of another program", () => {
   ];
   test.each(
     options,
-  )("with %s that an option names is imported with the text that the other program shows", async (_, content, more, rows) => {
+  )("with %s named by an option is imported as the other program shows it", async (_, content, more, rows) => {
     const site = newSite();
     await load(site, content, ...more);
     expect(await names(site)).toEqual(rows);
@@ -204,7 +204,7 @@ describe("a file of another program", () => {
     [["--encoding", "cp437"], /known: utf-8, .*, shift_jis, .*, x-mac-cyrillic/],
     [["--encoding", "utf-16le", "--format", "json"], /--encoding is for CSV files, and this one is json/],
   ];
-  test.each(wrong)("cannot be imported with %j", async (args, message) => {
+  test.each(wrong)("can't be imported with %j", async (args, message) => {
     const { code, stdout, stderr } = await workspace.run(["import", "--site", "x", "brands", "-", ...args]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
@@ -219,7 +219,7 @@ const mapping = {
   skip: [],
 };
 
-describe("lines around the rows of a table", () => {
+describe("extra lines in a table", () => {
   const [header, rows] = ["Name,Address.Town", "A,Oslo"];
   const tables: [string, string, CsvOptions, string[]][] = [
     ["sep=", `sep=;\r\nName;Address.Town\r\nA, B;Oslo\r\n`, {}, ["1 A, B"]],
@@ -288,7 +288,7 @@ describe("lines around the rows of a table", () => {
     ],
     ["a comment", `# exported\n${header}\n`, {}, /the first row must name columns, not "# exported"/],
   ];
-  test.each(refused)("%s: the import ends with the reason", async (_, text, options, reason) => {
+  test.each(refused)("%s: the import fails with the reason", async (_, text, options, reason) => {
     const site = newSite();
     const problem = await workspace.data.load(site, "brands", text, options).catch((error) => error);
     expect(problem).toBeInstanceOf(ProblemError);
@@ -296,7 +296,7 @@ describe("lines around the rows of a table", () => {
     expect((await names(site)).filter((name) => !name.endsWith(" A"))).toEqual([]);
   });
 
-  test("a brand with the name of a column: its export is imported", async () => {
+  test("brands named like columns: their export can be imported", async () => {
     const [from, to] = [newSite(), newSite()];
     const brands = ["Name", "ID", "sep=;", "#TYPE x", " ", "\ufeffName"].map((Name) => ({ Name, AccountNumber: Name }));
     await workspace.data.load(from, "brands", JSON.stringify(brands), { format: "json" });
@@ -306,7 +306,7 @@ describe("lines around the rows of a table", () => {
   });
 });
 
-describe("the cells of a row", () => {
+describe("cells of a row", () => {
   const cells: [string, string, string, object][] = [
     [
       "missing at the end",
@@ -341,13 +341,13 @@ function toUtf32(text: string): Buffer {
   return Buffer.from([...text].map((character) => `${character}\0`).join(""), "utf16le");
 }
 
-/** Encodes text that has only characters of Latin-1 and the euro sign. */
+/** Encodes text made of Latin-1 characters and the euro sign. */
 function toWindows1252(text: string): Buffer {
   return Buffer.from(text.replaceAll("€", "\u0080"), "latin1");
 }
 
-describe("a row with an ID", () => {
-  test("updates the record with this ID, creates it, or is rejected if it was deleted", async () => {
+describe("row with an ID", () => {
+  test("updates that record, creates it, or is rejected if it was deleted", async () => {
     const site = newSite();
     await workspace.data.load(site, "brands", "ID,Name,AccountNumber\n1,One,A1\n7,Seven,A7\n");
     const key = await workspace.data.addKey(site);
@@ -376,7 +376,7 @@ describe("--remove-missing", () => {
       stdin: content,
     });
 
-  test("counts the records that the file lacks in a dry run, removes them, and prints the undo command of both", async () => {
+  test("counts the records missing from the file in a dry run, removes them, and prints one undo command for everything", async () => {
     const site = newSite();
     await load(site, "Name\nAcme\nBest\nCube\n");
     const dry = await remove(site, "Name\nAcme\nCube\nNew\n", "--dry-run");
@@ -392,7 +392,7 @@ describe("--remove-missing", () => {
     expect(await names(site)).toEqual(["1 Acme", "2 Best", "3 Cube"]);
   });
 
-  test("removes more than half of the records only with a number of removals that is allowed", async () => {
+  test("only removes more than half of the records if that number of removals is allowed", async () => {
     const site = newSite();
     await load(site, "Name\nAcme\nBest\nCube\n");
     const { code, stderr } = await remove(site, "Name\nAcme\n");
@@ -406,7 +406,7 @@ describe("--remove-missing", () => {
 });
 
 describe("--match", () => {
-  test("updates the record with the same value, also for a second row with that value", async () => {
+  test("updates the record with the same value, even for two rows with that value", async () => {
     const site = newSite();
     await workspace.data.load(site, "brands", "Name,AccountNumber\nAcme,1\n");
     const rows = "Name,AccountNumber\nAcme,2\nNew,3\nNew,4\n";
@@ -417,7 +417,7 @@ describe("--match", () => {
     expect(await names(site)).toEqual(["1 Acme", "2 New"]);
   });
 
-  test("rejects a row that matches several records, or that has no value to match", async () => {
+  test("rejects a row that matches several records or has no value to match", async () => {
     const site = newSite();
     await workspace.data.load(site, "brands", "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
     const { stderr } = await load(site, "Name,AccountNumber\nTwin,3\n", "--match", "Name");
@@ -431,7 +431,7 @@ describe("--match", () => {
     ]);
   });
 
-  test("with --atomic writes the rows to a temporary file, which is deleted; if it cannot be written, nothing is stored", async () => {
+  test("with --atomic writes the rows to a temporary file and deletes it; if that can't be written, nothing is stored", async () => {
     const site = newSite();
     const folder = workspace.file("temporary");
     const run = (TMPDIR: string) =>
@@ -456,8 +456,8 @@ describe("--match", () => {
   });
 });
 
-describe("a file", () => {
-  test("is read the same in whatever pieces its text arrives", async () => {
+describe("import file", () => {
+  test("is read the same in whatever pieces it arrives", async () => {
     const site = newSite();
     const started = workspace.start(["import", "--site", site, "brands", "-"]);
     const pieces = ["\ufeffNa", "me", "\r", '\nA\r\n"B ""', '"" b"\r', "\n", "C\nD\rE 👩", "‍👧"];
@@ -568,12 +568,12 @@ describe("a file", () => {
     ]);
   });
 
-  test("that cannot be parsed is rejected by the command in one line", async () => {
+  test("that can't be parsed is rejected in one line by the command too", async () => {
     const { code, stdout, stderr } = await load(newSite(), "Nmae\nA\n");
     expect([code, stdout, stderr]).toEqual([1, "", expect.stringMatching(/^storefront: .*did you mean Name\?\n$/)]);
   });
 
-  test("with a quote that is never closed is imported up to the row before it", async () => {
+  test("with an unclosed quote is imported up to the row before it", async () => {
     const site = newSite();
     const { stderr } = await load(site, 'Name\nA\n"B\nC\nD\n');
     expect(stderr).toContain("row 3: a quoted cell of this row is never closed");
@@ -587,7 +587,7 @@ describe("a file", () => {
     expect(await names(site)).toContain("2 C");
   });
 
-  test("that becomes invalid in the middle stops the import, and the error says how many rows were stored", async () => {
+  test("that becomes invalid midway stops the import, and the error says how many rows were stored", async () => {
     const site = newSite();
     const rows = Array.from({ length: 30_000 }, (_, n) => `Brand ${n}`).join("\n");
     const bytes = Buffer.concat([Buffer.from(`Name\n${rows}\n`), Buffer.from([0xff, 0xfe])]);
@@ -596,7 +596,7 @@ describe("a file", () => {
     expect(stderr).toMatch(/not valid UTF-8.*; \d+ records were created and 0 updated before/);
   });
 
-  test("that does not exist, cannot be read or is a folder is rejected", async () => {
+  test("that doesn't exist, can't be read or is a folder is rejected", async () => {
     const site = newSite();
     expect((await workspace.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(
       /there is no file/,
@@ -638,7 +638,7 @@ test("20,000 rows are imported while a server runs, and its next read returns th
 });
 
 describe("export", () => {
-  test("fails if its file cannot be written, and leaves no part of a file", async () => {
+  test("fails if its file can't be written, and leaves no partial file", async () => {
     const site = newSite();
     await workspace.data.addBrands(site, "A");
     const { code, stderr } = await workspace.run([

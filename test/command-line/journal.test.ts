@@ -22,11 +22,11 @@ const journal = async (...args: string[]) =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 
-/** Returns the revision of the last change. */
+/** The revision of the last change. */
 const lastRevision = () => workspace.data.use(async (engine) => (await engine.readHeads([1]))[0]?.revision as number);
 
 describe("journal", () => {
-  test("lists the changes since a revision, with the key that made them", async () => {
+  test("lists the changes since a revision, with the key that made each", async () => {
     const id = await create("First");
     await send("PUT", "brands.json", { ID: id, Name: "Second" });
     await send("DELETE", `brands/${id}.json`);
@@ -38,7 +38,7 @@ describe("journal", () => {
     expect(lines.trim().split("\t").slice(2)).toEqual([key.slice(0, 12), "delete", "brand", String(id), '"Second"']);
   });
 
-  test("--follow prints the writes of a server as they happen", async () => {
+  test("--follow prints a server's writes as they happen", async () => {
     const revision = await lastRevision();
     const following = workspace.start(["journal", "--site", "main", "--follow", "--since", `${revision}`]);
     await create("While you watch");
@@ -49,7 +49,7 @@ describe("journal", () => {
     await following.exited;
   });
 
-  test("--follow starts again after a restore of the database, and ends when the site is removed", async () => {
+  test("--follow starts over after a restore, and ends when the site is removed", async () => {
     const database = `sqlite:${workspace.file("followed.db")}`;
     const run = (...args: string[]) => workspace.mustRun([...args, "--database", database]);
     await dataOf(database).addSite("brief");
@@ -103,7 +103,7 @@ describe("journal", () => {
     expect((await workspace.run(["journal", "--site", "main", "--resource", "brand-new"])).code).toBe(2);
   });
 
-  test("ends at a revision or a time with --until, and prints CSV with a row for each changed field", async () => {
+  test("--until ends at a revision or time, and CSV has a row for each changed field", async () => {
     await workspace.data.load("main", "brands", 'ID,Name\n901,"Late, ""one"""\n902,Later\n');
     const all = await journal();
     const [first, second] = all.slice(-2);
@@ -132,7 +132,7 @@ describe("journal", () => {
       expect((await workspace.run(["journal", "--site", "main", ...wrong])).code).toBe(2);
   });
 
-  test("--system shows the changes to sites and keys, without digests", async () => {
+  test("--system shows changes to sites and keys, without digests", async () => {
     await workspace.mustRun(["key", "create", "--site", "main", "--label", "till", "--as", "anna"]);
     const lines = (
       await workspace.mustRun(["journal", "--system", "--json", "--resource", "keys", "--actor", "operator:anna"])
@@ -143,11 +143,11 @@ describe("journal", () => {
       expect((await workspace.run(["journal", ...wrong])).stderr).toContain("choose --site <name> or --system");
   });
 
-  test("prune deletes old entries of one site, of all sites, or of the system site", async () => {
+  test("prune deletes old entries of one site, all sites or the system site", async () => {
     const database = `sqlite:${workspace.file("pruned.db")}`;
     const run = (...args: string[]) => workspace.run([...args, "--database", database]);
     const data = dataOf(database);
-    /** Returns the first revision of the journals of the system site and of both sites. */
+    /** The first revision in the journals of the system site and both sites. */
     const begins = () =>
       data.use((engine) =>
         Promise.all(
@@ -185,7 +185,7 @@ describe("restore-record", () => {
     expect(await nameOf(id)).toBe("Lost");
   });
 
-  test("restores the state of a record before its last change, or at a revision", async () => {
+  test("restores a record to before its last change, or to a revision", async () => {
     const id = await create("One");
     const revision = await lastRevision();
     await send("PUT", "brands.json", { ID: id, Name: "Two" });
@@ -206,7 +206,7 @@ describe("restore-record", () => {
     expect(again.stderr).toContain("nothing changed: the record is in this state already");
   });
 
-  test("prints the fields that this program version declares, also if another version stored the record", async () => {
+  test("prints the fields this version of the program declares, even if another version stored the record", async () => {
     const id = await create("Old");
     const { ID: _, ...declared } = await bodyOf(await send("GET", `brands/${id}.json`));
     const database = new Database(workspace.database.slice("sqlite:".length));
@@ -220,7 +220,7 @@ describe("restore-record", () => {
     expect(out.trim()).toBe(JSON.stringify({ ID: id, ...declared }));
   });
 
-  test("prints the reason if it cannot restore a record", async () => {
+  test("says why it can't restore a record", async () => {
     const id = String(await create("New"));
     const revision = await lastRevision();
     const run = async (...args: string[]) => {

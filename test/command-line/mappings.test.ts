@@ -1,4 +1,4 @@
-// Imports of files of other programs: the recipes in docs/importing.md, and the option `--map`.
+// Imports of other programs' files: the recipes in docs/importing.md, and --map.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,14 +8,14 @@ import { openWorkspace, type Workspace } from "../support/programs/command.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = readFileSync(`${root}docs/importing.md`, "utf8");
 
-/** The commands of the page, by the name of their mapping. */
+/** The page's commands, by the name of their mapping. */
 const recipes = new Map(
   [...page.matchAll(/^ {4}storefront (import --site garden (\S+) \S+ --map docs\/mappings\/(\S+)\.json.*)$/gm)].map(
     ([, command = "", resource = "", name = ""]) => [name, { args: command.split(" "), resource }],
   ),
 );
 
-/** Returns a record without its empty fields. */
+/** The record without its empty fields. */
 function filled(record: object): unknown {
   const entries = Object.entries(record).flatMap(([name, value]): [string, unknown][] => {
     const inner = typeof value === "object" ? filled(value) : value;
@@ -32,7 +32,7 @@ interface Expected {
   readonly rejected?: string;
 }
 
-/** The records that each recipe creates from the sample in test/mappings. The sample has the form that the other program documents. */
+/** What each recipe creates from its sample in test/mappings. The samples follow the formats documented by the other programs. */
 const expected: Record<string, Expected> = {
   "prestashop-manufacturers": {
     records: [
@@ -152,14 +152,14 @@ const expected: Record<string, Expected> = {
   },
 };
 
-describe("a recipe", () => {
+describe("import recipes", () => {
   let workspace: Workspace;
   beforeAll(() => {
     workspace = openWorkspace();
   });
   afterAll(() => workspace.close());
 
-  test("of the page creates the expected records, and a second run changes nothing", async () => {
+  test("each creates the expected records, and changes nothing when run again", async () => {
     for (const [name, { records, rejected = "" }] of Object.entries(expected)) {
       const { args, resource } = recipes.get(name) as { args: string[]; resource: string };
       await workspace.data.addSite(name);
@@ -244,7 +244,7 @@ describe("--map", () => {
     expect(JSON.parse((await load(mapping, csv, "--dry-run", "--json")).stdout)).toMatchObject({ rows: 1, skipped: 3 });
   });
 
-  test("rows are matched by mapped fields; rejected rows are written to --rejects with the columns of the file", async () => {
+  test("--match takes mapped fields, and --rejects writes the file's own columns", async () => {
     const mapping = '{"fields": {"Name": "Marke", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}}';
     await load(mapping, "Land;Marke;Andere\nNorge;Fjord;1\n");
     const csv = "Land;Marke;Andere\nNorge;Fjord;1\nNarnia;Aslan;2\n";

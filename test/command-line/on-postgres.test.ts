@@ -1,4 +1,4 @@
-// Every command as a process on PostgreSQL. The other files test the commands in detail on SQLite, and operator/ tests their functions on both engines.
+// Each command as a process on PostgreSQL. Other files test the commands in detail on SQLite, and operator/ tests their functions on both engines.
 
 import { afterAll, expect, test } from "bun:test";
 import type { Command } from "commander";
@@ -83,7 +83,7 @@ const calls: [command: string, args: string, printed: RegExp, stdin?: string][] 
   ["check", "", /^no faults found\n$/],
 ];
 
-test.each(calls)("%s %s prints its result", async (command, args, printed, stdin = "") => {
+test.each(calls)("%s %s on PostgreSQL", async (command, args, printed, stdin = "") => {
   const words = `${command} ${args}`
     .replace("URL", receiver.url)
     .replace("KEY", key)
@@ -93,12 +93,12 @@ test.each(calls)("%s %s prints its result", async (command, args, printed, stdin
   if (command === "key create") key = stdout.trim();
 });
 
-test("every command is tested here, except those of servers", async () => {
+test("every command but the servers' is tested here", async () => {
   const known = new Set(["serve", "health", "help", ...calls.map(([command]) => command)]);
   expect(namesOf(await createProgram(undefined)).filter((name) => !known.has(name))).toEqual([]);
 });
 
-/** Returns the names of all commands below `parent`, without groups. */
+/** The names of all commands below `parent`, except groups. */
 function namesOf(parent: Command, above = ""): string[] {
   return parent.commands.flatMap((command) => {
     const name = above + command.name();

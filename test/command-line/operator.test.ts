@@ -1,4 +1,4 @@
-// The commands of `storefront operator`.
+// The `storefront operator` commands.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { openWorkspace, type Workspace } from "../support/programs/command.ts";
@@ -16,7 +16,7 @@ describe("storefront operator", () => {
     return { code, stdout, stderr };
   };
 
-  test("adds operators of all sites and of some, lists and removes them", async () => {
+  test("adds operators for all sites or some, lists them and removes them", async () => {
     await workspace.data.addSite("garden");
     await workspace.data.addSite("toys");
     expect(await workspace.mustRun(["operator", "add", "anna"])).toBe("1\n");
@@ -38,7 +38,7 @@ describe("storefront operator", () => {
     expect(await json("operator", "list")).toHaveLength(1);
   });
 
-  test("changes the sites of an operator; for the last operator of all sites it needs --yes", async () => {
+  test("changes an operator's sites, but needs --yes for the last operator of all sites", async () => {
     await workspace.mustRun(["site", "add", "garden"]);
     await workspace.mustRun(["site", "add", "toys"]);
     await workspace.mustRun(["operator", "add", "anna"]);
@@ -59,7 +59,7 @@ describe("storefront operator", () => {
     expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna may manage all sites")]);
   });
 
-  test("adds an operator with a role, and changes roles; for the last operator with all rights it needs --yes", async () => {
+  test("adds an operator with a role and changes roles, but needs --yes for the last operator with all rights", async () => {
     await workspace.mustRun(["operator", "add", "anna"]);
     expect(await json("operator", "add", "ben", "--role", "read")).toMatchObject({ sites: null, role: "read" });
     expect(await json("operator", "role", "ben", "records")).toMatchObject({ name: "ben", role: "records" });
@@ -87,7 +87,7 @@ describe("storefront operator", () => {
     expect(await json("operator", "list")).toHaveLength(1);
   });
 
-  test("prints a link that works once at the running server, and ends sessions with sign-out", async () => {
+  test("prints a link that works once on the running server, and ends sessions with sign-out", async () => {
     const { adminUrl = "" } = await workspace.serve(["--admin", "127.0.0.1:0"]);
     await workspace.mustRun(["operator", "add", "anna"]);
     const link = await workspace.mustRun(["operator", "link", "anna", "--url", adminUrl]);
@@ -106,7 +106,7 @@ describe("storefront operator", () => {
     expect([await sites(), (await signIn(unused)).status]).toEqual([401, 401]);
   });
 
-  test("prints a link for the address in the settings, and warns if nothing listens there", async () => {
+  test("prints a link for the address in the settings, and warns if nothing is listening there", async () => {
     const { stderr: added } = await workspace.run(["operator", "add", "o'neil b"]);
     expect(added).toContain("operator link 'o'\\''neil b'");
     const server = await workspace.serve(["--admin", "127.0.0.1:0"]);
@@ -122,7 +122,7 @@ describe("storefront operator", () => {
     expect(stopped.stderr).toContain(`nothing listens at http://${host}: start the server`);
   });
 
-  test("prints a link with https only if the admin listener uses the certificate, which it does not on a loopback address", async () => {
+  test("prints an https link only if the admin listener uses the certificate, which it doesn't on a loopback address", async () => {
     await workspace.mustRun(["operator", "add", "anna"]);
     const tls = { STOREFRONT_TLS_CERT: "cert.pem", STOREFRONT_TLS_KEY: "key.pem" };
     const link = async (admin: string) => {
@@ -179,7 +179,7 @@ describe("storefront operator", () => {
     expect(await json("operator", "list")).toHaveLength(1);
   });
 
-  test("needs an address for a link if the server has no admin listener", async () => {
+  test("needs an address for the link if the server has no admin listener", async () => {
     await workspace.mustRun(["operator", "add", "anna"]);
     const { code, stderr } = await run("operator", "link", "anna");
     expect(code).toBe(2);

@@ -1,4 +1,4 @@
-// The command line in general: help, wrong calls, and exit statuses.
+// The command line in general: help, usage errors and exit statuses.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const workspace = openWorkspace();
 afterAll(() => workspace.close());
 
-/** Returns every command and group of commands below `parent`, with its path. */
+/** All commands and groups below `parent`, with their paths. */
 function commandsOf(parent: Command, above: readonly string[] = []): { path: string[]; command: Command }[] {
   return parent.commands.flatMap((command) => {
     const path = [...above, command.name()];
@@ -23,7 +23,7 @@ function commandsOf(parent: Command, above: readonly string[] = []): { path: str
   });
 }
 
-/** Returns the help of a command as it is printed. */
+/** A command's help, as printed. */
 function helpOf(command: Command): string {
   let help = "";
   command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 80 }).outputHelp();
@@ -52,7 +52,7 @@ describe("help", () => {
 
   test.each(
     all.map(({ path, command }) => [path.join(" "), command] as const),
-  )("of `%s` fits a terminal, and ends with an example that has only options of the command", (path, command) => {
+  )("for `%s` fits a terminal, and ends with an example that only has the command's own options", (path, command) => {
     const help = helpOf(command);
     expect(help.split("\n").filter((line) => line.length > 120)).toEqual([]);
     const last = help.trimEnd().split("\n\n").at(-1) ?? "";
@@ -61,19 +61,19 @@ describe("help", () => {
     expect((last.match(/ --[a-z-]+/g) ?? []).filter((option) => !help.includes(` ${option}`))).toEqual([]);
   });
 
-  test("of a command is printed to stdout, with the command's own options and example", async () => {
+  test("for a command is printed to stdout, with its own options and example", async () => {
     const { code, stdout, stderr } = await workspace.run(["site", "add", "--help"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toBe(helpOf(all.find(({ path }) => path.join(" ") === "site add")?.command as Command));
   });
 
-  test("is also printed by the command `help`", async () => {
+  test("is also printed by `help` and the command's name", async () => {
     expect(await workspace.mustRun(["help"])).toBe(await workspace.mustRun(["--help"]));
     expect(await workspace.mustRun(["help", "site", "add"])).toBe(await workspace.mustRun(["site", "add", "--help"]));
   });
 });
 
-test("a call loads only the file of its command", async () => {
+test("a call only loads its own command's file", async () => {
   const top = all.filter(({ path: [name, ...inside] }) => name !== "help" && inside.length === 0);
   for (const { command } of top) {
     const loaded = (await loadCommands(command.name())).map((each) => each.name());
@@ -82,7 +82,7 @@ test("a call loads only the file of its command", async () => {
   expect((await loadCommands("unknown")).length).toBe(top.length);
 });
 
-describe("a wrong call exits with 2, prints nothing on stdout, and prints a hint", () => {
+describe("a usage error exits with 2, prints nothing on stdout, and gives a hint", () => {
   const calls: [string, string[], RegExp][] = [
     ["no command", [], /Usage: storefront/],
     ["a misspelt command", ["serv"], /^storefront: unknown command `serv`: did you mean `serve`\?\n$/],
@@ -107,19 +107,19 @@ describe("a wrong call exits with 2, prints nothing on stdout, and prints a hint
     ["an extra argument", ["renew", "twice"], /too many arguments/],
     ["an option without its value", ["check", "--database"], /argument missing/],
   ];
-  test.each(calls)("for %s", async (_, args, hint) => {
+  test.each(calls)("%s", async (_, args, hint) => {
     const { code, stdout, stderr } = await workspace.run(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(hint);
   });
 });
 
-test("--version prints the version of the package, with the commit", async () => {
+test("--version prints the package's version and commit", async () => {
   expect(await workspace.mustRun(["--version"])).toBe(versionLine);
   expect(await workspace.mustRun(["-V"])).toBe(versionLine);
 });
 
-test("every command that prints a result prints valid JSON with --json", async () => {
+test("every command with a result prints valid JSON with --json", async () => {
   const json = async (...args: string[]) => JSON.parse(await workspace.mustRun([...args, "--json"]));
   expect(await json("site", "add", "main")).toMatchObject({ id: 1, name: "main" });
   expect(await json("site", "set", "main", "--default")).toMatchObject({ isDefault: true });
@@ -144,20 +144,20 @@ test("every command that prints a result prints valid JSON with --json", async (
   expect(await json("site", "remove", "main", "--yes")).toMatchObject({ name: "main" });
 });
 
-test("checkout: ./storefront needs only Node", () => {
+test("in a checkout, ./storefront only needs Node", () => {
   const run = (...args: string[]) => Bun.spawnSync([`${root}storefront`, ...args], { cwd: workspace.folder });
   expect(run("--version").stdout.toString()).toBe(versionLine);
   expect(run("site", "list", "--database", "sqlite:none.db").exitCode).toBe(1);
   expect(run("nonsense").exitCode).toBe(2);
 });
 
-test("checkout: printed commands work in the current folder", () => {
+test("in a checkout, printed commands work in the current folder", () => {
   const help = (cwd: string) => Bun.spawnSync([`${root}storefront`, "--help"], { cwd }).stdout.toString();
   expect(help(root)).toContain("\n  ./storefront serve --demo ");
   expect(help(workspace.folder)).toContain(`\n  ${root}storefront serve --demo `);
 });
 
-test("a server that was started through Node exits with 0, also on two signals of Ctrl-C", async () => {
+test("a server started through Node exits with 0, even after pressing Ctrl-C twice", async () => {
   const node = Bun.which("node") ?? process.execPath;
   const child = Bun.spawn([node, `${root}bin/storefront.js`, "serve", "--port", "0"], {
     cwd: workspace.folder,
@@ -171,7 +171,7 @@ test("a server that was started through Node exits with 0, also on two signals o
   expect(await child.exited).toBe(0);
 });
 
-test("a server that npm started ends when npm is stopped", async () => {
+test("a server started by npm ends when npm is stopped", async () => {
   const child = Bun.spawn(["npm", "start", "--silent"], {
     cwd: root,
     env: { ...process.env, STOREFRONT_PORT: "0", STOREFRONT_DATABASE: `sqlite:${workspace.file("npm.db")}` },

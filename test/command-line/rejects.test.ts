@@ -1,4 +1,4 @@
-// The option `--rejects` of `import`: a file of the rejected rows, to correct and import again.
+// `import --rejects` writes a file of rejected rows, to be corrected and imported again.
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const load = (content: string, ...more: string[]) =>
 const read = (name: string) => readFileSync(workspace.file(name), "utf8");
 const names = async () => (await workspace.data.brands(site)).map(({ Name }) => Name);
 
-test("rejected rows are in the file with their number and error; after a correction, they are imported with the same options", async () => {
+test("rejects file: has each row's number and error, and once corrected is imported with the same options", async () => {
   const options = ["--delimiter", ";", "--encoding", "windows-1252", "--rejects"];
   const csv = "Name;Address.Country\nGood;GB\nA;United; Kingdom\nB;!\n;GB\n'C;FR\n";
   const { code, stdout, stderr } = await load(csv, ...options, workspace.file("first.csv"));
@@ -38,7 +38,7 @@ test("rejected rows are in the file with their number and error; after a correct
   expect(read("second.csv")).toBe("\ufeff# row;# fault;Name;Address.Country\r\n4;Name: a value is required;;GB\r\n");
 });
 
-test("the file is empty if no row was rejected; an import that fails before its first row does not change it", async () => {
+test("rejects file: empty if no row was rejected, and left alone if the import fails before its first row", async () => {
   writeFileSync(workspace.file("old.csv"), "before");
   expect((await load("Nmae\nA\n", "--rejects", workspace.file("old.csv"))).code).toBe(1);
   expect(read("old.csv")).toBe("before");
@@ -55,14 +55,14 @@ test("the file is empty if no row was rejected; an import that fails before its 
   expect(readdirSync(workspace.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
 });
 
-test("a dry run writes the file of rejected rows too", async () => {
+test("rejects file: written by a dry run too", async () => {
   const { stderr } = await load("Name,AccountNumber\nA,1\n,2\n", "--dry-run", "--rejects", "dry.csv");
   expect(stderr).toEndWith("the rejected rows are in dry.csv\n");
   expect(read("dry.csv")).toContain("3,Name: a value is required,,2");
   expect(await names()).toEqual([]);
 });
 
-test("a full disk under the file stops the import, and the error says how many rows were stored", async () => {
+test("rejects file: a full disk stops the import, and the error says how many rows were stored", async () => {
   const rows = `${"A,1\n".repeat(600)}${",2\n".repeat(20_000)}`;
   const { code, stderr } = await load(`Name,AccountNumber\n${rows}`, "--rejects", "/dev/full");
   expect(code).toBe(1);
@@ -71,7 +71,7 @@ test("a full disk under the file stops the import, and the error says how many r
   );
 });
 
-test("if the disk is full at the end of an import, the error follows the summary", async () => {
+test("rejects file: if the disk is full at the end of the import, the error follows the summary", async () => {
   const { code, stdout, stderr } = await load("Name,ID\nA,1\n,2\n", "--rejects", "/dev/full");
   expect([code, stdout]).toEqual([1, "2 rows: 1 created, 0 updated, 0 unchanged, 1 rejected\n"]);
   expect(stderr).toMatch(
@@ -79,7 +79,7 @@ test("if the disk is full at the end of an import, the error follows the summary
   );
 });
 
-test("Ctrl-C keeps the rows that were already rejected in the file", async () => {
+test("rejects file: kept after Ctrl-C", async () => {
   const started = workspace.start([
     "import",
     "--site",
@@ -112,13 +112,13 @@ const wrong: [string[], number, RegExp][] = [
     /x\.csv: rejected rows are written as they were read, and this file is xml/,
   ],
 ];
-test.each(wrong)("an import with %j exits with %i", async (args, status, message) => {
+test.each(wrong)("rejects file: an import with %j exits with %i", async (args, status, message) => {
   const { code, stdout, stderr } = await load("Name\nA\n", ...args);
   expect([code, stdout]).toEqual([status, ""]);
   expect(stderr).toMatch(message);
 });
 
-test("the imported file and the mapping are not overwritten, whatever path names them", async () => {
+test("rejects file: never overwrites the imported file or the mapping, whatever path names them", async () => {
   writeFileSync(workspace.file("in.csv"), "Name,ID\n,1\n");
   for (const name of ["in.csv", "./in.csv", workspace.file("in.csv")]) {
     const { code, stderr } = await workspace.run(["import", "--site", site, "brands", "in.csv", "--rejects", name]);

@@ -1,4 +1,4 @@
-// The commands about sandboxes: what they print, and what a running server makes of them.
+// The sandbox commands: what they print, and how a running server reacts.
 
 import { afterAll, expect, test } from "bun:test";
 import { fetchWithKey, openWorkspace } from "../support/programs/command.ts";
@@ -14,7 +14,7 @@ const run = async (...args: string[]) => {
   const { code, stdout, stderr } = await workspace.run(args);
   return { code, stdout, message: stderr.replace(/^storefront: /, "").trim() };
 };
-/** Returns the names of the brands that a key reads at the hostname of garden, and the sandbox that the response names. */
+/** The names of the brands that a key reads at garden's hostname, and the sandbox named in the response. */
 async function read(key: string) {
   const response = await fetchWithKey(`${server.url}/restapi/brands.json`, key, {
     headers: { Host: "garden.example" },
@@ -23,7 +23,7 @@ async function read(key: string) {
   return [names, response.headers.get("X-Sandbox")];
 }
 
-test("a sandbox is made, opened by its key at the hostname of its site, renewed, renamed, suspended and removed", async () => {
+test("a sandbox is created, opened by its key at its site's hostname, renewed, renamed, suspended and removed", async () => {
   expect(await run("key", "create", "--site", "garden", "--sandbox")).toMatchObject({
     code: 1,
     message: "the site `garden` has no sandbox yet: make it with `site sandbox garden`",

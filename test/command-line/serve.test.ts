@@ -1,4 +1,4 @@
-// A server that starts and stops. slow/command-line/serve.test.ts has its options, signals and workers.
+// Starting and stopping a server. slow/command-line/serve.test.ts tests options, signals and workers.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { fetchWithKey, openWorkspace, type Workspace } from "../support/programs/command.ts";
@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => workspace.close());
 
-test("serve prints its address when it listens, on a free port, and exits with 0", async () => {
+test("serve prints its address once it listens, picks a free port, and exits with 0", async () => {
   const server = await workspace.serve();
   expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);

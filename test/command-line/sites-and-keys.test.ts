@@ -16,7 +16,7 @@ const newKey = async (...args: string[]) =>
 const prefixOf = (key: string) => key.slice(0, 12);
 
 describe("site", () => {
-  test("is added, listed, changed and removed, and each change affects a running server", async () => {
+  test("is added, listed, changed and removed, and a running server follows each change", async () => {
     expect(await workspace.mustRun(["site", "add", "garden", "--hostname", "Garden.example"])).toMatch(/^\d+\n$/);
     const key = await workspace.data.addKey("garden");
     expect(await status(key, { Host: "garden.example" })).toBe(200);
@@ -30,7 +30,7 @@ describe("site", () => {
     expect(await status(key, { Host: "patio.example" })).toBe(401);
   });
 
-  test("is added once for each name and hostname, also by commands at the same time", async () => {
+  test("can be added only once per name and hostname, even by simultaneous commands", async () => {
     const add = (name: string, host: string) =>
       workspace.run(["site", "add", name, "--hostname", host], { asProcess: true });
     const names = await Promise.all([1, 2, 3, 4].map((n) => add("twin", `twin${n}.example`)));
@@ -41,7 +41,7 @@ describe("site", () => {
     expect(others.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   });
 
-  test("in a list is added with its key, and served", async () => {
+  test("from a list is added with its key, and served", async () => {
     const rows = Array.from({ length: 300 }, (_, n) => `list-${n},list-${n}.example www.list-${n}.example,\n`);
     const { code, stdout, stderr } = await workspace.run(["site", "add", "--from", "-", "--with-key"], {
       stdin: `name,hostnames,default\n${rows.join("")}`,
@@ -68,7 +68,7 @@ describe("site", () => {
       expect((await workspace.run(["site", "add", ...args], { stdin: "name\nx\n" })).code).toBe(2);
   });
 
-  test("whose key cannot be printed is removed again, and the default site stays the same", async () => {
+  test("is removed again if its key can't be printed, and the default site stays the same", async () => {
     const before = await workspace.mustRun(["site", "list", "--json"]);
     const list = "name,hostnames,default\nlost-1,lost-1.example,yes\nlost-2,,\n";
     const calls: [string[], string][] = [
@@ -116,7 +116,7 @@ describe("site", () => {
     expect((await workspace.run(["site", "show", "puase"])).stderr).toMatch(/did you mean `pause`/);
   });
 
-  test("stores a hostname in the form in which clients send it", async () => {
+  test("stores a hostname the way clients send it", async () => {
     const site = await workspace.mustRun(["site", "add", "idn", "--hostname", "BÜCHER.example", "--json"]);
     expect(JSON.parse(site).hostnames).toEqual(["xn--bcher-kva.example"]);
     const changed = await workspace.mustRun([
@@ -155,7 +155,7 @@ describe("site", () => {
     ["a misspelt name", ["set", "mian", "--default"], /unknown site `mian`: did you mean `main`\?/],
     ["a removal without --yes", ["remove", "main"], /add --yes/],
   ];
-  test.each(rejected)("command rejects %s in one line", async (_, args, line) => {
+  test.each(rejected)("commands reject %s in one line", async (_, args, line) => {
     const { code, stdout, stderr } = await workspace.run(["site", ...args]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(line);
@@ -164,12 +164,12 @@ describe("site", () => {
 });
 
 describe("key", () => {
-  test("create prints only the key on stdout", async () => {
+  test("create prints nothing but the key on stdout", async () => {
     const { stdout } = await workspace.run(["key", "create", "--site", "main", "--label", "till"]);
     expect(stdout).toMatch(/^sfk_[0-9A-Za-z]{42}\n$/);
   });
 
-  test("list shows the label, scope and prefix, and never the key", async () => {
+  test("list shows the label, scope and prefix, but never the key", async () => {
     const key = await newKey("--label", "the list", "--scope", "read", "--expires", "90d");
     const list = await workspace.mustRun(["key", "list", "--site", "main"]);
     expect(list).toContain(prefixOf(key));
@@ -193,7 +193,7 @@ describe("key", () => {
     expect(await workspace.mustRun(["key", "list", "--site", "listed"])).not.toMatch(/ main /);
   });
 
-  test("set changes the label, rate and expiry of a key, which stays valid", async () => {
+  test("set changes a key's label, rate and expiry, and the key stays valid", async () => {
     const key = await newKey("--label", "before");
     await workspace.mustRun(["key", "set", prefixOf(key), "--label", "after", "--rate", "3", "--expires", "90d"]);
     const [changed] = JSON.parse(await workspace.mustRun(["key", "list", "--json"])).filter(
@@ -207,7 +207,7 @@ describe("key", () => {
     expect((await workspace.run(["key", "set", prefixOf(key), "--rate", "0"])).code).toBe(2);
   });
 
-  test("revoke accepts the whole key, and does not print it", async () => {
+  test("revoke accepts the whole key, and doesn't print it", async () => {
     const key = await newKey();
     const { code, stdout, stderr } = await workspace.run(["key", "revoke", key]);
     expect(code).toBe(0);
@@ -224,7 +224,7 @@ describe("key", () => {
     expect(await status(key)).toBe(401);
   });
 
-  test("revoke and rotate do not accept a text that begins like a key and then differs", async () => {
+  test("revoke and rotate reject text that starts like a key and then differs", async () => {
     const key = await newKey();
     const last = key.endsWith("0") ? "1" : "0";
     for (const other of [
@@ -242,7 +242,7 @@ describe("key", () => {
     expect(await status(key)).toBe(200);
   });
 
-  test("create sets the time at which the key expires", async () => {
+  test("create sets when the key expires", async () => {
     const [short, long] = [await newKey("--expires", "1s"), await newKey("--expires", "1h")];
     await waitUntil(async () => (await status(short)) === 401, "the end of the key");
     expect(await status(long)).toBe(200);

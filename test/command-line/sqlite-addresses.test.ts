@@ -1,4 +1,4 @@
-// Addresses of SQLite that other programs accept: commands use the file that was meant, or refuse the address and create nothing.
+// SQLite addresses in the forms other programs accept: commands use the file that was meant, or refuse the address and create nothing.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => workspace.close());
 
-/** Creates a site, and so the database. */
+/** Creates a site, and with it the database. */
 const create = (database: string, options: RunOptions = {}) =>
   workspace.run(["site", "add", "main", "--database", database], options);
 
@@ -25,7 +25,7 @@ test.each([
   ["sqlite:my shop#1.db\n", "my shop#1.db"],
 ])("SQLite address %j: uses %s", async (address, file) => {
   const url = address.replace("FOLDER", workspace.folder);
-  // The runtime reads HOME only when a process starts.
+  // The runtime only reads HOME when a process starts.
   const options = { env: { HOME: workspace.folder }, asProcess: address.includes("~/") };
   expect((await create(url, options)).code).toBe(0);
   expect(existsSync(workspace.file(file))).toBe(true);
@@ -45,7 +45,7 @@ test.each([
   ["sqlite:~", "write the whole path"],
   ["sqlite:~anna/x.db", "write the whole path"],
   ["sqlite:$HOME/x.db", "write the path itself"],
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of a shell
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a shell variable
   ["sqlite:${DATA}/x.db", "write the path itself"],
   ["sqlite:my%20shop.db", "without `%`"],
   ["sqlite://x.db", "sqlite:storefront.db for a file in the current folder"],

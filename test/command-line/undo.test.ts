@@ -1,4 +1,4 @@
-// The command `undo`, and the commands to undo that other commands print.
+// The command `undo`, and the undo commands that other commands print.
 
 import { describe, expect, test } from "bun:test";
 import { engines, testIf } from "../support/engine/engines.ts";
@@ -6,7 +6,7 @@ import { fetchWithKey, useWorkspace, type Workspace } from "../support/programs/
 import type { TestRecord } from "../support/programs/command-data.ts";
 import { waitUntil } from "../support/time.ts";
 
-describe.each(engines)("changes and their undo on $name", (kind) => {
+describe.each(engines)("undo on $name", (kind) => {
   let workspace: Workspace;
   useWorkspace(kind, (opened) => {
     workspace = opened;
@@ -22,10 +22,10 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     return workspace.run(line.split(" "));
   };
 
-  test("the printed commands name the database, if the first command did", async () => {
+  test("the printed command names the database if the first command did", async () => {
     const added = await workspace.run(["site", "add", "main", "--database", workspace.database]);
     const imported = await load("Name\nA\n", "--database", workspace.database);
-    /** Returns the words of the printed command, as a shell reads them. */
+    /** Splits the printed command into words the way a shell does. */
     const line = (stderr: string) => /\/storefront ([^\n]*)/.exec(stderr)?.[1]?.replaceAll("'", "").split(" ") ?? [];
     const PGPASSWORD = decodeURIComponent(new URL(workspace.database).password);
     if (PGPASSWORD) expect(decodeURIComponent(added.stderr + imported.stderr)).not.toContain(PGPASSWORD);
@@ -36,7 +36,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("an import that is interrupted prints the command that undoes it", async () => {
+  test("an interrupted import prints the command that undoes it", async () => {
     await workspace.data.addSite("main");
     const started = workspace.start(["import", "--site", "main", "brands", "-"]);
     started.write(`Name\n${"Bad\n".repeat(700)}`);
@@ -48,10 +48,10 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     expect(await names()).toEqual([]);
   });
 
-  // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
+  // One engine is enough for the other tests: operator/ tests the functions on both, and on-postgres.test.ts the command.
   const testOnce = testIf(kind === engines[0]);
 
-  testOnce("an import prints its revisions and the command that undoes only this import", async () => {
+  testOnce("an import prints its revisions and a command that only undoes this import", async () => {
     await workspace.data.addSite("main", { isDefault: true });
     const key = await workspace.data.addKey("main");
     await workspace.data.load("main", "brands", "Name,AccountNumber\nA,1\nB,2\nC,3\n");
@@ -87,7 +87,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     expect(await names()).toEqual(["1 Wrong", "2 By a client", "3 C", "4 New", "5 From a client"]);
   });
 
-  testOnce("an age or a time selects the changes to undo, as for journal", async () => {
+  testOnce("an age or time selects the changes to undo, as for journal", async () => {
     await workspace.data.addSite("main");
     await workspace.data.load("main", "brands", "Name\nOld\n");
     const [created] = JSON.parse(`[${await workspace.mustRun(["journal", "--site", "main", "--json"])}]`);
@@ -107,7 +107,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
   });
 
   testOnce(
-    "delete deletes all given records or none, locations too, and prints the command that undoes it",
+    "delete takes all given records or none, even locations, and prints the command that undoes it",
     async () => {
       await workspace.data.addSite("main");
       await workspace.data.load("main", "locations", "Name\nNorth\nSouth\nWest\n");
@@ -125,7 +125,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     },
   );
 
-  testOnce("changes are journaled with the name of the operator and the run of the command", async () => {
+  testOnce("changes are journaled with the operator's name and the command's run", async () => {
     await workspace.data.addSite("main");
     await load("Name\nA\nB\n", "--as", "Zoë O'Neil");
     await workspace.mustRun(["delete", "--site", "main", "brands", "1"], {
@@ -134,7 +134,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     await workspace.mustRun(["delete", "--site", "main", "brands", "2"], { env: { SUDO_USER: "", USER: "" } });
     const entries = (await workspace.mustRun(["journal", "--site", "main", "--json"])).trim().split("\n");
     const [first, second, third, fourth] = entries.map((line) => JSON.parse(line));
-    // A user ID of a container may have no name.
+    // In a container, a user ID may have no name.
     const user = Bun.spawnSync(["id", "-un"]).stdout.toString().trim() || `uid ${process.getuid?.()}`;
     const actors = [first, third, fourth].map(({ actor }) => actor);
     expect(actors).toEqual(["operator:Zoë O'Neil", "operator:root-for-anna", `operator:${user}`]);
@@ -147,7 +147,7 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
       expect((await load("Name\nA\n", "--as", name)).code).toBe(2);
   });
 
-  testOnce("the run of a key says where its changes begin, so its undo needs no --since", async () => {
+  testOnce("a key's run tells where its changes start, so undoing it needs no --since", async () => {
     await workspace.data.addSite("main");
     await workspace.data.addBrands("main", "A", "B");
     const run = "k3J9aZ0q-3-2";
@@ -162,13 +162,13 @@ describe.each(engines)("changes and their undo on $name", (kind) => {
     const { stdout, stderr } = await workspace.run(["undo", "--site", "main", "--run", run]);
     expect(stdout).toBe("2 records: 1 deleted, 1 restored, 0 unchanged, 0 skipped\n");
     expect(await names()).toEqual(["1 A", "2 B", "4 D"]);
-    // The undo is a run of the command, which has no such ID.
+    // The undo is the command's own run, so it has no such ID.
     expect(stderr).toMatch(/undo --site main --since 5 --run \w{8}$/m);
     const without = await workspace.run(["undo", "--site", "main", "--run", "k3J9aZ0q"]);
     expect([without.code, without.stderr]).toEqual([2, expect.stringContaining("such as k3J9aZ0q-18-3")]);
   });
 
-  testOnce("undo reports errors in its options", async () => {
+  testOnce("undo rejects wrong options", async () => {
     await workspace.data.addSite("main");
     await workspace.data.addBrands("main", "A");
     const undo = async (...more: string[]) => {

@@ -1,4 +1,4 @@
-// The `webhook` commands as processes.
+// The `webhook` commands, run as processes.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
@@ -9,7 +9,7 @@ import { type ReceivedEvent, startReceiver, type TestReceiver } from "../support
 
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=\n$/;
 
-describe("webhooks", () => {
+describe("webhook commands", () => {
   let workspace: Workspace;
   let receiver: TestReceiver;
   beforeEach(async () => {
@@ -25,7 +25,7 @@ describe("webhooks", () => {
   const list = async (...args: string[]) => JSON.parse(await mustRun("list", "--json", ...args));
   const importBrands = (...names: string[]) => workspace.data.addBrands("main", ...names);
 
-  test("add prints only the secret, once; list and journal never print it", async () => {
+  test("add prints nothing but the secret, once; list and journal never print it", async () => {
     const { code, stdout, stderr } = await run("add", "--site", "main", receiver.url, "--resource", "brands");
     expect([code, stderr]).toEqual([0, "added webhook 1; save its secret now: it cannot be shown again\n"]);
     expect(stdout).toMatch(secretForm);
@@ -70,7 +70,7 @@ describe("webhooks", () => {
     );
   });
 
-  test("change sends to another URL, retry changes nothing without a failure, and deliveries shows the request and the response of an attempt", async () => {
+  test("change delivers to another URL, retry only acts on a failure, and deliveries shows an attempt's request and response", async () => {
     const secret = (await add()).trim();
     const elsewhere = receiver.url.replace("hooks", "elsewhere");
     const changed = await run("change", "1", elsewhere);
@@ -89,7 +89,7 @@ describe("webhooks", () => {
     });
   });
 
-  test("after a rotation, events are signed with both secrets; after two rotations, not with the first", async () => {
+  test("after one rotation, events are signed with both secrets; after two, no longer with the first", async () => {
     const secrets = [(await add()).trim()];
     for (let i = 0; i < 2; i++) {
       const { stdout, stderr } = await run("rotate", "1");
@@ -106,7 +106,7 @@ describe("webhooks", () => {
     ]);
   });
 
-  test("are paused, resumed, rewound and removed", async () => {
+  test("pause, resume, rewind and remove", async () => {
     await importBrands("a", "b", "c");
     await add();
     await add("--since", "0.0");
@@ -124,7 +124,7 @@ describe("webhooks", () => {
     expect(await workspace.data.check()).toEqual([]);
   });
 
-  test("of one site are listed separately, and are removed with the site", async () => {
+  test("list shows one site's webhooks, and removing the site removes them", async () => {
     await workspace.data.addSite("other");
     await add();
     await mustRun("add", "--site", "other", receiver.url);
@@ -133,7 +133,7 @@ describe("webhooks", () => {
     expect((await list()).map(({ id }: { id: number }) => id)).toEqual([1]);
   });
 
-  test("that cannot continue are listed by journal prune", async () => {
+  test("journal prune lists webhooks that can't continue", async () => {
     await importBrands("a", "b", "c");
     await add("--since", "0.0");
     await add();
@@ -160,7 +160,7 @@ describe("webhooks", () => {
     [["rewind", "7"], 2, "--since"],
     [["replay", "7"], 2, "did you mean `webhook rewind`?"],
   ];
-  test("are not added by commands with wrong arguments", async () => {
+  test("wrong arguments add no webhook", async () => {
     for (const [args, code, text] of rejected) {
       const ended = await run(...args);
       expect([args, ended.code, ended.stderr]).toEqual([args, code, expect.stringContaining(text)]);
@@ -169,7 +169,7 @@ describe("webhooks", () => {
     expect(await list()).toEqual([]);
   });
 
-  test("may deliver to networks that the option or the environment allows", async () => {
+  test("deliveries may go to networks allowed by the option or the environment", async () => {
     await mustRun("add", "--site", "main", "https://10.0.0.7/", "--webhook-allow", "10.0.0.0/8");
     const env = { STOREFRONT_WEBHOOK_ALLOW: "192.168.0.0/16,fd00::/8" };
     await workspace.mustRun(["webhook", "add", "--site", "main", "https://[fd00::1]/"], { env });

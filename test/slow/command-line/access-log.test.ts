@@ -1,4 +1,4 @@
-// The log lines about requests: with `--access-log` one line per request, otherwise lines about slow requests and rejected keys.
+// Log lines about requests: one per request with --access-log, otherwise slow requests and rejected keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { makeSandbox } from "../../../src/operator/sandbox/make-sandbox.ts";
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => workspace.close());
 
-/** Returns the lines of the log with one of these messages, or all lines. Call it after the server has ended, because the server writes the log in the background. */
+/** Returns all log lines, or those with these messages. Call it once the server has ended, because the server logs in the background. */
 function logged(server: Served, ...messages: string[]) {
   const lines = server.stderr().split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line)).filter(({ msg }) => messages.length === 0 || messages.includes(msg));
@@ -27,11 +27,11 @@ async function end(server: Served): Promise<void> {
   expect(await server.exited).toBe(0);
 }
 
-/** On a busy machine, any request can be slow, and its line then says that. */
+/** On a busy machine, any request can be slow, and its line then says so. */
 const noneSlow = ["--slow-ms", "0"] as const;
 
 describe("--access-log", () => {
-  test("writes a line for each request, whatever the log level is", async () => {
+  test("has a line per request, whatever the log level", async () => {
     const server = await workspace.serve(["--access-log", ...noneSlow]);
     const created = await fetchWithKey(`${server.url}/restapi/brands.json?_=secret`, key, {
       method: "POST",
@@ -65,7 +65,7 @@ describe("--access-log", () => {
     for (const secret of [key, "x=secret"]) expect(server.stderr()).not.toContain(secret);
   });
 
-  test("has the number of operations and the run in the line of a batch request or an undo", async () => {
+  test("has a batch's or undo's number of operations and run", async () => {
     const server = await workspace.serve(["--access-log", ...noneSlow]);
     const post = async (path: string, body: object): Promise<{ Run: string }> => {
       const response = await fetchWithKey(`${server.url}/restapi/${path}`, key, {
@@ -87,7 +87,7 @@ describe("--access-log", () => {
     ]);
   });
 
-  test("has the name of the sandbox in the lines of requests with its key, and not the key", async () => {
+  test("has the sandbox's name for requests with its key, but never the key", async () => {
     const sandboxKey = await workspace.data.use(async (engine) => {
       const { site } = await makeSandbox(engine, "garden", { now: Date.now });
       return (await createKey(engine, site, {}, Date.now())).key;
@@ -113,7 +113,7 @@ describe("--access-log", () => {
     expect(server.stderr()).toBe("");
   });
 
-  test("has the client's address from the proxy, if the proxy is trusted", async () => {
+  test("has the client's address from the proxy if that's trusted", async () => {
     for (const [args, client] of [
       [["--trust-proxy"], "2001:db8::7"],
       [[], "127.0.0.1"],
@@ -126,7 +126,7 @@ describe("--access-log", () => {
     }
   });
 
-  test("has a line for a request that the server cannot parse, with the client's address", async () => {
+  test("has a line with the client's address for a request that can't be parsed", async () => {
     const server = await workspace.serve(["--access-log", ...noneSlow]);
     const client = await openClient(Number(new URL(server.url).port));
     client.send("nonsense\r\n\r\n");
@@ -151,7 +151,7 @@ describe("--access-log", () => {
     expect(line).toMatchObject({ client: "127.0.0.1", status: 400 });
   });
 
-  test("cannot be forged by names with line breaks or terminal escapes", async () => {
+  test("can't be forged with line breaks or terminal escapes in a name", async () => {
     const server = await workspace.serve(["--access-log", ...noneSlow, "--log", "info"]);
     const targets = [
       "/restapi/a%0A%7B%22forged%22:1%7D.json",
@@ -178,7 +178,7 @@ describe("--access-log", () => {
     for (const line of server.stderr().split("\n")) expect(line.length).toBeLessThan(4096);
   });
 
-  test("writes whole lines, also with several workers", async () => {
+  test("has whole lines even from several workers", async () => {
     const server = await workspace.serve(["--access-log", ...noneSlow, "--workers", "2"]);
     const path = `/restapi/${"x".repeat(300)}.json`;
     const count = 400;
@@ -192,7 +192,7 @@ describe("--access-log", () => {
     expect(new Set(lines.map(({ request }) => request)).size).toBe(count);
   });
 
-  test("delays no request if nobody reads it: lines are lost instead", async () => {
+  test("loses lines rather than delay requests if nobody reads them", async () => {
     const wrap = (command: string) => `exec bash -c ${quote(`${command} 2> >(exec sleep 60 > /dev/null 2>&1)`)}`;
     const server = await workspace.serve(["--access-log"], { wrap });
     const path = `/restapi/${"x".repeat(400)}.json`;
@@ -215,7 +215,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe("without --access-log", () => {
-  test("the reason of a rejected key is logged, with the part of the key that may be shown", async () => {
+  test("rejected keys are logged with the reason and the part of the key that may be shown", async () => {
     await workspace.data.addSite("other", { hostnames: ["other.example"] });
     const create = async (...args: string[]) => (await workspace.mustRun(["key", "create", ...args])).trim();
     const foreign = await create("--site", "other");
@@ -244,7 +244,7 @@ describe("without --access-log", () => {
     while ((await fetchWithKey(url, limited)).status !== 429);
     await end(server);
     const lines = logged(server, "key refused");
-    // The server logs at most one line per second and reason. The two malformed keys have the same reason.
+    // At most one line per second and reason. The two malformed keys share a reason.
     if (!isSameSecond && lines[2]?.refused === "malformed") lines.splice(2, 1);
     const expected = cases.filter((_, index) => index !== 2);
     expect(lines.slice(0, -1).map((line) => [line.method, line.status, line.refused, line.key])).toEqual(
@@ -273,7 +273,7 @@ describe("without --access-log", () => {
     ]);
   });
 
-  test("no request is slow with --slow-ms 0", async () => {
+  test("no request counts as slow with --slow-ms 0", async () => {
     const server = await workspace.serve(["--log", "info", "--slow-ms", "0"]);
     await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"a"}' });
     await end(server);

@@ -1,4 +1,4 @@
-// The admin listener of a running server (contract section 13).
+// A running server's admin listener (contract section 13).
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { freePort } from "../../support/postgres/server.ts";
@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => workspace.close());
 
 const anyPort = ["--admin", "127.0.0.1:0"];
-/** Reads the metrics. Repeats the request after 503, which means that the processes of a busy machine did not respond in time. */
+/** Reads the metrics, retrying after a 503, which means the processes of a busy machine didn't answer in time. */
 const metricsOf = ({ adminUrl }: Served) =>
   waitUntil(async () => {
     const response = await fetch(`${adminUrl}/metrics`);
@@ -31,7 +31,7 @@ async function sendRequests({ url }: Served, count: number): Promise<void> {
   expect(await Promise.all(statuses)).toEqual(Array(count).fill(200));
 }
 
-describe("the admin listener", () => {
+describe("admin listener", () => {
   const shared = openWorkspace();
   let server: Served;
   let adminUrl = "";
@@ -41,7 +41,7 @@ describe("the admin listener", () => {
   });
   afterAll(() => shared.close());
 
-  test("shows the metrics, and the public port does not", async () => {
+  test("serves the metrics; the public port doesn't", async () => {
     await sendRequests(server, 3);
     const response = await fetch(`${adminUrl}/metrics`);
     expect(response.headers.get("Content-Type")).toBe("text/plain; version=0.0.4; charset=utf-8");
@@ -49,7 +49,7 @@ describe("the admin listener", () => {
     expect((await fetch(`${server.url}/metrics`)).ok).toBe(false);
   });
 
-  test("has no header that lets a page of another origin read it", async () => {
+  test("sends no header that lets pages from other origins read it", async () => {
     for (const path of ["/metrics", "/nothing"]) {
       for (const method of ["GET", "OPTIONS"]) {
         const { headers } = await fetch(adminUrl + path, { method, headers: { Origin: "https://evil.example" } });
@@ -78,7 +78,7 @@ describe("the admin listener", () => {
     ["127.1", 421],
     ["", 400],
   ];
-  test("responds only to hosts that no page on the web can have (DNS rebinding)", async () => {
+  test("only answers to hostnames that no page on the web can have (DNS rebinding)", async () => {
     const statuses = hosts.map(async ([host]) => {
       const client = await openClient(Number(new URL(adminUrl).port));
       client.send(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -89,7 +89,7 @@ describe("the admin listener", () => {
     expect(await Promise.all(statuses)).toEqual(hosts);
   });
 
-  test("does not respond to a host in the request target", async () => {
+  test("doesn't take a host from the request target", async () => {
     const client = await openClient(Number(new URL(adminUrl).port));
     client.send(toRequest("GET http://evil.example/metrics HTTP/1.1", []).replace(/Host: \S+/, "Host: localhost"));
     expect((await client.responses(1))[0]?.status).toBe(421);
@@ -105,8 +105,8 @@ describe("the admin listener", () => {
   });
 });
 
-describe("the address of the admin listener", () => {
-  test("is 127.0.0.1:8081 by default; if this port is in use, the server starts without an admin listener, and reports it", async () => {
+describe("address of the admin listener", () => {
+  test("defaults to 127.0.0.1:8081; if that's in use, the server starts without an admin listener and says so", async () => {
     const blocker = blockDefault();
     const server = await workspace.serve([], { env: { STOREFRONT_ADMIN: "" } });
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -120,7 +120,7 @@ describe("the address of the admin listener", () => {
   test.each([
     [[]],
     [["--workers", "2"]],
-  ])("stops the start of the server if it was set and its port is in use, %p", async (args) => {
+  ])("keeps the server from starting if it was set and is in use, %p", async (args) => {
     const blocker = Bun.listen({ hostname: "127.0.0.1", port: 0, exclusive: true, socket: { data() {} } });
     const admin = `127.0.0.1:${blocker.port}`;
     const { code, stdout, stderr } = await workspace.run(["serve", "--port", "0", "--admin", admin, ...args]);
@@ -135,7 +135,7 @@ describe("the address of the admin listener", () => {
     [[]],
     [["--workers", "2"]],
     [["--host", "0.0.0.0"]],
-  ])("is another one than the public address: %j", async (args) => {
+  ])("can't be the public address: %j", async (args) => {
     const port = String(await freePort());
     const { code, stderr } = await workspace.run(["serve", "--port", port, "--admin", `127.0.0.1:${port}`, ...args]);
     expect([code, stderr]).toEqual([1, expect.stringContaining("the port is in use; choose another with --admin")]);
@@ -149,7 +149,7 @@ describe("the address of the admin listener", () => {
     "::1:8081",
     "http://127.0.0.1:8081",
     ":8081",
-  ])("cannot be %s", async (admin) => {
+  ])("can't be %s", async (admin) => {
     const { code, stderr } = await workspace.run(["serve", "--port", "0", "--admin", admin]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("--admin (STOREFRONT_ADMIN) must be")]);
   });
@@ -160,7 +160,7 @@ describe("the address of the admin listener", () => {
     expect(childrenOf(server.pid)).toHaveLength(2);
   });
 
-  test("causes a warning if other machines can reach it without TLS", async () => {
+  test("gets a warning if other machines can reach it without TLS", async () => {
     const warning = /"host":"0\.0\.0\.0".*"the admin listener is not encrypted/;
     const server = await workspace.serve(["--log", "warn", "--admin", "0.0.0.0:0"]);
     expect(server.stderr()).toMatch(warning);
@@ -169,12 +169,12 @@ describe("the address of the admin listener", () => {
   });
 });
 
-describe("the metrics of several workers", () => {
-  test("are the sums over all workers, in every scrape", async () => {
+describe("metrics of several workers", () => {
+  test("are summed over all workers, in every scrape", async () => {
     const server = await workspace.serve(["--workers", "3", ...anyPort]);
     for (let total = 20; total <= 60; total += 20) {
       await sendRequests(server, 20);
-      // A busy machine can delay a worker for longer than a scrape waits for it.
+      // A busy machine can delay a worker longer than a scrape waits for it.
       const scrape = async () => {
         const text = await metricsOf(server);
         return text.includes("\nstorefront_workers 3\n") && text;
@@ -196,17 +196,17 @@ describe("the metrics of several workers", () => {
     await untilCounted(server, 40);
   });
 
-  test("contain the last values of a worker that does not respond", async () => {
+  test("contain the last values of a worker that doesn't respond", async () => {
     const server = await workspace.serve(["--workers", "2", ...anyPort]);
     await sendRequests(server, 20);
     await untilCounted(server, 20);
-    /** Returns the workers that respond, the workers that are expected, the restarts, and 1 if the server is ready. */
+    /** Returns the workers that respond, the workers expected, the restarts, and 1 if the server is ready. */
     const states = async () => {
       const text = await metricsOf(server);
       const names = ["workers", "workers_expected", "restarts_total", "ready"];
       return names.map((name) => Number(new RegExp(`^storefront_${name} (\\d+)$`, "m").exec(text)?.[1]));
     };
-    // A worker that a busy machine delays for a second does not respond either.
+    // A worker that a busy machine delays for a second doesn't respond either.
     const until = (wanted: string) => waitUntil(async () => (await states()).join() === wanted, `the states ${wanted}`);
     const [first, second] = childrenOf(server.pid) as [number, number];
     await until("2,2,0,1");
@@ -234,7 +234,7 @@ describe("the metrics of several workers", () => {
   });
 });
 
-test("the requests that the console lists, and the counts of keys, are those of all workers", async () => {
+test("include all workers in the console's requests and in the counts of keys", async () => {
   await workspace.data.addSite("shop", { isDefault: true });
   const key = (await workspace.mustRun(["key", "create", "--site", "shop"])).trim();
   await workspace.mustRun(["operator", "add", "anna"]);
@@ -266,17 +266,17 @@ test("the requests that the console lists, and the counts of keys, are those of 
   process.kill(firstChild(server), "SIGCONT");
 });
 
-/** Waits until the metrics count `count` requests. For a worker that responds slowly, they first show its earlier values. */
+/** Waits until the metrics count `count` requests. A slow worker's earlier values are shown at first. */
 function untilCounted(server: Served, count: number) {
   return waitUntil(async () => requestsIn(await metricsOf(server)) === count, `${count} requests in the metrics`);
 }
 
-/** Returns the first worker: process IDs ascend, and the admin process is started last. */
+/** Returns the first worker. Process IDs ascend, and the admin process starts last. */
 function firstChild({ pid }: Served): number {
   return childrenOf(pid)[0] as number;
 }
 
-/** Occupies 127.0.0.1:8081, unless another program does. */
+/** Occupies 127.0.0.1:8081, unless another program already does. */
 function blockDefault() {
   try {
     return Bun.listen({ hostname: "127.0.0.1", port: 8081, exclusive: true, socket: { data() {} } });

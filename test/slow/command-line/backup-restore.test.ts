@@ -1,4 +1,4 @@
-// `backup` and `restore` as processes: their messages, their files, and their effects on running servers.
+// `backup` and `restore` as processes: messages, files, and effects on running servers.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
@@ -50,7 +50,7 @@ describe.each(engines)("backup and restore on $name", (kind) => {
         .matchAll(/^\["records".*"resource":"brand".*\\"Name\\":\\"([^\\]*)/gm),
     ].map(([, brand]) => brand);
 
-  test("a restore that is killed before the swap changes nothing; the next restore removes its tables", async () => {
+  test("a restore killed before the swap changes nothing, and the next one removes its tables", async () => {
     const file = await backUp();
     await add("Bolt");
     const killed = workspace.start(["restore", "-"]);
@@ -67,7 +67,7 @@ describe.each(engines)("backup and restore on $name", (kind) => {
     expect(await workspace.data.check()).toEqual([]);
   });
 
-  test("a restore that is killed after the swap leaves the replaced data; the next restore keeps that data in a file", async () => {
+  test("a restore killed after the swap leaves the replaced data, and the next one keeps that data in a file", async () => {
     const file = await backUp();
     const many = Array.from({ length: 20_000 }, (_, n) => `Brand ${n}`);
     await add(...many);
@@ -112,7 +112,7 @@ describe.each(engines)("backup and restore on $name", (kind) => {
     expect(during.length).toBe(statuses.filter((status) => status === 201).length);
   });
 
-  // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
+  // One engine is enough for the other tests: operator/ tests the functions on both, and on-postgres.test.ts the command.
   if (kind !== engines[0]) return;
 
   test("restore prints how many changes it discards, and for how many sites the number is unknown", async () => {
@@ -131,14 +131,14 @@ describe.each(engines)("backup and restore on $name", (kind) => {
     expect(JSON.parse(again.stdout)).toMatchObject({ discarded: 0, otherHistories: 2 });
   });
 
-  test("the discarded changes include a site that was added since the backup, and its records", async () => {
+  test("the discarded changes include a site added since the backup, and its records", async () => {
     const file = await backUp();
     await workspace.data.addSite("late");
     await workspace.data.addBrands("late", "Bolt");
     expect((await run(["restore", file])).stderr).toContain("; 2 changes made since the backup are discarded;");
   });
 
-  test("a key that was revoked since the backup stays revoked, except with --as-of-backup", async () => {
+  test("a key revoked since the backup stays revoked, except with --as-of-backup", async () => {
     const key = await workspace.data.addKey("main");
     const file = await backUp();
     const server = await workspace.serve([]);
@@ -161,7 +161,7 @@ describe.each(engines)("backup and restore on $name", (kind) => {
     expect(empty.stderr).toContain("another database made the backup");
   });
 
-  test("a revoked key stays revoked after a restore of an older backup, then of the right one", async () => {
+  test("a revoked key stays revoked after restoring an older backup, then the right one", async () => {
     const older = await backUp();
     const key = await workspace.data.addKey("main");
     const right = await backUp();
@@ -176,7 +176,7 @@ describe.each(engines)("backup and restore on $name", (kind) => {
     await server.exited;
   });
 
-  test("`backup -` and `restore -` use pipes; the replaced data is kept in the current folder", async () => {
+  test("`backup -` and `restore -` use pipes, and the replaced data is kept in the current folder", async () => {
     const file = newFile();
     const wrap = (command: string) => `(${command.replace("exec ", "")}) | cat > '${file}'`;
     await workspace.mustRun(["backup", "-"], { wrap });
@@ -190,7 +190,7 @@ describe.each(engines)("backup and restore on $name", (kind) => {
   });
 });
 
-describe("a backup", () => {
+describe("backup", () => {
   let workspace: Workspace;
   beforeAll(async () => {
     workspace = openWorkspace();
@@ -200,8 +200,8 @@ describe("a backup", () => {
   });
   afterAll(() => workspace.close());
 
-  test.each(["-", "/dev/stdout"])("to %s writes only the backup to standard output", async (to) => {
-    // A slow reader of a pipe.
+  test.each(["-", "/dev/stdout"])("to %s writes nothing but the backup to standard output", async (to) => {
+    // Reads a pipe slowly.
     const { code, stdout, stderr } = await workspace.run(["backup", to, "--json"], {
       wrap: (command) => `(${command.replace("exec ", "")}) | (sleep 1; cat) > '${workspace.file("copy.backup")}'`,
     });
@@ -222,14 +222,14 @@ describe("a backup", () => {
     expect(stderr).toMatch(/^storefront: cannot write standard output: .*EPIPE.*\nstatus 1\n$/);
   });
 
-  test("can be read only by its owner, and so can the files that a restore keeps", async () => {
+  test("can only be read by its owner, and so can the files that a restore keeps", async () => {
     const file = workspace.file("private.backup");
     await workspace.mustRun(["backup", file]);
     const { stderr } = await workspace.run(["restore", file]);
     for (const path of [file, keptBy(stderr)[0] as string]) expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test.each(["SIGTERM", "SIGINT"] as const)("that %s ends leaves no part of its file", async (signal) => {
+  test.each(["SIGTERM", "SIGINT"] as const)("ended by %s leaves no partial file", async (signal) => {
     const file = workspace.file("ended.backup");
     const left = () => readdirSync(workspace.folder).filter((entry) => entry.startsWith("ended."));
     const backup = workspace.start(["backup", file]);
@@ -251,7 +251,7 @@ describe("a backup", () => {
     chmodSync(workspace.file("archive"), 0o755);
   });
 
-  test("deletes the partial files of killed processes that are older than an hour", async () => {
+  test("removes killed processes' partial files once they're over an hour old", async () => {
     const gone = Bun.spawn(["true"]);
     await gone.exited;
     const part = (name: string, hours: number) => {
@@ -272,7 +272,7 @@ describe("a backup", () => {
   });
 });
 
-/** Returns the files in which a restore keeps the replaced data, according to its message. */
+/** The files in which a restore kept the replaced data, according to its message. */
 function keptBy(stderr: string): string[] {
   return (/the previous content is in (.+)/.exec(stderr)?.[1] ?? "").split(" and ");
 }

@@ -11,8 +11,8 @@ import { openWorkspace, type Workspace } from "../../support/programs/command.ts
 import { waitUntil } from "../../support/time.ts";
 
 /**
- * Opens a database as a server does, before it is busy. The function waits until a server has given up two writes, one after the other: in this time, a
- * command starts, and waits longer than a server.
+ * Opens a database as a server does, before it gets busy. The function waits until a server has given up on two writes in a row, by which time a command
+ * has started and is still waiting.
  */
 async function openServer(url: string): Promise<() => Promise<void>> {
   const engine = await openEngine(url, allResources);
@@ -33,7 +33,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-test("a command waits for a transaction of another process, with SQLite", async () => {
+test("on SQLite, a command waits for another process's transaction", async () => {
   await workspace.mustRun(["site", "add", "shop"]);
   const waitForServer = await openServer(workspace.database);
   using database = new Database(workspace.file("test.db"));
@@ -50,7 +50,7 @@ test("a command waits for a transaction of another process, with SQLite", async 
   ]);
 });
 
-test("a command waits for a transaction of another process, with PostgreSQL", async () => {
+test("on PostgreSQL, a command waits for another process's transaction", async () => {
   server = await openDatabases();
   const env = { STOREFRONT_DATABASE: await server.createDatabase() };
   await workspace.mustRun(["site", "add", "shop"], { env });

@@ -1,4 +1,4 @@
-// Operators' commands on PostgreSQL: they succeed, and each of them ends, with any failure of the database.
+// Operators' commands on PostgreSQL end whatever happens to the database, and never report a partial result as complete.
 
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import type { Intent } from "../../../src/model/change.ts";
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const onDatabase = () => ({ env: { STOREFRONT_DATABASE: url }, asProcess: true }) as const;
 
-test("a dump that is read slowly is whole", async () => {
+test("a slowly read dump is complete", async () => {
   await engine.commit([create("a"), create("b")]);
   const rows: DumpedRow[] = [];
   for await (const row of engine.dump()) {
@@ -40,7 +40,7 @@ test("a dump that is read slowly is whole", async () => {
   expect(rows.map(({ table }) => table)).toEqual(["sites", "records", "records", "journal", "journal"]);
 });
 
-test("a dump whose connection is lost is an error, and never a short dump", async () => {
+test("a dump whose connection is lost fails, and is never just cut short", async () => {
   const uses = Array.from({ length: 1500 }, (_, key) => [key + 1, key] as const);
   await engine.saveKeyUses(new Map(uses));
   const dump = async () => {
@@ -53,9 +53,9 @@ test("a dump whose connection is lost is an error, and never a short dump", asyn
   expect(await dump().catch(({ code }) => code)).toBe("unavailable");
 });
 
-test("backup, and restore over existing data, succeed, also a second time", async () => {
+test("backup, and restore over existing data, succeed even a second time", async () => {
   await workspace.mustRun(["site", "add", "shop", "--default"], onDatabase());
-  // Enough that the file is written more slowly than the database sends the rows.
+  // Enough rows that the file is written more slowly than the database sends them.
   for (let n = 0; n < 10; n++)
     await engine.commit(Array.from({ length: 500 }, (_, i) => create(`${n * 500 + i}`.repeat(40))));
   for (let i = 0; i < 2; i++) {
@@ -65,7 +65,7 @@ test("backup, and restore over existing data, succeed, also a second time", asyn
   expect(await workspace.mustRun(["site", "list"], onDatabase())).toContain("shop");
 });
 
-test("a command that fails in the midst of its work ends", async () => {
+test("a command that fails midway ends", async () => {
   await engine.commit([create("a")]);
   await server.run("drop table key_uses", databaseOf(url));
   const { code, stderr } = await workspace.run(["backup", "a.backup"], onDatabase());
@@ -73,7 +73,7 @@ test("a command that fails in the midst of its work ends", async () => {
   expect(stderr).toContain("key_uses");
 });
 
-test("a command ends although a host of the address is frozen", async () => {
+test("a command ends even if one of the address's hosts is frozen", async () => {
   await workspace.mustRun(["site", "add", "shop", "--default"], onDatabase());
   const frozen = await startPostgres();
   try {

@@ -1,4 +1,4 @@
-// Commands and servers that cannot use their database, or have no space on the disk: they print one line that says why.
+// Commands and servers that can't use their database, or run out of disk space, print one line that says why.
 
 import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => workspace.close());
 
-/** Limits all files to about half a megabyte. The effect is that of a full disk, also for root. */
+/** Limits all files to about half a megabyte. This works like a full disk, even for root. */
 const onFullDisk = (command: string) => `trap '' XFSZ; ulimit -f 1000; ${command}`;
 
 const create = (url: string, Name: string, headers: Record<string, string> = {}) =>
@@ -73,7 +73,7 @@ describe("commands and servers reject in one clear line", () => {
     expect(contentOf(file)).toBe(before);
   });
 
-  test("a database that does not exist; commands that read do not create it", async () => {
+  test("a database that doesn't exist, without creating it when they only read", async () => {
     for (const command of [["site", "list"], ["key", "list", "--site", "x"], ["backup", "x"], ["check"]]) {
       const { code, stderr } = await workspace.run([...command, "--database", "sqlite:folder/none.db"]);
       expect([code, stderr]).toEqual([
@@ -84,7 +84,7 @@ describe("commands and servers reject in one clear line", () => {
     expect(existsSync(workspace.file("folder"))).toBe(false);
   });
 
-  test("a database in a folder that no user may write to", async () => {
+  test("a database in a folder nobody may write to", async () => {
     mkdirSync(workspace.file("closed"));
     chmodSync(workspace.file("closed"), 0o555);
     const args = ["site", "add", "x", "--database", "sqlite:closed/new.db"];
@@ -95,7 +95,7 @@ describe("commands and servers reject in one clear line", () => {
     ]);
   });
 
-  test("a database file that no user may write to", async () => {
+  test("a database file nobody may write to", async () => {
     chmodSync(workspace.file("test.db"), 0o444);
     const { code, stderr } = await workspace.run(["site", "add", "x"], { wrap: withoutRootCapabilities });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: the database .*readonly database\n$/)]);
@@ -114,14 +114,14 @@ describe("commands and servers reject in one clear line", () => {
 });
 
 describe("a full disk", () => {
-  // Only root may mount a small disk.
+  // Only root can mount a small disk.
   const disk = mkdtempSync(join(tmpdir(), "storefront-disk-"));
   const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", disk]).status === 0;
   afterAll(() => {
     if (isMounted) spawnSync("umount", ["-l", disk]);
     rmSync(disk, { recursive: true, force: true });
   });
-  /** Fills the disk until `free` KiB remain. Returns a function that frees the space. */
+  /** Fills the disk until `free` KiB are left. Returns a function that frees the space. */
   const fill = (free: number) => {
     const other = join(disk, "other");
     expect(() => writeFileSync(other, Buffer.alloc(8 * 1024 * 1024))).toThrow("ENOSPC");
@@ -129,7 +129,7 @@ describe("a full disk", () => {
     return () => rmSync(other);
   };
 
-  test.skipIf(!isMounted)("is reported by every command, with the file that it has no space for", async () => {
+  test.skipIf(!isMounted)("is reported by every command, with the file there's no space for", async () => {
     const file = join(disk, "shop.db");
     const database = ["--database", `sqlite:${file}`];
     await workspace.mustRun(["site", "add", "main", ...database]);
@@ -144,7 +144,7 @@ describe("a full disk", () => {
     expect(await workspace.run(["check", ...database])).toMatchObject({ code: 0 });
   });
 
-  test.skipIf(!isMounted).each([3, 200])("with %d KiB of free space is reported by a restore", async (free) => {
+  test.skipIf(!isMounted).each([3, 200])("with %d KiB left is reported by a restore", async (free) => {
     const database = ["--database", `sqlite:${join(disk, "restored.db")}`];
     const backup = workspace.file("large.backup");
     const names = Array.from({ length: 1200 }, (_, n) => `Brand ${n} ${crypto.randomUUID()}`);
@@ -187,7 +187,7 @@ describe("a full disk", () => {
     expect(await workspace.data.check()).toEqual([]);
   });
 
-  test("stops an import with one clear line about the rows that were stored", async () => {
+  test("stops an import with one clear line about the rows already stored", async () => {
     const rows = Array.from({ length: 20_000 }, (_, n) => `Brand ${n} ${"x".repeat(200)}`).join("\n");
     const args = ["import", "--site", "main", "brands", "-"];
     const { code, stderr } = await workspace.run(args, { stdin: `Name\n${rows}\n`, wrap: onFullDisk });
@@ -202,7 +202,7 @@ describe("a full disk", () => {
   });
 });
 
-test("after kill -9 during writes, every acknowledged write is stored, and a repeated write is stored once", async () => {
+test("after kill -9 during writes, every acknowledged write is stored, and a repeated one is stored once", async () => {
   const server = await workspace.serve();
   const acknowledged = new Set<string>();
   const send = async (url: string, n: number) => {
@@ -229,7 +229,7 @@ test("after kill -9 during writes, every acknowledged write is stored, and a rep
   expect(await workspace.data.check()).toEqual([]);
 });
 
-test("while another process locks the database, a write gets a 503 without internal details, and later writes succeed", async () => {
+test("while another process locks the database, a write gets a 503 without internals, and later writes succeed", async () => {
   const server = await workspace.serve();
   const holder = new Database(workspace.file("test.db"));
   holder.run("begin immediate");

@@ -1,4 +1,4 @@
-// An import or an undo that is interrupted reports its changes, and stores nothing after that. A copy for a sandbox leaves nothing.
+// An interrupted import or undo reports its changes and stores nothing after that. An interrupted sandbox copy leaves nothing behind.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -21,7 +21,7 @@ afterAll(async () => {
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const rows = (count: number) => Array.from({ length: count }, (_, n) => `Brand ${n}\n`).join("");
 
-/** Returns whether the process handles SIGINT already, according to the mask of the signals that it catches. */
+/** Whether the process handles SIGINT yet, according to its mask of caught signals. */
 function isReady({ pid }: Started): boolean {
   const file = `/proc/${pid}/status`;
   const mask = existsSync(file)
@@ -57,9 +57,9 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     return { code, summary: JSON.parse(started.stdout()), stderr: started.stderr() };
   }
 
-  // Signals do not depend on the engine: one signal is enough for the other engine.
+  // Signals don't depend on the engine, so the other engine only needs one of them.
   const tried = engine === "sqlite" ? signals : signals.slice(0, 1);
-  test.each(tried)("that waits for input from a pipe is ended by %s", async (signal) => {
+  test.each(tried)("waiting for a pipe is ended by %s", async (signal) => {
     const site = await newSite();
     const started = startImport(site, "-");
     started.write(`Name\n${rows(1200)}`);
@@ -67,13 +67,13 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     const { code, summary, stderr } = await interrupt(started, signal);
     const counts = { created: 1000, updated: 0, unchanged: 0, rejected: 0, faults: [], interrupted: true };
     expect([code, summary]).toMatchObject([1, counts]);
-    // The rows that the import had read.
+    // The rows the import had read.
     expect(summary.rows).toBeWithin(1000, 1201);
     expect(stderr).toContain("interrupted: the rows not counted above were not stored");
     expect(await stored(site)).toBe(1000);
   });
 
-  test("that is storing rows commits the batch that it has begun, and ends", async () => {
+  test("storing rows commits its current batch, then ends", async () => {
     const site = await newSite();
     writeFileSync(workspace.file("many.csv"), `Name\n${rows(200_000)}`);
     const started = startImport(site, workspace.file("many.csv"));
@@ -95,7 +95,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     expect(await stored(site)).toBe(0);
   });
 
-  test("with --atomic stores all rows or none, whenever it is interrupted, and reports which", async () => {
+  test("with --atomic stores all rows or none, whenever it's interrupted, and reports which", async () => {
     writeFileSync(workspace.file("atomic.csv"), `Name\n${rows(10_000)}`);
     const open = async () => {
       const site = await newSite();
@@ -117,7 +117,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     }
   });
 
-  test("whose transaction has to wait is ended immediately by a second signal", async () => {
+  test("whose transaction has to wait is ended at once by a second signal", async () => {
     const site = await newSite();
     const release = await blockWrites();
     try {
@@ -135,7 +135,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     expect([0, 500]).toContain(await stored(site));
   });
 
-  /** Blocks every write. Returns a function that ends this. */
+  /** Blocks every write. Returns a function that lets them go on. */
   async function blockWrites(): Promise<() => unknown> {
     if (engine === "postgres") {
       await postgres.signal("SIGSTOP");
@@ -147,7 +147,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
   }
 });
 
-test("an undo in chunks that is interrupted reports where it stopped, and the command for the rest", async () => {
+test("an interrupted undo in chunks reports where it stopped, and the command for the rest", async () => {
   const count = 50_001;
   await workspace.data.addSite("large");
   const site = await workspace.data.use(async (engine) => {
@@ -160,7 +160,7 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
     return ID;
   });
   using database = new Database(workspace.file("test.db"));
-  // From the second chunk on, a chunk takes a second, so that the signal arrives before the last chunk.
+  // From the second chunk on, each takes a second, so that the signal arrives before the last one.
   database.run(`create trigger slow after insert on journal when new.revision > ${count + 5000} begin
     select count(*) from (with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1000) select n from numbers);
   end`);
@@ -185,7 +185,7 @@ test("an undo in chunks that is interrupted reports where it stopped, and the co
   );
 });
 
-test("a copy for a sandbox that is interrupted says that nothing is left, and leaves nothing", async () => {
+test("an interrupted sandbox copy says that nothing is left behind, and leaves nothing", async () => {
   await workspace.data.addSite("copied");
   const site = await workspace.data.use(async (engine) => {
     const { ID } = await getSite(engine, "copied");
@@ -194,7 +194,7 @@ test("a copy for a sandbox that is interrupted says that nothing is left, and le
     return ID;
   });
   using database = new Database(workspace.file("test.db"));
-  // From the second batch on, a batch takes half a second, so that the signal arrives before the last of twenty, also on a busy machine.
+  // From the second batch on, each takes half a second, so that the signal arrives before the last of twenty even on a busy machine.
   database.run(`create trigger slow after insert on journal when new.revision > 500 begin
     select count(*) from (with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 10000) select n from numbers);
   end`);
@@ -211,7 +211,7 @@ test("a copy for a sandbox that is interrupted says that nothing is left, and le
   expect(await workspace.mustRun(["site", "list"])).not.toContain("copied-sandbox");
 });
 
-test("the chunks of a file that were read are not kept in memory until its end", async () => {
+test("chunks of a file that were read don't stay in memory until its end", async () => {
   const chunks: WeakRef<Uint8Array>[] = [];
   const source = (async function* () {
     for (let n = 0; n < 200; n++) {

@@ -1,4 +1,4 @@
-// The files of a SQLite database are removed or replaced while a server runs (contract section 7).
+// A SQLite database's files are removed or replaced while a server runs (contract section 7).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
@@ -33,7 +33,7 @@ const names = async ({ url }: Served) =>
     ({ Name }) => Name,
   );
 
-describe("all writes and reads fail and the server is not ready after", () => {
+describe("all writes and reads fail and the server isn't ready after", () => {
   const losses: [string, () => void][] = [
     ["the database file is removed", () => rmSync(join(folder, "shop.db"))],
     ["the write-ahead log is removed", () => rmSync(join(folder, "shop.db-wal"))],
@@ -66,7 +66,7 @@ describe("all writes and reads fail and the server is not ready after", () => {
   }
 });
 
-test("a key that is revoked after the index of the write-ahead log was removed is soon rejected", async () => {
+test("a key revoked after the write-ahead log's index was removed is soon rejected", async () => {
   const server = await serve();
   expect(await read(server)).toBe(200);
   rmSync(join(folder, "shop.db-shm"));
@@ -74,7 +74,7 @@ test("a key that is revoked after the index of the write-ahead log was removed i
   await waitUntil(async () => (await read(server)) !== 200, "the key to be rejected");
 });
 
-test("files that are moved away and back are used again, with all acknowledged writes", async () => {
+test("files moved away and back are used again, with all acknowledged writes", async () => {
   const server = await serve();
   expect(await create(server, "before")).toBe(201);
   renameSync(folder, workspace.file("away"));
@@ -85,7 +85,7 @@ test("files that are moved away and back are used again, with all acknowledged w
   await waitUntil(async () => (await ready(server)) === 200, "/readyz to be 200");
 });
 
-test("a server that is stopped after the write-ahead log was removed writes all acknowledged changes into the database", async () => {
+test("a server stopped after the write-ahead log was removed writes all acknowledged changes into the database", async () => {
   const server = await serve();
   const acknowledged = ["one", "two", "three"];
   for (const name of acknowledged) expect(await create(server, name)).toBe(201);
@@ -99,7 +99,7 @@ test("a server that is stopped after the write-ahead log was removed writes all 
   await run("check");
 });
 
-test("a database behind a symbolic link is served until the link names another file", async () => {
+test("a database behind a symbolic link is served until the link points to another file", async () => {
   const link = workspace.file("link.db");
   symlinkSync(join(folder, "shop.db"), link);
   const server = await workspace.serve(["--database", `sqlite:${link}`]);
@@ -110,7 +110,7 @@ test("a database behind a symbolic link is served until the link names another f
   expect(await create(server, "after")).toBe(503);
 });
 
-test("a command that continues to read does not recreate a database that was removed", async () => {
+test("a command that keeps reading doesn't recreate a removed database", async () => {
   const engine = await openEngine(database, allResources);
   rmSync(join(folder, "shop.db"));
   expect(() => [...(engine.dump() as Iterable<DumpedRow>)]).toThrow("was removed while it was in use");

@@ -1,4 +1,4 @@
-// The output of commands: progress and escapes, and the result if the output cannot be written.
+// Output of commands: progress, escapes, and what happens if it can't be written.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { openWorkspace } from "../../support/programs/command.ts";
@@ -22,17 +22,17 @@ describe("on a terminal", () => {
     [1, ["site", "list", "--database", "sqlite:none.db"]],
     [2, ["site", "lsit"]],
   ];
-  test.each(commands)("the output has no colours, and the exit status is %i, for %j", async (status, args) => {
+  test.each(commands)("output has no colours, and the exit status is %i, for %j", async (status, args) => {
     await Bun.write(workspace.file("more.csv"), "Name\nA\n");
     const { code, shown } = await workspace.runOnTerminal(args);
     expect(code).toBe(status);
     expect(shown).not.toBe("");
-    // Progress moves the cursor and erases its line. Only colours are not allowed.
+    // Progress moves the cursor and erases its line. Only colours aren't allowed.
     for (const sequence of shown.split("\u001b[").slice(1)) expect(sequence).not.toMatch(/^[\d;]*m/);
   });
 });
 
-test("long commands show their progress, only on a terminal", async () => {
+test("long commands show their progress, but only on a terminal", async () => {
   const other = (name: string) => `sqlite:${workspace.file(name)}`;
   const commands: [string[], RegExp[]][] = [
     [["backup", "progress.backup"], [/reading: \d+ rows/]],
@@ -72,7 +72,7 @@ describe("a full disk under stdout", () => {
     expect(stderr).not.toContain("    at ");
   });
 
-  test("does not prevent that the prefix of a new key is printed, so that the key can be revoked", async () => {
+  test("doesn't stop a new key's prefix from being printed, so that the key can be revoked", async () => {
     const { stderr } = await workspace.run(["key", "create", "--site", "main"], { to: { stdout: "/dev/full" } });
     const prefix = /^created the key (sfk_\w{8});/.exec(stderr)?.[1] as string;
     expect((await workspace.run(["key", "revoke", prefix])).stderr).toBe(`revoked the key ${prefix}\n`);
@@ -91,7 +91,7 @@ test.each([
   expect([code, stderr]).toEqual([0, "0\n"]);
 });
 
-test("a command that fails ends although its input pipe stays open", async () => {
+test("a command that fails ends even though its input pipe stays open", async () => {
   const started = workspace.start(["import", "--site", "main", "brands", "-"]);
   started.write("Nmae\nA\n");
   expect(await started.exited).toBe(1);
@@ -102,7 +102,7 @@ test.each([
   [["site", "list"]],
   [["check"]],
   [["site", "lsit"]],
-])("%j has the same result if stderr cannot be written", async (args) => {
+])("%j has the same result if stderr can't be written", async (args) => {
   const usual = await workspace.run(args);
   const { code, stdout } = await workspace.run(args, { to: { stderr: "/dev/full" } });
   expect([code, stdout]).toEqual([usual.code, usual.stdout]);
@@ -133,7 +133,7 @@ test("control characters and changes of text direction are escaped, in lists and
   expect(stderr).toContain("red\\u009b31m \\u202eback");
 });
 
-test("a change whose result cannot be printed prints its revisions, so that it can be undone", async () => {
+test("a change whose result can't be printed prints its revisions, so that it can be undone", async () => {
   const onFull = { to: { stdout: "/dev/full" } };
   const site = ["--site", "main"];
   const imported = await workspace.run(["import", ...site, "brands", "-", "--atomic"], {

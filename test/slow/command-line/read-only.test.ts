@@ -1,4 +1,4 @@
-// Commands read a database on a read-only disk, or in a file or folder that no user may write to.
+// Commands read a database on a read-only disk, or in a file or folder nobody may write to.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -32,18 +32,18 @@ afterEach(async () => {
 });
 
 const run = (...args: string[]) => workspace.run([...args, "--database", database], { wrap: withoutRootCapabilities });
-// On a mounted disk, commands run as processes: open files in the process of the test would prevent that the disk becomes read-only.
+// On a mounted disk, commands run as processes: files open in the test's own process would keep the disk from becoming read-only.
 const mustRun = (args: string[], stdin = "") =>
   workspace.mustRun([...args, "--database", database], { stdin, ...(isMounted && { asProcess: true }) });
 
-/** Creates a site with a brand, in a database that was closed normally. Returns a key. */
+/** Creates a site with a brand in a database that was closed normally. Returns a key. */
 async function fill(): Promise<string> {
   await mustRun(["site", "add", "main", "--default"]);
   await mustRun(["import", "--site", "main", "brands", "-"], "Name\nAcme\n");
   return (await mustRun(["key", "create", "--site", "main"])).trim();
 }
 
-/** Starts a server, which stores a second brand, and kills it, so that only the write-ahead log has that brand. */
+/** Starts a server that stores a second brand, and kills it, so that only the write-ahead log has that brand. */
 async function writeAndKill(key: string): Promise<void> {
   const server = await workspace.serve(["--database", database]);
   const body = '{"Name":"Bolt"}';
@@ -57,7 +57,7 @@ function protectFolder(): void {
   chmodSync(folder, 0o555);
 }
 
-/** Mounts a disk at the folder, and returns whether that succeeded: only root may do it. */
+/** Mounts a disk at the folder, and returns whether that succeeded. Only root can do it. */
 function mount(): boolean {
   isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], { stdio: "ignore" }).status === 0;
   return isMounted;
@@ -112,7 +112,7 @@ describe.each(protections)("a database %s can be read", (_, protect) => {
     await expectUnwritable();
   });
 
-  test("after its server was killed, including the changes in the write-ahead log", async () => {
+  test("after its server was killed, with the changes in the write-ahead log", async () => {
     await writeAndKill(await fill());
     protect();
     await expectReadable(["Acme", "Bolt"]);
@@ -134,7 +134,7 @@ test("a database on a read-only disk can be read", async () => {
   await expectUnwritable();
 });
 
-test("a read without a write-ahead log fails if another process writes during the read", async () => {
+test("a read without a write-ahead log fails if another process writes meanwhile", async () => {
   if (!mount()) return;
   await fill();
   spawnSync("mount", ["-o", "remount,ro", folder]);
@@ -158,7 +158,7 @@ test("a write-ahead log without its index is rejected, because the newest record
   expect(stderr).toMatch(/its newest changes are only in .*-wal.*copy both/);
 });
 
-test("a server does not start on a database that it cannot write to", async () => {
+test("a server doesn't start on a database it can't write to", async () => {
   await fill();
   protectFolder();
   const { code, stderr } = await run("serve", "--port", "0");

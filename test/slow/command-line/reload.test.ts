@@ -23,7 +23,7 @@ interface LoadCounts {
   readonly failures: readonly string[];
 }
 
-/** Options of a request that closes its connection. Otherwise, a process that is being replaced would wait for the connection. */
+/** Makes a request close its connection, which would otherwise hold up the replacement of its process. */
 const closing = { headers: { Connection: "close" } };
 
 /** Sends SIGHUP, and waits until `message` is on stderr. */
@@ -63,7 +63,7 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     await waitUntil(() => server.stderr().includes("replaced 2 processes"), "the end", { output: server.stderr });
   });
 
-  // The other tests do not depend on the engine.
+  // The other tests don't depend on the engine.
   if (kind !== engines[0]) return;
 
   test("replaces all workers and the admin process under load, and every kept connection gets all its responses", async () => {
@@ -90,8 +90,8 @@ describe("SIGHUP", () => {
     workspace = opened;
   });
 
-  // One server for all of it, because each replacement starts two processes.
-  test("during a replacement of workers causes one more replacement after it, a replacement leaves no open file of ended processes in the parent, and SIGTERM ends all processes, also processes that are being replaced", async () => {
+  // One server for all of this, because every replacement starts two processes.
+  test("during a replacement leads to one more; ended processes leave no open file in the parent; SIGTERM ends all processes, even those being replaced", async () => {
     const server = await workspace.serve(["--workers", "2"]);
     const first = childrenOf(server.pid);
     server.kill("SIGHUP");
@@ -126,7 +126,7 @@ describe("SIGHUP after an upgrade", () => {
 
   const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-  /** Copies the program into the folder of the workspace, as version 7.0.1. Returns the path of its main file. */
+  /** Copies the program into the workspace's folder as version 7.0.1. Returns the path of its main file. */
   function install(): string {
     for (const part of ["src", "docs"]) cpSync(join(root, part), workspace.file(part), { recursive: true });
     symlinkSync(join(root, "node_modules"), workspace.file("node_modules"));
@@ -144,7 +144,7 @@ describe("SIGHUP after an upgrade", () => {
     return [...text.matchAll(/^storefront_build_info\{version="([^"]+)"/gm)].map(([, version]) => version as string);
   }
 
-  test("starts workers of the new version; if a worker does not start, it is reported, and no process is replaced", async () => {
+  test("starts workers of the new version; if one doesn't start, that's reported and no process is replaced", async () => {
     const main = install();
     const server = await workspace.serve(["--workers", "2", "--admin", "127.0.0.1:0"], { main });
     expect(await versionsOf(server)).toEqual(["7.0.1"]);
@@ -162,14 +162,14 @@ describe("SIGHUP after an upgrade", () => {
     expect(await versionsOf(server)).toEqual(["7.0.3"]);
   });
 
-  test("replaces workers that cannot send their metrics but still serve requests", async () => {
+  test("replaces workers that can't send their metrics but still serve requests", async () => {
     const main = install();
     const file = workspace.file("src/lib/metrics.ts");
     writeFileSync(file, readFileSync(file, "utf8").replace('import("prom-client")', 'import("no-such-library")'));
     const server = await workspace.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
     const before = childrenOf(server.pid);
     const metrics = async () => (await fetch(`${server.adminUrl}/metrics`, closing)).status;
-    // The status is 503 if the workers do not respond in time.
+    // The status is 503 if the workers don't respond in time.
     await waitUntil(async () => (await metrics()) === 500, "the fault");
     expect((await fetch(`${server.url}/healthz`, closing)).status).toBe(200);
     expect(childrenOf(server.pid)).toEqual(before);
@@ -195,14 +195,14 @@ describe("SIGHUP with TLS", () => {
     return cert;
   }
 
-  /** Returns whether a new connection gets this certificate. */
+  /** Whether a new connection gets this certificate. */
   const has = ({ url }: Served, ca: string) =>
     fetch(`${url}/healthz`, { ...closing, tls: { ca } }).then(
       ({ ok }) => ok,
       () => false,
     );
 
-  test("gives new connections the new certificate of one worker, and kept connections continue", async () => {
+  test("gives new connections the new certificate while kept connections continue", async () => {
     const first = renewCertificate();
     const server = await workspace.serve(options);
     const socket = connect({ port: Number(new URL(server.url).port), host: "127.0.0.1", ca: first });
@@ -219,7 +219,7 @@ describe("SIGHUP with TLS", () => {
     expect(await server.exited).toBe(0);
   });
 
-  /** A damage to a file, the function that causes it, and the message of the server. */
+  /** Ways to damage a file, and the server's message for each. */
   const faults: [string, () => void, RegExp][] = [
     ["is not PEM", () => writeFileSync(workspace.file("cert.pem"), "junk"), /are not a certificate and its key/],
     ["is empty", () => writeFileSync(workspace.file("key.pem"), ""), /are not a certificate and its key/],
@@ -230,7 +230,7 @@ describe("SIGHUP with TLS", () => {
     ],
     ["is missing", () => Bun.spawnSync(["rm", workspace.file("key.pem")]), /ENOENT|cannot read/],
   ];
-  test("reports a file that cannot be used, and the server keeps the previous certificate", async () => {
+  test("reports a file that can't be used, and the server keeps the previous certificate", async () => {
     let current = renewCertificate();
     const server = await workspace.serve(options);
     for (const [, spoil, message] of faults) {
@@ -248,7 +248,7 @@ describe("SIGHUP with TLS", () => {
   test.each([
     "1",
     "2",
-  ])("reports an expired certificate, and so does the start of the server, with %s workers", async (workers) => {
+  ])("reports an expired certificate, as does the server's start, with %s workers", async (workers) => {
     const expired = Date.parse("2026-03-01T12:00:00Z");
     renewCertificate(expired);
     const server = await workspace.serve([...options, "--workers", workers]);
@@ -263,7 +263,7 @@ describe("SIGHUP with TLS", () => {
     expect(server.stderr().split(report)).toHaveLength(3);
   });
 
-  test("reports a bad file with two workers, and new workers have the previous certificate", async () => {
+  test("reports a bad file with two workers, and new workers use the previous certificate", async () => {
     const first = renewCertificate();
     const server = await workspace.serve([...options, "--workers", "2"]);
     const before = childrenOf(server.pid);
@@ -278,7 +278,7 @@ describe("SIGHUP with TLS", () => {
   });
 });
 
-/** Returns the inodes of the sockets that listen on a port of 127.0.0.1 (proc_net_tcp(5)). */
+/** The inodes of the sockets listening on a port of 127.0.0.1 (proc_net_tcp(5)). */
 function listenersAt(port: number): string[] {
   const address = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const sockets = readFileSync("/proc/net/tcp", "utf8").split("\n");
@@ -295,7 +295,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns the number of requests that the metrics count. */
+/** The number of requests that the metrics count. */
 async function servedRequests({ adminUrl }: Served): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`, closing)).text();
   const counts = text.matchAll(/^storefront_http_requests_total\{.*\} (\d+)$/gm);

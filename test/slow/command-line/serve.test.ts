@@ -1,4 +1,4 @@
-// The command `serve`: its options, its output and its end.
+// The command `serve`: options, output and shutdown.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ async function newKey(): Promise<string> {
   return await workspace.data.addKey("main");
 }
 
-/** Runs the indented lines of a server's output in a shell, as if they were pasted. Returns the output of the shell. */
+/** Runs the indented lines of a server's output in a shell, as if pasted, and returns the shell's output. */
 async function paste({ stdout }: Pick<Served, "stdout">) {
   const lines = stdout()
     .split("\n")
@@ -45,7 +45,7 @@ async function paste({ stdout }: Pick<Served, "stdout">) {
   return { text: await new Response(child.stdout).text(), errors: await new Response(child.stderr).text() };
 }
 
-/** Sends the header section and a part of the body of a request. `finish` sends the rest of the body. */
+/** Sends a request's header section and part of its body. `finish` sends the rest of the body. */
 async function openRequest(url: string, key: string) {
   const { hostname, port } = new URL(url);
   let response = "";
@@ -75,7 +75,7 @@ async function openRequest(url: string, key: string) {
 }
 
 describe("serve", () => {
-  test.each([[[]], [["--workers", "2"]]])("rejects a port that is in use in one line %j", async (more: string[]) => {
+  test.each([[[]], [["--workers", "2"]]])("rejects a port in use in one line %j", async (more: string[]) => {
     const server = await workspace.serve();
     const port = new URL(server.url).port;
     const { code, stdout, stderr } = await workspace.run(["serve", "--port", port, ...more]);
@@ -85,7 +85,7 @@ describe("serve", () => {
     );
   });
 
-  test("rejects a port that the workers of another server share", async () => {
+  test("rejects a port shared by another server's workers", async () => {
     const server = await workspace.serve(["--workers", "2"]);
     const port = new URL(server.url).port;
     for (const workers of ["1", "2"]) {
@@ -110,7 +110,7 @@ describe("serve", () => {
     ["--host", ["--host", "192.0.2.1", "--port", "8080"]],
     ["--host", ["--host", "192.0.2.1", "--port", "8080", "--workers", "2"]],
     ["--admin", ["--port", "0", "--admin", "192.0.2.1:8081"]],
-  ])("an address of another machine: names %s %j", async (option, args) => {
+  ])("rejects another machine's address and names %s: %j", async (option, args) => {
     const { code, stdout, stderr } = await workspace.run(["serve", ...args]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(`this machine does not have the address; choose another with ${option}`);
@@ -132,7 +132,7 @@ describe("serve", () => {
     expect(stderr).not.toContain("    at ");
   });
 
-  test("reads every option from the environment too, and the command line has priority", async () => {
+  test("takes every option from the environment too, but the command line has priority", async () => {
     const help = await workspace.mustRun(["serve", "--help"]);
     const names = [...help.matchAll(/^ +--([a-z-]+)/gm)].map(([, name]) => name as string);
     const options = names.filter((name) => !["json", "as"].includes(name));
@@ -185,7 +185,7 @@ describe("PORT of a hosting platform", () => {
   });
 });
 
-test("STOREFRONT_PORT of Kubernetes, for a service that is named storefront, is ignored", async () => {
+test("STOREFRONT_PORT set by Kubernetes for a service named storefront is ignored", async () => {
   const env = { STOREFRONT_PORT: "tcp://10.0.0.1:8080" };
   await workspace.mustRun(["site", "add", "main"], { env });
   const next = await workspace.run(["serve", "--workers", "0"], { env, asProcess: false });
@@ -195,7 +195,7 @@ test("STOREFRONT_PORT of Kubernetes, for a service that is named storefront, is 
 });
 
 describe("serve --demo", () => {
-  test("prints a link to the console, and the command for another link to the same address", async () => {
+  test("prints a link to the console, and the command for another one", async () => {
     const server = await workspace.serve(["--demo", "--admin", "127.0.0.1:0"]);
     const url = server.adminUrl ?? "";
     await waitUntil(() => server.stdout().includes(`${url}/#sign-in=`), "the link", { output: server.stderr });
@@ -210,7 +210,7 @@ describe("serve --demo", () => {
     expect(JSON.parse(text).map(({ Name }: { Name: string }) => Name)).toContain("Blåbær & Sønner");
   });
 
-  test("creates no site in a database with sites, and prints commands that list their records", async () => {
+  test("creates no site if there are some, and prints commands that list their records", async () => {
     await workspace.data.addSite("mine", { hostnames: ["mine.example"] });
     const server = await workspace.serve(["--demo", "--database", workspace.database]);
     await waitUntil(() => server.stdout().includes("curl"), "the curl line");
@@ -218,7 +218,7 @@ describe("serve --demo", () => {
     expect(JSON.parse(await workspace.mustRun(["site", "list", "--json"]))).toHaveLength(1);
   });
 
-  test("creates one site if several servers start at once on one database", async () => {
+  test("creates one site even if several servers start at once on one database", async () => {
     const servers = await Promise.all([1, 2, 3].map(() => workspace.serve(["--demo"])));
     expect(servers).toHaveLength(3);
     expect(JSON.parse(await workspace.mustRun(["site", "list", "--json"]))).toHaveLength(1);
@@ -253,9 +253,9 @@ describe("serve with TLS", () => {
   });
 });
 
-test("a server without the JIT compiler, as with limited memory, serves requests and sees the commits of other processes", async () => {
+test("a server without the JIT compiler, as under memory limits, serves requests and sees other processes' commits", async () => {
   const key = await newKey();
-  // `ulimit -v` has this effect on the runtime.
+  // `ulimit -v` makes the runtime do without it.
   const server = await workspace.serve([], { env: { BUN_JSC_useJIT: "0" } });
   const read = () => fetchWithKey(`${server.url}/restapi/brands.json`, key);
   expect(
@@ -270,7 +270,7 @@ describe("SIGTERM and SIGINT", () => {
   test.each([
     "SIGTERM",
     "SIGINT",
-  ] as const)("%s lets the server finish requests in flight, and then exit with 0", async (signal) => {
+  ] as const)("%s lets requests in flight finish, then the server exits with 0", async (signal) => {
     const key = await newKey();
     const server = await workspace.serve();
     expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
@@ -291,7 +291,7 @@ describe("SIGTERM and SIGINT", () => {
     expect(await workspace.mustRun(["export", "--site", "main", "brands"])).toContain("Late");
   });
 
-  test("an idle connection that is kept alive does not delay the exit", async () => {
+  test("an idle connection kept alive doesn't delay the exit", async () => {
     const key = await newKey();
     const server = await workspace.serve();
     const request = await openRequest(server.url, key);
@@ -309,7 +309,7 @@ describe("SIGTERM and SIGINT", () => {
 test.each([
   "1",
   "2",
-])("with --drain and %s workers, a server that gets SIGTERM still serves requests, and is not ready", async (workers) => {
+])("with --drain and %s workers, the server keeps serving after SIGTERM, but isn't ready", async (workers) => {
   const key = await newKey();
   const server = await workspace.serve([
     "--workers",
@@ -340,7 +340,7 @@ test.each([
   for (const pid of [...childrenOf(server.pid), server.pid]) process.kill(pid, "SIGKILL");
 });
 
-test.each(["1", "2"])("after the time of --drain, a server with %s workers exits with 0", async (workers) => {
+test.each(["1", "2"])("once the time of --drain is up, a server with %s workers exits with 0", async (workers) => {
   const server = await workspace.serve(["--workers", workers, "--drain", "1"]);
   const begun = performance.now();
   server.kill();
@@ -352,7 +352,7 @@ test.each(["1", "2"])("after the time of --drain, a server with %s workers exits
 describe("SIGUSR1 and SIGUSR2", () => {
   const others = ["SIGUSR1", "SIGUSR2"] as const;
 
-  test("stop neither a server nor a request in flight, and are logged", async () => {
+  test("stop neither the server nor a request in flight, and are logged", async () => {
     const key = await newKey();
     const server = await workspace.serve(["--log", "info"]);
     const request = await openRequest(server.url, key);
@@ -385,7 +385,7 @@ describe("SIGUSR1 and SIGUSR2", () => {
   });
 });
 
-test("a log that cannot be written, because of a full disk or a closed pipe, delays no request", async () => {
+test("a log that can't be written because of a full disk or a closed pipe delays no request", async () => {
   const wraps = [(command: string) => `${command} 2> /dev/full`, (command: string) => `${command} 2> >(true)`];
   for (const wrap of wraps) {
     const server = await workspace.serve(["--log", "debug"], {
@@ -406,7 +406,7 @@ describe("serve --workers", () => {
     }
   };
 
-  test("starts workers that share one port; a killed worker is replaced, and SIGTERM ends all of them", async () => {
+  test("share one port, are replaced when killed, and all end on SIGTERM", async () => {
     const key = await newKey();
     const server = await workspace.serve(["--workers", "3"]);
     const before = childrenOf(server.pid);
@@ -425,7 +425,7 @@ describe("serve --workers", () => {
     expect(last.filter(isAlive)).toEqual([]);
   });
 
-  test("starts workers that read each other's writes immediately", async () => {
+  test("read each other's writes immediately", async () => {
     const key = await newKey();
     const server = await workspace.serve(["--workers", "2"]);
     for (let n = 1; n <= 20; n++) {
@@ -440,8 +440,8 @@ describe("serve --workers", () => {
     }
   });
 
-  test("starts workers that end when their parent is killed, also during their start", async () => {
-    /** Kills a parent when it has started, or earlier. Returns how long its workers took to start. */
+  test("end when their parent is killed, even while they're starting", async () => {
+    /** Kills a parent once it has started, or earlier. Returns how long its workers took to start. */
     async function killParent(beforeKill: (parent: Started) => Promise<unknown>): Promise<number> {
       const parent = workspace.start(["serve", "--port", "0", "--log", "silent", "--workers", "2"], { stdin: "" });
       await waitUntil(() => childrenOf(parent.pid).length > 0, "a worker");

@@ -1,4 +1,4 @@
-// Unknown settings are rejected, and a server prints facts by which an operator notices a wrong database.
+// Unknown settings are rejected, and a server prints enough about its database to notice that it's the wrong one.
 
 import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engine/engines.ts";
@@ -22,7 +22,7 @@ describe("an unknown setting in the environment", () => {
     await workspace.close();
   });
 
-  test("is ignored if Kubernetes or a link of Docker sets it for a service whose name begins with storefront", async () => {
+  test("is ignored if Kubernetes or a Docker link sets it for a service whose name starts with storefront", async () => {
     const workspace = openWorkspace();
     const env = {
       STOREFRONT_SERVICE_HOST: "10.0.0.1",
@@ -52,7 +52,7 @@ describe.each(engines)("serve on $name", (kind) => {
     workspace = opened;
   });
 
-  /** Starts a server, stops it, and returns its output about the database. */
+  /** Starts a server, stops it, and returns what it printed about the database. */
   async function started(args: readonly string[]): Promise<string> {
     const server = workspace.start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "" });
     await server.until(/serves .*\n/);
@@ -63,7 +63,7 @@ describe.each(engines)("serve on $name", (kind) => {
 
   test.each(
     kind === engines[0] ? [1, 2] : [1],
-  )("with %i workers prints that it creates the database, and at each start how many sites it serves", async (workers) => {
+  )("with %i workers says when it creates the database, and at each start how many sites it serves", async (workers) => {
     const args = ["--workers", `${workers}`];
     const noSites = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;
     const first = await started(args);

@@ -9,7 +9,7 @@ import { engines } from "../../support/engine/engines.ts";
 import { fetchWithKey, useWorkspace, type Workspace } from "../../support/programs/command.ts";
 import { waitUntil } from "../../support/time.ts";
 
-describe.each(engines)("a site on $name", (kind) => {
+describe.each(engines)("site files on $name", (kind) => {
   let workspace: Workspace;
   useWorkspace(kind, (opened) => {
     workspace = opened;
@@ -27,7 +27,7 @@ describe.each(engines)("a site on $name", (kind) => {
     return file;
   };
 
-  /** Starts to import a file whose last rows never arrive, and waits until rows are stored. */
+  /** Starts importing a file whose last rows never arrive, and waits until rows are stored. */
   async function startImport(file: string) {
     const lines = gunzipSync(readFileSync(file)).toString().split("\n");
     writeFileSync(workspace.file("part"), gzipSync(lines.slice(0, -3000).join("\n")));
@@ -41,10 +41,10 @@ describe.each(engines)("a site on $name", (kind) => {
 
   if (kind.name === "PostgreSQL") return;
 
-  // One engine is enough for the other tests: operator/ tests the functions on each engine, and on-postgres.test.ts the command.
+  // One engine is enough for the other tests: operator/ tests the functions on both, and on-postgres.test.ts the command.
   if (kind !== engines[0]) return;
 
-  test("whose import is stopped leaves no rows", async () => {
+  test("a stopped import leaves no rows", async () => {
     await addGarden(4000);
     const file = await writeGarden();
     await workspace.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
@@ -56,7 +56,7 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(await workspace.data.check()).toEqual([]);
   });
 
-  test("is exported, removed and imported with its keys, and then served again", async () => {
+  test("a site is exported, removed and imported with its keys, then served again", async () => {
     const key = await addGarden(3);
     const server = await workspace.serve();
     const get = () => fetchWithKey(`${server.url}/restapi/brands/2.json`, key, { headers: { Host: "garden.example" } });
@@ -76,7 +76,7 @@ describe.each(engines)("a site on $name", (kind) => {
     expect(await workspace.data.check()).toEqual([]);
   });
 
-  test("is imported from a pipe without its keys, and the hostnames and keys that are in use are listed", async () => {
+  test("a site is imported from a pipe without its keys, and the hostnames and keys already in use are listed", async () => {
     await addGarden(2);
     const file = await writeGarden();
     const taken = await workspace.run(["import-site", file]);

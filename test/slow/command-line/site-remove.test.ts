@@ -1,4 +1,4 @@
-// `site remove` of a site with many records, on each engine.
+// `site remove` on a site with many records.
 
 import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engine/engines.ts";
@@ -24,7 +24,7 @@ describe.each(engines)("site remove on $name", (kind) => {
 
   if (kind.name === "PostgreSQL") return;
 
-  test("a removal does not block the writes of other sites", async () => {
+  test("doesn't block other sites' writes", async () => {
     await addSites(5000);
     const key = await workspace.data.addKey("main");
     const server = await workspace.serve([]);
@@ -45,7 +45,7 @@ describe.each(engines)("site remove on $name", (kind) => {
     await server.exited;
   });
 
-  test("a removed site stays removed in a restored backup", async () => {
+  test("the site stays removed in a restored backup", async () => {
     await addSites(3);
     await mustRun(["site", "remove", "large", "--yes"]);
     const file = workspace.file("removed.backup");

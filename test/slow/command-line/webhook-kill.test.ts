@@ -11,8 +11,8 @@ afterAll(async () => {
   for (const kind of engines) await kind.close();
 });
 
-// Both engines run at the same time, because most of the test waits for a lease to end.
-test("when the process that delivers is killed under load, another process continues in order and without a gap", async () => {
+// Both engines run at once, because most of the test is spent waiting for a lease to end.
+test("the delivering process is killed under load: another one continues in order, without gaps", async () => {
   const figures = await Promise.all(
     engines.map(async (kind) => deliverUnderKills(await kind.newDatabase(), { changes: 1000, kills: 1 })),
   );
@@ -20,7 +20,7 @@ test("when the process that delivers is killed under load, another process conti
     expect(pauses).toHaveLength(1);
     // The documented maximum is 30 seconds, which the simulation checks. This machine may be busy.
     expect(pauses[0]).toBeLessThan(45_000);
-    // The page is repeated whose response the killed process did not get.
+    // The page whose response the killed process didn't get is repeated.
     expect(repeats).toBe(1);
   }
 }, 120_000);
