@@ -1,4 +1,4 @@
-// The pages for people who use a keyboard or a screen reader: axe finds nothing, in any size and colour scheme.
+// The pages work with a keyboard and a screen reader: axe finds nothing, at any size or in either colour scheme.
 
 import { afterAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
@@ -19,7 +19,7 @@ const [phone, desk] = [390, 1280];
 test.each([
   ["on a phone", phone],
   ["at a desk", desk],
-])("no layout has a fault %s, in light or in dark colours", async (_, width) => {
+])("axe finds nothing %s, in light or dark colours", async (_, width) => {
   const page = await browser.newPage({ viewport: { width, height: 850 } });
   await page.goto(`${server.url}/`);
   for (const path of ["/", "/docs", "/docs/guide", "/docs/problems/gone", "/no-such-page"]) {
@@ -42,7 +42,7 @@ test("every page fits on a phone and at a desk", async () => {
   await page.close();
 });
 
-/** Shows another page in this document, and lets the script of the pages do what it does after a load. */
+/** Shows another page in this document, and lets the pages' script do what it does after a load. */
 async function showHere(page: Page, path: string): Promise<void> {
   const response = await fetch(server.url + path, { headers: { Accept: "text/html" } });
   await page.evaluate(
@@ -57,7 +57,7 @@ async function showHere(page: Page, path: string): Promise<void> {
   );
 }
 
-test("a page has its own colours, whatever the browser's are", async () => {
+test("a page keeps its own colours, whatever the browser's are", async () => {
   const seen = [];
   for (const colorScheme of ["light", "dark"] as const) {
     const context = await browser.newContext({ colorScheme });
@@ -70,7 +70,7 @@ test("a page has its own colours, whatever the browser's are", async () => {
   expect(new Set(seen).size).toBe(2);
 });
 
-test("examples and tables are reached, and scrolled, by the keyboard", async () => {
+test("examples and tables can be reached and scrolled with the keyboard", async () => {
   const context = await browser.newContext({ viewport: { width: 390, height: 850 } });
   const page = await context.newPage();
   for (const [path, selector] of [
@@ -93,7 +93,7 @@ test("examples and tables are reached, and scrolled, by the keyboard", async () 
   await context.close();
 });
 
-test("on a phone, the list of pages opens, has no fault, and closes by Escape", async () => {
+test("on a phone, the list of pages opens, passes axe, and closes with Escape", async () => {
   const context = await browser.newContext({ viewport: { width: 390, height: 850 } });
   const page = await context.newPage();
   await page.goto(`${server.url}/docs/formats`);

@@ -1,4 +1,4 @@
-// The files that a server offers integrators for download.
+// The files a server offers integrators for download.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ const root = join(import.meta.dir, "../..");
 const server = await startDemo();
 afterAll(() => server.stop());
 
-test("every program of examples/ is served as it is", async () => {
+test("every program in examples/ is served unchanged", async () => {
   for (const name of readdirSync(join(root, "examples"))) {
     if (name.endsWith(".md")) continue;
     const response = await fetch(`${server.url}/docs/examples/${name}`);
@@ -23,7 +23,7 @@ test("every program of examples/ is served as it is", async () => {
 test.each([
   ["/docs/postman.json", "application/json; charset=utf-8"],
   ["/docs/storefront.http", "text/plain; charset=utf-8"],
-])("%s has the URL of the server", async (path, type) => {
+])("%s contains the server's URL", async (path, type) => {
   const response = await fetch(server.url + path, { headers: { "X-Forwarded-Proto": "https" } });
   const text = await response.text();
   expect(response.headers.get("Content-Type")).toBe(type);
@@ -35,7 +35,7 @@ test.each([
   expect(again.status).toBe(304);
 });
 
-describe("the client", () => {
+describe("client download", () => {
   const read = async (path: string) => {
     const response = await fetch(server.url + path);
     const { status, headers } = response;
@@ -44,7 +44,7 @@ describe("the client", () => {
   const versionedPaths = async (page: string) =>
     new Set((await read(page)).bytes.toString().match(/\/docs\/client-[^\s"<]+?\.tgz/g));
 
-  test("has its version in its path, and can be cached for ever", async () => {
+  test("has its version in its path, and can be cached forever", async () => {
     const [path = ""] = await versionedPaths("/");
     const { status, cacheControl, bytes } = await read(path);
     expect([status, cacheControl]).toEqual([200, "public, max-age=31536000, immutable"]);
@@ -58,14 +58,14 @@ describe("the client", () => {
     expect(unversioned).toEqual({ status, cacheControl: "public, no-cache", bytes });
   });
 
-  test("is named with its version by the pages", async () => {
+  test("is named with its version on the pages", async () => {
     const [path = ""] = await versionedPaths("/");
     for (const page of ["/docs/clients", "/docs/getting-started"])
       expect([...(await versionedPaths(page))]).toEqual([path]);
     expect((await read("/docs/clients")).bytes.toString()).not.toContain("client-&lt;version");
   });
 
-  test("of a version that this server does not have is 404, with the version that it has", async () => {
+  test("gets a 404 for a version the server doesn't have, naming the one it has", async () => {
     const [path = ""] = await versionedPaths("/");
     for (const version of ["0.0.1", "0.1.0-dev-000000000000", "<version>"]) {
       const { status, cacheControl, bytes } = await read(`/docs/client-${encodeURIComponent(version)}.tgz`);
@@ -82,7 +82,7 @@ describe("/openapi.json?format=", () => {
       readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
     };
 
-  test.each(["json", "xml"])("%s has the operations of that format, and only what they use", async (format) => {
+  test.each(["json", "xml"])("%s has that format's operations, and only what they use", async (format) => {
     const document = await read(`?format=${format}`);
     const whole = await read("");
     const paths = Object.keys(whole.paths).filter((path) => path.endsWith(`.${format}`));
@@ -109,7 +109,7 @@ describe("/openapi.json?format=", () => {
     }
   });
 
-  test("other parameters are ignored, and all parameters at other paths", async () => {
+  test("other parameters are ignored, as are all parameters at other paths", async () => {
     expect((await fetch(`${server.url}/openapi.json?v=3`)).status).toBe(200);
     expect((await fetch(`${server.url}/docs/guide?format=nothing`)).status).toBe(200);
     expect((await fetch(`${server.url}/openapi.toml?format=nothing`)).status).toBe(404);
@@ -120,7 +120,7 @@ describe("/openapi.json?openapi=3.0", () => {
   const get = (path: string, init: RequestInit = {}) =>
     fetch(server.url + path, { ...init, headers: { "Accept-Encoding": "identity", ...init.headers } });
 
-  test("is the document in OpenAPI 3.0, also in one format and in YAML; 3.1 is the default", async () => {
+  test("returns the document in OpenAPI 3.0, even in one format or in YAML; 3.1 is the default", async () => {
     const read = async (path: string) => Bun.YAML.parse(await (await get(path)).text()) as Record<string, object>;
     const [newer, older] = [await read("/openapi.json"), await read("/openapi.json?openapi=3.0")];
     expect([newer.openapi, older.openapi]).toEqual(["3.1.0", "3.0.3"] as never);
@@ -136,7 +136,7 @@ describe("/openapi.json?openapi=3.0", () => {
     expect(part).not.toHaveProperty("x-webhooks");
   });
 
-  test("has an ETag of its own, is 304 for clients that have it, and has HEAD", async () => {
+  test("has its own ETag, a 304 for clients that have it, and HEAD", async () => {
     const paths = ["", "?openapi=3.0", "?format=json", "?format=json&openapi=3.0"].map(
       (query) => `/openapi.json${query}`,
     );
@@ -165,7 +165,7 @@ describe("highlighted code", () => {
     "text",
     "",
     "constructor",
-  ])("in %p has the text that it had, and no HTML of its own", (language) => {
+  ])("in %p keeps its text, and contains no HTML of its own", (language) => {
     const hostile = [
       `curl -H "X: $KEY" '<script>' # <b>\n<a b="<i>">&amp;</a><!-- x -->\nHTTP/1.1 200 <OK>\nName: "x" // \`y\``,
       `"unclosed '<img src=x>`,

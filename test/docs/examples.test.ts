@@ -1,4 +1,4 @@
-// Runs the guide as a reader does, from its first page to its last, once in each language, and compares the outputs with the pages.
+// Runs the guide the way a reader would, from first page to last, once in each language, and compares the output with the pages.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { type DemoServer, type LocalDemoServer, startDemo } from "../support/pro
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-examples-"));
 const mark = "-----next-example-----";
-/** For each language other than the shell, the command that runs a file with an example, and the file's ending. */
+/** For each language except the shell, the command that runs an example file, and the file's extension. */
 const runners = { js: { command: "node", ending: ".mjs" }, python: { command: "python3", ending: ".py" } };
 
 beforeAll(() => {
@@ -29,12 +29,12 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-// One run is with a sandbox key: then not even the revision of the live site changes.
+// One run uses a sandbox key, and then not even the live site's revision changes.
 test.each([
   ["sh", false],
   ["js", false],
   ["python", true],
-] as const)("in %s, every example has its output, and the records are as before", async (language, isSandboxed) => {
+] as const)("in %s, every example has the output shown, and the records are the same afterwards", async (language, isSandboxed) => {
   const key = isSandboxed ? await server.openSandbox() : server.key;
   const before = [await readLists(server), isSandboxed && (await readCursor(server))];
   const examples = Object.values(guide).flatMap((text) =>
@@ -45,13 +45,13 @@ test.each([
   expect([await readLists(server), isSandboxed && (await readCursor(server))]).toEqual(before);
 });
 
-test("each example of the client's page has its output", async () => {
+test("every example on the client's page has the output shown", async () => {
   const own = await startDemo();
   await expectOutputs(examplesIn(readFileSync(join(root, "src/client/README.md"), "utf8"), "js"), own);
   await own.stop();
 });
 
-test("each example of the pages about problems has its output, and the records are as before", async () => {
+test("every example on the problem pages has the output shown, and the records are the same afterwards", async () => {
   const before = await readLists(server);
   await expectOutputs(
     Object.values(problems).flatMap((text) => examplesIn(text)),
@@ -60,7 +60,7 @@ test("each example of the pages about problems has its output, and the records a
   expect(await readLists(server)).toEqual(before);
 });
 
-/** A page whose file of 10,000 lines has 1,000. */
+/** Where a page has a file of 10,000 lines, we use 1,000. */
 function withShorterFile(page: string): string {
   return page.replaceAll(/\b10000\b/g, "1000").replaceAll(/\b9999\b/g, "999");
 }
@@ -96,7 +96,7 @@ async function run(examples: readonly Example[], url: string, key: string): Prom
     const own = code.replaceAll("http://127.0.0.1:8080", url);
     if (language === "sh") return own;
     const file = join(folder, `${index}${runners[language].ending}`);
-    // A page shows one output for all languages: the value, not how a language prints it.
+    // A page shows one output for all languages: the value, not the way a language prints it.
     writeFileSync(file, (expected?.language === "json" ? printJson[language] : "") + own);
     return `${runners[language].command} ${file}`;
   });

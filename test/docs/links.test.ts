@@ -1,4 +1,4 @@
-// Every link of a page leads to a file of the repository, and to a heading in it.
+// Every link on a page leads to a file in the repository, and to a heading in it.
 
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -14,11 +14,11 @@ interface Link {
   readonly page: string;
   /** The file that the link leads to, from the root. */
   readonly file: string;
-  /** The name of a heading; undefined if the link has none. */
+  /** The heading's anchor, or undefined if the link has none. */
   readonly anchor: string | undefined;
 }
 
-/** Returns the links of a page to files of the repository. Code is not searched. */
+/** The page's links to files in the repository. Links in code don't count. */
 function linksOf(page: string): Link[] {
   const text = readFileSync(join(root, page), "utf8").replaceAll(/^(?: {4}|```[\s\S]*?^```).*$|`[^`\n]*`/gm, "");
   return [...text.matchAll(/\]\(([^()\s]+)\)/g)]
@@ -30,7 +30,7 @@ function linksOf(page: string): Link[] {
     });
 }
 
-/** Returns the names of the headings of a page, as GitHub makes them. */
+/** The anchors of a page's headings, as GitHub makes them. */
 function anchorsOf(page: string): ReadonlySet<string> {
   const text = readFileSync(join(root, page), "utf8").replaceAll(/^```[\s\S]*?^```/gm, "");
   const names = [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>

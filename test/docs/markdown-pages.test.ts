@@ -14,7 +14,7 @@ afterAll(() => server.stop());
 
 const fenced = /^```[^\n]*\n[\s\S]*?^```$/gm;
 
-/** Returns the targets of the links of a Markdown text. Code is not searched. */
+/** The targets of all links in a Markdown text, except in code. */
 function linksOf(text: string): string[] {
   const prose = text.replaceAll(fenced, "").replaceAll(/`[^`\n]*`/g, "code");
   return [...prose.matchAll(/\]\(([^()\s]+)\)/g)].map(([, target = ""]) => target);
@@ -22,14 +22,14 @@ function linksOf(text: string): string[] {
 
 const checked = new Map<string, number>();
 
-/** Returns the status of a URL, which is requested once. */
+/** A URL's status, which is requested only once. */
 async function statusOf(url: string): Promise<number> {
   const known = checked.get(url) ?? (await fetch(url, { method: "HEAD" })).status;
   checked.set(url, known);
   return known;
 }
 
-test.each(markdownPaths)("%s is Markdown, can be revalidated, and every link in it works", async (path) => {
+test.each(markdownPaths)("%s is Markdown, can be revalidated, and its links all work", async (path) => {
   const response = await server.call("GET", path);
   expect([response.status, response.headers.get("Content-Type")]).toEqual([200, "text/markdown; charset=utf-8"]);
   expect(response.headers.get("Cache-Control")).toBe("public, no-cache");
@@ -49,7 +49,7 @@ test.each(markdownPaths)("%s is Markdown, can be revalidated, and every link in 
   expect(html).toContain(`<link rel="alternate" type="text/markdown" href="${path}">`);
 });
 
-test("the code of a page is that of its file, with the URL of the server", async () => {
+test("code on a page is the file's, with the server's URL", async () => {
   for (const [name, text] of Object.entries(guide)) {
     const source = text.replaceAll("http://127.0.0.1:8080", server.url).match(fenced);
     const served = (await server.call("GET", `/docs/${name}.md`)).text;
@@ -59,7 +59,7 @@ test("the code of a page is that of its file, with the URL of the server", async
   expect(text).toContain("The server listens on http://127.0.0.1:8080 and prints a key.");
 });
 
-test("a link to a file that servers do not have is text", async () => {
+test("a link to a file that servers don't have becomes text", async () => {
   expect(readFileSync(join(import.meta.dir, "../../docs/deploying.md"), "utf8")).toContain("](../deploy/nginx.conf)");
   expect((await server.call("GET", "/docs/deploying.md")).text).toContain("| nginx.conf, Caddyfile |");
 });
@@ -84,7 +84,7 @@ test("/llms.txt has a title, a summary, and lists of links, each with a line abo
   expect(entries.filter((entry) => entry.includes(".md)") && !entry.includes(".md): "))).toEqual([]);
 });
 
-test("a proxy's address is that of the links", async () => {
+test("behind a proxy, links have the proxy's address", async () => {
   const headers = { Host: "shop.example", "X-Forwarded-Proto": "https" };
   for (const path of ["/llms.txt", "/docs/guide.md"]) {
     const { text } = await server.call("GET", path, { headers });

@@ -1,4 +1,4 @@
-// The documentation pages that a server has: links, content, and what describes the interface.
+// The documentation pages that a server has: links, content, and descriptions of the interface.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { text } from "../../src/model/field.ts";
@@ -16,7 +16,7 @@ import { openClient, toRequest } from "../support/wire/client.ts";
 const server = await startTestServer();
 afterAll(() => server.stop());
 
-describe("a page", () => {
+describe("a documentation page", () => {
   for (const path of pagePaths) {
     test(`${path} is served, allows no other host, and has no dead link`, async () => {
       const response = await server.call("GET", path);
@@ -40,13 +40,13 @@ describe("a page", () => {
     });
   }
 
-  test("cannot be written", async () => {
+  test("is read-only", async () => {
     const response = await server.call("POST", "/docs/guide");
     expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD"]);
   });
 });
 
-describe("what describes the interface", () => {
+describe("a description of the interface", () => {
   const script = async () =>
     /\/docs\/assets\/page-[0-9a-f]+\.js/.exec((await server.call("GET", "/docs")).text)?.[0] as string;
   const get = (path: string, headers: Record<string, string>) =>
@@ -65,7 +65,7 @@ describe("what describes the interface", () => {
     ["/", "text/html; charset=utf-8"],
     ["/docs/postman.json", "application/json; charset=utf-8"],
     ["/docs/storefront.http", "text/plain; charset=utf-8"],
-  ])("%s is compressed for clients that accept it, and 304 for clients that have it", async (name, type) => {
+  ])("%s is compressed for clients that accept it, and a 304 for clients that have it", async (name, type) => {
     const path = name === "script" ? await script() : name;
     const plain = await get(path, { "Accept-Encoding": "identity" });
     expect([plain.status, plain.headers.get("Content-Type"), plain.headers.get("Content-Encoding")]).toEqual([
@@ -94,7 +94,7 @@ describe("what describes the interface", () => {
     expect(tags.size).toBe(3);
   });
 
-  test("can be cached: for ever if the path names the version, otherwise with revalidation", async () => {
+  test("can be cached, forever if the path names the version and otherwise with revalidation", async () => {
     const cacheControl = async (path: string) => (await get(path, {})).headers.get("Cache-Control");
     expect(await cacheControl(await script())).toBe("public, max-age=31536000, immutable");
     for (const path of [
@@ -111,7 +111,7 @@ describe("what describes the interface", () => {
       expect(await cacheControl(path)).toBe("no-cache, no-store, must-revalidate");
   });
 
-  test("takes its memory once for many clients that do not read", async () => {
+  test("is in memory once, however many clients don't read it", async () => {
     const path = "/openapi.json";
     const size = (await bytes(await get(path, { "Accept-Encoding": "identity" }))).length;
     Bun.gc(true);
@@ -131,11 +131,11 @@ describe("what describes the interface", () => {
   });
 });
 
-describe("the start page", () => {
+describe("start page", () => {
   const example = async (headers: Record<string, string>, to = server) =>
     textOf(/<code[^>]*>(.*?)<\/code>/.exec((await to.call("GET", "/", { headers })).text)?.[1] ?? "");
 
-  test("shows the address that the client used, also without a script", async () => {
+  test("shows the address that the client used, even without a script", async () => {
     expect(await example({})).toBe(`curl -H &quot;X-API-AUTH: $KEY&quot; ${server.url}/restapi/brands.json`);
     expect(await example({ Host: "shop.example" })).toContain(" http://shop.example/restapi/");
     expect(await example({ Host: "shop.example", "X-Forwarded-Proto": "https" })).toContain(" https://shop.example/");
@@ -143,7 +143,7 @@ describe("the start page", () => {
     expect(await example({ Host: "shop.example", "X-Forwarded-Host": "other.example" })).toContain("shop.example");
   });
 
-  test("does not contain a host that a browser or a shell could interpret", async () => {
+  test("contains no host that a browser or shell could interpret", async () => {
     const behindProxy = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
     expect(await example({ "X-Forwarded-Host": "shop.example:81" }, behindProxy)).toContain(" http://shop.example:81/");
     for (const host of ["<script>", "$(id)", "a;id", "`id`", "a b", '"', "a/b?c"])
@@ -152,7 +152,7 @@ describe("the start page", () => {
     await behindProxy.stop();
   });
 
-  test("is 304 for clients that have it, and differs between hosts", async () => {
+  test("is a 304 for clients that have it, and differs between hosts", async () => {
     const etag = (await server.call("GET", "/")).headers.get("ETag") as string;
     expect((await server.call("GET", "/", { headers: { "If-None-Match": etag } })).status).toBe(304);
     const other = { "If-None-Match": etag, Host: "shop.example" };
@@ -160,7 +160,7 @@ describe("the start page", () => {
   });
 });
 
-describe("a page that does not exist", () => {
+describe("a page that doesn't exist", () => {
   const browser = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
   test.each([
@@ -168,7 +168,7 @@ describe("a page that does not exist", () => {
     "/docs/nothing",
     "/brands.json",
     "/restapidocs",
-  ])("such as %s is HTML for a browser", async (path) => {
+  ])("is HTML for a browser, such as %s", async (path) => {
     const response = await server.call("GET", path, { headers: browser });
     expect([response.status, response.headers.get("Content-Type"), response.headers.get("Vary")]).toEqual([
       404,
@@ -193,7 +193,7 @@ describe("a page that does not exist", () => {
     expect([response.status, response.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
   });
 
-  test("is HTML for a browser also where no site has the host", async () => {
+  test("is HTML for a browser even if no site has the host", async () => {
     const other = await startTestServer();
     await setSite(other.engine, "shop", { isDefault: false }, 0);
     const response = await other.call("GET", "/nothing", { headers: { ...browser, Host: "<b>" } });
@@ -206,7 +206,7 @@ describe("a page that does not exist", () => {
 });
 
 describe("/docs/site.json", () => {
-  test("is the name of the site or sandbox that a valid key opens, and the scope of the key", async () => {
+  test("names the site or sandbox that a valid key opens, and the key's scope", async () => {
     const { status, headers, json } = await server.call("GET", "/docs/site.json", { key: server.key });
     expect([status, headers.get("Content-Type"), json]).toEqual([
       200,
@@ -229,10 +229,10 @@ describe("/docs/site.json", () => {
   });
 });
 
-describe("the reference", () => {
+describe("API reference", () => {
   const reference = async () => (await server.call("GET", "/docs")).text;
 
-  test("has every operation of the OpenAPI document once, but HEAD and OPTIONS", async () => {
+  test("has every operation of the OpenAPI document once, except HEAD and OPTIONS", async () => {
     const text = await reference();
     const { paths } = (await server.call("GET", "/openapi.json?format=json")).json;
     const operations = Object.values(paths as Record<string, Record<string, { operationId: string }>>).flatMap((item) =>
@@ -245,7 +245,7 @@ describe("the reference", () => {
     expect(shown.sort()).toEqual(operations.sort());
   });
 
-  test("fills no ID into a form that writes", async () => {
+  test("fills in no ID in forms that write", async () => {
     const forms = (await reference()).match(/<form data-method="(?!GET)[\s\S]*?<\/form>/g) ?? [];
     expect(forms.length).toBeGreaterThan(10);
     const named = forms.filter((form) => /name="id"[^>]* value=|&quot;ID&quot;: \d|ID=&quot;\d/.test(form));
@@ -253,7 +253,7 @@ describe("the reference", () => {
     expect(forms.filter((form) => !form.includes('<p class="writes">'))).toEqual([]);
   });
 
-  test("folds operations that name their record in the body, and those by POST, at its end", async () => {
+  test("folds operations that name their record in the body, or use POST, and puts them last", async () => {
     const [main = "", folded = ""] = (await reference()).split('<h2 id="other-forms">');
     for (const id of ["updateBrandByBody", "deleteBrandByBody", "overrideBrand"]) {
       expect(main).not.toContain(`id="${id}"`);
@@ -261,13 +261,13 @@ describe("the reference", () => {
     }
   });
 
-  test("lists the fields of records, and of lists of alternatives in them", async () => {
+  test("lists the fields of records, and of alternatives in lists", async () => {
     const text = await reference();
     for (const field of ["Address.Town", "Changes[].Cursor", "Changes[].Resource"])
       expect(text).toContain(`<b>${field}</b>`);
   });
 
-  test("lists the values of a parameter, unless there are more than seven", () => {
+  test("lists a parameter's values, unless there are more than seven", () => {
     const shown = (count: number) => {
       const names = Array.from({ length: count - 1 }, (_, number) => `Field${number}`);
       const field = text({ max: 9, description: "A field.", example: "x" });
@@ -275,7 +275,7 @@ describe("the reference", () => {
       const page = referencePage(toOpenapi([defineResource({ ...brand, fields })]));
       return /<b>fields<\/b> <span class="quiet">query · list of ([^<]*)</.exec(page)?.[1];
     };
-    // The ID is a field, too.
+    // The ID is a field too.
     expect(shown(6)).toBe("ID, Name, Field0, Field1, Field2, Field3, Field4");
     expect(shown(7)).toBe("fields");
   });

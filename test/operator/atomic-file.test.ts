@@ -1,4 +1,4 @@
-// Files that commands write: complete and on the disk, or absent.
+// Files that commands write are either complete and on disk, or absent.
 
 import { afterEach, beforeEach, expect, type Mock, spyOn, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ async function* content(...texts: string[]): AsyncGenerator<string> {
   yield* texts;
 }
 
-test("a file is flushed before it gets its name, and its folder is flushed before the file is reported as written", async () => {
+test("output file: flushed before it's given its name, and its folder before the write is reported", async () => {
   const seen: string[][] = [];
   flush.mockImplementation(async () => {
     seen.push(readdirSync(folder));
@@ -39,7 +39,7 @@ test("a file is flushed before it gets its name, and its folder is flushed befor
 test.each([
   ["no file", false],
   ["an earlier file", true],
-])("a file that cannot be flushed is not written, and leaves %s of this name", async (_, isThere) => {
+])("output file: if it can't be flushed, leaves %s of this name", async (_, isThere) => {
   if (isThere) writeFileSync(file, "before");
   flush.mockImplementation(async () => {
     throw new Error("EIO: i/o error, fsync");
@@ -50,7 +50,7 @@ test.each([
   if (isThere) expect(readFileSync(file, "utf8")).toBe("before");
 });
 
-test("a file whose content fails halfway is not written, and no part of it stays", async () => {
+test("output file: if its content fails halfway, no part stays", async () => {
   async function* failing() {
     yield "a".repeat(100_000);
     throw new Error("the database went away");

@@ -1,4 +1,4 @@
-// Backups are input like any other: a file that is not exactly as `backup` wrote it is rejected.
+// A backup is untrusted input: a file that isn't exactly as `backup` wrote it is rejected.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const header = first;
 const rows = lines.slice(0, -1).map((line) => JSON.parse(line));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Returns the text of a backup of `lines`. Its last line is correct, unless `end` changes it. */
+/** Returns a backup of `lines` as text. Its last line is correct unless `end` changes it. */
 function toText(lines: readonly unknown[], end: object = {}): string {
   const body = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   const sha256 = new Bun.CryptoHasher("sha256").update(body).digest("hex");
@@ -70,7 +70,7 @@ const damages: [string, () => string, RegExp][] = [
   ["with a line that never ends", () => `${header}\n["records","${"x".repeat(30_000_000)}`, /a line that is too long/],
 ];
 
-test.each(damages)("a backup %s is rejected, and nothing is changed", async (_, make, reason) => {
+test.each(damages)("a backup %s is rejected, and nothing changes", async (_, make, reason) => {
   const file = join(folder, "bad.backup");
   writeFileSync(file, gzipSync(make()));
   const thrown = await verifyBackup(file).catch((error) => error);
@@ -83,7 +83,7 @@ test.each(damages)("a backup %s is rejected, and nothing is changed", async (_, 
   await engine.close();
 });
 
-test("a backup that is written again with a correct checksum is restored, with its deleted records", async () => {
+test("a rewritten backup with a correct checksum is restored, with its deleted records", async () => {
   const file = join(folder, "again.backup");
   writeFileSync(file, gzipSync(toText(rows)));
   await verifyBackup(file);

@@ -1,4 +1,4 @@
-// The guess which column of a file becomes which field, with header rows of other programs. A wrong guess is worse than none.
+// Guesses which column of a file is which field, from other programs' headers. A wrong guess is worse than none.
 
 import { expect, test } from "bun:test";
 import { guessFields } from "../../src/operator/import/job/column-guess.ts";
@@ -10,7 +10,7 @@ const resourceNamed = (path: string) => {
   return found;
 };
 
-/** Returns the field of each column that has one: `Name` by its own name, `?Name` as a guess. */
+/** Returns the field of each column that has one, `Name` if it's named so and `?Name` if guessed. */
 function guess(path: string, columns: readonly string[], row: readonly string[] = []): Record<string, string> {
   const named = columns.map((name, index) => ({ name, samples: row[index] === undefined ? [] : [row[index]] }));
   const fields = guessFields(resourceNamed(path), named);
@@ -193,7 +193,7 @@ const headers: [string, string, string, Record<string, string>][] = [
     none,
   ],
 ];
-test.each(headers)("%s", (_, path, header, fields) => {
+test.each(headers)("column guess: %s", (_, path, header, fields) => {
   expect(guess(path, header.split(";"))).toEqual(fields);
 });
 
@@ -213,11 +213,11 @@ const contents: [string, string, string, Record<string, string>][] = [
     { "Address.Country": "Address.Country" },
   ],
 ];
-test.each(contents)("the first cells decide too: %s", (_, name, cell, fields) => {
+test.each(contents)("column guess also depends on the first cells: %s", (_, name, cell, fields) => {
   expect(guess("brands", [name], [cell])).toEqual(fields);
 });
 
-test("every text field of every resource is guessed from its own name with its group, also with the names of other conventions", () => {
+test("column guess: every text field is found by its path, even in snake case", () => {
   for (const resource of allResources.filter(({ access }) => access !== "system")) {
     const paths = resource.textFields.map(({ path }) => path);
     const expected = Object.fromEntries(paths.map((path) => [path.replaceAll(".", "_").toLowerCase(), path]));

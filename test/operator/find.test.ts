@@ -1,4 +1,4 @@
-// Finds records in all sites (operator/sites/find-in-sites.ts).
+// Searching for records in all sites (operator/sites/find-in-sites.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -12,7 +12,7 @@ import { engines } from "../support/engine/engines.ts";
 
 const limits = { results: 50, durationMs: 60_000, isWanted: () => true };
 
-describe.each(engines)("a search in all sites on $name", (kind) => {
+describe.each(engines)("search in all sites on $name", (kind) => {
   let engine: Engine;
   let sites: SiteRecord[];
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe.each(engines)("a search in all sites on $name", (kind) => {
     expect(next).toBeUndefined();
   });
 
-  test("stops after the site that completes the number of results, and can be continued with the next site", async () => {
+  test("stops after the site that reaches the number of results, and can be continued with the next one", async () => {
     const first = await findInSites(engine, sites, "Acme", { ...limits, results: 1 });
     expect(first).toMatchObject({ found: [{ site: "garden" }], next: siteId("garden") });
     const rest = sites.filter(({ ID }) => ID > (first.next ?? 0));
@@ -70,7 +70,7 @@ describe.each(engines)("a search in all sites on $name", (kind) => {
     expect(next).toBeUndefined();
   });
 
-  test("reads at least one site if the time is over or the client has disconnected, and then stops", async () => {
+  test("reads at least one site if the time is up or the client has disconnected, then stops", async () => {
     const none = await findInSites(engine, sites, "nothing", { ...limits, durationMs: 0 });
     expect(none).toEqual({ found: [], next: siteId("garden") });
     const gone = await findInSites(engine, sites, "nothing", { ...limits, isWanted: () => false });

@@ -11,12 +11,12 @@ import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engine/engines.ts";
 import { createIntent } from "../support/engine/intents.ts";
 
-describe.each(engines)("the journal on $name", (kind) => {
+describe.each(engines)("journal on $name", (kind) => {
   beforeAll(() => kind.open());
   afterAll(() => kind.close());
 
   // The journal is read in chunks of 500 entries.
-  test.each([0, 1, 999, 1000, 1001, 2000, 2500])("of %i entries is read completely and in order", async (count) => {
+  test.each([0, 1, 999, 1000, 1001, 2000, 2500])("%i entries are read completely and in order", async (count) => {
     const engine = await openEngine(await kind.newDatabase(), allResources);
     if (count > 0) await engine.commit(Array.from({ length: count }, () => createIntent()));
     const since = async (revision: number) => {
@@ -30,7 +30,7 @@ describe.each(engines)("the journal on $name", (kind) => {
     await engine.close();
   });
 
-  test("is not used to restore a record if the database is restored during the read", async () => {
+  test("isn't used to restore a record if the database is restored during the read", async () => {
     const engine = await openEngine(await kind.newDatabase(), allResources);
     await engine.commit([createIntent({ values: { Name: "from the backup" } })]);
     const backup = await Array.fromAsync(engine.dump());

@@ -1,4 +1,4 @@
-// Rows that find their records by a field (--match), while others write: the match is still true in the transaction that stores the row.
+// --match: rows find their records by a field while others write. The match is correct as of the transaction that stores the row.
 
 import { describe, expect, test } from "bun:test";
 import type { Intent, Outcome } from "../../src/model/change.ts";
@@ -12,14 +12,14 @@ import { createIntent } from "../support/engine/intents.ts";
 
 type Engines = readonly [Engine, Engine];
 
-describe.each(engines)("an import by a field on $name", (kind) => {
+describe.each(engines)("import with --match on $name", (kind) => {
   let both: Engines;
   let site = maxCreatedSite;
   useTwoEngines(kind, (first, second) => {
     both = [first, second];
   });
 
-  /** Imports `lines`. Calls `between` after all rows were read, before the last batch is committed. */
+  /** Imports `lines`, and calls `between` once all rows were read, before the last batch is committed. */
   async function load(
     lines: readonly string[],
     options: Partial<ImportOptions> = {},
@@ -91,7 +91,7 @@ describe.each(engines)("an import by a field on $name", (kind) => {
       expect(await both[0].findInconsistencies()).toEqual([]);
     });
 
-    test("rejects a row that matches two records when it is stored", async () => {
+    test("rejects a row that matches two records by the time it's stored", async () => {
       site++;
       await add("Old");
       const { faults, created } = await load(["Old,Oslo", "New,Bergen"], { atomic }, () => add("Old"));
@@ -99,7 +99,7 @@ describe.each(engines)("an import by a field on $name", (kind) => {
       expect(created).toBe(atomic ? 0 : 1);
     });
 
-    test("rejects a row whose record was deleted meanwhile, if the row is not valid as a new record", async () => {
+    test("rejects a row whose record was deleted meanwhile, if it isn't valid as a new record", async () => {
       site++;
       await write({ values: { Name: "Old", AccountNumber: "A1" } });
       const bytes = (async function* () {
@@ -111,7 +111,7 @@ describe.each(engines)("an import by a field on $name", (kind) => {
       expect(faults).toMatchObject([{ row: 2, field: "Name" }]);
     });
 
-    test("applies changes that were pruned from the journal meanwhile", async () => {
+    test("notices changes that were pruned from the journal meanwhile", async () => {
       site++;
       await add("Old");
       const change = async () => {
@@ -128,7 +128,7 @@ describe.each(engines)("an import by a field on $name", (kind) => {
   test.each([
     ["in batches", false],
     ["of all rows or none", true],
-  ])("applies more changes than one transaction reads, %s", async (_, atomic) => {
+  ])("follows more changes than one transaction reads, %s", async (_, atomic) => {
     site++;
     await add("Old");
     const many = Array.from({ length: 10_100 }, (_, n) =>
@@ -158,7 +158,7 @@ describe.each(engines)("an import by a field on $name", (kind) => {
     ["both in batches", [false, false]],
     ["one in batches and one of all rows or none", [false, true]],
     ["both of all rows or none", [true, true]],
-  ] as const)("of one file by two processes at once creates each record once, %s", async (_, atomic) => {
+  ] as const)("by two processes of the same file at once creates each record once, %s", async (_, atomic) => {
     site++;
     const lines = Array.from({ length: 700 }, (_, n) => `Brand ${n},Oslo`);
     const summaries = await Promise.all(
@@ -169,13 +169,13 @@ describe.each(engines)("an import by a field on $name", (kind) => {
     expect([sum("created"), sum("unchanged"), sum("rejected")]).toEqual([700, 700, 0]);
   });
 
-  test("of several files, while clients create, rename, change and delete records, creates no name twice and reverts no change", async () => {
+  test("of several files, while clients create, rename, change and delete records, never duplicates a name or reverts a change", async () => {
     site++;
     const names = Array.from({ length: 150 }, (_, n) => `Brand ${n}`);
     const stop = new AbortController();
     const clients = both.map((engine, n) => useRecords(engine, site, names, n, stop.signal));
     const file = (n: number) => {
-      // With `atomic`, a file may have each name only once.
+      // With `atomic`, a file can only have each name once.
       const rows = n === 3 ? names.length : 900;
       const lines = Array.from(
         { length: rows },
@@ -224,7 +224,7 @@ function useRecords(engine: Engine, site: number, names: readonly string[], seed
   return client;
 }
 
-/** Checks that at no time two records had the same name, and that no import changed a name or a field that its file does not have. */
+/** Checks that two records never had the same name, and that no import changed a name or a field its file doesn't have. */
 async function checkJournal(engine: Engine, site: number): Promise<void> {
   const names = new Map<string, number>();
   for (let from: number | undefined = 0; from !== undefined; ) {

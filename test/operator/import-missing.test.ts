@@ -1,4 +1,4 @@
-// Full synchronization: an import that removes the records that its file lacks, and what keeps it from removing too much.
+// --remove-missing: an import that removes records missing from its file, and what keeps it from removing too much.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Intent } from "../../src/model/change.ts";
@@ -17,14 +17,14 @@ interface Load extends RemovalOptions {
   readonly match?: string | undefined;
   readonly atomic?: boolean;
   readonly dryRun?: boolean;
-  /** The rows that are excluded. */
+  /** Excluded rows. */
   readonly without?: readonly number[];
   readonly signal?: AbortSignal;
-  /** Called after all rows were read. */
+  /** Called once all rows were read. */
   readonly between?: () => Promise<unknown>;
 }
 
-describe.each(engines)("the records that a file lacks on $name", (kind) => {
+describe.each(engines)("records missing from the file on $name", (kind) => {
   let engine: Engine;
   let other: Engine;
   let site = maxCreatedSite;
@@ -39,7 +39,7 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
       (await readAllRows(engine, site)).rows.flatMap(({ id, body }) => (body ? [[id, JSON.parse(body).Name]] : [])),
     );
 
-  /** Imports `lines`, and removes what they lack. Reports the removed records. */
+  /** Imports `lines` and removes the records missing from them. Reports what it removed. */
   async function load(header: string, lines: readonly string[], how: Load = {}) {
     const { between, without = [], match = "Name", atomic, dryRun, signal, maxRemovals, asOf } = how;
     const bytes = (async function* () {
@@ -73,7 +73,7 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
   ] as const)("%s", (_mode, atomic) => {
     test.each(
       matches,
-    )("are removed in the run of the import, which is undone as one, matched by %s", async (_, match, header, lines) => {
+    )("are removed in the same run and come back with its undo, matched by %s", async (_, match, header, lines) => {
       const before = await stored();
       const dry = await load(header, lines, { match, atomic, dryRun: true });
       expect(dry.missing).toMatchObject({ count: 2, total: 5, removed: 0, changed: 0, obstacle: undefined });
@@ -98,7 +98,7 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
       expect(Object.values(await stored())).toEqual(["Acme", "Best", "Cube", "Fresh"]);
     });
 
-    test("are kept if they change between the search and their removal", async () => {
+    test("are kept if they change between being found and being removed", async () => {
       const late: Engine = {
         ...engine,
         readSite: async (...parameters) => {
@@ -117,9 +117,9 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  // A nightly synchronization updates most records, so counting after it would find few of them unchanged.
+  // A nightly synchronization updates most records, so if we counted afterwards, few would be left unchanged.
   const modes = [false, true].flatMap((atomic) => ["ID", "Name"].map((match) => ({ atomic, match })));
-  test.each(modes)("are counted among the records before the import: %j", async (mode) => {
+  test.each(modes)("are counted against the records before the import: %j", async (mode) => {
     const lines = ["1,Acme,A1", "2,Best,A2", "3,Cube,A3", ",Fresh,A4", ",Fresher,A5"];
     const header = "ID,Name,AccountNumber";
     const numbers = { count: 2, total: 5, removed: 0, changed: 0, obstacle: undefined };
@@ -129,12 +129,12 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
     expect(missing).toMatchObject({ ...numbers, removed: 2 });
   });
 
-  test.each([{}, { dryRun: true }])("are counted as before if too many are missing: %j", async (how) => {
+  test.each([{}, { dryRun: true }])("are counted the same way if too many are missing: %j", async (how) => {
     const { missing } = await load("Name,AccountNumber", ["Acme,A1", "Best,A2"], how);
     expect(missing).toMatchObject({ count: 3, total: 5, obstacle: expect.stringContaining("lacks 3 of 5 brands") });
   });
 
-  test("are kept if they have changed since the check that the operator has seen", async () => {
+  test("are kept if they have changed since the check that the operator saw", async () => {
     const check = await load("Name", ["Acme", "Cube", "Echo"], { dryRun: true });
     await write({ operation: "update", id: 2, values: { Name: "Better" } });
     await write({ values: { Name: "Fresh" } });
@@ -143,7 +143,7 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
     expect(Object.values(await stored())).toEqual(["Acme", "Better", "Cube", "Echo", "Fresh"]);
   });
 
-  test("do not include the records of rejected and excluded rows", async () => {
+  test("don't include the records of rejected and excluded rows", async () => {
     const lines = ["Acme,", "Best,Germany", "Cube,", "Dune,"];
     const summary = await load("Name,Address.Country", lines, { without: [4] });
     expect(summary).toMatchObject({ rows: 3, rejected: 1, reported: [5] });
@@ -184,14 +184,14 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
     expect([reported, Object.keys(await stored()).slice(0, 5)]).toEqual([[], before]);
   });
 
-  test("and its rows are not stored if more than half is missing, with all rows or none", async () => {
+  test("are kept, and no row is stored, if more than half are missing and the import is atomic", async () => {
     await expect(load("Name", ["Acme", "New"], { atomic: true })).rejects.toThrow(
       "nothing was stored: the file lacks 4",
     );
     expect(Object.keys(await stored())).toHaveLength(5);
   });
 
-  test("are removed if as many as they are were allowed", async () => {
+  test("are removed if that many removals are allowed", async () => {
     expect((await load("Name", ["Acme"], { maxRemovals: 4 })).missing).toMatchObject({
       removed: 4,
       obstacle: undefined,
@@ -199,7 +199,7 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "Acme" });
   });
 
-  test("are kept if the import is stopped, or if the file breaks off", async () => {
+  test("are kept if the import is stopped or the file breaks off", async () => {
     const stop = new AbortController();
     const between = async () => {
       stop.abort(new Error("stopped"));
@@ -214,7 +214,7 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
     expect(Object.keys(await stored())).toHaveLength(5);
   });
 
-  test("of another resource are kept", async () => {
+  test("don't include other resources", async () => {
     await write({ resource: "order-status", values: { Name: "Paid" } });
     await load("Name", ["Acme", "Best", "Cube", "Dune"]);
     expect(
@@ -222,7 +222,7 @@ describe.each(engines)("the records that a file lacks on $name", (kind) => {
     ).toHaveLength(1);
   });
 
-  test("do not exist at a site without records", async () => {
+  test("don't exist in a site without records", async () => {
     site++;
     expect(await load("Name", ["Acme"])).toMatchObject({
       created: 1,

@@ -1,4 +1,4 @@
-// Imports on each engine: of all rows or none, with IDs, and into sites that are removed or restored meanwhile.
+// Imports on each engine: atomic ones, IDs, and sites that are removed or restored meanwhile.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,11 +17,11 @@ import { DryRunEngine } from "../../src/store/writes/dry-run-engine.ts";
 import { engines, maxCreatedSite, useEngine } from "../support/engine/engines.ts";
 import { createBrand, deleteBrand } from "../support/engine/intents.ts";
 
-/** Rows per batch, unless all rows or none are stored (`atomic`). */
+/** Rows per batch, unless the import is `atomic`. */
 const batch = 500;
 const times = (count: number, row: (n: number) => string) => Array.from({ length: count }, (_, n) => row(n));
 
-describe.each(engines)("an import on $name", (kind) => {
+describe.each(engines)("import on $name", (kind) => {
   let engine: Engine;
   let sites = maxCreatedSite;
   useEngine(kind, (opened) => {
@@ -42,7 +42,7 @@ describe.each(engines)("an import on $name", (kind) => {
     ["an invalid row", "2000,"],
     ["a row whose record was deleted", "7,Deleted"],
   ];
-  test.each(faults)("of all rows or none stores no row if %s comes after many valid rows", async (_, bad) => {
+  test.each(faults)("an atomic import stores nothing if %s comes after many valid rows", async (_, bad) => {
     const site = ++sites;
     await load(site, ["ID,Name", "7,Deleted"]);
     const intent = {
@@ -68,7 +68,7 @@ describe.each(engines)("an import on $name", (kind) => {
   test.each([
     "json",
     "xml",
-  ] as const)("of many faulty records in %s reports all errors, and hints for the first 1,000", async (format) => {
+  ] as const)("reports all errors of many invalid records in %s, with hints for the first 1,000", async (format) => {
     const names = times(10, (n) => `Tow${String.fromCharCode(97 + n)}`);
     const record =
       format === "json"
@@ -87,12 +87,12 @@ describe.each(engines)("an import on $name", (kind) => {
     expect([rejected, faults.length, hints + inXml]).toEqual([110, 1100, 1000]);
   });
 
-  test("lists 10,000 errors, and counts the others", async () => {
+  test("lists 10,000 errors, and counts the rest", async () => {
     const { rejected, faults, moreFaults } = await load(++sites, ["ID,Name", ...times(10_002, () => "x,A")]);
     expect([rejected, faults.length, moreFaults]).toEqual([10_002, 10_000, 2]);
   });
 
-  test("of a CSV file with more columns than a spreadsheet is refused", async () => {
+  test("refuses a CSV file with more columns than a spreadsheet can have", async () => {
     const columns = times(16_385, (n) => `# ${n}`);
     await expect(load(++sites, [["Name", ...columns.slice(2)].join(), "A"])).resolves.toMatchObject({ created: 1 });
     await expect(load(sites, [columns.join(), "A"])).rejects.toThrow(
@@ -100,7 +100,7 @@ describe.each(engines)("an import on $name", (kind) => {
     );
   });
 
-  test("into a site that was removed stores nothing, and the error says why", async () => {
+  test("stores nothing in a site that was removed, and says why", async () => {
     const { ID } = await createSite(engine, "gone", {}, 1);
     await load(ID, ["Name", "A"]);
     await removeSite(engine, "gone", 1);
@@ -116,7 +116,7 @@ describe.each(engines)("an import on $name", (kind) => {
     ["of all rows or none", true],
   ] as const;
 
-  test.each(modes)("%s, into a new site while the database is restored, stores nothing", async (_, atomic) => {
+  test.each(modes)("%s, stores nothing in a new site if the database is restored meanwhile", async (_, atomic) => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-import-"));
     const file = join(folder, "a.backup");
     await backUp(engine, file, 1);
@@ -159,14 +159,14 @@ describe.each(engines)("an import on $name", (kind) => {
     expect(await stored(site)).toEqual(lines.slice(1).map((name, n) => `${n + 1} ${name}`));
   });
 
-  test("of all rows or none stores all rows if they are valid", async () => {
+  test("an atomic import stores all rows if they're valid", async () => {
     const site = ++sites;
     const summary = await load(site, ["Name", ...times(2 * batch + 1, (n) => `Brand ${n}`)], { atomic: true });
     expect(summary).toMatchObject({ created: 2 * batch + 1, rejected: 0 });
     expect(await stored(site)).toHaveLength(2 * batch + 1);
   });
 
-  test.each(modes)("%s stores fewer rows per batch if they are long", async (_, atomic) => {
+  test.each(modes)("%s, stores fewer rows per batch if they're long", async (_, atomic) => {
     const site = ++sites;
     const sizes: number[] = [];
     const observed: Engine = {
@@ -199,8 +199,8 @@ describe.each(engines)("an import on $name", (kind) => {
     [" of all rows or none", { atomic: true }],
     [" of all rows or none in a dry run", { atomic: true, dryRun: true }],
   ];
-  test.each(idModes)("rejects a row whose ID was given to an earlier row without an ID%s", async (_, options) => {
-    // Both rows are in one batch, or in two.
+  test.each(idModes)("rejects a row whose ID went to an earlier row without one%s", async (_, options) => {
+    // With both rows in one batch, and in two.
     for (const [without, withIds] of [
       [3, 2],
       [batch, batch + 100],
@@ -219,9 +219,9 @@ describe.each(engines)("an import on $name", (kind) => {
     }
   });
 
-  test("rejects the ID of an earlier row in each range of IDs that the database has given", async () => {
+  test("rejects an earlier row's ID in each range of IDs the database has assigned", async () => {
     const site = ++sites;
-    // The database gives the IDs 1 to 500 and, after the row with an ID, 1001 to 1499.
+    // The database assigns the IDs 1 to 500 and, after the row with an ID, 1001 to 1499.
     const before = [...times(batch, () => ",New"), "1000,Own", ...times(batch - 1, () => ",New")];
     const ids = [1, 250, 500, 501, 999, 1000, 1001, 1250, 1499, 1500];
     const summary = await load(site, ["ID,Name", ...before, ...ids.map((id) => `${id},Again`)]);
@@ -230,7 +230,7 @@ describe.each(engines)("an import on $name", (kind) => {
     expect((await stored(site)).filter((line) => line.endsWith("Again"))).toEqual(again);
   });
 
-  test("has an engine for dry runs that decides a rejected optional intent at the end of a batch as the database does", async () => {
+  test("a dry run decides a rejected optional intent at the end of a batch as the database does", async () => {
     const site = ++sites;
     const optional: Intent = { ...deleteBrand(site, 99), isOptional: true };
     const batches = [[createBrand(site, "First"), optional], [createBrand(site, "Second")]];

@@ -38,7 +38,7 @@ describe.each(engines)("keys on $name", (kind) => {
 
   const find = async (prefix: string) => (await readSystemRecords(engine)).keys.find(({ Prefix }) => Prefix === prefix);
 
-  test("are not created for a site that has just been removed", async () => {
+  test("aren't created for a site that was just removed", async () => {
     const gone = await createSite(engine, "gone", {}, now);
     await removeSite(engine, "gone", now);
     const before = (await readSystemRecords(engine)).keys.length;
@@ -50,7 +50,7 @@ describe.each(engines)("keys on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("are listed for their own site, with the time of their last use", async () => {
+  test("are listed for their own site, with the time of last use", async () => {
     const other = await createSite(engine, "other", {}, now);
     await createKey(engine, site, {}, now);
     const { record } = await createKey(engine, other, {}, now);
@@ -70,7 +70,7 @@ describe.each(engines)("keys on $name", (kind) => {
     expect(new Set(all.map(({ siteName }) => siteName)).has("shop")).toBe(true);
   });
 
-  test("are changed only in the settings that are named, and a revoked key cannot be changed", async () => {
+  test("only change in the settings that were given, and not at all once revoked", async () => {
     const { record } = await createKey(engine, site, { label: "till", rate: 5, expiresAt: now + hour }, now);
     const change = (changes: Parameters<typeof setKey>[2]) => setKey(engine, record.Prefix, changes, now);
     expect(await change({ label: "new till" })).toEqual({ ...record, Label: "new till" });
@@ -82,7 +82,7 @@ describe.each(engines)("keys on $name", (kind) => {
     expect(await thrown(change({ expiresAt: now + hour }))).toMatchObject({ code: "conflict" });
   });
 
-  test("keep the time of their first revocation if they are revoked again", async () => {
+  test("keep the time of their first revocation if they're revoked again", async () => {
     const { record } = await createKey(engine, site, {}, now);
     expect((await revokeKey(engine, record.Prefix, now + 1)).Revoked).toBe(instant(now + 1));
     expect((await revokeKey(engine, record.Prefix, now + 2)).Revoked).toBe(instant(now + 1));
@@ -90,9 +90,9 @@ describe.each(engines)("keys on $name", (kind) => {
   });
 
   test.each([
-    ["their rate and expiry", "5", now + hour],
-    ["that they have neither rate nor expiry", "", undefined],
-  ])("pass on label, scope, and %s when they are rotated", async (_, rate, expiresAt) => {
+    ["rate and expiry", "5", now + hour],
+    ["no rate or expiry", "", undefined],
+  ])("pass on label, scope, and %s when rotated", async (_, rate, expiresAt) => {
     const settings = { label: "till", scope: "read", rate: rate === "" ? undefined : Number(rate), expiresAt } as const;
     const { record } = await createKey(engine, site, settings, now);
     const next = await rotateKey(engine, record.Prefix, 0, now + 1);
@@ -108,7 +108,7 @@ describe.each(engines)("keys on $name", (kind) => {
     expect(next.key).toStartWith(next.record.Prefix);
   });
 
-  test("name the keys that they have replaced, the latest first, at most 20", async () => {
+  test("list the keys they replaced, latest first, at most 20", async () => {
     let { record } = await createKey(engine, site, {}, now);
     expect(record.Former).toBe("");
     const prefixes = [record.Prefix];
@@ -142,7 +142,7 @@ describe.each(engines)("keys on $name", (kind) => {
       { Expires: instant(now + 1) },
     ],
   ];
-  test.each(ends)("a key that %s", async (_, expiresAt, overlap, end) => {
+  test.each(ends)("rotation: a key that %s", async (_, expiresAt, overlap, end) => {
     const { record } = await createKey(engine, site, { expiresAt }, now);
     await rotateKey(engine, record.Prefix, overlap, now);
     expect(await find(record.Prefix)).toMatchObject(end);
@@ -152,13 +152,13 @@ describe.each(engines)("keys on $name", (kind) => {
     ["expires at that moment", now, ""],
     ["expired", now - 1, ""],
     ["was revoked", now + hour, instant(now - 1)],
-  ])("a key that %s cannot be rotated", async (_, expiresAt, revoked) => {
+  ])("rotation: a key that %s can't be rotated", async (_, expiresAt, revoked) => {
     const { record } = await createKey(engine, site, { expiresAt }, now - hour);
     if (revoked) await revokeKey(engine, record.Prefix, Date.parse(revoked));
     expect(await thrown(rotateKey(engine, record.Prefix, 0, now))).toMatchObject({ code: "conflict" });
   });
 
-  test("with the same beginning are told apart by the whole key; a text that fits both changes neither", async () => {
+  test("an ambiguous prefix changes no key; the whole key does", async () => {
     const { record } = await createKey(engine, site, {}, now);
     const { ID: _, ...values } = toKeyRecord(record);
     const like = (Prefix: string) => toCreateIntent(keyResource, { ...values, Prefix, Digest: "0".repeat(64) }, now);

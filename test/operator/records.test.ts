@@ -1,4 +1,4 @@
-// Records that an operator creates, updates or deletes (operator/records/records.ts, operator/records/several-records.ts).
+// An operator creates, updates and deletes records (operator/records/records.ts, operator/records/several-records.ts).
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -12,7 +12,7 @@ import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engine/engines.ts";
 import { failureOf } from "../support/failure.ts";
 
-describe.each(engines)("records of an operator on $name", (kind) => {
+describe.each(engines)("operator's records on $name", (kind) => {
   let engine: Engine;
   let site: number;
   let ids: readonly number[];
@@ -32,7 +32,7 @@ describe.each(engines)("records of an operator on $name", (kind) => {
   test.each([
     "created",
     "updated",
-  ])("cannot be %s if the site is removed before the change is stored", async (change) => {
+  ])("can't be %s if the site is removed before the change is stored", async (change) => {
     const removed: Engine = {
       ...engine,
       commit: async (intents, options) => {
@@ -61,7 +61,7 @@ describe.each(engines)("records of an operator on $name", (kind) => {
     expect(await head()).toMatchObject({ revision: 4 });
   });
 
-  test("are all kept if one of them does not exist", async () => {
+  test("are all kept if one of them doesn't exist", async () => {
     const error = await failureOf(deleteRecords(engine, site, brand, [...ids, 77], 1));
     expect(error).toMatchObject({ code: "not-found", message: "there is no brand 77; nothing was deleted" });
     expect(await head()).toMatchObject({ revision: 2 });

@@ -1,4 +1,4 @@
-// The file of the rejected rows of an import has these rows unchanged.
+// An import's rejects file contains the rejected rows unchanged.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -23,7 +23,7 @@ async function read(content: string | Uint8Array, options: CsvOptions = {}, form
   return Array.fromAsync(readRows(brand, bytes, format, options));
 }
 
-/** Writes all rows of `content` as rejected rows to `file`. */
+/** Writes all rows of `content` to `file` as rejected rows. */
 async function reject(
   file: string,
   content: string | Uint8Array,
@@ -45,14 +45,14 @@ const written = fc
   .map((rows) => (delimiter: string) => rows.map((row) => toCsvRow(row, delimiter)).join(""));
 const anyText = cell.map((text) => () => text);
 
-test("all rows, also invalid ones, are read back unchanged from the file of rejected rows, and again from the file of that import", async () => {
+test("rejects file: all rows, even invalid ones, are read back unchanged, and again from that import's rejects file", async () => {
   const file = join(folder, "rejects.csv");
   await fc.assert(
     fc.asyncProperty(fc.oneof(written, anyText), fc.constantFrom(",", ";", "\t"), async (text, delimiter) => {
       const rows = await reject(file, toCsvRow(header, delimiter) + text(delimiter), { delimiter });
       const first = readFileSync(file);
       if (rows.length === 0) return expect(first.length).toBe(0);
-      // The encoding does not matter: the file has a byte order mark.
+      // The encoding doesn't matter, because the file has a byte order mark.
       const again = await reject(file, first, { encoding: "windows-1252" });
       const readable = (all: Row[]) =>
         all.flatMap(({ number, source }) =>
@@ -82,11 +82,11 @@ const contents: Record<"json" | "xml", (list: object[]) => string> = {
 test.each([
   "json",
   "xml",
-] as const)("rejected records of %s are read back unchanged, and again from the file of that import", async (format) => {
+] as const)("rejects file: %s records are read back unchanged, and again from that import's rejects file", async (format) => {
   const file = join(folder, `rejects.${format}`);
   await fc.assert(
     fc.asyncProperty(items, awkward, async (list, detail) => {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML cannot contain it
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML can't contain it
       const content = contents[format](list).replaceAll(format === "xml" ? /\u0001/g : "\n", "");
       const rows = await reject(file, content, {}, format, detail);
       const first = readFileSync(file, "utf8");
@@ -100,7 +100,7 @@ test.each([
   );
 });
 
-test("prefixes that a rejected record uses are declared in the file", async () => {
+test("rejects file: declares the prefixes its records use", async () => {
   const file = join(folder, "prefixes.xml");
   const record = '<Brand i:schemaLocation="a b"><Name>A</Name></Brand>';
   const xsi = 'xmlns:i="http://www.w3.org/2001/XMLSchema-instance"';
@@ -112,7 +112,7 @@ test("prefixes that a rejected record uses are declared in the file", async () =
   ]);
 });
 
-test("a rejected record keeps all its members in the file, also members that the import ignores", async () => {
+test("rejects file: keeps all members of a record, even those the import ignores", async () => {
   const file = join(folder, "kept.json");
   await reject(file, '[{"Name":"A","Name":"B","ID":12345678901234567890},{},5,{ "# fault": "mine" }]', {}, "json", "x");
   expect(readFileSync(file, "utf8")).toBe(

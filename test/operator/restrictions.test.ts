@@ -1,4 +1,4 @@
-// Restoring a backup keeps the later restrictions: revoked keys, suspensions, narrowed scopes and rotated secrets.
+// Restoring a backup keeps later restrictions: revoked keys, suspensions, narrowed scopes and rotated secrets.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -30,11 +30,11 @@ const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 const folder = mkdtempSync(join(tmpdir(), "storefront-restrictions-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("restrictions on $name", (kind) => {
   let url: string;
   let engine: Engine;
   let file: string;
-  /** Milliseconds since 1970. Each change has a different time, like the changes of people. */
+  /** Milliseconds since 1970. Every change gets its own time, as people's changes do. */
   let now = 1_700_000_000_000;
   let count = 0;
   const opened: Engine[] = [];
@@ -82,7 +82,7 @@ describe.each(engines)("on $name", (kind) => {
   const rolesOf = async () => (await listOperators(engine)).map(({ Name, role }) => [Name, role]);
   const webhooks = async () => (await listWebhooks(engine)).map(({ URL: to, status }) => [to, status]);
 
-  test("keys that were revoked, narrowed or rotated stay so, and their replacements are valid", async () => {
+  test("keys that were revoked, narrowed or rotated stay that way, and their replacements are valid", async () => {
     const [revoked, ends, slow, old, twice] = await Promise.all(
       ["revoked", "ends", "slow", "old", "twice"].map((label) => addKey(label, { rate: 50 })),
     );
@@ -132,7 +132,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(lineage).toBe([once.record.Prefix, twice?.slice(0, 12)].join(" "));
     expect(found.some(({ Label }) => Label === "later")).toBe(false);
     expect(await engine.findInconsistencies()).toEqual([]);
-    // The system site has another epoch now. A second restore keeps the same restrictions.
+    // The system site has a new epoch now. A second restore keeps the same restrictions.
     const again = await restoreIt();
     expect(again.stays).toEqual(stays);
     expect((await listKeys(engine)).map(({ Prefix, endsAt }) => [Prefix, endsAt])).toEqual(
@@ -141,7 +141,7 @@ describe.each(engines)("on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("operators that were removed or limited stay so, and no operator gets all sites because of the restore", async () => {
+  test("operators who were removed or limited stay that way, and the restore doesn't give anyone all sites", async () => {
     await createOperator(engine, "all", [], next());
     for (const name of ["removed", "fewer", "again"]) await createOperator(engine, name, [], next());
     for (const name of ["some", "more", "moved"]) await createOperator(engine, name, ["garden", "toys"], next());
@@ -175,7 +175,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("operators whose role was limited keep it, also a role that this program does not know", async () => {
+  test("operators whose role was reduced keep that role, even one this program doesn't know", async () => {
     for (const name of ["reader", "temp", "future", "back"]) await createOperator(engine, name, [], next());
     await setOperator(engine, "temp", { role: "records" }, next());
     await setOperator(engine, "back", { role: "read" }, next());
@@ -198,7 +198,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await rolesOf()).toEqual(Object.entries({ reader: "all", temp: "records", future: "all", back: "read" }));
   });
 
-  test("webhooks that were removed or paused stay so, their new secrets are valid, and suspended sites stay suspended", async () => {
+  test("webhooks that were removed or paused stay that way, their new secrets are valid, and suspended sites stay suspended", async () => {
     const [gone, paused, rotated] = [await hook("gone"), await hook("paused"), await hook("rotated")];
     await backUpNow();
     await removeWebhook(engine, gone, next());
@@ -225,7 +225,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await restoreIt()).stays).toHaveLength(4);
   });
 
-  test("webhooks whose URL was changed keep the new URL, with the other restrictions, unless the restore is as of the backup", async () => {
+  test("webhooks keep a later URL and their other restrictions, unless restored as of the backup", async () => {
     const [moved, both] = [await hook("moved"), await hook("both")];
     await backUpNow();
     const change = (id: number, path: string) =>
@@ -253,7 +253,7 @@ describe.each(engines)("on $name", (kind) => {
     ]);
   });
 
-  test("keys and webhooks of a sandbox stay restricted if it was renewed after the backup, also if the journal was pruned", async () => {
+  test("a sandbox's keys and webhooks stay restricted even if it was renewed after the backup or the journal was pruned", async () => {
     const make = () => makeSandbox(engine, "garden", { now: next });
     await make();
     const add = (path: string) => hook(path, "garden-sandbox");
@@ -286,7 +286,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("the webhooks of a sandbox that was removed alone are restored with it", async () => {
+  test("the webhooks of a sandbox that was removed on its own are restored with it", async () => {
     await makeSandbox(engine, "garden", { now: next });
     await hook("kept", "garden-sandbox");
     await backUpNow();
@@ -295,7 +295,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await webhooks()).toEqual([["http://localhost/kept", "active"]]);
   });
 
-  test("a restore as of the backup keeps no restriction, and lists the restrictions that it lifts", async () => {
+  test("a restore as of the backup keeps no restrictions, and lists those it lifts", async () => {
     const key = await addKey("till");
     await createOperator(engine, "anna", [], next());
     const id = await hook("gone");
@@ -322,7 +322,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await getSite(engine, "toys")).Suspended).toBe("");
   });
 
-  test("a key that is revoked just before the restored data replaces the old data stays revoked", async () => {
+  test("a key revoked just before the restored data takes over stays revoked", async () => {
     const key = await addKey("till");
     await backUpNow();
     const other = await open();
@@ -342,7 +342,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([stays.length, await keys()]).toMatchObject([1, [{ state: "revoked" }]]);
   });
 
-  test("a removed site is restored with its keys and webhooks, except keys and webhooks that were revoked or removed before the site", async () => {
+  test("a removed site is restored with its keys and webhooks, except those revoked or removed before it", async () => {
     const [valid, revoked] = [await addKey("valid"), await addKey("revoked")];
     const [kept, removed] = [await hook("kept"), await hook("removed")];
     await backUpNow();
@@ -366,7 +366,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a database that has nothing in common with the backup reports it; a database with a pruned journal keeps its restrictions", async () => {
+  test("a database unrelated to the backup says so, and one with a pruned journal keeps its restrictions", async () => {
     const key = await addKey("till");
     await createOperator(engine, "anna", [], next());
     await backUpNow();
@@ -387,7 +387,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await keys(strange)).toMatchObject([{ state: "valid" }]);
   });
 
-  test("import-site restores the keys of a removed site; keys that were revoked or narrowed in this database stay so", async () => {
+  test("import-site restores a removed site's keys, except that those revoked or narrowed in this database stay so", async () => {
     const [, revoked, ended] = [await addKey("valid"), await addKey("revoked"), await addKey("ended")];
     await exportSite(engine, "garden", `${file}.site`, next());
     await revokeKey(engine, revoked, next());
@@ -423,7 +423,7 @@ describe.each(engines)("on $name", (kind) => {
     const restoreFrom = (from: string, options = {}, one = engine) =>
       restore(one, from, `${file}.kept-${now}`, next(), options);
 
-    test("sites of an operator are not those that later get their IDs", async () => {
+    test("of an operator to sites don't apply to later sites with the same IDs", async () => {
       await createOperator(engine, "anna", [], next());
       await createOperator(engine, "all", [], next());
       const older = await backUpTo();
@@ -440,7 +440,7 @@ describe.each(engines)("on $name", (kind) => {
       expect((await operators())[0]).toEqual(["anna", ["toys", "later"]]);
     });
 
-    test("a copy and a new database know what was restricted before the backup, and say what they cannot know", async () => {
+    test("from before the backup are known to a copy and a new database, which say what they can't know", async () => {
       const key = await addKey("till");
       const backup = await backUpTo();
       await revokeKey(engine, key, next());
@@ -455,13 +455,13 @@ describe.each(engines)("on $name", (kind) => {
       expect(await restoreFrom(await backUpTo(fresh), {}, fresh)).toMatchObject({ isUnknown: false });
       const own = await backUpTo(copy);
       expect((await restoreFrom(own, {}, copy)).isUnknown).toBe(false);
-      // The database may have lost decisions when it was restored by other means.
+      // The database may have lost decisions if it was restored by other means.
       await copy.replaceEpochs();
       const { isUnknown, knownSince } = await restoreFrom(own, {}, copy);
       expect([isUnknown, knownSince !== undefined]).toEqual([true, true]);
     });
 
-    test("restrictions are kept for 400 days, and a restore of an older backup says so", async () => {
+    test("are kept for 400 days, and a restore of an older backup says so", async () => {
       const older = await backUpTo();
       const [first, second] = [await addKey("first"), await addKey("second")];
       const backup = await backUpTo();
@@ -469,7 +469,7 @@ describe.each(engines)("on $name", (kind) => {
       now += 300 * day;
       await revokeKey(engine, second, next());
       now += 150 * day;
-      // Two decisions: the first may come from a wrong clock, and forgets nothing.
+      // It takes two decisions: the first may come from a wrong clock, so it forgets nothing.
       await setSite(engine, "toys", { isSuspended: true }, next());
       await setSite(engine, "toys", { isSuspended: false }, next());
       await restoreFrom(older);
@@ -478,7 +478,7 @@ describe.each(engines)("on $name", (kind) => {
       expect(stays).toMatchObject([{ name: second.slice(0, 12), change: "revoked" }]);
     });
 
-    test("at most 100,000 are kept, and a restore says since when", async () => {
+    test("are kept up to 100,000, and a restore says since when", async () => {
       const key = await addKey("till");
       const backup = await backUpTo();
       await revokeKey(engine, key, next());
@@ -500,7 +500,7 @@ describe.each(engines)("on $name", (kind) => {
       expect((await restoreFrom(backup)).knownSince).toBe(new Date(first + 10_002).toISOString());
     });
 
-    test("a site that is imported beside itself has webhooks of its own", async () => {
+    test("on webhooks of a site imported under another name don't apply to the original", async () => {
       const id = await hook("kept", "garden");
       await changeWebhookUrl(engine, id, "https://hooks.example/kept", policy, next());
       await exportSite(engine, "garden", `${file}.site`, next());

@@ -1,4 +1,4 @@
-// Journals whose oldest entries were pruned, and the operations on them.
+// Pruned journals, and what operations make of them.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ import { loadUpToDate } from "../support/engine/snapshots.ts";
 import { waitUntil } from "../support/time.ts";
 import { webhookSecret, webhookState } from "../support/webhooks/states.ts";
 
-describe.each(engines)("a journal without its old entries on $name", (kind) => {
+describe.each(engines)("pruned journal on $name", (kind) => {
   let engine: Engine;
   let url = "";
   let site = maxCreatedSite;
@@ -43,7 +43,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const rows: DumpedRow[] = await Array.fromAsync(one.dump());
     return rows.find(({ table, row }) => table === "sites" && row.id === site)?.row;
   };
-  /** A site with the brands A2, B and C, of which the journal begins with revision 4, the update of A. */
+  /** A site with the brands A2, B and C, whose journal starts with revision 4, the update of A. */
   async function makePruned(): Promise<void> {
     site++;
     await engine.commit([createIntent({ site }), createIntent({ site }), createIntent({ site })]);
@@ -51,7 +51,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await pruneJournals(engine, [site], { revision: 4 });
   }
 
-  test("begins with the revision that is kept, and `check` finds nothing wrong", async () => {
+  test("starts with the first revision kept, and `check` finds nothing wrong", async () => {
     await makePruned();
     expect(await revisions()).toEqual([4, 5, 6]);
     expect(await revisions(3)).toEqual([4, 5, 6]);
@@ -92,7 +92,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("is enough for undo and restore-record from its first entry, and an error says where it begins", async () => {
+  test("is enough for undo and restore-record from its first entry on, and an error says where it starts", async () => {
     await makePruned();
     expect((await restoreRecord(engine, site, brand, 2, undefined, 1)).kind).toBe("done");
     expect(await failed(restoreRecord(engine, site, brand, 3, undefined, 1))).toMatchObject({
@@ -104,7 +104,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await failed(undo(engine, site, { since: 2 }, { at: 1 }))).toMatchObject({ code: "not-found" });
   });
 
-  test("is copied, backed up and restored with its beginning", async () => {
+  test("is copied, backed up and restored with its start", async () => {
     await makePruned();
     const folder = mkdtempSync(join(tmpdir(), "storefront-retention-"));
     await backUp(engine, join(folder, "a"), 0);
@@ -119,7 +119,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("is loaded again by a server that was behind its beginning", async () => {
+  test("is loaded again by a server that had only read up to before its start", async () => {
     await makePruned();
     const siteViews = new SiteViews(engine, allResources, 1 << 20);
     const name = async () =>
@@ -132,7 +132,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await another.close();
   });
 
-  test("fails `check` if an entry is missing, or if an entry was not pruned", async () => {
+  test("fails `check` if an entry is missing or wasn't pruned", async () => {
     await makePruned();
     const faults = async () => (await engine.findInconsistencies()).filter((fault) => fault.includes(`site ${site}:`));
     await kind.select(url, `update sites set floor = 4 where id = ${site}`);
@@ -172,7 +172,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("loses nothing to a clock that is ahead: ages count from the newest entry of the whole database", async () => {
+  test("loses nothing to a clock that's ahead: age is relative to the newest entry of the whole database", async () => {
     const day = 24 * 60 * 60_000;
     const today = 1000 * day;
     const ahead = today + 400 * day;
@@ -190,12 +190,12 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect((await engine.readJournalPage(ID, 0, 1)).floor).toBe(0);
     const prune = (age: number, now = ahead) => pruneJournals(engine, [ID], { age: age * day, now });
     expect(await prune(365)).toMatchObject([{ deleted: 0 }]);
-    // The clock counts if it is earlier than the newest entry.
+    // The clock counts if it's earlier than the newest entry.
     expect(await prune(99, today - 2 * day)).toMatchObject([{ deleted: 0 }]);
     expect(await prune(99)).toMatchObject([{ deleted: 19 }]);
   });
 
-  /** Adds a site with nine old entries and a new one. Returns its ID, the options of a server, and lists of what the server logs about the site. */
+  /** Adds a site with nine old entries and a new one. Returns its ID, server options, and lists that collect the server's logs about the site. */
   async function addMostlyOld(name: string) {
     const day = 24 * 60 * 60_000;
     const at = 2000 * day;
@@ -213,9 +213,9 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     return { ID, options: { days: 365, log, now: () => at, firstPauseMs: 0 }, warnings, deleted, floor };
   }
 
-  test("of which more than half is old is not pruned by a server for a day, which logs that; then it loses half per day", async () => {
+  test("mostly old entries: a server waits a day and logs that, then prunes half per day", async () => {
     const { options, warnings, deleted, floor } = await addMostlyOld("jumped");
-    // As after restarts of a server, or with several workers: each process begins with a round that deletes nothing of this journal.
+    // As after a server's restarts, or with several workers, each process starts with a round that deletes nothing from this journal.
     for (let n = 0; n < 3; n++) {
       warnings.length = 0;
       const first = startRetention(engine, options);
@@ -231,14 +231,14 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await waitUntil(async () => (await floor()) === 9, "the rest, day by day");
     await next.stop();
     expect(deleted).toEqual([5, 7, 8, 9]);
-    // Each round but the last warns: the first deletes nothing, and each of the others half.
+    // Every round but the last warns: the first deletes nothing, and the others half each.
     expect(warnings).toHaveLength(4);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("of which more than half is old loses half per day by all servers together: another one's pruning begins the day again", async () => {
+  test("mostly old entries: all servers together prune half per day, and one's pruning restarts the day", async () => {
     const { ID, options, warnings, deleted, floor } = await addMostlyOld("shared");
-    // A round reads the system site twice. The other server prunes at the beginning of the second round.
+    // Each round reads the system site twice. The other server prunes at the start of the second round.
     let reads = 0;
     const readSite: Engine["readSite"] = async (...args) => {
       if (++reads === 3) await engine.pruneJournal(ID, 2, 10);
@@ -252,7 +252,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(warnings).toHaveLength(4);
   });
 
-  test("of many sites is checked with ticks for other work in between", async () => {
+  test("many sites: other work gets a turn while they're checked", async () => {
     const sites = await Promise.all(Array.from({ length: 30 }, (_, n) => createSite(engine, `many-${n}`, {}, 1)));
     let ticks = 0;
     const count = () => {
@@ -274,11 +274,11 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await waitUntil(() => seen >= sites.length, "a read of each site");
     await retention.stop();
     clearImmediate(immediate);
-    // If the check did not yield, there would be one tick. Two sites can share a tick.
+    // Without yielding, there would be one tick. Two sites may share a tick.
     expect(new Set(ticksAt).size).toBeGreaterThan(sites.length / 4);
   });
 
-  test("is pruned by a server once entries are old enough, but not that of sites and keys", async () => {
+  test("is pruned by a server once entries are old enough, except that of the system site", async () => {
     const { ID } = await createSite(engine, "kept", {}, 1);
     const day = 24 * 60 * 60_000;
     await engine.commit([createIntent({ site: ID, at: day }), createIntent({ site: ID, at: 5 * day })]);

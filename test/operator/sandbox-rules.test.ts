@@ -1,5 +1,4 @@
-// The rules of a sandbox: it has the name, the suspension, the operators and the end of its live site; settings and files of its own are refused; its keys
-// are named by longer beginnings.
+// Rules for sandboxes: name, suspension, operators and end follow the live site; they have no settings or files of their own; key prefixes are longer.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -45,7 +44,7 @@ import { problemOf } from "../support/failure.ts";
 const now = Date.parse("2026-01-31T12:00:00Z");
 const minute = 60_000;
 
-describe.each(engines)("a sandbox on $name", (kind) => {
+describe.each(engines)("sandbox on $name", (kind) => {
   let engine: Engine;
   let garden: SiteRecord;
   let sandbox: SiteRecord;
@@ -70,14 +69,14 @@ describe.each(engines)("a sandbox on $name", (kind) => {
   const names = async () => (await listSites(engine)).map(({ Name }) => Name);
   const rename = (name: string) => problemOf(setSite(engine, "garden", { name }, now));
 
-  test("is called like its site, also after the site is renamed", async () => {
+  test("is named after its site, even when that's renamed", async () => {
     expect(sandboxName(garden)).toBe("garden-sandbox");
     expect(await rename("park")).toBeUndefined();
     expect(await names()).toEqual(["park", "park-sandbox"]);
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("keeps its site from a name that would be too long for its own, or that another site has", async () => {
+  test("keeps its site from getting a name whose sandbox name is too long or taken", async () => {
     await createSite(engine, "park-sandbox", {}, now);
     const how = "choose another name, or remove the sandbox first with `site remove garden-sandbox --yes`";
     expect(await rename("park")).toEqual([
@@ -93,7 +92,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect(await rename("x".repeat(56))).toBeUndefined();
   });
 
-  test("needs a name that no other site has, and that is short enough", async () => {
+  test("needs a name that's free and short enough", async () => {
     const check = async (name: string) => {
       const live = await createSite(engine, name, {}, now);
       try {
@@ -116,7 +115,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect(requireSandboxName(await listSites(engine), garden)).toBe("garden-sandbox");
   });
 
-  test("has no settings, no sandbox and no file of its own", async () => {
+  test("has no settings, sandbox or file of its own", async () => {
     const change = "change `garden` instead";
     const detail = `it has no hostnames, and follows the name and the suspension of \`garden\`; ${change}`;
     for (const settings of [{ name: "test" }, { hostnames: ["a.example"] }, { isDefault: true }, { isSuspended: true }])
@@ -135,7 +134,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     ]);
   });
 
-  test("is suspended with its site, and so are its webhooks", async () => {
+  test("is suspended with its site, along with its webhooks", async () => {
     const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
     const settings = { url: "http://127.0.0.1/", resources: [], since: { at: now } };
     await createWebhook(engine, sandbox, settings, policy, now);
@@ -150,7 +149,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     await setSite(engine, "garden", { isSuspended: false }, now);
   });
 
-  test("is managed by the operators of its site, and by nobody else", async () => {
+  test("is managed by its site's operators, and nobody else", async () => {
     await createSite(engine, "toys", {}, now);
     const [anna, ben, all] = [
       await createOperator(engine, "anna", ["garden"], now),
@@ -170,7 +169,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect((await listOperators(engine)).map(({ siteNames }) => siteNames)).toEqual([["garden"], ["toys"], undefined]);
   });
 
-  test("is removed with its site, in one step, with its keys, records and a copy that is being made", async () => {
+  test("is removed with its site in one step, along with its keys, records and any copy being made", async () => {
     const copy = await store("sandbox-of-1-being-made", toInstant(now + minute));
     for (const site of [garden, sandbox]) await createKey(engine, site, {}, now);
     for (const { ID } of [garden, sandbox, copy]) await engine.commit([createIntent({ site: ID })]);
@@ -184,7 +183,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect([await completeRemovals(engine, now), await engine.findInconsistencies()]).toEqual([[], []]);
   });
 
-  test("can be removed alone; a copy that was being made is removed with it, and can be removed without it", async () => {
+  test("can be removed on its own, with any copy being made, which can also be removed without it", async () => {
     const copy = await store("sandbox-of-1-being-made", toInstant(now + minute));
     await removeIncompleteSite(engine, copy.ID, now);
     expect(await names()).toEqual(["garden", "garden-sandbox"]);
@@ -200,7 +199,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect((await listKeys(engine)).map(({ siteName }) => siteName)).toEqual(["garden"]);
   });
 
-  test("whose copying was interrupted is removed after its reservation; so is the sandbox of a site that is gone", async () => {
+  test("is removed once its reservation ends if copying was interrupted, or if its site is gone", async () => {
     const end = toInstant(now + minute);
     await store("sandbox-of-1-being-made", end);
     expect(await problemOf(getSite(engine, "sandbox-of-1-being-made"))).toEqual([
@@ -226,7 +225,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect(await names()).toEqual(["garden", "garden-sandbox"]);
   });
 
-  test("has keys of its own form, also after a rotation; a key that is made during a renewal is for the new copy", async () => {
+  test("has its own form of keys, even after a rotation; one created during a renewal is for the new copy", async () => {
     const { key, record } = await createKey(engine, sandbox, { label: "till" }, now);
     expect([key.slice(0, 17), record.Site]).toEqual([record.Prefix, String(sandbox.ID)]);
     expect(key).toStartWith("sfk_test_");
@@ -241,7 +240,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     expect((await createKey(engine, sandbox, {}, now)).record.Site).toBe(String(next.ID));
   });
 
-  test("is found by its site; without one, the error says how to make it, or that the first one is being made", async () => {
+  test("is found by its site; without one, the error says how to create it or that the first one is being made", async () => {
     const sites = await listSites(engine);
     expect([requireSandbox(sites, garden), findSandboxRecord(sites, garden)]).toEqual([sandbox, sandbox]);
     await commitSystemChanges(engine, () => [
@@ -256,7 +255,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     );
   });
 
-  test("has keys that are named by four characters after `sfk_test_`, never by `sfk_test`", async () => {
+  test("has keys named by four characters after `sfk_test_`, never by `sfk_test`", async () => {
     const { key, record } = await createKey(engine, sandbox, {}, now);
     const name = (prefix: string) => problemOf(setKey(engine, prefix, { label: "named" }, now));
     const short = "invalid key prefix: give at least the first 13 characters of the key, such as sfk_test_AbCd";
@@ -264,7 +263,7 @@ describe.each(engines)("a sandbox on $name", (kind) => {
     for (const length of [13, 17, 30, key.length]) expect(await name(key.slice(0, length))).toBeUndefined();
     expect(await name(key.slice(0, 7))).toEqual(["bad-request", short.replace("13", "8").replace("_test", "")]);
     expect(await name("sfk_test_0000")).toEqual(["not-found", "no key begins with sfk_test_0000"]);
-    // A live key whose random part begins with "test" is named by eight characters, as every live key.
+    // A live key whose random part starts with "test" is named by eight characters, like any live key.
     const live = await createKey(engine, garden, {}, now);
     const prefix = "sfk_testAbCd";
     const { Digest } = live.record;

@@ -1,5 +1,5 @@
-// The copy of a site as its sandbox: its records, the effects of a renewal, and the result if the copy is stopped, fails or meets other changes.
-// test/operator/sandbox-rules.test.ts has the rules that follow from a sandbox.
+// Copying a site to its sandbox: records, renewals, and copies that are stopped, fail or meet other changes. sandbox-rules.test.ts has the rules that
+// follow from being a sandbox.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Intent } from "../../src/model/change.ts";
@@ -30,7 +30,7 @@ const now = Date.parse("2026-01-31T12:00:00Z");
 const later = now + 61_000;
 const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 
-describe.each(engines)("the sandbox of a site on $name", (kind) => {
+describe.each(engines)("a site's sandbox on $name", (kind) => {
   let address: string;
   let engine: Engine;
   beforeAll(() => kind.open());
@@ -63,7 +63,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     );
   const stateOf = async (ref: WebhookRef) => (await engine.readWebhookStates([ref]))[0];
 
-  /** Calls `between` once, before the first batch of the copy is committed. */
+  /** Calls `between` once, before the copy's first batch is committed. */
   const beforeFirstBatch = (between: () => Promise<unknown>): Engine =>
     beforeCommit(({ site, ifEpoch }) => site > 1 && ifEpoch !== undefined, between);
   /** Calls `between` once, before the commit that publishes the copy. */
@@ -85,7 +85,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     };
   }
 
-  test("has the records with their IDs, without deleted ones and hostnames, and a journal of its own", async () => {
+  test("has the records with their IDs, but no deleted ones or hostnames, and its own journal", async () => {
     const made = await make(withActor(engine, "operator:anna", "run1"));
     expect(made).toMatchObject({ isNew: true, records: 2, keys: 0, webhooks: 0, leftover: undefined });
     expect(made.live).toMatchObject({ ID: 1, Name: "garden" });
@@ -125,7 +125,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect(bodies.toSorted()).toEqual((await bodiesOf(1)).filter((body) => body !== "null").toSorted());
   });
 
-  test("is renewed as a new site, with its keys and their last uses, also revoked ones", async () => {
+  test("is renewed as a new site with its keys, even revoked ones, and their last uses", async () => {
     const { site } = await make();
     const { record } = await createKey(engine, site, { label: "test till" }, now);
     const revoked = await createKey(engine, site, {}, now);
@@ -170,7 +170,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect(await stateOf({ site: site.ID, webhook: webhook.ID })).toBeUndefined();
   });
 
-  test("keeps what operators do with its webhooks while it is renewed", async () => {
+  test("keeps what operators do to its webhooks during a renewal", async () => {
     await make();
     const [rotated, rewound, removed] = [
       await addWebhook("garden-sandbox"),
@@ -196,7 +196,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("has the effect of an action on its webhook, if the action began before a renewal and ends after it", async () => {
+  test("keeps the effect of a webhook action that started before a renewal and ended after it", async () => {
     await make();
     const { webhook, secret } = await addWebhook("garden-sandbox");
     /** Calls an action that renews the sandbox before its first call of this method. */
@@ -224,7 +224,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect((await engine.readWebhookStates()).map(({ webhook: id }) => id)).toEqual([added.webhook.ID]);
   });
 
-  test("has the progress of deliveries that end while it is renewed, unless a server has delivered from the new copy already", async () => {
+  test("keeps the progress of deliveries that end during a renewal, unless a server already delivered from the new copy", async () => {
     const { site } = await make();
     const [first, second] = [
       (await addWebhook("garden-sandbox")).webhook,
@@ -247,7 +247,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     ]);
   });
 
-  test("can be made of an empty site, and of a suspended one", async () => {
+  test("can be made from an empty site, and from a suspended one", async () => {
     await createSite(engine, "empty", {}, now);
     await setSite(engine, "empty", { isSuspended: true }, now);
     const made = await makeSandbox(engine, "empty", { now: () => now });
@@ -255,7 +255,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect((await engine.readHeads([made.site.ID]))[0]).toMatchObject({ revision: 0 });
   });
 
-  test("is not made if its name is taken, or for a sandbox, or for an unknown site", async () => {
+  test("isn't made if its name is taken, of a sandbox, or of an unknown site", async () => {
     await createSite(engine, "garden-sandbox", {}, now);
     expect((await problemOf(make()))?.[1]).toStartWith("the site `garden-sandbox` exists already");
     expect(await siteNames()).toEqual(["garden", "garden-sandbox"]);
@@ -286,12 +286,12 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect(await siteNames()).toEqual(["garden", "garden-sandbox"]);
   });
 
-  test("lets others write while it is copied, and has the records of one moment", async () => {
+  test("lets others write while it's copied, and has the records as of one moment", async () => {
     const made = await make(beforeFirstBatch(() => engine.commit([createBrand(1, "Meanwhile"), deleteBrand(1, 1)])));
     expect(await bodiesOf(made.site.ID)).toEqual(['{"ID":1,"Name":"Acme"}', '{"ID":3,"Name":"Bolt"}']);
   });
 
-  test("follows a new name and gets a key that are given while it is renewed", async () => {
+  test("keeps a new name and key given to it during a renewal", async () => {
     const { site } = await make();
     let key = 0;
     const renewed = await make(
@@ -302,7 +302,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     );
     expect([renewed.live.Name, renewed.site.Name]).toEqual(["park", "park-sandbox"]);
     expect((await listKeys(engine, renewed.site)).map(({ ID }) => ID)).toEqual([key]);
-    // The site is as it was read before the renewal.
+    // The site as it was read before the renewal.
     const { record } = await createKey(engine, site, {}, now);
     const { webhook } = await createWebhook(
       engine,
@@ -321,7 +321,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
       "garden-sandbox",
       "the sandbox of `garden` was removed while it was made, or the database was restored or renewed",
     ],
-  ])("leaves nothing if %s is removed while it is copied or published", async (name, why) => {
+  ])("leaves nothing if %s is removed while it's copied or published", async (name, why) => {
     for (const during of [beforeFirstBatch, beforePublication]) {
       await make();
       await addWebhook("garden-sandbox");
@@ -336,7 +336,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     }
   });
 
-  test("is as before if the work is stopped, or fails", async () => {
+  test("is unchanged if the work is stopped or fails", async () => {
     const stop = new AbortController();
     const stopping = beforeFirstBatch(async () => stop.abort());
     expect(await problemOf(make(stopping, { signal: stop.signal }))).toEqual([
@@ -358,7 +358,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect(await engine.readSitesToDrop()).toEqual([]);
   });
 
-  test("is not published if its copy lacks records, or the database was restored", async () => {
+  test("isn't published if its copy lacks records, or the database was restored", async () => {
     await make();
     const lossy: Engine = {
       ...engine,
@@ -371,7 +371,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect((await listSites(engine)).map(({ ID }) => ID)).toEqual([1, 2]);
   });
 
-  test("is published if its former records cannot be deleted, and the next command deletes them", async () => {
+  test("is published even if its former records can't be deleted, and the next command deletes them", async () => {
     await make();
     const failing: Engine = {
       ...engine,
@@ -385,7 +385,7 @@ describe.each(engines)("the sandbox of a site on $name", (kind) => {
     expect(await rowsOf(2, "records")).toEqual([]);
   });
 
-  test("that a killed process has not completed is removed after its reservation, by a command or the next renewal", async () => {
+  test("left incomplete by a killed process is removed once its reservation ends, by a command or the next renewal", async () => {
     const { site } = await make();
     const killed = {
       ...beforePublication(() => Promise.reject(new Error("killed"))),

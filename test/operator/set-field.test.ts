@@ -1,4 +1,4 @@
-// One field of many records that an operator sets (operator/records/set-field.ts).
+// An operator sets one field of many records (operator/records/set-field.ts).
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -17,10 +17,10 @@ import { withActor } from "../../src/system/with-actor.ts";
 import { engines } from "../support/engine/engines.ts";
 import { failureOf } from "../support/failure.ts";
 
-/** More than one transaction takes: see src/operator/records/set-field.ts. */
+/** More than fit in one transaction (src/operator/records/set-field.ts). */
 const count = 5001;
 
-describe.each(engines)("one field of many records on $name", (kind) => {
+describe.each(engines)("setting one field of many records on $name", (kind) => {
   let engine: Engine;
   let site: number;
   beforeAll(() => kind.open());
@@ -53,7 +53,7 @@ describe.each(engines)("one field of many records on $name", (kind) => {
     },
   });
 
-  test("is set in short transactions that are one run, and one undo takes it back", async () => {
+  test("takes short transactions that form one run, which one undo reverts", async () => {
     const calls: number[] = [];
     const result = await set(withActor(batchesOf(calls), "console:anna", "run1"));
     expect(result).toEqual({ changed: count, unchanged: 0, revisions: { first: count + 1, last: 2 * count } });
@@ -63,7 +63,7 @@ describe.each(engines)("one field of many records on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("is set in the rest of the records after a failure, and not when the site is removed meanwhile; both say how many were changed", async () => {
+  test("continues with the rest after a failure, but not if the site is removed meanwhile, and says how many were changed", async () => {
     const broken = batchesOf([], async () => {
       throw new ProblemError("unavailable", "the disk is full");
     });

@@ -17,7 +17,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
 const read = (text: string) => readSiteList(bytesOf(text));
 const thrown = (work: Promise<unknown>) => work.then(() => undefined).catch((error) => error);
 
-describe("a list of sites", () => {
+describe("list of sites", () => {
   test("has names, hostnames with any usual separator, and the default site", async () => {
     expect(await read("Name;Hostnames;Default\r\na;a.example  www.a.example;\r\n\r\nb;;YES\r\n")).toEqual([
       { row: 2, name: "a", hostnames: ["a.example", "www.a.example"], isDefault: false },
@@ -40,12 +40,12 @@ describe("a list of sites", () => {
     ["has a quote that is never closed", 'name\n"a\n', /`row 2`: /],
     ["has too many rows", `name\n${"a\n".repeat(1001)}`, /more than 1000 sites/],
   ];
-  test.each(rejected)("that %s is rejected", async (_, text, reason) => {
+  test.each(rejected)("is rejected if it %s", async (_, text, reason) => {
     expect((await thrown(read(text)))?.message).toMatch(reason);
   });
 });
 
-describe.each(engines)("sites of a list on $name", (kind) => {
+describe.each(engines)("sites from a list on $name", (kind) => {
   let engine: Engine;
   beforeAll(() => kind.open());
   beforeEach(async () => {
@@ -60,7 +60,7 @@ describe.each(engines)("sites of a list on $name", (kind) => {
   const add = async (text: string, withKeys = false) => createSites(engine, await read(text), withKeys, 1);
   const names = async () => (await listSites(engine)).map(({ Name, Default }) => Name + Default);
 
-  test("are created together, each with its own key, and one of them as the default site", async () => {
+  test("are created together, each with its own key, one of them as the default site", async () => {
     await createSite(engine, "first", { isDefault: true }, 1);
     await createSite(engine, "gone", {}, 1);
     await removeSite(engine, "gone", 1);
@@ -77,7 +77,7 @@ describe.each(engines)("sites of a list on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("are all rejected if some have errors, and each error names its row", async () => {
+  test("are all rejected if some have errors, each reported with its row", async () => {
     await createSite(engine, "taken", { hostnames: ["taken.example"] }, 1);
     const text = "name,hostnames\na,a.example\nA B,\ntaken,\nb,taken.example\na,\nc,a.example\nd,http://x\n";
     const { code, fieldErrors } = await thrown(add(text, true));
@@ -97,7 +97,7 @@ describe.each(engines)("sites of a list on $name", (kind) => {
     );
   });
 
-  test("are created all or none, also while others create sites", async () => {
+  test("are all created or none, even while others create sites", async () => {
     const lists = [1, 2, 3].map((n) => add(`name\n${[1, 2, 3].map((m) => `s${n}-${m}\n`).join("")}`, true));
     const same = [1, 2].map(() => thrown(add("name\nsame\nsame-2\n")));
     expect((await Promise.all(lists)).map((added) => added.length)).toEqual([3, 3, 3]);

@@ -1,4 +1,4 @@
-// A file with one site: each engine imports it completely, and rejects a file that is not exactly as `export-site` wrote it.
+// A file with one site: each engine imports it completely, and rejects one that isn't exactly as `export-site` wrote it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ const minute = 60_000;
 const folder = mkdtempSync(join(tmpdir(), "storefront-site-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Adds the site `shop`, with two changed brands, a deleted location, a response for an idempotency key, and four keys, of which one has replaced another. */
+/** Adds the site `shop` with two changed brands, a deleted location, a response for an idempotency key, and four keys, one of which replaced another. */
 async function addShop(engine: Engine): Promise<void> {
   const settings = { hostnames: ["shop.example", "www.shop.example"], isDefault: true };
   const site = await createSite(engine, "shop", settings, now);
@@ -55,7 +55,7 @@ async function addShop(engine: Engine): Promise<void> {
   ]);
 }
 
-/** Returns the stored rows of a site without the values that differ in each database: the IDs of the site and its keys, and the epoch. */
+/** A site's stored rows without what differs in each database: the IDs of the site and its keys, and the epoch. */
 async function contentOf(engine: Engine, name: string) {
   const site = await getSite(engine, name);
   const rows: DumpedRow[] = await Array.fromAsync(engine.dump(site.ID));
@@ -75,7 +75,7 @@ const epochOf = async (engine: Engine, site: number) => (await engine.readHeads(
 const importFile = (engine: Engine, file: string, options: Partial<Parameters<typeof importSite>[2]> = {}) =>
   importSite(engine, file, { now: () => now, ...options });
 
-describe.each(engines)("a site on $name", (kind) => {
+describe.each(engines)("site file on $name", (kind) => {
   let shop: Engine;
   let file: string;
   beforeAll(async () => {
@@ -92,7 +92,7 @@ describe.each(engines)("a site on $name", (kind) => {
 
   const openEmpty = async () => openEngine(await kind.newDatabase(), allResources);
 
-  test("is imported with everything, under a new epoch", async () => {
+  test("import-site imports everything, under a new epoch", async () => {
     const engine = await openEmpty();
     await createSite(engine, "first", {}, now);
     const imported = await importFile(engine, file);
@@ -117,7 +117,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("that was imported repeats the responses for idempotency keys, and uses no ID again", async () => {
+  test("an imported site replays the responses for its idempotency keys, and reuses no ID", async () => {
     const engine = await openEmpty();
     const { site } = await importFile(engine, file);
     const keyId = (await listKeys(engine, site))[0]?.ID as number;
@@ -132,7 +132,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("is imported into its own database under another name, without hostnames and keys that are in use", async () => {
+  test("import-site into the same database needs another name, and skips hostnames and keys in use", async () => {
     const engine = await openEmpty();
     await addShop(engine);
     expect(await importFile(engine, file).catch(({ code }) => code)).toBe("conflict");
@@ -149,7 +149,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("without any writes is imported, and stays suspended", async () => {
+  test("a site without writes is imported, and stays suspended", async () => {
     const engine = await openEmpty();
     await createSite(engine, "empty", {}, now);
     await setSite(engine, "empty", { isSuspended: true }, now);
@@ -162,7 +162,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("is imported once if imports under the same name run at the same time, and under each name if the names differ", async () => {
+  test("imports at the same time create one site per name", async () => {
     const engine = await openEmpty();
     const one = await Promise.allSettled([1, 2, 3].map(() => importFile(engine, file)));
     expect(one.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
@@ -175,7 +175,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  /** Imports the file until the last row, like a process that is killed during the import. */
+  /** Imports all but the file's last row, like a process killed during the import. */
   async function interrupt(engine: Engine): Promise<void> {
     const { promise: never } = Promise.withResolvers<never>();
     const { promise: begun, resolve } = Promise.withResolvers<void>();
@@ -195,7 +195,7 @@ describe.each(engines)("a site on $name", (kind) => {
     for await (const row of rows) if (row.table !== "sites") yield row;
   }
 
-  test("whose import was interrupted is rejected for a minute, and then removed by the next command", async () => {
+  test("an interrupted import blocks its name for a minute, then the next command removes it", async () => {
     const engine = await openEmpty();
     await createSite(engine, "stays", {}, now);
     await interrupt(engine);
@@ -225,7 +225,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  /** Returns an engine that calls `happen` before it stores the first row of an import. */
+  /** An engine that calls `happen` before it stores an import's first row. */
   function whileImporting(engine: Engine, happen: () => Promise<unknown>): Engine {
     return {
       ...engine,
@@ -243,7 +243,7 @@ describe.each(engines)("a site on $name", (kind) => {
     };
   }
 
-  test("that is removed during its import leaves no rows", async () => {
+  test("a site removed during its import leaves no rows", async () => {
     const engine = await openEmpty();
     const removing = whileImporting(engine, () => removeSite(engine, "shop", now));
     expect(await importFile(removing, file).catch(({ code }) => code)).toBe("conflict");
@@ -252,7 +252,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("whose import runs during a restore is not in the restored database; the next command removes it from the kept data", async () => {
+  test("an import running during a restore isn't in the restored database, and the next command removes it from the kept data", async () => {
     const engine = await openEmpty();
     await createSite(engine, "restored", {}, now);
     const backup = join(folder, `${kind.name}.backup`);
@@ -378,7 +378,7 @@ describe.each(engines)("a site on $name", (kind) => {
     ["with a table of another version", (rows) => rows.push({ table: "webhooks", row: {} }), /does not know/],
   ];
 
-  test("is imported with a journal whose first entries were pruned, and its journal begins after them", async () => {
+  test("a pruned journal is imported, and starts where the original does", async () => {
     const engine = await openEmpty();
     const pruned = join(folder, "pruned.site");
     const rows = rowsIn(file);
@@ -398,7 +398,7 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("is imported as a live site, even if its file says that it is a sandbox", async () => {
+  test("a site is imported as a live one even if its file says it's a sandbox", async () => {
     const engine = await openEmpty();
     await createSite(engine, "first", {}, now);
     const forged = join(folder, "forged.site");
@@ -410,10 +410,10 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("is not imported from a damaged file, and no row of the file stays", async () => {
+  test("a damaged file isn't imported, and none of its rows stay", async () => {
     const engine = await openEmpty();
     const bad = join(folder, "bad.site");
-    // The checks of rows are the same for every engine; the removal of rejected rows depends on the engine.
+    // Rows are checked the same way on every engine, but removing rejected ones depends on the engine.
     const tried = kind === engines[0] ? damages : damages.filter((_, index) => index % 6 === 0);
     for (const [name, damage, reason] of tried) {
       const rows = rowsIn(file);
@@ -437,7 +437,7 @@ describe.each(engines)("a site on $name", (kind) => {
   }, 120_000);
 });
 
-describe("a file that another engine imports", () => {
+describe("site file imported by another engine", () => {
   beforeAll(() => Promise.all(engines.map((kind) => kind.open())));
   afterAll(() => Promise.all(engines.map((kind) => kind.close())));
 
@@ -480,7 +480,7 @@ function indexOf(rows: readonly DumpedRow[], table: string): number {
   return rows.findIndex((row) => row.table === table && row.row.site_id !== systemSite);
 }
 
-/** Changes the first row of a table that is not of the system site, or the row at `at`. */
+/** Changes a table's first row that isn't the system site's, or the row at `at`. */
 function edit(rows: DumpedRow[], table: string, change: DumpedRow["row"], at = indexOf(rows, table)): void {
   rows[at] = { table, row: { ...rows[at]?.row, ...change } };
 }

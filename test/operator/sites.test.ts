@@ -33,7 +33,7 @@ describe.each(engines)("sites on $name", (kind) => {
     (await listSites(engine)).filter((site) => site.Default === "yes").map(({ Name }) => Name);
   const add = (name: string, isDefault?: boolean) => createSite(engine, name, { isDefault }, 1);
 
-  test("are read as of now, also after another process changed or restored them", async () => {
+  test("are read as of now, even after another process changed or restored them", async () => {
     const other = await openEngine(database, allResources);
     try {
       await add("a");
@@ -54,7 +54,7 @@ describe.each(engines)("sites on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("and operators of a demo are created once, also if several servers start it at the same time", async () => {
+  test("and operators of a demo are created once, even if several servers start it at the same time", async () => {
     const demos = await Promise.all([1, 2, 3].map(() => createDemo(engine, 1)));
     expect(demos.filter((key) => key !== undefined)).toHaveLength(1);
     const links = await Promise.all([1, 2, 3].map(() => createDemoLink(engine, 1)));
@@ -62,7 +62,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect([(await listSites(engine)).length, (await listOperators(engine)).length]).toEqual([1, 1]);
   });
 
-  test("have at most one default site: the site that was set last", async () => {
+  test("have at most one default, the one set last", async () => {
     await add("a", true);
     await add("b", true);
     expect(await defaults()).toEqual(["b"]);
@@ -77,7 +77,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await defaults()).toEqual([]);
   });
 
-  test("get and lose single hostnames; removing a hostname that a site does not have is an error", async () => {
+  test("gain and lose single hostnames, and removing one they don't have is an error", async () => {
     await createSite(engine, "a", { hostnames: ["one.example"] }, 1);
     await createSite(engine, "b", { hostnames: ["other.example"] }, 1);
     const change = async (settings: Parameters<typeof setSite>[2]) =>
@@ -99,7 +99,7 @@ describe.each(engines)("sites on $name", (kind) => {
     ]);
   });
 
-  test("keep the time of their first suspension if they are suspended again", async () => {
+  test("keep the time of their first suspension if they're suspended again", async () => {
     await add("a");
     const suspended = await setSite(engine, "a", { isSuspended: true }, 1);
     expect(suspended.Suspended).toBe("1970-01-01T00:00:00.001Z");
@@ -132,7 +132,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await summarizeSite(engine, "a", 10)).toMatchObject(expected);
   });
 
-  test("are parsed once for all actors, and again only after a change", async () => {
+  test("are parsed once for all callers, and again only after a change", async () => {
     let reads = 0;
     const counted: Engine = {
       ...engine,
@@ -149,7 +149,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(reads).toBe(2);
   });
 
-  test("are named in the error for an unknown site, at most ten of them", async () => {
+  test("are listed in the error for an unknown site, up to ten", async () => {
     const missed = async () => (await setSite(engine, "elsewhere", {}, 1).catch((error) => error)).message;
     const names = Array.from({ length: 11 }, (_, index) => `s${index}`);
     for (const name of names.slice(0, 10)) await add(name);
@@ -158,7 +158,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await missed()).toBe(`unknown site \`elsewhere\`: known sites: ${names.slice(0, 10).join(", ")}, ...`);
   });
 
-  test("that are removed leave only their ID, which is never used again", async () => {
+  test("leave only their ID when removed, and it's never used again", async () => {
     const kept = await add("kept");
     const gone = await add("gone");
     for (const { ID } of [kept, gone]) {
@@ -181,7 +181,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect((await add("next")).ID).toBe(gone.ID + 1);
   });
 
-  test("whose removal fails, for example on a full disk, are reported, and removed later", async () => {
+  test("whose removal fails, say on a full disk, are reported and removed later", async () => {
     const { ID } = await add("gone");
     await engine.commit([createIntent({ site: ID })]);
     const full: Engine = {

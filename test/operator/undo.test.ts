@@ -1,4 +1,4 @@
-// Undo: which records it changes, which it does not change, and its limits.
+// Undo: which records it changes, which it leaves alone, and its limits.
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -20,7 +20,7 @@ describe.each(engines)("undo on $name", (kind) => {
   const update = (id: number, Name: string, run?: string) =>
     createIntent({ site, operation: "update", id, values: { Name }, run });
   const remove = (id: number, run?: string) => createIntent({ site, operation: "delete", id, values: {}, run });
-  /** Returns the names of the site's records, by ID. */
+  /** The names of the site's records, by ID. */
   const stored = async () =>
     Object.fromEntries(
       (await readAllRows(engine, site)).rows.flatMap(({ id, body }) => (body ? [[id, JSON.parse(body).Name]] : [])),
@@ -47,7 +47,7 @@ describe.each(engines)("undo on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("can itself be undone, repeatedly", async () => {
+  test("can itself be undone, again and again", async () => {
     site++;
     await engine.commit([create("A"), create("B")]);
     await engine.commit([update(1, "A2"), remove(2), create("C")]);
@@ -59,7 +59,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
   });
 
-  test("of one run does not affect the changes of others in between", async () => {
+  test("of one run leaves others' changes in between alone", async () => {
     site++;
     await engine.commit([create("A"), create("B"), create("C")]);
     await engine.commit([update(1, "bad", "r"), create("from a client"), create("bad", "r"), update(2, "by a client")]);
@@ -67,7 +67,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "by a client", 3: "C", 4: "from a client" });
   });
 
-  test("leaves records alone that were changed again later, unless forced, and names the author", async () => {
+  test("skips records changed again later and names the author, unless forced", async () => {
     site++;
     await engine.commit([create("A"), create("B")]);
     await engine.commit([update(1, "bad", "r"), update(2, "bad", "r"), create("bad", "r")]);
@@ -87,7 +87,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
   });
 
-  test("leaves a record alone that was changed outside the run between two changes of it", async () => {
+  test("skips a record changed outside the run between two of its changes", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), update(1, "good"), update(1, "worse", "r")]);
     expect(await undoRange({ since: 1, run: "r" })).toMatchObject({ restored: 0, skipped: [{ id: 1 }] });
@@ -100,7 +100,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A", 2: "B2" });
   });
 
-  test("changes nothing when it is repeated", async () => {
+  test("changes nothing the second time", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad", "r"), create("bad", "r")]);
     await undoRange({ since: 1, run: "r" });
@@ -115,7 +115,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "bad", 2: "bad" });
   });
 
-  test("keeps members that this version of the program does not declare", async () => {
+  test("keeps members that this version of the program doesn't declare", async () => {
     site++;
     const text = '{"Name":"A","Colour":"red"}';
     await engine.commit([{ ...create("A"), valuesJson: text }, update(1, "bad")]);
@@ -123,7 +123,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect((await readAllRows(engine, site)).rows[0]?.body).toBe('{"ID":1,"Name":"A","Colour":"red"}');
   });
 
-  /** Returns an engine that calls `before` just before each transaction. */
+  /** An engine that calls `before` just before each transaction. */
   const disturb = (before: () => Promise<unknown>): Engine => ({
     ...engine,
     commitAtomically: async (...work) => {
@@ -132,7 +132,7 @@ describe.each(engines)("undo on $name", (kind) => {
     },
   });
 
-  test("leaves records alone that change while it runs, and restores the others", async () => {
+  test("skips records that change while it runs, and restores the others", async () => {
     site++;
     await engine.commit([create("A"), create("B"), create("C"), update(1, "bad"), update(2, "bad"), create("bad")]);
     const busy = disturb(() => engine.commit([update(1, "good"), remove(4)]));
@@ -153,7 +153,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("restores records that change while it runs, if forced", async () => {
+  test("restores records that change while it runs if forced", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad"), create("bad"), create("bad")]);
     const busy = disturb(() => engine.commit([update(1, "good"), remove(2), update(3, "good")]));
@@ -166,7 +166,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "A" });
   });
 
-  test("ends although others change a record in each batch", async () => {
+  test("ends even if others change a record in each batch", async () => {
     site++;
     await engine.commit([create("first")]);
     await engine.commit(Array.from({ length: 1200 }, () => create("bad")));
@@ -214,7 +214,7 @@ describe.each(engines)("undo on $name", (kind) => {
     const stopped = await undo(acting, site, { since: 0, run: "r" }, { at: 1, signal: stop.signal });
     expect(stopped).toMatchObject({ deleted: 10_000, records: 50_001, interrupted: true });
     expect(sizes).toEqual([5000, 5000]);
-    // The chunks are the same for every engine: for the other engines, a dry run of the rest is enough.
+    // Chunks work the same on every engine, so on the others a dry run of the rest is enough.
     const dryRun = kind !== engines[0];
     const rest = await undo(acting, site, { since: 0, run: "r" }, { at: 1, dryRun });
     expect(rest).toMatchObject({ deleted: 40_001, unchanged: 10_000, skippedCount: 0, interrupted: false });
@@ -227,7 +227,7 @@ describe.each(engines)("undo on $name", (kind) => {
     expect([back.restored, sizes]).toEqual([50_000, [50_000]]);
   });
 
-  testIf(kind === engines[0])("that a restore stops after some transactions says what these have done", async () => {
+  testIf(kind === engines[0])("stopped by a restore after some transactions says what they have done", async () => {
     site++;
     const batches = Array.from({ length: 101 }, () => Array.from({ length: 500 }, () => create("bad", "r")));
     await engine.commitAtomically(batches, () => {});

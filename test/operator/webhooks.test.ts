@@ -1,4 +1,4 @@
-// The actions of operators on webhooks, and the effects of changes of a site and of the database on its webhooks.
+// What operators can do with webhooks, and how changes to a site or the database affect its webhooks.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
@@ -64,7 +64,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     readCursorAt(engine, site.ID, { revision, epoch: (await engine.readHeads([site.ID]))[0]?.epoch ?? "" });
   const stateOf = async (id: number) => (await getWebhook(engine, id)).state;
 
-  test("a webhook gets another URL, and keeps its secret and its cursor; the journal has the change", async () => {
+  test("a new URL keeps the secret and the cursor, and the change is in the journal", async () => {
     await change(now);
     const { webhook, secret } = await add();
     const key = webhookRefOf(webhook);
@@ -89,7 +89,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("a failing webhook is retried at once, but not twice in five seconds, and not while it is delivered or paused", async () => {
+  test("retry is immediate, but not twice in five seconds, nor during a delivery or a pause", async () => {
     const { webhook } = await add();
     const key = webhookRefOf(webhook);
     const set = (update: object) =>
@@ -110,14 +110,14 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await codeOf(retryWebhook(engine, 99, now))).toBe("not-found");
   });
 
-  test("a webhook of a new site belongs to its epoch", async () => {
+  test("a new site's webhook belongs to its epoch", async () => {
     const [head] = await engine.readHeads([site.ID]);
     expect(head).toMatchObject({ revision: 0, epoch: expect.stringMatching(/./) });
     const { webhook } = await add();
     expect(webhook.state).toMatchObject({ cursor: "0.0", epoch: head?.epoch });
   });
 
-  test("a webhook starts with the next change, has its own secret, and belongs to this database", async () => {
+  test("a new webhook starts with the next change, has its own secret, and belongs to this database", async () => {
     await change(now);
     const { webhook, secret, isResolved } = await add();
     const other = await add();
@@ -139,7 +139,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect((await summarizeSite(engine, "shop", now)).webhooks).toBe(2);
   });
 
-  test("a webhook starts at the cursor or time that is given", async () => {
+  test("a new webhook can start at a cursor or time", async () => {
     for (const at of [1, 5, 9]) await change(now + at);
     const page = await readFeedPage(engine, 1, {
       since: undefined,
@@ -167,7 +167,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect((await listWebhooks(engine)).length).toBe(cases.length + 1);
   });
 
-  test("a site has at most 20 webhooks, also if they are added at the same time", async () => {
+  test("a site has at most 20 webhooks, even if they're added at the same time", async () => {
     for (let i = 0; i < 18; i++) await add();
     const added = await Promise.all(Array.from({ length: 6 }, () => codeOf(add())));
     expect(added.sort()).toEqual(["conflict", "conflict", "conflict", "conflict", "done", "done"]);
@@ -202,7 +202,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect([await listWebhooks(engine), await engine.readWebhookStates()]).toEqual([[], []]);
   });
 
-  test("a URL is stored in its normal form; a URL of this machine may be http; a URL with an unknown name is saved, and reported", async () => {
+  test("a URL is normalized, may be http on this machine, and is saved with a warning if its name is unknown", async () => {
     const saved = async (to: string) => {
       const { webhook, isResolved } = await add("now", to);
       return [webhook.URL, isResolved];
@@ -213,7 +213,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await saved("https://nowhere.example/ü")).toEqual(["https://nowhere.example/%C3%BC", false]);
   });
 
-  test("pausing again keeps the first time and reason; resuming resets the failures and makes the webhook due at once", async () => {
+  test("pausing again keeps the first time and reason; resuming resets the failures and makes a delivery due at once", async () => {
     const { webhook } = await add();
     const values = { failures: 3, failingSince: now, nextAt: now + 99 };
     await engine.compareAndSetWebhook(webhookRefOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
@@ -235,7 +235,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await codeOf(resumeWebhook(engine, 1, closed, now))).toBe("bad-request");
   });
 
-  test("a rewind moves the cursor, increases the number of rewinds, and discards the page in delivery", async () => {
+  test("a rewind moves the cursor, counts as one more rewind, and discards the page being delivered", async () => {
     for (const at of [1, 5, 9]) await change(now + at);
     const { webhook } = await add();
     const key = webhookRefOf(webhook);
@@ -254,7 +254,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await codeOf(rewindWebhook(engine, 1, { cursor: "0123456789ab.2" }))).toBe("gone");
   });
 
-  test("the first event after a rewind continues after the delivered changes, unless the rewind skips changes or the epoch changed", async () => {
+  test("the first event after a rewind continues from the delivered changes, unless the rewind skipped some or the epoch changed", async () => {
     for (const at of [1, 2, 3]) await change(now + at);
     const { webhook } = await add({ cursor: "0.0" });
     const key = webhookRefOf(webhook);
@@ -270,7 +270,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await sinceAfter({ cursor: "0.0" })).toBe("0.0");
   });
 
-  test("a rotation keeps the earlier secret for 24 hours; of two rotations at the same time, both new secrets are valid", async () => {
+  test("a rotation keeps the earlier secret for 24 hours, and two at the same time leave both new secrets valid", async () => {
     const { secret } = await add();
     const one = await rotateWebhook(engine, 1, now + 5);
     const until = now + 5 + 24 * 60 * 60_000;
@@ -283,7 +283,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(kept.sort()).toEqual(both.map((rotated) => rotated.secret).sort());
   });
 
-  test("a removed webhook leaves no rows, and its ID is not used again", async () => {
+  test("a removed webhook leaves no rows, and its ID isn't reused", async () => {
     await add();
     expect((await removeWebhook(engine, 1, now)).URL).toBe(url);
     for (const work of [
@@ -299,14 +299,14 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a webhook whose secret cannot be stored is not added, and leaves no rows", async () => {
+  test("a webhook whose secret can't be stored isn't added, and leaves no rows", async () => {
     const full = { ...engine, saveWebhook: () => Promise.reject(new Error("the disk is full")) };
     await expect(createWebhook(full, site, { url, resources: [], since: "now" }, policy, now)).rejects.toThrow("full");
     expect(await listWebhooks(engine)).toEqual([]);
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("a webhook whose creation was interrupted is listed as incomplete, can only be removed, and is found by `check`", async () => {
+  test("an interrupted creation is listed as incomplete, can only be removed, and is found by `check`", async () => {
     const killed = () => Promise.reject(new Error("killed"));
     const dying = { ...engine, saveWebhook: killed, deleteWebhook: killed };
     await createWebhook(dying, site, { url, resources: [], since: "now" }, policy, now).catch(() => {});
@@ -330,7 +330,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await engine.findInconsistencies()).toEqual([]);
   });
 
-  test("`check` finds damaged webhooks, and states that belong to another site or to no webhook", async () => {
+  test("`check` finds damaged webhooks, and states that belong to another site or no webhook", async () => {
     await add();
     await kind.run(address, "update webhook_secrets set secret = 'whsec_short'");
     expect(await engine.findInconsistencies()).toEqual(["webhook 1 has damaged secrets"]);

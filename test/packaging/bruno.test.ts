@@ -1,4 +1,4 @@
-// The Postman collection, imported into Bruno and run by its command line.
+// Imports the Postman collection into Bruno, and runs it with Bruno's command line.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

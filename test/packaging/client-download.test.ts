@@ -1,4 +1,4 @@
-// The client's package as a server offers it for download.
+// The client package that a server offers for download.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -23,7 +23,7 @@ function run(command: string[], cwd: string, env: Record<string, string> = {}) {
   return { exitCode, output: `${stdout}${stderr}` };
 }
 
-/** Runs npm in another process, so that this process can respond to it. */
+/** Runs npm in another process, so that this one can answer it. */
 async function npm(...parameters: string[]) {
   const running = Bun.spawn(["npm", ...parameters, "--no-audit", "--no-fund", "--cache", join(folder, ".npm")], {
     cwd: folder,
@@ -33,13 +33,13 @@ async function npm(...parameters: string[]) {
   return { exitCode: await running.exited, stderr: await running.stderr.text() };
 }
 
-/** The path of the client with its version, as the start page names it. */
+/** The client's path with its version, as named on the start page. */
 async function clientPath(): Promise<string> {
   return /\/docs\/client-[^"]+\.tgz/.exec(await (await fetch(server.url)).text())?.[0] ?? "";
 }
 
-describe("the client of a server", () => {
-  test("is installed by npm in an empty folder, runs, and has types", async () => {
+describe("client package from a server", () => {
+  test("npm installs it in an empty folder; it runs and has types", async () => {
     const path = await clientPath();
     expect(await npm("install", server.url + path)).toMatchObject({ exitCode: 0 });
     const program = `import { createClient } from "@storefront-server/client";
@@ -62,7 +62,7 @@ console.log(name);
     expect(await npm("ci")).toMatchObject({ exitCode: 0 });
   }, 120_000);
 
-  test("is installed from a committed file, also when the server no longer has this version", async () => {
+  test("npm installs it from a committed file, even if the server no longer has this version", async () => {
     const path = await clientPath();
     const name = path.replace("/docs/", "");
     await Bun.write(join(folder, name), await fetch(server.url + path));
@@ -72,7 +72,7 @@ console.log(name);
     expect(await Bun.file(join(folder, "node_modules/@storefront-server/client/client.js")).exists()).toBe(true);
   }, 120_000);
 
-  test("is the same for every build, and is not compressed twice", async () => {
+  test("is the same in every build, and isn't compressed twice", async () => {
     const path = await clientPath();
     const response = await fetch(server.url + path, { headers: { "Accept-Encoding": "gzip, zstd" } });
     expect([response.headers.get("Content-Type"), response.headers.get("Content-Encoding")]).toEqual([

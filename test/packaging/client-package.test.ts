@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-/** The compiler of the repository, and an older one for `node10`, which TypeScript 6 removed. */
+/** The repository's compiler, and an older one for `node10`, which TypeScript 6 removed. */
 const compilers: Record<string, string> = {
   "5.9.3": tool("typescript/bin/tsc"),
   "7.0.2": join(root, "node_modules/typescript/bin/tsc"),
@@ -143,7 +143,7 @@ await client.mirror("brands", { ids: () => copy.keys(), store: (it) => copy.set(
 const gone = await client.changes({ since: "x.1" }).next().catch((error) => error);
 const unreachable = createClient({ url: "http://127.0.0.1:1", key, retries: 0 });
 const failure = await unreachable.brands.list().catch((error) => error);
-// A call that is aborted while it waits must not keep the process alive.
+// A call aborted while it waits mustn't keep the process alive.
 const busy = async () => new Response("", { status: 503, headers: { "Retry-After": "50" } });
 const signal = AbortSignal.timeout(100);
 await createClient({ url, key, fetch: busy }).brands.list({}, { signal }).catch(() => {});
@@ -171,7 +171,7 @@ for (const module of modules) {
 
 test.each(
   resolutions,
-)("TypeScript %s finds the types, with --module %s and --moduleResolution %s", async (version, module, how) => {
+)("TypeScript %s finds the types with --module %s and --moduleResolution %s", async (version, module, how) => {
   const files = modules.map((name, index) => {
     writeFileSync(join(project, `typed-${index}.ts`), typed(name));
     return `typed-${index}.ts`;
@@ -192,7 +192,7 @@ test.each(
   expect(await runOutside(["node", compilers[version] as string, ...options, ...files], project)).toBe("");
 });
 
-test("the client depends on nothing and takes less than 9 kB, bundled and gzipped", async () => {
+test("the client has no dependencies, and takes less than 9 kB bundled and gzipped", async () => {
   const folder = join(project, "node_modules/@storefront-server/client");
   const built = await Bun.build({ entrypoints: [join(folder, "client.js")], minify: true, target: "browser" });
   expect(Bun.gzipSync((await built.outputs[0]?.text()) as string).length).toBeLessThan(9000);

@@ -1,4 +1,4 @@
-// The single executable, in a folder outside of the checkout, on a path without Node, Bun and node_modules.
+// The single executable in a folder outside the checkout, with no Node, Bun or node_modules in its path.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { waitUntil } from "../support/time.ts";
 const root = join(import.meta.dir, "../..");
 const folder = mkdtempSync(join(tmpdir(), "storefront-executable-"));
 const bare = { env: { PATH: join(folder, "nothing") } };
-/** For a process that is replaced: it would wait for a connection that is kept. */
+/** Closes the connection, which would otherwise hold up a process that is being replaced. */
 const once = { headers: { Connection: "close" } };
 let executable: string;
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Waits until `pattern` is on the server's stderr, after SIGHUP. */
+/** Sends SIGHUP, and waits until `pattern` is on the server's stderr. */
 async function reload(server: Served, pattern: RegExp): Promise<void> {
   const before = server.stderr().length;
   server.kill("SIGHUP");
@@ -65,10 +65,10 @@ describe.each(engines)("the executable on $name", (kind) => {
     expect((await fetch(`${server.url}/readyz`, once)).status).toBe(200);
   }, 60_000);
 
-  // The rest does not depend on the engine.
+  // The rest doesn't depend on the engine.
   if (kind !== engines[0]) return;
 
-  test("serves a demo with several workers, every document included, and replaces the workers", async () => {
+  test("serves a demo with several workers and every document, and replaces the workers", async () => {
     const server = await workspace.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"], bare);
     const key = await waitUntil(() => /sfk_\w+/.exec(server.stdout())?.[0], "the key", { output: server.stderr });
     const brands = `${server.url}/restapi/brands.json`;
@@ -101,14 +101,14 @@ describe("the executable", () => {
   });
   afterEach(() => Promise.all([workspace.close(), upgraded.close()]));
 
-  test("tells its version and commit", async () => {
+  test("prints its version and commit", async () => {
     const { commit } = readBuild();
     expect(commit).toMatch(/^[0-9a-f]{12}$/);
     expect(await workspace.mustRun(["--version"], bare)).toBe(`${version} (${commit})\n`);
   });
 
   test.skipIf(process.platform !== "linux")(
-    "runs with the settings for the runtime, under the same process ID and name",
+    "runs with the runtime's settings, under the same process ID and name",
     async () => {
       const server = await workspace.serve([], { env: { ...bare.env, MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "12" } });
       const environment = readFileSync(`/proc/${server.pid}/environ`, "latin1").split("\0");
@@ -118,7 +118,7 @@ describe("the executable", () => {
     },
   );
 
-  test("reads no settings from files in the folder where it is started", async () => {
+  test("reads no settings from files in the folder it's started in", async () => {
     writeFileSync(workspace.file(".env"), "STOREFRONT_RATE=many\n");
     writeFileSync(workspace.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
     writeFileSync(workspace.file("preload.ts"), `await Bun.write("${workspace.file("loaded")}", "");\n`);
@@ -126,7 +126,7 @@ describe("the executable", () => {
     expect(existsSync(workspace.file("loaded"))).toBe(false);
   });
 
-  /** Replaces the installed executable by an executable that names `commit` as its source. */
+  /** Replaces the installed executable with one that names `commit` as its source. */
   function install(commit: string): void {
     const bytes = readFileSync(executable);
     const was = Buffer.from(readBuild().commit);
@@ -136,7 +136,7 @@ describe("the executable", () => {
     renameSync(`${installed}.new`, installed);
   }
 
-  test("is replaced on disk by another version, and the workers are that version after SIGHUP", async () => {
+  test("replaced on disk by another version: the workers are that version after SIGHUP", async () => {
     install("aaaaaaaaaaaa");
     const server = await upgraded.serve(["--workers", "2", "--admin", "127.0.0.1:0"], bare);
     expect(await buildInfo(server)).toEqual([expect.stringContaining('commit="aaaaaaaaaaaa"')]);
@@ -145,7 +145,7 @@ describe("the executable", () => {
     expect(await buildInfo(server)).toEqual([expect.stringContaining('commit="bbbbbbbbbbbb"')]);
   });
 
-  test("is missing for a while: the server continues, and a worker that ends meanwhile is started when the file exists again", async () => {
+  test("missing for a while: the server continues, and replaces a worker that ended once the file is back", async () => {
     install("aaaaaaaaaaaa");
     const server = await upgraded.serve(["--workers", "2"], bare);
     renameSync(installed, `${installed}.away`);

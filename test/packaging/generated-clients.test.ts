@@ -1,4 +1,4 @@
-// Clients that generators make from the OpenAPI document: each is compiled, and calls every operation.
+// Generated clients from the OpenAPI document: each is compiled, and calls every operation.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -11,10 +11,10 @@ import { tool } from "./tools/tools.ts";
 
 const home = import.meta.dir;
 const folder = mkdtempSync(join(tmpdir(), "storefront-generated-"));
-/** The compiler of this project, which takes a third of the time of the version that the generators need. */
+/** This project's compiler, which takes a third of the time of the version that the generators need. */
 const compiler = join(home, "../../node_modules/typescript/bin/tsc");
 
-/** The documents, by the version of OpenAPI. */
+/** The documents, by OpenAPI version. */
 const documents: Record<string, string> = {
   "3.1": join(home, "../../docs/openapi.json"),
   "3.0": join(folder, "openapi-3.0.json"),
@@ -43,11 +43,11 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The document in 3.0 is for generators in other languages, so one is enough here. docs/clients.md lists the others. */
+/** OpenAPI 3.0 is for generators in other languages, so one is enough here. docs/clients.md lists the others. */
 const cases = [...Object.keys(generators).map((name) => [name, "3.1"] as const), ["openapi-fetch", "3.0"] as const];
 
 for (const [name, version] of cases) {
-  test(`a client that ${name} makes from OpenAPI ${version} compiles and drives the interface`, async () => {
+  test(`the client that ${name} generates from OpenAPI ${version} compiles and uses the whole interface`, async () => {
     const place = join(folder, `${name}-${version}`);
     mkdirSync(place);
     cpSync(join(home, `drivers/${name}.ts`), join(place, "driver.ts"));

@@ -1,5 +1,5 @@
-// The types that a generator makes for lists in languages other than TypeScript. Where Python is installed, its types parse responses of the
-// server. docs/clients.md lists the generators of whole clients.
+// Types generated for lists in languages other than TypeScript. If Python is installed, its types parse the server's responses. docs/clients.md lists the
+// generators of whole clients.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The file that the generator makes for the list at `path` in a language. */
+/** The file generated for the list at `path` in a language. */
 async function generate(path: string, name: string, lang: string): Promise<string> {
   const { schema } = document.paths[path].get.responses[200].content["application/json"];
   const source = new JSONSchemaInput(new FetchingJSONSchemaStore());
@@ -50,7 +50,7 @@ test("a page of the feed has its changes and the cursor after them in Go", async
     expect(text).toMatch(pattern);
 });
 
-test.skipIf(Bun.which("python3") === null)("the types for Python parse the responses of the server", async () => {
+test.skipIf(Bun.which("python3") === null)("the generated Python types parse the server's responses", async () => {
   const lists = { brands: "Brands", orderstatuses: "OrderStatuses", locations: "Locations" };
   for (const [path, name] of Object.entries(lists)) {
     writeFileSync(join(folder, `${path}.py`), await generate(`/restapi/${path}.json`, name, "python"));

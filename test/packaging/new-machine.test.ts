@@ -1,4 +1,4 @@
-// The tools of the tests on a machine that has never run them, with an empty temporary folder.
+// The test tools on a machine that has never run them, with an empty temporary folder.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -20,7 +20,7 @@ async function run(code: string): Promise<string> {
   return output + complaint;
 }
 
-test("several processes that open the browser at once share one copy of it", async () => {
+test("browser download: several processes that open it at once share one copy", async () => {
   const code = `
     import { openBrowser } from "./console/browser.ts";
     const browser = await openBrowser();
@@ -31,7 +31,7 @@ test("several processes that open the browser at once share one copy of it", asy
   expect([...new Bun.Glob("storefront-browser-*/chromium").scanSync(folder)]).toHaveLength(1);
 });
 
-test("PostgreSQL starts although only its owner may enter the temporary folder", async () => {
+test("PostgreSQL starts even if only its owner may enter the temporary folder", async () => {
   const code = `
     import { startPostgres } from "./postgres/server.ts";
     const server = await startPostgres({ isDurable: true });

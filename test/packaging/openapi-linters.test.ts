@@ -1,4 +1,4 @@
-// Linters of other projects accept the OpenAPI document as it comes, in both versions of OpenAPI, and find the faults that are put into it.
+// Other projects' linters accept the OpenAPI document unchanged, in both versions of OpenAPI, and find errors we insert.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -23,17 +23,17 @@ const documents: [string, Schema][] = [
   ["3.1", newer],
 ];
 
-describe.each(documents)("the document in OpenAPI %s", (_, document) => {
-  test("has no complaint from Spectral, which finds inserted faults", async () => {
+describe.each(documents)("OpenAPI %s", (_, document) => {
+  test("Spectral accepts it, and finds inserted errors", async () => {
     expect(await lintBySpectral(document)).toEqual([]);
-    // One path takes less time than all. `oas3-schema` is the official JSON Schema of this version of OpenAPI.
+    // One path is faster than all. `oas3-schema` is the official JSON Schema of this version of OpenAPI.
     const paths = Object.fromEntries(Object.entries(document.paths as Schema).slice(0, 1));
     const components = { ...(document.components as Schema), other: {} };
     const faults = await lintBySpectral({ ...document, tags: [], paths, components });
     for (const fault of ["operation-tag-defined", "oas3-schema"]) expect(faults).toContain(fault);
   });
 
-  test("has no complaint from Redocly, which finds inserted faults", () => {
+  test("Redocly accepts it, and finds inserted errors", () => {
     expect(lintByRedocly(document)).toEqual([]);
     const wrong = JSON.parse(
       JSON.stringify(document).replaceAll('"example":{"Name":"Dispatched"}', '"example":{"Name":1}'),
@@ -44,7 +44,7 @@ describe.each(documents)("the document in OpenAPI %s", (_, document) => {
   }, 60_000);
 });
 
-/** Returns the rules that the document breaks. */
+/** The rules that the document breaks. */
 async function lintBySpectral(document: Schema): Promise<string[]> {
   const spectral = new Spectral();
   spectral.setRuleset({ extends: [[oas, "recommended"]] });
@@ -52,7 +52,7 @@ async function lintBySpectral(document: Schema): Promise<string[]> {
   return results.map(({ code }) => code);
 }
 
-/** Returns the rules that the document breaks, as the command of Redocly reports them. */
+/** The rules that the document breaks, as Redocly's command reports them. */
 function lintByRedocly(document: Schema): string[] {
   const file = join(folder, "openapi.json");
   writeFileSync(file, JSON.stringify(document));

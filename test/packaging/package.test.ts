@@ -1,4 +1,4 @@
-// The server's package, unpacked in an empty project beside nothing but Bun. `npm run check:package` installs it with npm too.
+// The server's package, unpacked in an empty project that otherwise only has Bun. `npm run check:package` installs it with npm too.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
@@ -28,7 +28,7 @@ const program = join(home, "bin/storefront.js");
 let workspace: Workspace;
 let packedBytes: number;
 beforeAll(async () => {
-  // The steps of npm before it packs; its other steps need a repository.
+  // What npm does before it packs; the other steps need a repository.
   await runOutside([process.execPath, join(root, "scripts/build/console.ts")], root);
   await runOutside([process.execPath, join(root, "scripts/build/prepack.ts")], root);
   const file = await pack(root, project, "--ignore-scripts");
@@ -44,12 +44,12 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-test("runs with Node, and tells its version and the commit that it was packed from", async () => {
+test("the package runs with Node, and prints its version and the commit it was packed from", async () => {
   const printed = await runOutside(["node", program, "--version"], workspace.folder);
   expect(printed).toBe(`${version} (0123456789ab)\n`);
 });
 
-test("serves a demo with several workers, every document included, and names the command as it is installed", async () => {
+test("the package serves a demo with several workers and every document, and names the command as installed", async () => {
   const server = await workspace.serve(["--demo", "--workers", "2"]);
   expect(await documentsThatDiffer(server.url)).toEqual([]);
   server.kill();
@@ -58,7 +58,7 @@ test("serves a demo with several workers, every document included, and names the
   await waitUntil(() => again.stdout().includes("KEY=$(storefront key create"), "how to create a key");
 });
 
-test("serves the console, without its source and the packages that it is made of", async () => {
+test("the package serves the console, without its source and the packages it's made of", async () => {
   const server = await workspace.serve(["--demo", "--admin", "127.0.0.1:0"]);
   await expectConsole(workspace, server, "demo");
   expect(existsSync(join(home, "src/console"))).toBe(false);
@@ -70,7 +70,7 @@ test("serves the console, without its source and the packages that it is made of
   expect(packagesIn(home).filter(({ name }) => /^(react|ra-|@mdi|@mui|@emotion|@tanstack)/.test(name))).toEqual([]);
 });
 
-test("reads no settings from files in the folder where it is started, and runs no code there", async () => {
+test("the package reads no settings from files in the folder it's started in, and runs no code there", async () => {
   writeFileSync(workspace.file(".env"), "STOREFRONT_RATE=many\n");
   writeFileSync(workspace.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
   writeFileSync(workspace.file("preload.ts"), `await Bun.write("${workspace.file("loaded")}", "");\n`);
@@ -91,17 +91,17 @@ test("reads no settings from files in the folder where it is started, and runs n
   expect(existsSync(workspace.file("loaded"))).toBe(false);
 });
 
-test("is a file of at most 2.5 MB", () => {
+test("the package is at most 2.5 MB", () => {
   expect(packedBytes).toBeLessThan(2_500_000);
 });
 
-test("has the changelog, no source of the tests, and no pictures", () => {
+test("the package has the changelog, but no test sources and no pictures", () => {
   expect([...new Bun.Glob("docs/**/*.{jpg,png}").scanSync(home)]).toEqual([]);
   expect(readFileSync(join(home, "CHANGELOG.md"), "utf8")).toContain("## Unreleased");
   expect(["test", "bench", "scripts"].filter((name) => existsSync(join(home, name)))).toEqual([]);
 });
 
-test("contains all its dependencies in the locked versions, except Bun, whose exact version it names", () => {
+test("the package contains all its dependencies in the locked versions, except Bun, whose exact version it names", () => {
   const { dependencies, bundleDependencies } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
   expect(Object.keys(dependencies).filter((name) => !bundleDependencies.includes(name))).toEqual(["bun"]);
   expect(Object.values(dependencies).filter((range) => !/^\d+\.\d+\.\d+$/.test(range as string))).toEqual([]);
@@ -116,7 +116,7 @@ test("npm finds nothing to run when it installs the package from a file", () => 
   expect(["preinstall", "install", "postinstall", "prepare"].filter((name) => name in scripts)).toEqual([]);
 });
 
-test("contains only packages with a known licence, and none that runs something when it is installed", () => {
+test("the package only contains packages with a known licence, none of which runs anything when installed", () => {
   const bundled = packagesIn(home);
   expect(bundled.filter(({ license }) => !knownLicences.includes(String(license)))).toEqual([]);
   expect(bundled.filter(({ installScripts }) => installScripts.length > 0)).toEqual([]);

@@ -1,4 +1,4 @@
-// `npm run release`: what it rejects, and the files that it leaves when a step fails. docs/releasing.md has the steps of a whole release.
+// `npm run release`: what it rejects, and what a failed step leaves behind. docs/releasing.md has the steps of a whole release.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,23 +16,23 @@ const script = fileURLToPath(new URL("../../scripts/build/release/main.ts", impo
 const changelog =
   "# Changelog\n\n## Unreleased\n\n### Added\n\n- A feature.\n\n## 0.9.0 - 2026-01-31\n\n- The first one.\n";
 
-describe("the version of a release", () => {
+describe("release version", () => {
   test.each(["1.0.0", "0.10.3", "1.0.0-rc.1"])("%j is valid", (text) => {
     expect(isVersion(text)).toBe(true);
   });
 
-  test.each(["v1.0.0", "1.0", "01.0.0", "1.0.0-beta", "1.0.0\n", "1.0.0 --tagged"])("%j is not valid", (text) => {
+  test.each(["v1.0.0", "1.0", "01.0.0", "1.0.0-beta", "1.0.0\n", "1.0.0 --tagged"])("%j is invalid", (text) => {
     expect(isVersion(text)).toBe(false);
   });
 
-  test("versions are ordered by their numbers, candidates before their release", () => {
+  test("is ordered by its numbers, with candidates before their release", () => {
     const ordered = ["0.9.0", "0.10.0", "1.0.0-rc.2", "1.0.0-rc.10", "1.0.0", "1.0.1", "1.1.0-rc.1", "1.1.0"];
     expect(ordered.toReversed().sort(compareVersions)).toEqual(ordered);
   });
 });
 
-describe("the changelog of a release", () => {
-  test("the unreleased changes get the heading of the version, below a new section", () => {
+describe("release changelog", () => {
+  test("closing it moves unreleased changes under the version's heading, below a new section", () => {
     const closed = closeChangelog(changelog, "1.0.0", "2026-02-28");
     expect(closed).toStartWith("# Changelog\n\n## Unreleased\n\n## 1.0.0 - 2026-02-28\n\n### Added\n\n- A feature.\n");
     expect(sectionOf(closed, "1.0.0")).toBe("### Added\n\n- A feature.");
@@ -48,13 +48,13 @@ describe("the changelog of a release", () => {
     expect(() => closeChangelog(text, "1.0.0", "2026-02-28")).toThrow(reason);
   });
 
-  test("that of this repository can be closed", () => {
+  test("this repository's can be closed", () => {
     const text = readFileSync(new URL("../../CHANGELOG.md", import.meta.url), "utf8");
     expect(sectionOf(closeChangelog(text, "999.0.0", "2026-02-28"), "999.0.0")).not.toBe("");
   });
 });
 
-test("the files of deploy/ name the image of this version", () => {
+test("files in deploy/ name the image of this version", () => {
   for (const file of ["deploy/Dockerfile", "deploy/compose.yaml", "deploy/kubernetes.yaml", "docs/deploying.md"]) {
     const text = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
     const named = [...text.matchAll(/storefront:([0-9]+\.[0-9]+\.[0-9]+\S*)/g)].map(([, tag]) => tag);
@@ -62,7 +62,7 @@ test("the files of deploy/ name the image of this version", () => {
   }
 });
 
-describe("a release", () => {
+describe("npm run release", () => {
   let folder: string;
 
   beforeEach(() => {
@@ -92,7 +92,7 @@ describe("a release", () => {
   }
 
   function release(...args: string[]): { status: number; output: string } {
-    // The checkout of a release has the same path each time, so each test has its own place for it.
+    // A release's checkout always has the same path, so each test gets its own place for it.
     const env = { ...process.env, TMPDIR: join(folder, "dist") };
     const ended = Bun.spawnSync([process.execPath, script, ...args], { cwd: folder, env });
     return { status: ended.exitCode, output: `${ended.stdout}${ended.stderr}` };
@@ -128,20 +128,20 @@ describe("a release", () => {
     expect([status, output]).toEqual([1, expect.stringMatching(reason)]);
   });
 
-  test("a dry run says what it would do, and changes nothing", () => {
+  test("as a dry run says what it would do, and changes nothing", () => {
     const { status, output } = release("1.0.0", "--dry-run");
     expect([status, output]).toEqual([0, expect.stringContaining("set the version 0.9.0 to 1.0.0")]);
     expectUntouched();
   });
 
-  test("if a step fails, the tree, the branch and the tags are as before", () => {
+  test("leaves the tree, the branch and the tags as they were if a step fails", () => {
     // `npm ci` needs a lock file.
     const { status, output } = release("1.0.0");
     expect([status, output]).toEqual([1, expect.stringContaining("`npm ci --no-audit --no-fund` failed")]);
     expectUntouched();
   });
 
-  test("if the branch has moved meanwhile, it gets no tag", async () => {
+  test("doesn't tag a branch that has moved meanwhile", async () => {
     const plan = await planRelease(folder, "1.0.0", false);
     const first = git("rev-parse", "HEAD");
     git("checkout", "--quiet", "--detach");
@@ -165,7 +165,7 @@ describe("a release", () => {
   }
 });
 
-describe("licences", () => {
+describe("third-party licences", () => {
   let modules: string;
   beforeEach(() => {
     modules = join(mkdtempSync(join(tmpdir(), "storefront-licences-")), "node_modules");
@@ -183,7 +183,7 @@ describe("licences", () => {
     writeFileSync(join(modules, ".package-lock.json"), JSON.stringify({ packages: Object.fromEntries(paths) }));
   }
 
-  test("each package is listed with its text, the program itself is not", () => {
+  test("list each package with its text, but not the program itself", () => {
     install({
       "@scope/storefront": { license: "MIT" },
       b: { license: "(GPL-3.0 OR MIT)", text: "Text of b" },
@@ -209,7 +209,7 @@ describe("licences", () => {
   });
 });
 
-describe("the bill of materials", () => {
+describe("bill of materials", () => {
   let folder: string;
   const integrity = `sha512-${Buffer.alloc(64, 7).toString("base64")}`;
   beforeEach(() => {
@@ -222,7 +222,7 @@ describe("the bill of materials", () => {
     writeFileSync(join(folder, file), JSON.stringify(content));
   }
 
-  test("has the installed packages, and the components of the console, under the program", async () => {
+  test("lists the installed packages and the console's components under the program", async () => {
     write("package.json", {
       name: "installed",
       version: "0.0.0",
@@ -253,7 +253,7 @@ describe("the bill of materials", () => {
     expect(dependsOn).toEqual(["server@2.0.0", "@web/view@3.0.0"]);
   }, 60_000);
 
-  test("is not made of another version than the lock file has", () => {
+  test("is refused for a version that isn't the lock file's", () => {
     write("dist/console-packages.json", [{ path: "node_modules/a", name: "a", version: "1.0.0", license: "MIT" }]);
     write("package-lock.json", { packages: { "node_modules/a": { version: "1.0.1", integrity } } });
     expect(() => consoleComponents(folder)).toThrow("package-lock.json does not have a 1.0.0");

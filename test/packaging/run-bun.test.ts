@@ -18,7 +18,7 @@ test.each([
   expect((await new Response(child.stdout).text()).trim()).toBe(expected);
 });
 
-test("the program runs with the settings for the runtime", async () => {
+test("the program runs with the runtime's settings", async () => {
   const { runtimeSettings } = await import("../../bin/runtime-settings.js");
   const child = Bun.spawn(["node", join(bin, "storefront.js"), "--version"], {
     env: { ...process.env, ...unset(runtimeSettings), BUN_JSC_dumpOptions: "1" },

@@ -1,4 +1,4 @@
-// The access of clients without a key, with a key that may only read, with a sandbox key, and with a key of another site. The threat model is in SECURITY.md.
+// What clients can reach without a key, or with a read-only key, a sandbox key or another site's key. SECURITY.md has the threat model.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { publicResources } from "../../src/model/resource.ts";
@@ -19,7 +19,7 @@ const paths = [
   "undo",
 ].flatMap((path) => [`/restapi/${path}.json`, `/restapi/${path}.xml`]);
 
-describe.each(engines)("on $name", (kind) => {
+describe.each(engines)("client access on $name", (kind) => {
   let server: TestServer;
   let foreignKey: string;
   let sandboxKey: string;
@@ -30,7 +30,7 @@ describe.each(engines)("on $name", (kind) => {
     await setSite(server.engine, "shop", { hostnames: ["shop.example"], isDefault: false }, 0);
     const garden = await createSite(server.engine, "garden", { hostnames: ["garden.example"] }, 0);
     foreignKey = (await createKey(server.engine, garden, {}, 0)).key;
-    // Before the records, so that the sandboxes are empty.
+    // Before the records are created, so that the sandboxes are empty.
     const keyOfSandbox = async (name: string) => {
       const { site } = await makeSandbox(server.engine, name, { now: Date.now });
       return (await createKey(server.engine, site, {}, 0)).key;
@@ -51,7 +51,7 @@ describe.each(engines)("on $name", (kind) => {
     (await send("GET", "/restapi/changes.json", server.key)).text +
     JSON.stringify(await server.engine.readHeads([1, 2]));
 
-  test("a key that may only read changes nothing, by no method, override, path or parameter", async () => {
+  test("a read-only key can't change anything, by any method, override, path or parameter", async () => {
     const reader = await server.issueKey({ scope: "read" });
     const before = await everything();
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
@@ -78,7 +78,7 @@ describe.each(engines)("on $name", (kind) => {
   });
   if (kind.name === "PostgreSQL") return;
 
-  test("a sandbox key reads and changes nothing of the live site, by no method, override, path or header", async () => {
+  test("a sandbox key can't read or change the live site, by any method, override, path or header", async () => {
     const before = await everything();
     const etag = (await send("GET", "/restapi/brands/1.json", server.key)).headers.get("ETag") ?? "";
     const statuses = new Set<number>();
@@ -97,7 +97,7 @@ describe.each(engines)("on $name", (kind) => {
         }
       }
     }
-    // Creates are stored in the sandbox, which had no record.
+    // Creates are stored in the sandbox, which had no records.
     expect([...statuses].filter((status) => status < 300).sort()).toEqual([200, 201]);
     expect(await everything()).toBe(before);
   });
@@ -108,7 +108,7 @@ describe.each(engines)("on $name", (kind) => {
     ["without a key", (): string | null => null, 401],
     ["with a key of another site", (): string | null => foreignKey, 403],
     ["with a key of another site's sandbox", (): string | null => foreignSandboxKey, 403],
-  ] as const)("a client %s learns nothing of the records, whether or not they exist", async (_, key, rejectedWith) => {
+  ] as const)("a client %s learns nothing about records, not even whether they exist", async (_, key, rejectedWith) => {
     const before = await everything();
     for (const method of methods) {
       const bodies = new Set<string>();
@@ -126,7 +126,7 @@ describe.each(engines)("on $name", (kind) => {
     expect(await everything()).toBe(before);
   });
 
-  test("a cursor, an ETag and an idempotency key of another site are worth nothing", async () => {
+  test("another site's cursors, ETags and idempotency keys are useless", async () => {
     const own = { Host: "garden.example" };
     const name = { "Idempotency-Key": "the same" };
     const created = await send("POST", "/restapi/brands.json", server.key, name, { Name: "Confidential" });
@@ -139,7 +139,7 @@ describe.each(engines)("on $name", (kind) => {
     expect([page.status, page.text.includes("Confidential")]).toEqual([410, false]);
   });
 
-  test("a change of another site does not wake a client that waits", async () => {
+  test("a change in another site doesn't wake a waiting client", async () => {
     const own = { Host: "garden.example" };
     const { Next } = (await send("GET", "/restapi/changes.json?since=now", foreignKey, own)).json;
     const waiting = send("GET", `/restapi/changes.json?since=${Next}&wait=1`, foreignKey, own);
@@ -147,7 +147,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await waiting).json).toMatchObject({ Changes: [], Next });
   });
 
-  test("nothing but 421 and the 401 of its own host tells which sites exist", async () => {
+  test("nothing but a 421, or the 401 at its own host, tells which sites exist", async () => {
     const publicPaths = ["/", "/docs", "/docs/guide", "/openapi.json", "/healthz", "/readyz", "/schemas/brand.json"];
     for (const path of [...publicPaths, "/nothing", "/metrics", "/operator/sites", "/restapi/sites.json"]) {
       const known = await send("GET", path, null, { "X-Request-Id": "x" });
@@ -165,13 +165,13 @@ describe.each(engines)("on $name", (kind) => {
     expect(text).not.toContain("garden");
   });
 
-  test("the secret of a webhook is not accepted as a key, and neither is the stored digest of a key", async () => {
+  test("a webhook's secret isn't accepted as a key, and neither is a key's stored digest", async () => {
     const digest = Bun.SHA256.hash(server.key, "hex");
     for (const key of ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", digest, server.key.slice(0, 12)])
       expect((await send("GET", "/restapi/brands.json", key)).status).toBe(401);
   });
 
-  test("no path leads out of the pages", async () => {
+  test("no path leads outside the pages", async () => {
     const client = await openClient(server.port);
     const outside = [
       "/../package.json",

@@ -23,13 +23,13 @@ async function signIn(link: string): Promise<Response> {
   });
 }
 
-/** The status of a request with this as the secret of its session. */
+/** The status of a request with this as its session's secret. */
 async function statusWith(secret: string): Promise<number> {
   const name = `storefront_${new URL(server.adminUrl).port}`;
   return (await fetch(`${server.adminUrl}/operator/sites`, { headers: { Cookie: `${name}=${secret}` } })).status;
 }
 
-test("the page cannot be framed, runs only its own script, and talks to its own address only", async () => {
+test("the page can't be framed, only runs its own script, and only connects to its own address", async () => {
   const [first, second] = [await fetch(server.adminUrl), await fetch(server.adminUrl)];
   const policy = first.headers.get("Content-Security-Policy") ?? "";
   for (const part of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"])
@@ -40,12 +40,12 @@ test("the page cannot be framed, runs only its own script, and talks to its own 
   expect(nonceIn(second.headers.get("Content-Security-Policy"))).not.toBe(nonceIn(policy));
   const page = await first.text();
   expect(page).not.toMatch(/<script(?! type="module" src="\/console\.js["?])|<style(?! nonce=)| style=| on[a-z]+=/);
-  // The style of the frame, which is shown before the script has arrived, has the nonce of the policy.
+  // The frame shows its style before the script arrives. It carries the policy's nonce.
   expect(/<style nonce="([^"]+)">/.exec(page)?.[1]).toBe(nonceIn(policy));
   expect(first.headers.get("Referrer-Policy")).toBe("no-referrer");
 });
 
-test("a link is not accepted as a session, a session not as a link, and the stored digests as neither", async () => {
+test("a link isn't accepted as a session, nor a session as a link, nor the stored digests as either", async () => {
   const link = secretOf(await server.link("anna"));
   expect(await statusWith(link)).toBe(401);
   const { cookie } = await server.signIn("anna");
@@ -56,7 +56,7 @@ test("a link is not accepted as a session, a session not as a link, and the stor
   expect((await signIn(session)).status).toBe(401);
 });
 
-test("who finds a link used already was not the first, and ends the sessions of whoever was", async () => {
+test("opening a link that was already used ends the sessions of whoever used it first", async () => {
   const secret = secretOf(await server.link("anna"));
   const thief = await signIn(secret);
   const stolen = secretOf(thief.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "");
@@ -67,7 +67,7 @@ test("who finds a link used already was not the first, and ends the sessions of 
   expect(await statusWith(stolen)).toBe(401);
 });
 
-test("a session is nothing on the public port, and a key nothing in the console", async () => {
+test("a session is worthless on the public port, and so is a key in the console", async () => {
   const { cookie } = await server.signIn("anna");
   const records = await fetch(`${server.url}/restapi/brands.json`, {
     headers: { Cookie: cookie, "X-API-AUTH": secretOf(cookie) },
@@ -81,7 +81,7 @@ test("a session is nothing on the public port, and a key nothing in the console"
   expect([asKey.status, await statusWith(key)]).toEqual([401, 401]);
 });
 
-test("an operator who was removed has no session, also when there is another one of that name later", async () => {
+test("a removed operator has no session, even if another one later gets that name", async () => {
   const anna = await server.signIn("anna");
   const ben = await server.signIn("ben");
   const { operators } = (await anna.call("GET", "/operators")).json;
@@ -93,7 +93,7 @@ test("an operator who was removed has no session, also when there is another one
   expect((await signIn(unused)).status).toBe(401);
 });
 
-test("no link and no session is in the log, whatever is logged", async () => {
+test("no link or session appears in the log, whatever is logged", async () => {
   const workspace = openWorkspace();
   const started = await workspace.serve(["--admin", "127.0.0.1:0", "--log", "trace", "--access-log", "--slow-ms", "1"]);
   const { adminUrl = "" } = started;

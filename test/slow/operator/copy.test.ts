@@ -1,4 +1,4 @@
-// `storefront copy`: moves a site from one database to another, and back.
+// `storefront copy` moves a site from one database to another, and back.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -58,7 +58,7 @@ test("a site moves to PostgreSQL and back with everything: records, IDs, keys, j
   }
 });
 
-test("a target that is not empty, or an empty source, is rejected", async () => {
+test("copy rejects a target that isn't empty, or an empty source", async () => {
   const full = await startTestServer({ settings: { DATABASE: fileUrl("full.db") } });
   await full.stop();
   const before = await rowsOf(fileUrl("full.db"));
@@ -71,7 +71,7 @@ test("a target that is not empty, or an empty source, is rejected", async () => 
   expect(typo).toMatchObject({ status: 1, stderr: expect.stringContaining("there is no database") });
 });
 
-test("the command shows its progress", async () => {
+test("copy shows its progress", async () => {
   const from = await openEngine(fileUrl("many.db"), allResources);
   for (let i = 0; i < 4; i++) await from.commit(Array.from({ length: 500 }, () => createIntent()));
   const to = await openEngine(await server.createDatabase(), allResources);
@@ -83,7 +83,7 @@ test("the command shows its progress", async () => {
   await to.close();
 });
 
-test("on a terminal, a progress bar goes from 0 to 100 %", async () => {
+test("copy on a terminal shows a progress bar from 0 to 100 %", async () => {
   const from = await openEngine(fileUrl("shown.db"), allResources);
   await from.commit([createIntent()]);
   await from.close();
@@ -92,7 +92,7 @@ test("on a terminal, a progress bar goes from 0 to 100 %", async () => {
   expect(shown).toMatch(/copying \[-+\] 0%.*comparing \[=+\] 100%.*copied 3 rows/s);
 });
 
-describe("if the target differs from the source at the end, the copy fails,", () => {
+describe("copy when the target differs from the source at the end", () => {
   const brands = Array.from({ length: 3 }, () => createIntent());
   const alterations: [string, (to: Engine) => Promise<unknown>][] = [
     ["a changed record", (to) => replaceWith(to, "records", (rows) => rows.map((row) => ({ ...row, body: "{}" })))],
@@ -100,7 +100,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
     ["no first change", (to) => replaceWith(to, "journal", (rows) => rows.slice(1))],
     ["no rows", (to) => to.replaceAllData(none())],
   ];
-  test.each(alterations)("and empties the target, if it has %s", async (_, alter) => {
+  test.each(alterations)("fails and empties the target if it has %s", async (_, alter) => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(alter).catch((error) => error);
     expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was removed; try again/) });
@@ -109,7 +109,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
     await to.close();
   });
 
-  test("and keeps the writes of a client to the target", async () => {
+  test("fails and keeps what a client wrote to the target", async () => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(() => to.commit([createIntent({ values: { Name: "Written" } })])).catch((error) => error);
     expect(thrown).toMatchObject({
@@ -122,7 +122,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
     await to.close();
   });
 
-  test("unless only the time of use of a key differs", async () => {
+  test("succeeds if only a key's time of last use differs", async () => {
     const { from, to, copy } = await openPair(brands);
     expect(await copy(() => to.saveKeyUses(new Map([[1, 1]])))).toBe(7);
     expect([...(await to.readLastKeyUses())]).toEqual([[1, 1]]);
@@ -131,7 +131,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
   });
 });
 
-test("a write to the target before the copy is in place is not lost", async () => {
+test("copy keeps a write to the target before the copy is in place", async () => {
   const { from, to } = await openPair([createIntent()]);
   let isWritten = false;
   async function* dump() {

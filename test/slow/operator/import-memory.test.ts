@@ -1,4 +1,4 @@
-// An import keeps some texts until its end, such as the match values of its rows. Such a text does not keep in memory the larger text that contained it.
+// What an import keeps until its end, such as its rows' match values, mustn't keep the whole rows in memory.
 
 import { expect, test } from "bun:test";
 import type { Engine } from "../../../src/model/engine.ts";
@@ -16,7 +16,7 @@ useEngine(kind as (typeof engines)[number], (opened) => {
 });
 
 const rows = 200;
-/** Bytes per read. A larger row is joined from several reads, and then counts as memory of the heap. */
+/** Bytes per read. A row larger than that is joined from several reads, so it counts as heap memory. */
 const readBytes = 50_000;
 const filler = "x".repeat(100_000);
 const name = (row: number) => `A brand with a long name and the number ${row}`;
@@ -40,7 +40,7 @@ const cases: [string, keyof typeof ends, readonly [string, (n: number) => string
   ["the field errors of values", "csv", csv("ID,Name", (n) => `n${n}${filler},A`), {}],
   ["the field errors of names", "json", ["[", (n) => `{"Name":"A","n${n}${filler}":""},`], {}],
 ];
-test.each(cases)("%s do not keep the texts of their rows in memory", async (_, format, [start, row], options) => {
+test.each(cases)("%s don't keep the text of their rows in memory", async (_, format, [start, row], options) => {
   const bytes = async function* () {
     yield Buffer.from(start);
     for (const n of many) {

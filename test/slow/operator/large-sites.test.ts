@@ -1,4 +1,4 @@
-// The memory of a command does not grow with the records of a site.
+// A command's memory doesn't grow with the site's records.
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../../src/model/engine.ts";
@@ -13,7 +13,7 @@ import { createIntent } from "../../support/engine/intents.ts";
 import { heapBytes, retainedBytes } from "../../support/memory.ts";
 
 const site = 1;
-/** Records of the site, each of about 0.9 kB. */
+/** Records in the site, each about 0.9 kB. */
 const count = 20_000;
 const line = "x".repeat(250);
 const values = (n: number) => ({
@@ -22,10 +22,10 @@ const values = (n: number) => ({
   Address: { AddressLine1: line, AddressLine2: line, Town: line.slice(0, 128), County: line.slice(0, 128) },
 });
 
-/** Maximum growth in bytes by work on all records of the site. It is less than half of their text. */
+/** Maximum growth in bytes when working on all the site's records. It's less than half of their text. */
 const maxSiteGrowthBytes = count * 400;
 
-/** Maximum growth in bytes by work on 18,000 rows or more. */
+/** Maximum growth in bytes when working on 18,000 rows or more. */
 const maxGrowthBytes = 5_000_000;
 
 describe.each(engines)("on $name, few records are in memory during", (kind) => {
@@ -57,7 +57,7 @@ describe.each(engines)("on $name, few records are in memory during", (kind) => {
   test.each([
     ["ID", undefined],
     ["name", "Name"],
-  ])("the dry run of an import into a large site, whose rows are matched by %s", async (_, match) => {
+  ])("a dry run of an import into a large site, matched by %s", async (_, match) => {
     const before = await retainedBytes();
     let after = 0;
     const rows = async function* () {
@@ -70,7 +70,7 @@ describe.each(engines)("on $name, few records are in memory during", (kind) => {
     expect(after - before).toBeLessThan(maxSiteGrowthBytes);
   });
 
-  test("an atomic import of many rows, which are matched by a field", async () => {
+  test("an atomic import of many rows, matched by a field", async () => {
     const before = await retainedBytes();
     let after = 0;
     const text = async function* () {
@@ -85,7 +85,7 @@ describe.each(engines)("on $name, few records are in memory during", (kind) => {
     expect(after - before).toBeLessThan(maxGrowthBytes);
   });
 
-  test("the dry run of an undo of many changes", async () => {
+  test("a dry run of an undo of many changes", async () => {
     const before = await retainedBytes();
     let most = 0;
     const watched: Engine = {
@@ -102,7 +102,7 @@ describe.each(engines)("on $name, few records are in memory during", (kind) => {
   });
 });
 
-test("a check of many rows takes little memory", async () => {
+test("a check of many rows", async () => {
   const before = await retainedBytes();
   let after = 0;
   const rows = function* (): Generator<DumpedRow> {

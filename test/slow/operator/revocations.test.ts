@@ -1,4 +1,4 @@
-// What was revoked stays revoked, whatever is restored, copied or imported, and in whatever order: random histories against a model.
+// What was revoked stays revoked whatever is restored, copied or imported, in any order. Compares random histories with a model.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -36,12 +36,12 @@ import "../../support/property-seed.ts";
 
 setDefaultTimeout(600_000);
 
-/** Names have no address, which `webhook add` accepts. */
+/** Names resolve to no address, which `webhook add` accepts. */
 const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
-/** `garden` is removed and imported now and then. It and `toys` have a key and a webhook at first. */
+/** `garden` is sometimes removed and imported. It and `toys` start with a key and a webhook. */
 const siteNames = ["garden", "toys", "shop"] as const;
 
-// The model. It follows the rules of the contract, section 11, and knows nothing of records, tables and names that outlast a restore.
+// The model. It follows contract section 11, and knows nothing of records, tables or the names a restore keeps.
 
 interface Key {
   readonly site: string;
@@ -49,14 +49,14 @@ interface Key {
   readonly rate: number;
 }
 interface Operator {
-  /** Undefined for all sites. */
+  /** Undefined means all sites. */
   readonly sites: readonly string[] | undefined;
   readonly role: GivenRole;
 }
 interface Webhook {
   readonly path: string;
   readonly isPaused: boolean;
-  /** The present secret and the one before. Empty if the program has made up a secret. */
+  /** The current secret and the one before. Empty if the program made it up. */
   readonly secrets: readonly string[];
 }
 interface State {
@@ -64,7 +64,7 @@ interface State {
   /** By prefix. */
   readonly keys: ReadonlyMap<string, Key>;
   readonly operators: ReadonlyMap<string, Operator>;
-  /** By the name of the site, which has only one. */
+  /** By site name. Each site has only one. */
   readonly webhooks: ReadonlyMap<string, Webhook>;
 }
 
@@ -75,9 +75,9 @@ interface Decision {
 
 interface Model {
   readonly state: State;
-  /** What was last decided, by subject. */
+  /** The latest decision on each subject. */
   readonly decisions: ReadonlyMap<string, Decision>;
-  /** The key that each key has replaced by rotation, and its rate then. */
+  /** For each key, the one it replaced by rotation, and that key's rate then. */
   readonly replaced: ReadonlyMap<string, { readonly prefix: string; readonly rate: number }>;
 }
 
@@ -87,7 +87,7 @@ const nothing: Model = {
   replaced: new Map(),
 };
 
-/** What limits the records of a backup: what was decided last, and what limits the replaced records, unless the backup knows the last decision. */
+/** What limits a backup's records: the latest decision, plus what limits the replaced records unless the backup knows that decision. */
 function limitsOfRestore(before: Model, backup: Model) {
   const last = new Map(before.decisions);
   for (const [subject, decision] of backup.decisions)
@@ -164,7 +164,7 @@ function originOf(prefix: string, replaced: Model["replaced"], keys: State["keys
   return origin;
 }
 
-/** `read` and `records` have rights that the other lacks. */
+/** `read` and `records` each have rights that the other lacks. */
 function narrowerRole(role: GivenRole, limit: GivenRole): GivenRole {
   return limit === "all" ? role : limit;
 }
@@ -194,7 +194,7 @@ function restoredAsOfBackup(before: Model, backup: Model, now: number): Model {
   return { state, decisions, replaced };
 }
 
-/** Returns the model after `garden` was imported from a file that was made in the state `file`. */
+/** The model after importing `garden` from a file that was made in the state `file`. */
 function imported({ state, ...model }: Model, file: State, now: number): Model {
   const decisions = new Map(model.decisions);
   const decided = (subject: string) => model.decisions.get(subject)?.value;
@@ -225,7 +225,7 @@ function imported({ state, ...model }: Model, file: State, now: number): Model {
   return { ...model, state: { ...state, keys, webhooks, sites }, decisions };
 }
 
-// The world: the database in use, with its model, and all files that were made.
+// The world: the database in use with its model, and all the files made.
 
 interface File {
   readonly path: string;
@@ -239,7 +239,7 @@ class World {
   #model = nothing;
   readonly #backups: File[] = [];
   readonly #siteFiles: File[] = [];
-  /** Secrets that were given to receivers. */
+  /** Secrets given to receivers. */
   readonly #givenSecrets = new Set<string>();
   #now = 1_700_000_000_000;
   #files = 0;
@@ -328,7 +328,7 @@ class World {
     this.#model = { ...this.#model, replaced: new Map(this.#model.replaced).set(record.Prefix, { prefix, rate }) };
   }
 
-  /** Removes the operator, or adds it again. */
+  /** Removes the operator, or adds them again. */
   async toggleOperator(): Promise<void> {
     if (!this.#model.state.operators.has("anna")) return this.addOperator();
     await removeOperator(this.engine, "anna", this.#next(), { mayBeLast: true });
@@ -393,7 +393,7 @@ class World {
     this.#decide(`${site} suspended`, isSuspended);
   }
 
-  // What takes data from one place to another.
+  // What moves data from one place to another.
 
   async backUp(): Promise<void> {
     const path = this.#newFile();
@@ -445,7 +445,7 @@ class World {
     this.#model = imported(this.#model, file.model.state, this.#now);
   }
 
-  /** Compares the database with the model, which then learns the secrets that the program has made up. */
+  /** Compares the database with the model, which then learns the secrets the program made up. */
   async check(): Promise<void> {
     const webhooks: Record<string, string> = {};
     for (const { ID, Site, siteName, URL: url, Paused } of await listWebhooks(this.engine)) {
@@ -557,7 +557,7 @@ describe.each(engines)("revocations on $name", (kind) => {
     return engine;
   };
 
-  test("random histories", async () => {
+  test("stay in force through random histories", async () => {
     const runs = Number(process.env.PROPERTY_RUNS ?? (kind.name === "SQLite" ? 8 : 2));
     const property = fc.asyncProperty(history, async (steps) => {
       const world = new World(mkdtempSync(join(folder, "run-")), newEngine, await newEngine());
@@ -574,7 +574,7 @@ describe.each(engines)("revocations on $name", (kind) => {
         throw new Error(`${done.join("\n")}\n${error instanceof Error ? error.message : error}`);
       }
     });
-    // A history takes seconds. Shrinking it would take minutes.
+    // A history takes seconds, so shrinking one would take minutes.
     await fc.assert(property, { numRuns: runs, endOnFailure: process.env.PROPERTY_SHRINK === undefined });
   });
 });

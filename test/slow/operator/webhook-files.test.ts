@@ -1,4 +1,4 @@
-// Webhooks in files and copies keep their cursor and secrets, and deliver from one database only.
+// Webhooks in files and copies keep their cursor and secrets, but only one database delivers them.
 
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -42,7 +42,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   });
   const file = (name: string) => join(folder, `${kind.name}-${name}`);
 
-  /** Opens a database with the site `shop`: it has three changes, and a webhook that starts after the second and has two secrets. */
+  /** Opens a database whose site `shop` has three changes, and a webhook with two secrets that starts after the second. */
   const openWithShop = async (url = "https://erp.example/") => {
     const engine = await open();
     await createSite(engine, "first", {}, now);
@@ -62,7 +62,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     );
   const pauseReason = "it arrived from another database";
 
-  test("stay active after a restore into the same database; in another database they are paused until they are resumed", async () => {
+  test("restore: stay active in the same database, but are paused in another until resumed", async () => {
     const engine = await openWithShop();
     const before = await webhooksOf(engine);
     expect(before).toMatchObject([{ status: "active", secrets: [{ until: null }, { createdAt: now }] }]);
@@ -83,7 +83,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await webhooksOf(engine)).toEqual(before);
   });
 
-  test("are paused in a copy of the database, and stay active in their own database", async () => {
+  test("copy: paused in the copy only", async () => {
     const engine = await openWithShop();
     const before = await webhooksOf(engine);
     for (const other of engines) {
@@ -96,7 +96,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await webhooksOf(engine)).toEqual(before);
   });
 
-  test("of an imported site are paused, with cursor and secrets, also if the site is imported into its own database", async () => {
+  test("import-site: paused, with cursor and secrets, even in their own database", async () => {
     const engine = await openWithShop();
     await exportSite(engine, "shop", file("site"), now);
     const [before] = await webhooksOf(engine);
@@ -113,7 +113,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect((await webhooksOf(engine))[0]).toEqual(before as never);
   });
 
-  test("of a site without any writes are imported, and paused ones keep the time and reason", async () => {
+  test("import-site: imported from a site without writes, and already paused ones keep the time and reason", async () => {
     const engine = await open();
     const site = await createSite(engine, "empty", {}, now);
     await createWebhook(engine, site, { url: "https://erp.example/", resources: [], since: "now" }, policy, now);
@@ -130,7 +130,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     "http://127.0.0.1:9000/",
     "https://localhost/",
     "https://10.0.0.7/",
-  ])("to %s are omitted from an import, and listed", async (url) => {
+  ])("import-site: those to %s are omitted and listed", async (url) => {
     const engine = await openWithShop("https://erp.example/");
     await exportSite(engine, "shop", file("site"), now);
     forge(file("site"), (rows) => edit(rows, "webhook", { URL: url }));
@@ -159,7 +159,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
       (rows) => rows.splice(3, 0, ...Array.from({ length: 20 }, () => rowOf(rows, "records", isWebhook))),
     ],
   ];
-  test.each(forged)("in a site file with %s make the import fail, and no row of the file stays", async (_, damage) => {
+  test.each(forged)("import-site: fails for a file with %s, and none of its rows stay", async (_, damage) => {
     const engine = await openWithShop();
     await exportSite(engine, "shop", file("forged"), now);
     forge(file("forged"), damage);
@@ -175,7 +175,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await target.findInconsistencies()).toEqual([]);
   });
 
-  test("that were removed while their site was exported are imported as incomplete", async () => {
+  test("import-site: those removed during the export are imported as incomplete", async () => {
     const engine = await openWithShop();
     await exportSite(engine, "shop", file("removed"), now);
     forge(file("removed"), (rows) => {
@@ -188,7 +188,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await target.findInconsistencies()).toEqual([expect.stringContaining("webhook 1 is incomplete")]);
   });
 
-  test("with a forged state get neither a home nor a lease, and rows of unknown webhooks are skipped", async () => {
+  test("import-site: a forged state gets no home or lease, and rows of unknown webhooks are skipped", async () => {
     const engine = await openWithShop();
     await exportSite(engine, "shop", file("forged"), now);
     const target = await open();
@@ -211,20 +211,20 @@ function isWebhook({ resource }: DumpedRow["row"]): boolean {
   return resource === "webhook";
 }
 
-/** Changes the first row of a table. */
+/** Changes a table's first row. */
 function change(rows: DumpedRow[], table: string, values: DumpedRow["row"]): void {
   const row = rowOf(rows, table);
   rows[rows.indexOf(row)] = { table, row: { ...row.row, ...values } };
 }
 
-/** Changes the first record of a resource of the system site. */
+/** Changes the system site's first record of a resource. */
 function edit(rows: DumpedRow[], resource: string, values: object): void {
   const row = rowOf(rows, "records", (one) => one.resource === resource);
   const body = JSON.stringify({ ...JSON.parse(String(row.row.body)), ...values });
   rows[rows.indexOf(row)] = { table: "records", row: { ...row.row, body } };
 }
 
-/** Changes the rows of a file of `export-site`, and writes it with a correct checksum. */
+/** Changes the rows of an `export-site` file, and writes it with a correct checksum. */
 function forge(path: string, damage: (rows: DumpedRow[]) => void): void {
   const [header = "", ...lines] = gunzipSync(readFileSync(path)).toString().trim().split("\n");
   const rows = lines.slice(0, -1).map((line): DumpedRow => {
