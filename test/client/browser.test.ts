@@ -28,7 +28,7 @@ function serveApp(request: Request): Response {
   return new Response("<!doctype html><title>app</title>", { headers: { "Content-Type": "text/html" } });
 }
 
-test("creates, updates with an ETag, pages, deletes and follows records, and reports problems and failures", async () => {
+test("in a web page, the client creates, updates with an ETag, pages, deletes and follows records, and reports problems and failures", async () => {
   const page = await browser.newPage();
   await page.goto(app.url.href);
   const seen = await page.evaluate(

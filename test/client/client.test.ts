@@ -199,11 +199,11 @@ describe("a record changed by another client since it was read can't be overwrit
 
   const unknown: [string, (brand: Brand) => Promise<unknown>][] = [
     [
-      "a record of a list",
+      "a record from a list",
       async () => client.brands.update((await client.brands.list())[0] as Brand, { Name: "Late" }),
     ],
     [
-      "a record of all()",
+      "a record from all()",
       async () => {
         for await (const brand of client.brands.all()) return client.brands.update({ ...brand, Name: "Late" });
       },
@@ -213,11 +213,8 @@ describe("a record changed by another client since it was read can't be overwrit
       "a copy through JSON as the changes",
       (brand) => client.brands.update(brand.ID, JSON.parse(JSON.stringify(brand))),
     ],
-    ["a record of a list, deleted", async () => client.brands.delete((await client.brands.list())[0] as Brand)],
-    [
-      "an ETag that is not there",
-      (brand) => client.brands.update(brand.ID, { Name: "Late" }, { ifMatch: etagOf({}) as string }),
-    ],
+    ["a record from a list, deleted", async () => client.brands.delete((await client.brands.list())[0] as Brand)],
+    ["a missing ETag", (brand) => client.brands.update(brand.ID, { Name: "Late" }, { ifMatch: etagOf({}) as string })],
   ];
   test.each(unknown)("by %s, whose version is unknown, without `ifMatch`", async (_, write) => {
     const { brand, theirs } = await createOutdated();

@@ -58,7 +58,7 @@ const genuine: [string, () => Parameters<typeof verifyWebhook>][] = [
     },
   ],
   [
-    "a request signed with two secrets, of which one is known",
+    "a request signed with two secrets, one of them known",
     () => [toRequest(sign(body, [secret, oldSecret])), oldSecret],
   ],
   ["a request signed with one of the known secrets", () => [toRequest(sign(body, [oldSecret])), [secret, oldSecret]]],
@@ -138,7 +138,7 @@ const mistakes: [string, any[]][] = [
   ["no secret", [valid, undefined]],
   ["an empty list of secrets", [valid, []]],
   ["an empty secret", [valid, "whsec_"]],
-  ["a secret without its beginning", [valid, secret.slice(6)]],
+  ["a secret without its prefix", [valid, secret.slice(6)]],
   ["a secret that is not base64", [valid, "whsec_???"]],
   ["a parsed body", [{ ...valid, body: event }, secret]],
   ["no body", [{ headers: valid.headers }, secret]],

@@ -102,7 +102,7 @@ describe("check", () => {
   });
 });
 
-test("on a backup, or the latest one in a folder, needs no database", async () => {
+test("check on a backup, or the latest one in a folder, needs no database", async () => {
   mkdirSync(workspace.file("checked"));
   const nowhere = { env: { STOREFRONT_DATABASE: `sqlite:${workspace.file("nowhere/none.db")}` } };
   expect((await workspace.run(["check", "checked"], nowhere)).stderr).toContain("there is no backup in checked");
@@ -130,7 +130,7 @@ test("on a backup, or the latest one in a folder, needs no database", async () =
   }
 });
 
-test("lists inconsistencies in a backup as it does in a database", async () => {
+test("check lists inconsistencies in a backup as it does in a database", async () => {
   await workspace.mustRun(["backup", "whole.backup"]);
   const lines = gunzipSync(readFileSync(workspace.file("whole.backup")))
     .toString()

@@ -167,9 +167,9 @@ describe("a file from another program", () => {
     ["UTF-16, big-endian", utf16be, {}, expected],
     ["UTF-16 without a byte order mark", Buffer.from(text, "utf16le"), {}, expected],
     ["UTF-16, big-endian, without a byte order mark", Buffer.from(text, "utf16le").swap16(), {}, expected],
-    ["UTF-16 that begins with a letter beyond ASCII", Buffer.from(odd, "utf16le"), { mapping: oddMapping }, ["1 x"]],
+    ["UTF-16 that starts with a non-ASCII letter", Buffer.from(odd, "utf16le"), { mapping: oddMapping }, ["1 x"]],
     [
-      "UTF-16, big-endian, that begins with a letter beyond ASCII",
+      "UTF-16, big-endian, that starts with a non-ASCII letter",
       Buffer.from(odd, "utf16le").swap16(),
       { mapping: oddMapping },
       ["1 x"],
@@ -223,7 +223,7 @@ describe("extra lines in a table", () => {
   const [header, rows] = ["Name,Address.Town", "A,Oslo"];
   const tables: [string, string, CsvOptions, string[]][] = [
     ["sep=", `sep=;\r\nName;Address.Town\r\nA, B;Oslo\r\n`, {}, ["1 A, B"]],
-    ["sep= beside --delimiter", "sep=;\nName~AccountNumber\nA;B~1\n", { delimiter: "~" }, ["1 A;B"]],
+    ["sep= with --delimiter", "sep=;\nName~AccountNumber\nA;B~1\n", { delimiter: "~" }, ["1 A;B"]],
     ["sep= for one column", "sep=;\nName\nA, B\n", {}, ["1 A, B"]],
     ["#TYPE", `#TYPE Selected.System.Object\r\n"Name","Address.Town"\r\n"A","Oslo"\r\n`, {}, ["1 A"]],
     ["blank lines", `\n \t\n,\n${header}\n \n${rows}\n\n`, {}, ["1 A"]],
@@ -316,7 +316,7 @@ describe("cells of a row", () => {
     ],
     ["missing columns", "ID,Name", "1,New", { Name: "New", AccountNumber: "B2", Address: { Town: "Oslo" } }],
     ["more, but empty", "ID,Name", "1,New,, ,", { Name: "New", AccountNumber: "B2" }],
-    ["a text as a formula", "ID,AccountNumber", '1,="00123"', { AccountNumber: "00123" }],
+    ["text as a formula", "ID,AccountNumber", '1,="00123"', { AccountNumber: "00123" }],
     ["other formulas", "ID,AccountNumber", "1,=1+1", { AccountNumber: "=1+1" }],
     ["blanks around quotes", "ID,Name", '"1" , "New" ', { Name: "New" }],
     ["blanks without quotes", "ID,Name", "1, New ", { Name: " New " }],

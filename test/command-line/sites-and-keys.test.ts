@@ -138,7 +138,7 @@ describe("site", () => {
   });
 
   const rejected: [string, string[], RegExp][] = [
-    ["a name that is taken", ["add", "main"], /the site `main` exists already/],
+    ["a name already taken", ["add", "main"], /the site `main` exists already/],
     ["a name with blanks", ["add", "Main Site"], /lower-case letters, digits and hyphens/],
     [
       "a hostname that is a URL",
@@ -148,7 +148,7 @@ describe("site", () => {
     ["two hostnames in one", ["add", "x", "--hostname", "bad host!"], /give one hostname at a time/],
     ["an empty hostname", ["add", "x", "--hostname", ""], /it is empty/],
     [
-      "a hostname that is taken in another form",
+      "a hostname already taken in another spelling",
       ["add", "x", "--hostname", "XN--bcher-kva.example."],
       /already belongs to the site `idn`/,
     ],

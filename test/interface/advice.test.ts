@@ -323,7 +323,7 @@ describe("advice on a JSON list", () => {
   test.each([
     ["a test", [{ op: "test", path: "/Name", value: "x" }]],
     ["an unknown field", [{ op: "add", path: "/__proto__/x", value: "x" }]],
-    ["a value that is no text", [{ op: "add", path: "/Name", value: 5 }]],
+    ["a value that isn't a string", [{ op: "add", path: "/Name", value: 5 }]],
     ["a long value", [{ op: "add", path: "/Name", value: "x".repeat(300) }]],
   ])("a JSON Patch with %s: no example", async (_, body) => {
     const { status, json } = await server.call("PATCH", "/restapi/brands/1.json", { body });
@@ -427,7 +427,7 @@ describe("advice on a raw character in the request line", () => {
   test.each([
     ["space", "GET /restapi/brands.json?filter[Name]=Smith Sons HTTP/1.1", "has a raw space; write it as `%20`"],
     ["tab", "GET /restapi/a\tb HTTP/1.1", "has a raw U+0009 (tab); write it as `%09`"],
-    ["space too many", "GET  /restapi/brands.json HTTP/1.1", "more than one space before or after the target"],
+    ["extra space", "GET  /restapi/brands.json HTTP/1.1", "more than one space before or after the target"],
     ["NUL", "GET /a\0 HTTP/1.1", "has a raw U+0000 (NUL)"],
   ])("%s", async (_, line, says) => {
     const [response] = await exchangeOnce(server.port, toRequest(line, [`X-API-AUTH: ${server.key}`]));

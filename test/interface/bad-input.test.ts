@@ -320,7 +320,7 @@ describe("invalid XML", () => {
       [["Address", 'remove the text "x", or write it in an element such as &lt;AddressLine1&gt;']],
     ],
     [
-      "an element inside a text",
+      "an element inside text",
       "<Brand><Name>a<b/></Name></Brand>",
       [["Name", "send a string, not &lt;b&gt;; leave out the tag, or write its `&lt;` as `&amp;lt;`"]],
     ],

@@ -41,7 +41,7 @@ describe("the JSON Schema", () => {
     ["an operation without a resource", [{ Method: "POST", Record: name }]],
     ["another method", [{ ...post, Method: "GET" }]],
     ["a resource that can only be read", [{ ...post, Resource: "locations" }]],
-    ["an ID that is a text", [{ ...remove, ID: "1" }]],
+    ["an ID that is a string", [{ ...remove, ID: "1" }]],
     ["an unknown member", [{ ...remove, Id: 1 }]],
     ["an unknown field", [{ ...post, Record: { Nmae: "x" } }]],
   ])("rejects %s, as the server does", async (_, operations) => {

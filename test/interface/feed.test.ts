@@ -191,9 +191,9 @@ describe.each(engines)("the feed on $name", (kind) => {
 
   test.each<[string, string]>([
     ["", "empty"],
-    ["null", "a value that a program forgot to set"],
-    ["undefined", "another"],
-    ["0", "no digits of a revision"],
+    ["null", "an unset value"],
+    ["undefined", "another unset value"],
+    ["0", "no revision"],
     ["-1", "negative"],
     ["1e3", "a float"],
     ["+5", "a sign"],
@@ -204,8 +204,8 @@ describe.each(engines)("the feed on $name", (kind) => {
     ["2026-11-21T20:15:00.123Z", "a time"],
     ["2026-11-21T20:15:00.123", "a time without a zone"],
     ["21.11.2026", "a date with dots"],
-    [".5", "no mark"],
-    ["0123456789ab.", "no revision"],
+    [".5", "no digest"],
+    ["0123456789ab.", "a digest alone"],
     ["0123456789ab.5%20", "a blank"],
     ["<script>alert(1)</script>", "a script"],
     ["a".repeat(12_000), "long"],
@@ -224,12 +224,12 @@ describe.each(engines)("the feed on $name", (kind) => {
   });
 
   test.each<[string, string]>([
-    ["%F0%9F%98%80.1", "another mark"],
-    ["0.1", "a mark of the first cursor"],
-    [`${"a".repeat(10_000)}.5`, "a long mark"],
-    ["0123456789ab.99999999999999999999", "a revision that no number has"],
+    ["%F0%9F%98%80.1", "a wrong digest"],
+    ["0.1", "the first cursor's digest"],
+    [`${"a".repeat(10_000)}.5`, "a long digest"],
+    ["0123456789ab.99999999999999999999", "a revision too large for a number"],
     ["0123456789ab.9007199254740991", "ahead"],
-    ["0123456789ab.1", "does not name a change"],
+    ["0123456789ab.1", "names no change"],
   ])("since=%.20s (%s) gets a 410 that says how to start again", async (since) => {
     const json = await get(`.json?since=${since}`);
     expect([json.status, json.headers.get("content-type")]).toEqual([410, "application/problem+json"]);

@@ -297,7 +297,7 @@ describe.each(engines)("MCP tools that write on $name:", (kind) => {
         Array(1001).fill({ Method: "DELETE", Resource: "brands", ID: 1 }),
         /^`operations`: send at most 1000 items/,
       ],
-      ["an operation that is a text", ["x"], /operation 1: send an object, not a string/],
+      ["an operation that is a string", ["x"], /operation 1: send an object, not a string/],
       ["an operation that is null", [null], /operation 1: send an object, not null/],
       ["an unknown member", [{ ...{ Method: "DELETE", Resource: "brands", ID: 1 }, id: 1 }], /operation 1.*`id`/],
       ["an unknown method", [{ Method: "UPSERT", Resource: "brands" }], /operation 1.*UPSERT/],
@@ -308,7 +308,7 @@ describe.each(engines)("MCP tools that write on $name:", (kind) => {
         /operation 1.*locations can only be read/,
       ],
       [
-        "an ID that is a text",
+        "an ID that is a string",
         [{ Method: "DELETE", Resource: "brands", ID: "1" }],
         /operation 1: `ID`: use a whole number, 1 or more, not "1"; remove the quotes/,
       ],

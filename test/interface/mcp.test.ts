@@ -153,10 +153,10 @@ describe("MCP revision 2026-07-28", () => {
 
   test.each([
     ["without capabilities", meta({ [version]: "2026-07-28" })],
-    ["with capabilities that are no object", meta({ [version]: "2026-07-28", [capabilities]: [] })],
-    ["with a revision that is no text", meta({ [version]: 20260728, [capabilities]: {} })],
+    ["with capabilities that aren't an object", meta({ [version]: "2026-07-28", [capabilities]: [] })],
+    ["with a revision that isn't a string", meta({ [version]: 20260728, [capabilities]: {} })],
     ["without _meta", rpc("tools/list")],
-    ["with _meta that is no object", rpc("tools/list", { _meta: "x" })],
+    ["with _meta that isn't an object", rpc("tools/list", { _meta: "x" })],
   ])("a request %s is rejected", async (_, body) => {
     const headers = { "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list" };
     expect(codeOf(await sendMessage(server, body, { headers }))).toEqual([400, -32602]);
@@ -191,9 +191,9 @@ describe("malformed MCP messages", () => {
     ["no version of JSON-RPC", { id: 1, method: "ping" }, -32600],
     ["no method", { jsonrpc: "2.0", id: 1 }, -32600],
     ["a response", { jsonrpc: "2.0", id: 1, result: {} }, -32600],
-    ["a method that is no text", { jsonrpc: "2.0", id: 1, method: 1 }, -32600],
+    ["a method that isn't a string", { jsonrpc: "2.0", id: 1, method: 1 }, -32600],
     ["params that are a list", rpc("ping", []), -32602],
-    ["params that are a text", rpc("ping", "x"), -32602],
+    ["params that are a string", rpc("ping", "x"), -32602],
     [
       "nesting that no request needs",
       `{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(200_000)}${"]".repeat(200_000)}}`,

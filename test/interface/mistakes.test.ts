@@ -112,7 +112,7 @@ describe("common mistakes in a body", () => {
     );
   });
 
-  test("that can't be parsed: `errors` has the position, in both formats", async () => {
+  test("syntax error: `errors` has its position, in both formats", async () => {
     const json = await server.call("POST", "/restapi/brands.json", { body: '{\n"Name": x}' });
     expect(json.json.errors).toEqual([expect.objectContaining({ field: "", line: 2, column: 9 })]);
     const xml = await server.call("POST", "/restapi/brands.xml", { body: "<Brand>\n<Name>" });

@@ -109,12 +109,12 @@ describe("checking a response against OpenAPI", () => {
 
   const faults: [string, Parameters<typeof check>[0]][] = [
     ["another status", { status: 202 }],
-    ["a header that is not in it", { headers: { "X-Other": "1" } }],
+    ["an unknown header", { headers: { "X-Other": "1" } }],
     ["a header with another value", { headers: { Pragma: "cache" } }],
     ["another content type", { headers: { "Content-Type": "text/plain" } }],
     ["a field of another type", { body: { ...record, ID: "1" } }],
-    ["a field too few", { body: { ID: 1 } }],
-    ["a field too many", { body: { ...record, Colour: "red" } }],
+    ["a missing field", { body: { ID: 1 } }],
+    ["an extra field", { body: { ...record, Colour: "red" } }],
   ];
   for (const [what, change] of faults) {
     test(`fails with ${what}`, () => expect(check(change)).rejects.toThrow("is not as the OpenAPI document says"));
@@ -123,11 +123,11 @@ describe("checking a response against OpenAPI", () => {
   const part = { path: "/restapi/brands.json?fields=Name,Address.Town", method: "GET" };
   const parts: [string, unknown, string | undefined][] = [
     ["just those fields", { ID: 1, Name: "x", Address: { Town: "y" } }, undefined],
-    ["too few", { ID: 1, Name: "x", Address: {} }, "Town"],
-    ["too few of the record", { ID: 1, Name: "x" }, "Address"],
+    ["too few fields in a group", { ID: 1, Name: "x", Address: {} }, "Town"],
+    ["a missing group", { ID: 1, Name: "x" }, "Address"],
     ["no ID", { Name: "x", Address: { Town: "y" } }, "ID"],
-    ["too many", { ID: 1, Name: "x", AccountNumber: "1", Address: { Town: "y" } }, "additional"],
-    ["too many of an inner record", { ID: 1, Name: "x", Address: { Town: "y", County: "z" } }, "additional"],
+    ["too many fields", { ID: 1, Name: "x", AccountNumber: "1", Address: { Town: "y" } }, "additional"],
+    ["too many fields in a group", { ID: 1, Name: "x", Address: { Town: "y", County: "z" } }, "additional"],
   ];
   test.each(parts)("of a list with `fields` that contains %s", async (_, body, says) => {
     const checked = check({ headers: { "X-Total-Count": "1" }, body: [body] }, part);
@@ -157,9 +157,9 @@ describe("checking a response against OpenAPI", () => {
 
     const eventFaults: [string, Parameters<typeof checkEvent>][] = [
       ["another type", [{ type: "storefront.other" }]],
-      ["a member too few", [{ timestamp: undefined }]],
-      ["a member of `data` too few", [{ data: { Site: "shop", Next: "a.2" } }]],
-      ["a member of `data` too many", [{ data: { ...event.data, Changes: [] } }]],
+      ["a missing member", [{ timestamp: undefined }]],
+      ["a missing member of `data`", [{ data: { Site: "shop", Next: "a.2" } }]],
+      ["an extra member of `data`", [{ data: { ...event.data, Changes: [] } }]],
       ["another signature", [{}, { "webhook-signature": "v2,x" }]],
       ["another time", [{}, { "webhook-timestamp": "now" }]],
       ["another content type", [{}, { "content-type": "text/plain" }]],
@@ -174,7 +174,7 @@ describe("checking a response against OpenAPI", () => {
     ["another root", "<Status ID='1'><Name>x</Name></Status>", "No matching global declaration"],
     ["a repeated element", "<OrderStatus ID='1'><Name>x</Name><Name>x</Name></OrderStatus>", "not expected"],
     ["an invalid ID", "<OrderStatus ID='0'><Name>x</Name></OrderStatus>", "minInclusive"],
-    ["a field too few", "<OrderStatus ID='1'/>", "Name"],
+    ["a missing field", "<OrderStatus ID='1'/>", "Name"],
   ];
   for (const [what, body, says] of bodies) {
     test(`fails with ${what} in XML`, async () => {
@@ -199,7 +199,7 @@ describe("JSON Schema", () => {
   }
 });
 
-test("of the feed accepts a page and nothing else", async () => {
+test("JSON Schema of the feed accepts a page and nothing else", async () => {
   await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "Sent" } });
   const validate = new Ajv2020({ strict: false, formats: { "date-time": true } }).compile(
     (await server.call("GET", "/schemas/changes.json")).json,

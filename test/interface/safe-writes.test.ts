@@ -14,7 +14,7 @@ async function createBrand(name = "x") {
 }
 
 describe("ETag", () => {
-  test("a record has the same one after create, update and read, until it changes", async () => {
+  test("a record's is the same from create, update and read, and changes with the record", async () => {
     const { id, etag } = await createBrand();
     expect((await server.call("GET", `/restapi/brands/${id}.json`)).headers.get("ETag")).toBe(etag);
     const updated = await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "y" } });

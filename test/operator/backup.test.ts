@@ -45,8 +45,8 @@ const damages: [string, () => string, RegExp][] = [
   ["whose rows are in another order", () => swapped(toText(rows)), /damaged or incomplete/],
   ["without its last line", () => `${header}\n${rows.map((row) => `${JSON.stringify(row)}\n`).join("")}`, /incomplete/],
   ["with only a header", () => `${header}\n`, /incomplete/],
-  ["that begins with null", () => toText(rows).replace(header, "null"), /it is damaged/],
-  ["that begins with a row", () => toText(rows).replace(`${header}\n`, ""), /`storefront backup` did not write it/],
+  ["that starts with null", () => toText(rows).replace(header, "null"), /it is damaged/],
+  ["that starts with a row", () => toText(rows).replace(`${header}\n`, ""), /`storefront backup` did not write it/],
   ["with a line that is null", () => `${toText(rows)}null\n`, /it is damaged/],
   [
     "with a row of an unknown table",

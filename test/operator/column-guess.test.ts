@@ -174,7 +174,7 @@ const headers: [string, string, string, Record<string, string>][] = [
     none,
   ],
   [
-    "people beside the company",
+    "people next to the company",
     "brands",
     "Firma;Name;Vorname",
     { Firma: "?Name", Name: "?Address.Surname", Vorname: "?Address.Firstname" },
@@ -217,7 +217,7 @@ test.each(contents)("column guess also depends on the first cells: %s", (_, name
   expect(guess("brands", [name], [cell])).toEqual(fields);
 });
 
-test("column guess: every text field is found by its path, even in snake case", () => {
+test("column guess: every text field is found by its path, as in address_town", () => {
   for (const resource of allResources.filter(({ access }) => access !== "system")) {
     const paths = resource.textFields.map(({ path }) => path);
     const expected = Object.fromEntries(paths.map((path) => [path.replaceAll(".", "_").toLowerCase(), path]));

@@ -46,25 +46,25 @@ describe.each(engines)("import with --match on $name", (kind) => {
 
   const changes: [string, () => Promise<unknown>, string[], object][] = [
     [
-      "does not overwrite a record that a client renames meanwhile",
+      "doesn't overwrite a record that a client renames meanwhile",
       () => write({ operation: "update", id: 1, values: { Name: "Renamed" } }),
       ["New Bergen", "Old Oslo", "Renamed"],
       { created: 2, updated: 0, rejected: 0 },
     ],
     [
-      "creates a record again that a client deletes meanwhile",
+      "recreates a record that a client deletes meanwhile",
       () => write({ operation: "delete", id: 1, values: {} }),
       ["New Bergen", "Old Oslo"],
       { created: 2, updated: 0, rejected: 0 },
     ],
     [
-      "does not create a record twice that a client creates meanwhile",
+      "doesn't duplicate a record that a client creates meanwhile",
       () => add("New"),
       ["New Bergen", "Old Oslo"],
       { created: 0, updated: 2, rejected: 0 },
     ],
     [
-      "creates a record although a client creates and deletes it meanwhile",
+      "creates a record even if a client creates and deletes it meanwhile",
       async () => {
         await add("New");
         await write({ operation: "delete", id: 2, values: {} });
@@ -81,7 +81,7 @@ describe.each(engines)("import with --match on $name", (kind) => {
   ];
   describe.each([
     ["in batches", false],
-    ["of all rows or none", true],
+    ["atomically", true],
   ] as const)("%s", (_mode, atomic) => {
     test.each(changes)("%s", async (_, change, expected, counts) => {
       site++;
@@ -127,7 +127,7 @@ describe.each(engines)("import with --match on $name", (kind) => {
 
   test.each([
     ["in batches", false],
-    ["of all rows or none", true],
+    ["atomically", true],
   ])("follows more changes than one transaction reads, %s", async (_, atomic) => {
     site++;
     await add("Old");

@@ -69,7 +69,7 @@ describe.each(engines)("records missing from the file on $name", (kind) => {
   ];
   describe.each([
     ["in batches", false],
-    ["with all rows or none", true],
+    ["atomically", true],
   ] as const)("%s", (_mode, atomic) => {
     test.each(
       matches,
@@ -160,17 +160,17 @@ describe.each(engines)("records missing from the file on $name", (kind) => {
       "row 6 does not say",
     ],
     ["a row has too many cells", "Name", ["Acme", "Best", "Cube", "Dune,x"], {}, "row 5 does not say"],
-    ["an ID is no number", "ID,Name", ["1,A", "2,B", "3,C", "x,D"], { match: "ID" }, "row 5 does not say"],
+    ["an ID isn't a number", "ID,Name", ["1,A", "2,B", "3,C", "x,D"], { match: "ID" }, "row 5 does not say"],
     ["no row has an ID", "Name", ["A", "B", "C", "D", "E"], { match: "ID", maxRemovals: 5 }, "no row has an ID"],
     [
-      "more than half is missing",
+      "more than half are missing",
       "Name",
       ["Acme", "Best"],
       {},
       "lacks 3 of 5 brands; to remove them, add --allow-removals 3",
     ],
     [
-      "more than allowed is missing",
+      "more than allowed are missing",
       "Name",
       ["Acme", "Best", "Cube", "Dune"],
       { maxRemovals: 0 },

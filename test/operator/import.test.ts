@@ -113,7 +113,7 @@ describe.each(engines)("import on $name", (kind) => {
 
   const modes = [
     ["in batches", false],
-    ["of all rows or none", true],
+    ["atomically", true],
   ] as const;
 
   test.each(modes)("%s, stores nothing in a new site if the database is restored meanwhile", async (_, atomic) => {
@@ -196,8 +196,8 @@ describe.each(engines)("import on $name", (kind) => {
   const idModes: [string, Partial<ImportOptions>][] = [
     ["", {}],
     [" in a dry run", { dryRun: true }],
-    [" of all rows or none", { atomic: true }],
-    [" of all rows or none in a dry run", { atomic: true, dryRun: true }],
+    [", atomically", { atomic: true }],
+    [" in an atomic dry run", { atomic: true, dryRun: true }],
   ];
   test.each(idModes)("rejects a row whose ID went to an earlier row without one%s", async (_, options) => {
     // With both rows in one batch, and in two.

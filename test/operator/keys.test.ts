@@ -121,28 +121,18 @@ describe.each(engines)("keys on $name", (kind) => {
   });
 
   const ends: [string, number | undefined, number, Partial<KeyRecord>][] = [
-    ["is rotated without an overlap is revoked at once", undefined, 0, { Expires: "", Revoked: instant(now) }],
+    ["without an overlap revokes the key at once", undefined, 0, { Expires: "", Revoked: instant(now) }],
     [
-      "expires and is rotated without an overlap is revoked at once, and keeps its expiry",
+      "without an overlap revokes the key at once, even if it has an expiry",
       now + hour,
       0,
       { Expires: instant(now + hour), Revoked: instant(now) },
     ],
-    ["is rotated with an overlap expires after it", undefined, hour, { Expires: instant(now + hour), Revoked: "" }],
-    [
-      "expires before the overlap ends keeps its expiry when it is rotated",
-      now + 1,
-      hour,
-      { Expires: instant(now + 1) },
-    ],
-    [
-      "expires after the overlap ends expires with the overlap when it is rotated",
-      now + hour,
-      1,
-      { Expires: instant(now + 1) },
-    ],
+    ["with an overlap makes the key expire after it", undefined, hour, { Expires: instant(now + hour), Revoked: "" }],
+    ["keeps an expiry before the overlap ends", now + 1, hour, { Expires: instant(now + 1) }],
+    ["moves an expiry after the overlap to its end", now + hour, 1, { Expires: instant(now + 1) }],
   ];
-  test.each(ends)("rotation: a key that %s", async (_, expiresAt, overlap, end) => {
+  test.each(ends)("rotation %s", async (_, expiresAt, overlap, end) => {
     const { record } = await createKey(engine, site, { expiresAt }, now);
     await rotateKey(engine, record.Prefix, overlap, now);
     expect(await find(record.Prefix)).toMatchObject(end);
@@ -152,7 +142,7 @@ describe.each(engines)("keys on $name", (kind) => {
     ["expires at that moment", now, ""],
     ["expired", now - 1, ""],
     ["was revoked", now + hour, instant(now - 1)],
-  ])("rotation: a key that %s can't be rotated", async (_, expiresAt, revoked) => {
+  ])("a key that %s can't be rotated", async (_, expiresAt, revoked) => {
     const { record } = await createKey(engine, site, { expiresAt }, now - hour);
     if (revoked) await revokeKey(engine, record.Prefix, Date.parse(revoked));
     expect(await thrown(rotateKey(engine, record.Prefix, 0, now))).toMatchObject({ code: "conflict" });

@@ -100,21 +100,21 @@ describe("npm run release", () => {
 
   const rejections: [string, () => void, string[], string][] = [
     ["without a version", () => {}, [], "usage"],
-    ["with a version that is none", () => {}, ["one"], "invalid version `one`"],
-    ["with the version that it has", () => {}, ["0.9.0"], "version 0.9.0 isn't later than 0.9.0"],
+    ["with an invalid version", () => {}, ["one"], "invalid version `one`"],
+    ["with the current version", () => {}, ["0.9.0"], "version 0.9.0 isn't later than 0.9.0"],
     ["with an earlier version", () => {}, ["0.8.0"], "0.8.0 isn't later than 0.9.0"],
     ["with a version before the latest tag", () => git("tag", "v2.0.0"), ["1.0.0"], "1.0.0 isn't later than 2.0.0"],
-    ["with a tag that exists", () => git("tag", "v1.0.0"), ["1.0.0"], "the tag v1.0.0 exists already"],
+    ["with an existing tag", () => git("tag", "v1.0.0"), ["1.0.0"], "the tag v1.0.0 exists already"],
     ["with a changed file", () => writeFileSync(join(folder, "CHANGELOG.md"), "x"), ["1.0.0"], "isn't clean"],
     ["with a new file", () => writeFileSync(join(folder, "new"), "x"), ["1.0.0"], "isn't clean"],
     ["without a branch", () => git("checkout", "--quiet", "--detach"), ["1.0.0"], "check out a branch first"],
     [
-      "of a commit that CI has not passed",
+      "of a commit that hasn't passed CI",
       () => git("commit", "--allow-empty", "-qm", "x"),
       ["1.0.0"],
       "CI hasn't passed",
     ],
-    ["from a tag that is not there", () => {}, ["0.9.0", "--tagged"], "doesn't have the tag v0.9.0"],
+    ["from a missing tag", () => {}, ["0.9.0", "--tagged"], "doesn't have the tag v0.9.0"],
     [
       "from a tag of another version",
       () => git("tag", "v1.0.0"),

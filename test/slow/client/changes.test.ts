@@ -342,8 +342,8 @@ describe("changes() requests", () => {
   test.each([
     ["a list", []],
     ["a page without its cursor", { Changes: [], More: false }],
-    ["an empty cursor", { Changes: [], Next: "", More: false }],
-    ["changes that are no list", { Changes: {}, Next: "a.1", More: false }],
+    ["a page with an empty cursor", { Changes: [], Next: "", More: false }],
+    ["a page whose changes aren't a list", { Changes: {}, Next: "a.1", More: false }],
   ])("fail if the response is %s", async (_, page) => {
     expect(await thrownBy(scripted(page).client.changes().next())).toMatchObject({ reason: "unreadable" });
   });
@@ -354,12 +354,12 @@ describe("changes() requests", () => {
     ["an empty cursor", { since: "" }],
     ["a cursor that is a number", { since: 7 }],
     ["no resources", { resources: [] }],
-    ["a resource that is a text", { resources: "brands" }],
+    ["a resource that is a string", { resources: "brands" }],
     ["a limit of 0", { limit: 0 }],
     ["a limit of 1001", { limit: 1001 }],
     ["a negative wait", { wait: -1 }],
     ["a wait of 56 seconds", { wait: 56 }],
-    ["a wait that is none", { wait: Number.NaN }],
+    ["a wait that isn't a number", { wait: Number.NaN }],
   ];
   test.each(mistakes)("aren't sent with %s, a mistake in the call", (_, options) => {
     const { client: any, urls } = scripted({ Changes: [], Next: "a.1", More: false });

@@ -289,7 +289,7 @@ describe("a programming mistake is thrown unchanged, not retried", () => {
   circular.Self = circular;
   // biome-ignore lint/suspicious/noExplicitAny: JavaScript callers can pass anything
   const mistakes: [string, (client: any) => Promise<unknown>][] = [
-    ["an ID that climbs out of its path", ({ brands }) => brands.delete("../orderstatuses/50")],
+    ["an ID that escapes its path", ({ brands }) => brands.delete("../orderstatuses/50")],
     ["the same in a record", ({ brands }) => brands.delete({ ID: "../orderstatuses/50" }, { ifMatch: "*" })],
     ["the same in an update", ({ brands }) => brands.update("../orderstatuses/50", { Name: "x" })],
     ["the same in a look-up", ({ brands }) => brands.get("../orderstatuses/50")],
@@ -305,16 +305,16 @@ describe("a programming mistake is thrown unchanged, not retried", () => {
     ["a filter that is undefined", ({ brands }) => brands.list({ filter: { Name: undefined } })],
     ["a filter that is null", ({ brands }) => brands.list({ filter: { Name: null } })],
     ["a filter of another kind", ({ brands }) => brands.list({ filter: { Name: { startsWith: "A" } } })],
-    ["a filter by an ID that is none", ({ brands }) => brands.list({ filter: { ID: { in: [1, "2,3"] } } })],
+    ["a filter by an invalid ID", ({ brands }) => brands.list({ filter: { ID: { in: [1, "2,3"] } } })],
     ["a limit of 0", ({ brands }) => brands.list({ limit: 0 })],
     ["a limit of 1001", ({ brands }) => brands.list({ limit: 1001 })],
     ["an offset that is negative", ({ brands }) => brands.list({ offset: -1 })],
     ["all() in another order", ({ brands }) => brands.all({ sort: "Name" }).next()],
     ["a page of 1", ({ brands }) => brands.all({}, { pageSize: 1 }).next()],
     ["a page of 1001", ({ brands }) => brands.all({}, { pageSize: 1001 }).next()],
-    ["a timeout that is none", ({ brands }) => brands.list({}, { timeout: Number.NaN })],
-    ["a signal that is none", ({ brands }) => brands.list({}, { signal: {} })],
-    ["a value that JSON cannot write", ({ brands }) => brands.create(circular)],
+    ["an invalid timeout", ({ brands }) => brands.list({}, { timeout: Number.NaN })],
+    ["an invalid signal", ({ brands }) => brands.list({}, { signal: {} })],
+    ["a value that JSON can't represent", ({ brands }) => brands.create(circular)],
     ["a header that cannot be sent", ({ brands }) => brands.create({ Name: "x" }, { idempotencyKey: "a\nb" })],
     ["an ETag that cannot be sent", ({ brands }) => brands.update(1, { Name: "x" }, { ifMatch: "a\nb" })],
   ];
@@ -326,9 +326,9 @@ describe("a programming mistake is thrown unchanged, not retried", () => {
   });
 
   const throwing: [string, Partial<ClientOptions>][] = [
-    ["in a fetch of the caller's own", { fetch: async () => Response.json(bug.headers.x) }],
-    ["in one that is not asynchronous", { fetch: () => Response.json(bug.headers.x) as unknown as Promise<Response> }],
-    ["in one that gives no response", { fetch: async () => ({}) as Response }],
+    ["in the caller's own fetch", { fetch: async () => Response.json(bug.headers.x) }],
+    ["in one that isn't async", { fetch: () => Response.json(bug.headers.x) as unknown as Promise<Response> }],
+    ["in one that returns no response", { fetch: async () => ({}) as Response }],
     ["in one that calls an undefined function", { fetch: async () => missing() }],
     ["in onResponse", { onResponse: () => void bug.headers.x }],
     ["in onRetry", { fetch: async () => busy(), onRetry: () => void bug.headers.x }],
@@ -365,7 +365,7 @@ describe("a programming mistake is thrown unchanged, not retried", () => {
 
   // biome-ignore lint/suspicious/noExplicitAny: JavaScript callers can pass anything
   const options: [string, any][] = [
-    ["an address that is none", { url: "shop.example" }],
+    ["an invalid address", { url: "shop.example" }],
     ["an address of another protocol", { url: "ftp://shop.example" }],
     ["an address with a password", { url: "https://me:secret@shop.example" }],
     ["an address with a query", { url: "https://shop.example/?a=1" }],
@@ -374,13 +374,13 @@ describe("a programming mistake is thrown unchanged, not retried", () => {
     ["an empty key", { key: " " }],
     ["a key that cannot be sent", { key: "a\nb" }],
     ["a timeout of 0", { timeout: 0 }],
-    ["a timeout that is a text", { timeout: "10" }],
+    ["a timeout that is a string", { timeout: "10" }],
     ["a timeout that no timer takes", { timeout: 2 ** 31 }],
-    ["retries without end", { retries: Number.POSITIVE_INFINITY }],
+    ["endless retries", { retries: Number.POSITIVE_INFINITY }],
     ["21 retries", { retries: 21 }],
     ["a negative maxRetryAfter", { maxRetryAfter: -1 }],
-    ["a maxRateLimitWait without end", { maxRateLimitWait: Number.POSITIVE_INFINITY }],
-    ["a fetch that is none", { fetch: "fetch" }],
+    ["an endless maxRateLimitWait", { maxRateLimitWait: Number.POSITIVE_INFINITY }],
+    ["a fetch that isn't a function", { fetch: "fetch" }],
   ];
   test.each(options)("in the client's options: %s", (_, change) => {
     expect(() => createClient({ url: "http://shop.example", key: "k", ...change })).toThrow(TypeError);

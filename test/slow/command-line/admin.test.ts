@@ -131,11 +131,7 @@ describe("address of the admin listener", () => {
     blocker.stop(true);
   });
 
-  test.each([
-    [[]],
-    [["--workers", "2"]],
-    [["--host", "0.0.0.0"]],
-  ])("can't be the public address: %j", async (args) => {
+  test.each([[[]], [["--workers", "2"]], [["--host", "0.0.0.0"]]])("can't be the public address: %j", async (args) => {
     const port = String(await freePort());
     const { code, stderr } = await workspace.run(["serve", "--port", port, "--admin", `127.0.0.1:${port}`, ...args]);
     expect([code, stderr]).toEqual([1, expect.stringContaining("the port is in use; choose another with --admin")]);
@@ -234,7 +230,7 @@ describe("metrics of several workers", () => {
   });
 });
 
-test("include all workers in the console's requests and in the counts of keys", async () => {
+test("the console's requests and counts of keys cover all workers", async () => {
   await workspace.data.addSite("shop", { isDefault: true });
   const key = (await workspace.mustRun(["key", "create", "--site", "shop"])).trim();
   await workspace.mustRun(["operator", "add", "anna"]);

@@ -153,14 +153,14 @@ describe("serve", () => {
   });
 });
 
-describe("PORT of a hosting platform", () => {
+describe("PORT from a hosting platform", () => {
   test.each<[string, string, Record<string, string>]>([
-    ["the port", "4321", { PORT: "4321" }],
-    ["after STOREFRONT_PORT", "4322", { PORT: "4321", STOREFRONT_PORT: "4322" }],
-    ["beside an empty STOREFRONT_PORT", "4321", { PORT: "4321", STOREFRONT_PORT: "" }],
-    ["beside STOREFRONT_PORT of Kubernetes", "4321", { PORT: "4321", STOREFRONT_PORT: "tcp://10.0.0.1:80" }],
-    ["of another program", "8080", { PORT: "COM3" }],
-    ["of a link of Docker", "8080", { PORT: "tcp://10.0.0.1:80" }],
+    ["alone", "4321", { PORT: "4321" }],
+    ["overridden by STOREFRONT_PORT", "4322", { PORT: "4321", STOREFRONT_PORT: "4322" }],
+    ["with an empty STOREFRONT_PORT", "4321", { PORT: "4321", STOREFRONT_PORT: "" }],
+    ["with STOREFRONT_PORT set by Kubernetes", "4321", { PORT: "4321", STOREFRONT_PORT: "tcp://10.0.0.1:80" }],
+    ["meant for another program", "8080", { PORT: "COM3" }],
+    ["from a Docker link", "8080", { PORT: "tcp://10.0.0.1:80" }],
     ["empty", "8080", { PORT: "" }],
   ])("%s: a server listens on %s", async (_, port, env) => {
     // Nothing listens on this address.
@@ -169,9 +169,9 @@ describe("PORT of a hosting platform", () => {
   });
 
   test.each([
-    ["that npm start uses", [], true],
+    ["used without arguments", [], true],
     ["with workers", ["--workers", "2"], true],
-    ["after --port", ["--port", "0"], false],
+    ["overridden by --port", ["--port", "0"], false],
   ])("%s", async (_, args, isUsed) => {
     const PORT = String(await freePort());
     const server = workspace.start(["serve", ...args], { env: { PORT } });
@@ -179,7 +179,7 @@ describe("PORT of a hosting platform", () => {
     expect(port === PORT).toBe(isUsed);
   });
 
-  test("above the maximum: rejected", async () => {
+  test("above the maximum is rejected", async () => {
     const { code, stderr } = await workspace.run(["serve"], { env: { PORT: "65536" }, asProcess: false });
     expect([code, stderr]).toEqual([2, expect.stringContaining("(STOREFRONT_PORT or PORT) must be")]);
   });

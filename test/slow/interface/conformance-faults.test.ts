@@ -45,19 +45,15 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
     () => onResponse(({ headers }) => headers.set("Content-Type", "application/json; charset=iso-8859-1")),
   ],
   ["a list from before the write", "show a write at once", staleList],
+  ["If-Match ignored", "412 if the record has changed", () => onRequest(({ headers }) => headers.delete("If-Match"))],
   [
-    "If-Match that is ignored",
-    "412 if the record has changed",
-    () => onRequest(({ headers }) => headers.delete("If-Match")),
-  ],
-  [
-    "Idempotency-Key that is ignored",
+    "Idempotency-Key ignored",
     "a repeated POST gets",
     () => onRequest(({ headers }) => headers.delete("Idempotency-Key")),
   ],
   ["a replay for another body", "path, query, body", replays],
   [
-    "trimmed texts",
+    "trimmed text",
     "returned exactly",
     () =>
       onRequest((r) => {
@@ -147,7 +143,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
       }),
   ],
   [
-    "faults of a batch request with other numbers",
+    "wrong operation numbers in a batch's errors",
     "errors gives its number",
     () => onResponse(replaceBody(/"operation":2/g, '"operation":1')),
   ],
@@ -192,7 +188,7 @@ const faults: readonly (readonly [fault: string, title: string, alteration: () =
       }),
     "xml",
   ],
-  ["CR that a parser loses", "so that parsers preserve it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
+  ["a CR that a parser loses", "so that parsers preserve it", () => onResponse(replaceBody(/&#13;/g, "\r")), "xml"],
 ];
 
 describe("the conformance client catches", () => {

@@ -102,7 +102,7 @@ describe.each(engines)("on $name, few records are in memory during", (kind) => {
   });
 });
 
-test("a check of many rows", async () => {
+test("a check of many rows takes little memory", async () => {
   const before = await retainedBytes();
   let after = 0;
   const rows = function* (): Generator<DumpedRow> {
