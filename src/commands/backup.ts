@@ -1,4 +1,4 @@
-// The command `backup`.
+// `storefront backup`
 
 import { Command, InvalidArgumentError } from "commander";
 import { backUp } from "../operator/backup/backup.ts";
@@ -16,16 +16,16 @@ interface BackupFlags extends CommonOptions {
 
 export function backupCommand(): Command {
   return withCommonOptions(new Command("backup"))
-    .description("write the whole database to a file; servers may keep running")
+    .description("back up the whole database to a file; servers can keep running")
     .addArgument(
-      fileArgument("<file>", "file to write, a folder for storefront-<time>.backup in it, or - for standard output"),
+      fileArgument("<file>", "file to write, a folder to create storefront-<time>.backup in, or - for standard output"),
     )
-    .option("--keep <number>", "in a folder, keep this many backups and delete the older ones afterwards", parseKeep)
+    .option("--keep <number>", "if <file> is a folder, keep this many backups there and delete older ones", parseKeep)
     .action(async (target: string, options: BackupFlags) => {
       const now = Date.now();
       const inFolder = isFolder(target);
       if (options.keep !== undefined && !inFolder)
-        throw new UsageError(`--keep needs an existing folder, and ${target} is not a folder`);
+        throw new UsageError(`--keep only works with a folder, and ${target} isn't one`);
       const file = inFolder ? backupPath(target, now) : target;
       const { rows, timeNotSavedReason } = await withProgress((progress) =>
         withEngine(options, (engine) => backUp(withRowProgress(engine, progress), file, now)),
@@ -35,11 +35,11 @@ export function backupCommand(): Command {
       printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
       for (const old of deleted) printMessage(`deleted ${old}`);
       if (timeNotSavedReason)
-        printMessage(`the time of this backup could not be saved for the metrics: ${timeNotSavedReason}`);
+        printMessage(`couldn't record the time of this backup for the metrics: ${timeNotSavedReason}`);
     });
 }
 
 function parseKeep(text: string): number {
   if (/^[1-9][0-9]{0,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("It is a whole number from 1 to 99999.");
+  throw new InvalidArgumentError("Use a whole number from 1 to 99999.");
 }

@@ -1,4 +1,4 @@
-// The command `check`.
+// `storefront check`
 
 import { Command } from "commander";
 import { checkBackup } from "../operator/backup/backup.ts";
@@ -11,9 +11,9 @@ import { countRows, withProgress, withRowProgress } from "./shared/progress.ts";
 
 export function checkCommand(): Command {
   return withCommonOptions(new Command("check"))
-    .description("check the whole database, or a backup, for faults: the file, the records and their journal")
+    .description("check the whole database or a backup for damage: the file, the records and their history")
     .addArgument(
-      fileArgument("[file]", "backup to check instead of the database, without restoring it; of a folder, its latest"),
+      fileArgument("[file]", "check this backup instead, or the latest one in this folder, without restoring it"),
     )
     .action(async (target: string | undefined, options: CommonOptions) => {
       const file = target !== undefined && isFolder(target) ? latestBackup(target) : target;

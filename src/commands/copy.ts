@@ -1,4 +1,4 @@
-// The command `copy`.
+// `storefront copy`
 
 import { Command } from "commander";
 import { type CopyProgress, copyDatabase } from "../operator/backup/copy.ts";
@@ -14,13 +14,13 @@ interface CopyFlags extends CommonOptions {
 
 export function copyCommand(): Command {
   return new Command("copy")
-    .description("copy the whole database to an empty one, also of another kind; servers may keep running")
-    .requiredOption("--from <url>", "database to copy, as for --database")
-    .requiredOption("--to <url>", "database to copy to; it must be empty")
+    .description("copy the whole database to an empty one, such as from SQLite to PostgreSQL; servers can keep running")
+    .requiredOption("--from <url>", "database to copy, in the form --database takes")
+    .requiredOption("--to <url>", "empty database to copy to")
     .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
-      "\nChanges made to the source while the copy runs are not copied: stop the servers, or stop writing.",
+      "\nChanges made to the source during the copy aren't copied. To miss none, stop the servers or all writes first.",
     )
     .action(async ({ from, to, ...options }: CopyFlags) => {
       const rows = await withProgress(({ show }) =>
@@ -31,6 +31,6 @@ export function copyCommand(): Command {
         ),
       );
       printResult(options, { rows }, []);
-      printMessage(`copied ${rows} rows; both databases have the same content`);
+      printMessage(`copied ${rows} rows and verified that both databases match`);
     });
 }

@@ -1,4 +1,4 @@
-// The command `delete`.
+// `storefront delete`
 
 import { Command } from "commander";
 import { toDeclaredJson } from "../model/record.ts";
@@ -11,13 +11,13 @@ import { printUndo, printUndoable, undoOf } from "./shared/undo-line.ts";
 
 export function deleteCommand(): Command {
   return withSiteOption(new Command("delete"))
-    .description("delete records, all of them or none")
+    .description("delete records, either all of them or none")
     .addArgument(resourceArgument())
-    .argument("<id...>", "IDs of the records", (text, before: number[] | undefined) => [
+    .argument("<id...>", "IDs of the records to delete", (text, before: number[] | undefined) => [
       ...(before ?? []),
       parseId(text),
     ])
-    .addHelpText("after", "\nThe deleted records are printed.")
+    .addHelpText("after", "\nPrints the records it deletes.")
     .action(async (resource: Resource, ids: number[], options: SiteOptions) => {
       const { records, revisions, run } = await withSite(options, async (engine, site, run) => ({
         run,

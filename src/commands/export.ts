@@ -1,4 +1,4 @@
-// The command `export`.
+// `storefront export`
 
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
@@ -18,11 +18,11 @@ interface ExportFlags extends SiteOptions {
 
 export function exportCommand(): Command {
   const command = withSiteOption(new Command("export"))
-    .description("write all records of a resource to a file that `import` can read")
+    .description("export all records of a resource to a file that `import` can read")
     .addArgument(resourceArgument())
     .addArgument(fileArgument("[file]", "file to write (default: standard output)"))
     .addOption(formatOption());
-  return withDelimiterOption(command, "default: a comma; a tab for a file that ends in .tsv").action(
+  return withDelimiterOption(command, "default: comma, or tab for a .tsv file").action(
     async (resource: Resource, file: string | undefined, options: ExportFlags) => {
       const format = options.format ?? (options.json ? "json" : (formatOf(file ?? "") ?? "csv"));
       const { delimiter = isTsv(file ?? "") ? "\t" : undefined } = options;

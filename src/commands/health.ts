@@ -1,4 +1,4 @@
-// The command `health`: asks a server for /readyz.
+// `storefront health`: gets /readyz from a server.
 
 import { Command } from "commander";
 import type { Config } from "../config.ts";
@@ -9,13 +9,13 @@ import { toConfig } from "./shared/database.ts";
 import { printResult } from "./shared/output.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
-/** Maximum milliseconds until the server responds. The server itself waits up to 3 seconds for its storage. */
+/** Must be more than the 3 seconds that the server gives its storage. */
 const timeoutMs = 5000;
 
 export function healthCommand(): Command {
   return new Command("health")
-    .description("exit with 0 if a server is ready, otherwise with 1: for containers without a shell")
-    .option("--url <url>", "address of the server (default: that of `serve` with the same STOREFRONT_... variables)")
+    .description("exit with 0 if a server is ready, or with 1 if not; for health checks in containers")
+    .option("--url <url>", "URL of the server (default: where `serve` would listen with the same STOREFRONT_... variables)")
     .option("--json", "print the result as JSON")
     .action(async ({ url, json }: { url?: string; json?: true }) => {
       const checked = readyAddress(url ?? ownAddress(toConfig()));
@@ -24,28 +24,28 @@ export function healthCommand(): Command {
     });
 }
 
-/** Returns the URL of /readyz on the server at `url`. @throws UsageError if `url` is not an HTTP address */
+/** @throws UsageError if `url` isn't an HTTP URL */
 function readyAddress(url: string): URL {
   const base = URL.parse(url);
   if (base && /^https?:$/.test(base.protocol)) return new URL("/readyz", base);
-  throw new UsageError(`invalid URL \`${url}\`: write http://127.0.0.1:8080`);
+  throw new UsageError(`invalid URL \`${url}\`: use one such as http://127.0.0.1:8080`);
 }
 
-/** Returns the URL at which a server with this configuration can be reached from the same machine. */
+/** Where a server with this configuration can be reached from this machine. */
 function ownAddress({ host, port, tls }: Config): string {
   return toConnectableUrl(`${tls ? "https" : "http"}://${toUrlHost(host)}:${port}`);
 }
 
-/** Requests `url`. @throws ProblemError `unavailable` if the server does not respond, or is not ready */
+/** @throws ProblemError `unavailable` if the server doesn't respond or isn't ready */
 async function requireReady(url: URL): Promise<void> {
-  // The certificate names the public hostname, not a loopback address: do not verify it there.
+  // A certificate is for the public hostname, so it can't be verified on a loopback address.
   const tls = { rejectUnauthorized: !isLoopback(url.hostname) };
   const options = { redirect: "manual", proxy: false, signal: AbortSignal.timeout(timeoutMs), tls } as const;
   const response = await fetch(url, options).catch((error) => {
-    // The message of the runtime for this error asks whether the computer can reach the address.
-    const reason = systemErrorCode(error) === "ECONNREFUSED" ? "nothing listens there" : errorMessage(error);
+    // Bun's own message for this error asks "Is the computer able to access the url?"
+    const reason = systemErrorCode(error) === "ECONNREFUSED" ? "nothing is listening there" : errorMessage(error);
     throw new ProblemError("unavailable", `no response from ${url.href}: ${reason}`, { cause: error });
   });
   if (response.status === 200) return;
-  throw new ProblemError("unavailable", `${url.href} responds with ${response.status}, so the server is not ready`);
+  throw new ProblemError("unavailable", `the server isn't ready: ${url.href} returned ${response.status}`);
 }

@@ -1,10 +1,10 @@
-// Completes the help: groups of commands, examples, and the error for an unknown command.
+// Adds what commander's help lacks: groups, examples, and suggestions for unknown commands.
 
 import { Command } from "commander";
 import { UsageError } from "./shared/usage-error.ts";
 import { suggestCommands } from "./suggest-commands.ts";
 
-/** The groups of `storefront --help`, and their commands. */
+/** The groups in `storefront --help`. */
 const groups: Record<string, readonly string[]> = {
   "Serving:": ["serve", "health"],
   "Sites, keys, webhooks and operators:": ["site", "key", "webhook", "operator"],
@@ -22,7 +22,7 @@ const groups: Record<string, readonly string[]> = {
   "Help:": ["help"],
 };
 
-/** Examples for each command and for each command with subcommands, without the name of the program. */
+/** Examples for every command, without the program name. */
 const examples: Record<string, readonly string[]> = {
   serve: ["serve --demo", "serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem --workers 4"],
   health: ["health --url http://127.0.0.1:8080"],
@@ -92,10 +92,10 @@ const examples: Record<string, readonly string[]> = {
   check: ["check --database sqlite:./data/storefront.db"],
 };
 
-/** Adds groups, examples and suggestions to `program`. Call it after all commands were added. */
+/** Call this after adding all commands to `program`. */
 export function completeHelp(program: Command): void {
   program.helpCommand(false).addCommand(helpCommand(program));
-  // Lists commands without their arguments, so that name and description fit into a terminal of 80 columns.
+  // Without arguments, names and descriptions fit into 80 columns.
   for (const group of [program, ...program.commands])
     group.configureHelp({ subcommandTerm: (command) => command.name() });
   for (const [heading, names] of Object.entries(groups))
@@ -106,8 +106,8 @@ export function completeHelp(program: Command): void {
 
 function helpCommand(program: Command): Command {
   return new Command("help")
-    .description("show the help of a command")
-    .argument("[command...]", "its name, such as `site add` (default: all commands)")
+    .description("show help for a command")
+    .argument("[command...]", "command to explain, such as `site add` (default: list all commands)")
     .action((names: string[]) => {
       let command = program;
       for (const [index, name] of names.entries()) {
@@ -128,7 +128,7 @@ function addExamples(command: Command, above: readonly string[]): void {
   for (const child of command.commands) addExamples(child, path);
 }
 
-/** Makes `command` and its subcommands report an unknown subcommand, with a suggestion of the commands that were probably meant. */
+/** Makes `command` and its subcommands answer an unknown subcommand with "did you mean …?" */
 function suggestInstead(command: Command, path: readonly string[]): void {
   command.on("command:*", (operands: readonly string[]) => {
     throw unknownCommandError(path, operands);
@@ -137,9 +137,8 @@ function suggestInstead(command: Command, path: readonly string[]): void {
 }
 
 /**
- * Creates the error for an unknown command.
- * @param path the words that are known, such as `site`
- * @param operands the words after `path`; the first is unknown
+ * @param path the known words, such as `site`
+ * @param operands the words after `path`, starting with the unknown one
  */
 function unknownCommandError(path: readonly string[], operands: readonly string[]): UsageError {
   const meant = suggestCommands(Object.keys(examples), [...path, ...operands]).map((one) => `\`${one}\``);

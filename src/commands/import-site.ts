@@ -1,4 +1,4 @@
-// The command `import-site`.
+// `storefront import-site`
 
 import { Command } from "commander";
 import { importSite, type RestrictedKey } from "../operator/site-files/import-site.ts";
@@ -16,13 +16,13 @@ interface ImportSiteOptions extends CommonOptions {
 
 export function importSiteCommand(): Command {
   return withCommonOptions(new Command("import-site"))
-    .description("create a site from a file of export-site; servers may keep running")
-    .addArgument(fileArgument("<file>", "file of export-site, or - for standard input"))
+    .description("create a site from a file written by export-site; servers can keep running")
+    .addArgument(fileArgument("<file>", "file written by export-site, or - for standard input"))
     .option("--name <name>", "name of the new site (default: the name in the file)")
-    .option("--without-keys", "leave out the keys")
+    .option("--without-keys", "don't import the keys")
     .addHelpText(
       "after",
-      "\nHostnames and keys that another site has, and webhooks whose URLs are not allowed here, are left out and listed.\nWebhooks are paused until `webhook resume`.\nIf the import fails or is stopped, nothing of it is kept.",
+      "\nSkips and lists hostnames and keys that another site has, and webhooks whose URLs aren't allowed here.\nWebhooks stay paused until you run `webhook resume`.\nIf the import fails or is stopped, nothing is kept.",
     )
     .action(async (file: string, options: ImportSiteOptions) => {
       const { name, withoutKeys } = options;
@@ -30,7 +30,7 @@ export function importSiteCommand(): Command {
       const imported = await withNewEngine(options, (engine) =>
         runInterruptible(
           (signal) => importSite(engine, file, { name, withoutKeys, webhookAllow, signal, now: Date.now }),
-          () => printMessage("a command that runs in a minute or later removes what is left of the site"),
+          () => printMessage("the first command you run after a minute will clean up the partial site"),
         ),
       );
       const { site, keys, webhooks, records, changes, ...others } = imported;
@@ -38,25 +38,27 @@ export function importSiteCommand(): Command {
       const { takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks } = others;
       printResult(options, { ...toSiteInfo(site, [site]), ...counts, ...others }, [`${site.ID}`]);
       printMessage(`imported the site ${site.Name} (ID ${site.ID}): ${formatSiteCounts(counts)}`);
-      for (const host of takenHostnames) printMessage(`left out the hostname ${host}: another site has it`);
-      for (const key of takenKeys) printMessage(`left out the key ${key}: the database has it already`);
+      for (const host of takenHostnames) printMessage(`skipped the hostname ${host}: another site has it`);
+      for (const key of takenKeys) printMessage(`skipped the key ${key}: it already exists in this database`);
       for (const key of restrictedKeys) printMessage(toRestrictedKey(key));
-      for (const { url, reason } of omittedWebhooks) printMessage(`left out the webhook ${url}: ${reason}`);
+      for (const { url, reason } of omittedWebhooks) printMessage(`skipped the webhook ${url}: ${reason}`);
       for (const { url, change } of others.restrictedWebhooks)
         printMessage(
           change === "changed"
-            ? `the webhook ${url} keeps the URL that it was given here`
-            : `the webhook ${url} has a new secret, because the one in the file was rotated here: get another with \`webhook rotate\``,
+            ? `the webhook ${url} keeps this URL, which was set here after the export`
+            : `the webhook ${url} needs a new secret, because the one in the file has been rotated here: run \`webhook rotate\``,
         );
-      if (others.staysSuspended) printMessage(`it stays suspended: end that with \`site set ${site.Name} --resume\``);
+      if (others.staysSuspended) printMessage(`the site is still suspended; to resume it: \`site set ${site.Name} --resume\``);
       if (counts.webhooks > 0)
-        printMessage(`its webhooks are paused: \`webhook list --site ${site.Name}\`, then \`webhook resume\``);
-      if (takenDefault) printMessage("it is not the default site: there is one already");
+        printMessage(
+          `its webhooks are paused; find them with \`webhook list --site ${site.Name}\` and run \`webhook resume\``,
+        );
+      if (takenDefault) printMessage("it isn't the default site here, because there already is one");
     });
 }
 
 function toRestrictedKey({ name, change }: RestrictedKey): string {
   return change === "revoked"
-    ? `the key ${name} stays revoked, as it was in this database`
-    : `the key ${name} keeps the narrower rights that it had in this database`;
+    ? `the key ${name} stays revoked, because it was revoked in this database`
+    : `the key ${name} keeps the narrower rights it had in this database`;
 }

@@ -1,4 +1,4 @@
-// The command `import`.
+// `storefront import`
 
 import { statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
@@ -31,18 +31,18 @@ interface ImportFlags extends SiteOptions, CsvFlags {
 
 export function importCommand(): Command {
   return withCsvOptions(withSiteOption(new Command("import")))
-    .description("create records from a file, and update those that exist")
+    .description("create and update records from a file")
     .addArgument(resourceArgument())
     .addArgument(fileArgument("<file>", "file to read, or - for standard input"))
     .addOption(formatOption())
-    .option("--match <field>", "find the record to update by this field, such as Name (default: ID)")
-    .option("--dry-run", "report what would change, and change nothing")
-    .option("--atomic", "store nothing if any row is rejected (default: store the other rows)")
-    .option("--remove-missing", "afterwards remove the records that the file lacks; try it with --dry-run first")
+    .option("--match <field>", "match existing records by this field, such as Name (default: ID)")
+    .option("--dry-run", "show what would change, but change nothing")
+    .option("--atomic", "store nothing if any row is rejected (default: store the valid rows)")
+    .option("--remove-missing", "also delete the records that aren't in the file; try it with --dry-run first")
     .addOption(
       new Option(
         "--allow-removals <number>",
-        "remove at most so many records (default: half of those that the site has)",
+        "remove at most this many records (default: half of the site's)",
       ).argParser(parseCount),
     )
     .addHelpText(
@@ -50,20 +50,20 @@ export function importCommand(): Command {
       `
 The first line of a CSV file names the columns: ID, and fields such as Name or Address.Town. JSON and XML files
 have the form that \`export\` writes. A row with an ID updates that record, or creates it with that ID; a row
-without an ID creates a record. With --match, the ID is ignored. Fields that a row does not have keep their value.`,
+without an ID creates a record. With --match, IDs are ignored. Fields missing from a row keep their value.`,
     )
     .action(runImport);
 }
 
-/** Parses a number of records. @throws InvalidArgumentError */
+/** @throws InvalidArgumentError */
 function parseCount(text: string): number {
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("must be a whole number");
+  throw new InvalidArgumentError("Use a whole number, such as 100.");
 }
 
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
   if (options.allowRemovals !== undefined && !options.removeMissing)
-    throw new UsageError("--allow-removals needs --remove-missing");
+    throw new UsageError("--allow-removals only works with --remove-missing");
   const input = await prepareInput(resource, file, options);
   const rejects = options.rejects === undefined ? undefined : openRejectedRowsFile(options.rejects);
   const summary = await importRows(resource, input, options, rejects?.add).catch(async (error) => {
@@ -79,13 +79,13 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
 // The input.
 
 interface ImportInput {
-  /** The number of rows that the mapping has skipped so far. */
+  /** Rows that the mapping has skipped so far. */
   skipped: number;
-  /** Reads the rows, and shows how much of the file was read. @throws the reason of `signal` when it is aborted */
+  /** @throws the signal's reason once it's aborted */
   readRows(progress: Progress, signal: AbortSignal): AsyncIterable<NumberedRow>;
 }
 
-/** Checks the options of the input, before the database is opened. */
+/** Checks the options before the database is opened. */
 async function prepareInput(resource: Resource, file: string, options: ImportFlags): Promise<ImportInput> {
   asUsageError(() => getMatchField(resource, options.match));
   const format = options.format ?? formatOf(file) ?? "csv";
@@ -103,13 +103,13 @@ async function prepareInput(resource: Resource, file: string, options: ImportFla
 
 // The import.
 
-/** Maximum records that the report names. */
+/** How many missing records the report names. */
 const maxNamed = 5;
 
-/** The result of an import, with the names of the first records that the file lacks. */
+/** `missingNames` has the first `maxNamed` records that aren't in the file. */
 type ImportResult = ImportSummary & UndoOf & { readonly missingNames: readonly string[] };
 
-/** Imports the rows. If this ends without a summary, prints how to undo what may have been stored. */
+/** Imports the rows. If that fails or is stopped, prints how to undo what may have been stored. */
 async function importRows(
   resource: Resource,
   input: ImportInput,
@@ -132,7 +132,7 @@ async function importRows(
   };
   const printPossibleUndo = () => {
     const stored = options.atomic
-      ? "if the rows were stored nevertheless, this undoes them"
+      ? "in case the rows were stored, undo them with"
       : "to undo what was stored";
     if (undo) printMessage(`${stored}: ${undo}`);
   };
@@ -151,7 +151,7 @@ async function importRows(
 
 // The report.
 
-/** @param rejects the file with the rejected rows, if it was written */
+/** @param rejects the file of rejected rows, if one was written */
 function report(
   resource: Resource,
   options: ImportFlags,
@@ -162,7 +162,7 @@ function report(
   for (const { row, field, detail } of faults) printMessage(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
   if (moreFaults !== undefined)
     printMessage(
-      `${formatCount(moreFaults, "more error")}; ${rejects ?? "--rejects <file>"} lists the errors of all rejected rows`,
+      `and ${formatCount(moreFaults, "more error")}; see ${rejects ?? "--rejects <file>"} for all rejected rows and their errors`,
     );
   const would = options.dryRun ? "would be " : "";
   const line = `${formatCount(rows, "row")}: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
@@ -170,7 +170,7 @@ function report(
   const removals = missing ? [removalLine(resource, missing, would, missingNames)] : [];
   printUndoable(options, { ...summary, missing: missing && toMissingNumbers(missing) }, [line + omitted, ...removals]);
   if (rejected > 0 && rejects !== undefined) {
-    const hint = options.dryRun || options.atomic ? "" : ": correct them, and import that file with the same options";
+    const hint = options.dryRun || options.atomic ? "" : "; fix them, then import that file with the same options";
     printMessage(`the rejected rows are in ${rejects}${hint}`);
   }
   printUndo(summary);
@@ -181,10 +181,10 @@ function report(
     printMessage(
       `interrupted: ${options.atomic ? "nothing was stored" : "the rows not counted above were not stored"}`,
     );
-  else if (options.atomic) printMessage("nothing was stored, because a row was rejected (--atomic)");
+  else if (options.atomic) printMessage("nothing was stored, because a row was rejected and --atomic is set");
 }
 
-/** Returns the line about the records that the file lacks. @param would "would be " for a dry run */
+/** Describes the records that aren't in the file. @param would "would be " for a dry run */
 function removalLine(
   { singular, plural }: Resource,
   { count, total, removed, obstacle }: MissingSummary,
@@ -193,14 +193,16 @@ function removalLine(
 ): string {
   const some = names.length === 0 ? "" : `: ${names.join(", ")}${count > names.length ? ", ..." : ""}`;
   const all = formatCount(total, singular, plural);
-  if (obstacle !== undefined) return `the file lacks ${count} of ${all}${some}`;
-  return `${would ? count : removed} of ${all} ${would}removed, because the file lacks them${some}`;
+  if (obstacle !== undefined) return `not in the file: ${count} of ${all}${some}`;
+  return `not in the file, so ${would}removed: ${would ? count : removed} of ${all}${some}`;
 }
 
-/** Prints which records are kept although the file lacks them. Without a dry run, an obstacle is a failure. */
+/** Says which records stay although they aren't in the file. Except in a dry run, the command has then failed. */
 function printKept({ singular, plural }: Resource, { changed, obstacle }: MissingSummary, isDryRun: boolean): void {
   if (changed > 0)
-    printMessage(`${formatCount(changed, singular, plural)} kept, because others created or changed them meanwhile`);
+    printMessage(
+      `kept ${formatCount(changed, singular, plural)} that someone else created or changed during the import`,
+    );
   if (obstacle === undefined) return;
   printMessage(`nothing ${isDryRun ? "would be" : "was"} removed: ${obstacle}`);
   process.exitCode = 1;

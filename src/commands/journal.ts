@@ -1,4 +1,4 @@
-// The commands `journal` and `journal prune`.
+// `storefront journal` and `journal prune`
 
 import { Command, Option } from "commander";
 import { byteOrderMark } from "../formats/csv.ts";
@@ -45,34 +45,34 @@ export function journalCommand(): Command {
   return withCommonOptions(new Command("journal"))
     .description("show what changed, when, and by whom")
     .option("--site <name>", "name of the site, see `site list`")
-    .option("--system", "instead, show the changes to sites, keys, webhooks and operators")
-    .option("--since <point>", "show only the changes after this revision, or from this time or age on, such as 12h")
-    .option("--until <point>", "show only the changes up to and including this revision, time or age")
+    .option("--system", "show the changes to sites, keys, webhooks and operators instead")
+    .option("--since <point>", "only changes after this revision, or since this time or age, such as 12h")
+    .option("--until <point>", "only changes up to and including this revision, time or age")
     .option("--resource <name>", "only changes to this kind of record, such as brands")
     .option("--id <number>", "only changes to records with this ID", parseId)
     .option(
       "--actor <name>",
-      "only changes by this person or actor, such as anna, operator:anna or the prefix of a key",
+      "only changes by this operator or key, such as anna, operator:anna or a key's prefix",
     )
-    .option("--run <id>", "only the changes of this run")
+    .option("--run <id>", "only changes made by this run")
     .addOption(
       new Option(
         "--follow",
-        "print new changes as they are made, until Ctrl-C; with --since, first the changes since then",
+        "keep printing new changes until Ctrl-C; with --since, start with the changes since then",
       ).conflicts("until"),
     )
     .addOption(
-      new Option("--csv [file]", "print CSV, one row for each changed field, or write it to this file").conflicts(
+      new Option("--csv [file]", "print CSV with a row per changed field, or write it to this file").conflicts(
         "json",
       ),
     )
     .addHelpText(
       "after",
       `
-Each line holds the revision, time (UTC), actor, operation, resource, ID and name of the record,
-and the ID that all changes of one command share (its run), separated by tabs.
-With --csv, each changed field is a row, with its value before and after the change.
-With --json, each line is a JSON object with the record after and before the change as well.`,
+Each line has the revision, the time (UTC), who made the change, the operation, the resource, the record's ID and
+name, and the run, which all changes of one command share. Tabs separate them.
+With --csv, each changed field gets a row with its old and new value.
+With --json, each line is a JSON object that also has the record before and after the change.`,
     )
     .enablePositionalOptions()
     .action(showJournal)
@@ -98,10 +98,10 @@ async function showJournal(options: JournalFlags): Promise<void> {
   });
 }
 
-/** @throws UsageError if `file` cannot be written */
+/** @throws UsageError if the history can't be written to `file` */
 function requireEndingFile(file: string, { follow }: JournalFlags): void {
-  if (file === "") throw new UsageError("the file name of --csv is empty");
-  if (follow) throw new UsageError("--follow never ends, so --csv cannot write a file; print to standard output");
+  if (file === "") throw new UsageError("--csv has an empty file name");
+  if (follow) throw new UsageError("--follow never ends, so --csv can't write a file; use --csv without a file name");
 }
 
 async function* startingWith(start: string, texts: AsyncIterable<string>): AsyncGenerator<string> {
@@ -111,21 +111,21 @@ async function* startingWith(start: string, texts: AsyncIterable<string>): Async
 
 function pruneCommand(): Command {
   return withCommonOptions(new Command("prune"))
-    .description("delete the old entries of the journal; servers may keep running")
-    .requiredOption("--before <point>", "delete all entries before this time, age (such as 90d) or revision")
-    .option("--site <name>", "only of this site (default: all sites)")
+    .description("delete old history; servers can keep running")
+    .requiredOption("--before <point>", "delete entries from before this time, age (such as 90d) or revision")
+    .option("--site <name>", "prune only this site (default: all sites)")
     .option(
       "--system",
-      "prune the journal of sites, keys, webhooks and operators, and no other journal unless --site names its site",
+      "prune the journal of sites, keys, webhooks and operators instead, or as well with --site",
     )
     .addHelpText(
       "after",
       `
-Records stay as they are. Deleted changes cannot be undone, restored or shown any more. The last entry of a journal is
-kept, so that clients that have read all changes can continue. Webhooks that cannot continue, because the change at
-their cursor was deleted, are listed.
-An age counts from now, or from the newest entry of the database if that is earlier: a wrong clock deletes nothing.
-A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
+Records stay as they are, but deleted changes can no longer be shown, undone or restored. Each journal keeps its last
+entry, so clients that are up to date can continue. If the change at a webhook's cursor was deleted, the webhook can't
+continue and is listed.
+An age counts back from now, or from the newest entry in the database if that's earlier, so a wrong clock can't delete
+too much. A revision needs --site or --system. Times are in UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
     )
     .action(pruneAndReport);
 }
@@ -145,11 +145,11 @@ async function pruneAndReport(options: PruneFlags): Promise<void> {
   printResult(options, pruned, toTable(["JOURNAL", "DELETED", "BEGINS"], rows));
   for (const id of pruned.flatMap(({ webhooks }) => webhooks))
     printMessage(
-      `webhook ${id} cannot continue, because the change at its cursor was deleted: it delivers \`storefront.gone\` next`,
+      `webhook ${id} can't continue, because the change at its cursor was deleted; it will send \`storefront.gone\` next`,
     );
 }
 
-/** Returns the journals to prune: a map from site ID to the name that the table shows. */
+/** The journals to prune: site IDs, and the names to show in the table. */
 async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promise<ReadonlyMap<number, string>> {
   const names = new Map<number, string>();
   if (site !== undefined) names.set((await getSite(engine, site)).ID, site);
@@ -158,7 +158,7 @@ async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promis
   return names;
 }
 
-/** Returns the ID of the site that the options name. @throws UsageError unless there is exactly one of `--site` and `--system` */
+/** @throws UsageError unless exactly one of `--site` and `--system` is given */
 async function getSiteId(engine: Engine, { site, system }: SiteFlags): Promise<number> {
   if ((site === undefined) === (system === undefined)) throw new UsageError("choose --site <name> or --system");
   return site === undefined ? systemSite : (await getSite(engine, site)).ID;
@@ -179,7 +179,7 @@ async function readRange(engine: Engine, site: number, { since, until }: Journal
 async function* follow(engine: Engine, site: number, since: number | undefined): AsyncGenerator<JournalEntry> {
   yield* followEntries(engine, site, since, () =>
     printMessage(
-      "the site has a new epoch, because of a restore, `renew` or a failover; its journal follows from the first entry:",
+      "the site has a new epoch after a restore, a `renew` or a failover; here is its journal from the start:",
     ),
   );
   printMessage("the site was removed");
@@ -188,7 +188,7 @@ async function* follow(engine: Engine, site: number, since: number | undefined):
 function getAnyResource(name: string): Resource {
   const found = allResources.find((resource) => resource.path === name || resource.name === name);
   if (found) return found;
-  throw new UsageError(`unknown resource \`${name}\`: known are ${allResources.map(({ path }) => path).join(", ")}`);
+  throw new UsageError(`unknown resource \`${name}\`; use one of ${allResources.map(({ path }) => path).join(", ")}`);
 }
 
 async function* formatEntries(

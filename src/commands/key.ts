@@ -1,4 +1,4 @@
-// The command `key`.
+// `storefront key`
 
 import { Command, Option } from "commander";
 import { type Scope, scopes } from "../model/api-key.ts";
@@ -26,7 +26,6 @@ import {
 import { printMessage, printResult, toMinute, toTable } from "./shared/output.ts";
 import { UsageError } from "./shared/usage-error.ts";
 
-/** The options that name the site of a key. */
 interface SiteOfKey {
   readonly site: string;
   readonly sandbox?: true | undefined;
@@ -54,12 +53,12 @@ export function keyCommand(): Command {
 
 function createCommand(): Command {
   return withSiteOption(new Command("create"))
-    .description("create a key and print it; it cannot be shown again")
-    .option("--sandbox", "a key for the sandbox of the site, which begins with sfk_test_; see `site sandbox`")
-    .option("--label <text>", "purpose of the key (default: none)")
-    .addOption(new Option("--scope <scope>", "permission; write includes read").choices(scopes).default("write"))
-    .option("--expires <duration>", "time until the key expires, such as 90d, 12h, 30m or 10s (default: never)")
-    .option("--rate <number>", "requests per second, 1 to 999999 (default: --rate of the server)")
+    .description("create a key and print it; it can't be shown again")
+    .option("--sandbox", "create a key for the site's sandbox, starting with sfk_test_; see `site sandbox`")
+    .option("--label <text>", "what the key is for (default: none)")
+    .addOption(new Option("--scope <scope>", "what the key can do; write includes read").choices(scopes).default("write"))
+    .option("--expires <duration>", "when the key expires, such as 90d, 12h, 30m or 10s from now (default: never)")
+    .option("--rate <number>", "requests per second, 1 to 999999 (default: the server's --rate)")
     .action(async (options: CreateOptions) => {
       const now = Date.now();
       const expiresAt = options.expires === undefined ? undefined : now + parseDuration(options.expires);
@@ -71,7 +70,7 @@ function createCommand(): Command {
     });
 }
 
-/** Returns the site of `--site`, or with `--sandbox` its sandbox. @throws ProblemError `not-found`, or `conflict` if it is incomplete */
+/** The site, or with `--sandbox` its sandbox. @throws ProblemError `not-found`, or `conflict` if it's still being imported or copied */
 async function siteOfKey(engine: Engine, { site: name, sandbox }: SiteOfKey): Promise<SiteRecord> {
   const sites = await listSites(engine);
   const site = requireCompleteSite(sites, name);
@@ -80,12 +79,12 @@ async function siteOfKey(engine: Engine, { site: name, sandbox }: SiteOfKey): Pr
 
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
-    .description("list the keys of one site or of all, by prefix; the keys themselves are not stored")
+    .description("list a site's keys or all keys by prefix; the keys themselves aren't stored")
     .option("--site <name>", "name of the site, see `site list` (default: all)")
-    .option("--sandbox", "only the keys of the sandbox of this site")
+    .option("--sandbox", "list the keys of the site's sandbox instead")
     .action(async (options: CommonOptions & { site?: string; sandbox?: true }) => {
       const { site, sandbox } = options;
-      if (sandbox && site === undefined) throw new UsageError("--sandbox needs --site with the name of the site");
+      if (sandbox && site === undefined) throw new UsageError("--sandbox needs --site <name>, so it's clear which site's sandbox");
       const keys = await withEngine(options, async (engine) =>
         listKeys(engine, site === undefined ? undefined : await siteOfKey(engine, { site, sandbox })),
       );
@@ -110,11 +109,11 @@ function listCommand(): Command {
 
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
-    .description("change the label, rate or expiry of a key; running servers apply the change at once")
-    .argument("<prefix>", "at least the first 8 characters of the key, of a sandbox key 13; see `key list`")
-    .option("--label <text>", "purpose of the key")
-    .option("--rate <number>", "requests per second, 1 to 999999, or `default` for --rate of the server")
-    .option("--expires <duration>", "time until the key expires, such as 90d, 12h, 30m or 10s, or `never`")
+    .description("change a key's label, rate or expiry; takes effect immediately")
+    .argument("<prefix>", "first 8 or more characters of the key (13 for a sandbox key), see `key list`")
+    .option("--label <text>", "what the key is for")
+    .option("--rate <number>", "requests per second, 1 to 999999, or `default` for the server's --rate")
+    .option("--expires <duration>", "when the key expires, such as 90d, 12h, 30m or 10s from now, or `never`")
     .action(async (prefix: string, options: SetOptions) => {
       const now = Date.now();
       const { label, rate, expires } = options;
@@ -133,8 +132,8 @@ function setCommand(): Command {
 
 function revokeCommand(): Command {
   return withCommonOptions(new Command("revoke"))
-    .description("revoke a key; the next request with it is rejected")
-    .argument("<prefix>", "at least the first 8 characters of the key, of a sandbox key 13; see `key list`")
+    .description("revoke a key; takes effect immediately")
+    .argument("<prefix>", "first 8 or more characters of the key (13 for a sandbox key), see `key list`")
     .action(async (prefix: string, options: CommonOptions) => {
       const key = await withEngine(options, (engine) => revokeKey(engine, prefix, Date.now()));
       printResult(options, toKeyInfo(key, Date.now()), []);
@@ -144,9 +143,9 @@ function revokeCommand(): Command {
 
 function rotateCommand(): Command {
   return withCommonOptions(new Command("rotate"))
-    .description("replace a key with a new one of the same settings")
-    .argument("<prefix>", "at least the first 8 characters of the old key, of a sandbox key 13; see `key list`")
-    .option("--overlap <duration>", "time until the old key is rejected, such as 24h (default: at once)")
+    .description("replace a key with a new one that has the same settings")
+    .argument("<prefix>", "first 8 or more characters of the old key (13 for a sandbox key), see `key list`")
+    .option("--overlap <duration>", "how long the old key keeps working, such as 24h (default: revoke it immediately)")
     .action(async (prefix: string, options: CommonOptions & { overlap?: string }) => {
       const overlap = options.overlap === undefined ? 0 : parseDuration(options.overlap);
       printIssued(options, await withEngine(options, (engine) => rotateKey(engine, prefix, overlap, Date.now())));
@@ -154,15 +153,15 @@ function rotateCommand(): Command {
 }
 
 function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
-  // Print the prefix first. If printing the key then fails, the operator can revoke the key by its prefix.
-  printMessage(`created the key ${record.Prefix}; save the key itself now: it cannot be shown again`);
+  // The prefix goes first. If printing the key then fails, the operator can still revoke it by prefix.
+  printMessage(`created the key ${record.Prefix}; save the key now, because it can't be shown again`);
   printResult(options, { key, ...toKeyInfo(record, Date.now()) }, [key]);
 }
 
 function parseRate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9][0-9]{0,5}$/.test(text))
-    throw new UsageError(`invalid --rate \`${text}\`: it is a whole number from 1 to 999999`);
+    throw new UsageError(`invalid --rate \`${text}\`: use a whole number from 1 to 999999`);
   return Number(text);
 }
 

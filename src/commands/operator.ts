@@ -1,4 +1,4 @@
-// The command `operator`: the people who may use the console.
+// `storefront operator`: manages the people who can use the console.
 
 import { Argument, Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
@@ -28,7 +28,7 @@ interface AddOptions extends SiteOptions {
   readonly role: GivenRole;
 }
 
-/** `yes` lets a command remove or limit even the last operator of all sites who has all rights. */
+/** `yes` allows removing or limiting even the last operator who can do everything on all sites. */
 interface ConfirmedOptions extends CommonOptions {
   readonly yes?: true;
 }
@@ -43,10 +43,10 @@ interface LinkOptions extends CommonOptions {
 
 const header = ["ID", "NAME", "SITES", "ROLE", "CREATED (UTC)"];
 
-const rolesHelp = "all: everything; records: everything except keys, webhooks, sites and operators; read: only look";
+const rolesHelp = "all: do everything; records: edit records, but not keys, webhooks, sites or operators; read: view only";
 
 export function operatorCommand(): Command {
-  const operator = new Command("operator").description("manage the people who may use the console");
+  const operator = new Command("operator").description("manage the people who can use the console");
   const commands = [addCommand(), listCommand(), setCommand(), roleCommand(), removeCommand(), linkCommand()];
   for (const command of [...commands, signOutCommand()]) operator.addCommand(command);
   return operator;
@@ -54,11 +54,11 @@ export function operatorCommand(): Command {
 
 function addCommand(): Command {
   return withCommonOptions(new Command("add"))
-    .description("add an operator, who signs in with a link: see `operator link`")
-    .argument("<name>", "name, which the history shows as console:<name>")
+    .description("add an operator; they sign in with a link from `operator link`")
+    .argument("<name>", "name of the operator, shown in the history as console:<name>")
     .option(
       "--site <name>",
-      "site that the operator may manage; may be given several times (default: all)",
+      "site the operator can manage; repeat for several (default: all)",
       collectValue,
     )
     .addOption(new Option("--role <role>", rolesHelp).choices(roles).default("all"))
@@ -68,7 +68,7 @@ function addCommand(): Command {
       );
       printResult(options, toOperatorInfo(added), [String(added.ID)]);
       const link = commandLine(["operator", "link", added.Name], options.database);
-      printMessage(`added the operator ${added.Name}; to sign in: ${link}`);
+      printMessage(`added the operator ${added.Name}; to create a sign-in link: ${link}`);
     });
 }
 
@@ -83,36 +83,35 @@ function listCommand(): Command {
 
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
-    .description("change which sites an operator may manage; present sessions apply the change at the next request")
+    .description("change which sites an operator can manage; takes effect with their next request")
     .argument("<name>", "name of the operator, see `operator list`")
     .option(
       "--site <name>",
-      "site that the operator may manage, and no other; may be given several times",
+      "let the operator manage only this site; repeat for several",
       collectValue,
     )
     .option("--all-sites", "let the operator manage all sites")
-    .option("--yes", "limit also the last operator of all sites")
+    .option("--yes", "go ahead even if this is the last operator of all sites")
     .action(async (name: string, options: SetOptions) => {
       const { site: sites = [], allSites, yes: mayBeLast = false } = options;
-      if (sites.length > 0 === (allSites === true)) throw new UsageError("give either --site or --all-sites");
+      if (sites.length > 0 === (allSites === true)) throw new UsageError("use either --site or --all-sites");
       const changed = await changeOperator(name, { sites }, mayBeLast, options);
-      printMessage(`the operator ${changed.Name} may manage ${changed.siteNames?.join(", ") ?? "all sites"}`);
+      printMessage(`the operator ${changed.Name} can now manage ${changed.siteNames?.join(", ") ?? "all sites"}`);
     });
 }
 
 function roleCommand(): Command {
   return withCommonOptions(new Command("role"))
-    .description("change what an operator may do; present sessions apply the change at the next request")
+    .description("change what an operator can do; takes effect with their next request")
     .argument("<name>", "name of the operator, see `operator list`")
     .addArgument(new Argument("<role>", rolesHelp).choices(roles))
-    .option("--yes", "limit also the last operator of all sites")
+    .option("--yes", "go ahead even if this is the last operator of all sites")
     .action(async (name: string, role: GivenRole, options: ConfirmedOptions) => {
       const changed = await changeOperator(name, { role }, options.yes ?? false, options);
-      printMessage(`the operator ${changed.Name} has the role ${changed.role}`);
+      printMessage(`the operator ${changed.Name} now has the role ${changed.role}`);
     });
 }
 
-/** Changes an operator, and prints the operator. */
 async function changeOperator(
   name: string,
   settings: Parameters<typeof setOperator>[2],
@@ -130,9 +129,9 @@ async function changeOperator(
 
 function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
-    .description("remove an operator and end their sessions")
+    .description("remove an operator and sign them out")
     .argument("<name>", "name of the operator, see `operator list`")
-    .option("--yes", "remove also the last operator of all sites")
+    .option("--yes", "go ahead even if this is the last operator of all sites")
     .action(async (name: string, options: ConfirmedOptions) => {
       const mayBeLast = options.yes ?? false;
       const removed = await withEngine(options, (engine) =>
@@ -145,34 +144,34 @@ function removeCommand(): Command {
     });
 }
 
-/** Adds the advice to use `--yes` to a LastOperatorError. Returns other errors unchanged. */
+/** Adds how to go ahead to a LastOperatorError. Returns other errors unchanged. */
 function withAdvice(error: unknown, action: string): unknown {
   if (!(error instanceof LastOperatorError)) return error;
-  return new ProblemError("conflict", `${error.message}; add --yes to ${action} it nevertheless`);
+  return new ProblemError("conflict", `${error.message}; add --yes to ${action} them anyway`);
 }
 
 function linkCommand(): Command {
   return withCommonOptions(new Command("link"))
-    .description("print a link that signs an operator in to the console, once and within 10 minutes")
+    .description("print a link that signs an operator in to the console; it works once, for 10 minutes")
     .argument("<name>", "name of the operator, see `operator list`")
     .option(
       "--url <url>",
-      "address of the console for the operator's browser (default: STOREFRONT_ADMIN, else http://127.0.0.1:8081)",
+      "console URL that the operator's browser can reach (default: STOREFRONT_ADMIN, else http://127.0.0.1:8081)",
     )
     .action(async (name: string, options: LinkOptions) => {
       const url = consoleUrl(options.url);
       const secret = await withEngine(options, (engine) => createSignInLink(engine, name, Date.now()));
       const link = signInLink(url, secret);
       printResult(options, { link }, [link]);
-      printMessage("the link works once, within 10 minutes");
+      printMessage("the link works once and expires in 10 minutes");
       if (options.url === undefined && !(await isListening(url)))
-        printMessage(`nothing listens at ${url}: start the server, or name the address of its console with --url`);
+        printMessage(`nothing is listening at ${url}: start the server, or pass the console's URL with --url`);
     });
 }
 
 function signOutCommand(): Command {
   return withCommonOptions(new Command("sign-out"))
-    .description("end all sessions of an operator, and links that were not used")
+    .description("sign an operator out of all devices, and cancel their unused links")
     .argument("<name>", "name of the operator, see `operator list`")
     .action(async (name: string, options: CommonOptions) => {
       await withEngine(options, (engine) => signOutEverywhere(engine, name));

@@ -1,5 +1,4 @@
-// The root command `storefront`, and its subcommands. The file of a subcommand is loaded only if it is called. A command ends with its exit status
-// (contract section 11).
+// Runs one `storefront` command and maps its outcome to an exit status (contract section 11).
 
 import { Command, CommanderError } from "commander";
 import { readBuild } from "../build.ts";
@@ -14,16 +13,16 @@ import { UsageError } from "./shared/usage-error.ts";
 const gettingStarted = `
 Getting started:
   ${commandLine(["serve", "--demo"])}                try it: start a server with a sample site
-  ${commandLine(["site", "add", "garden", "--default"])}   or add your own site
-  ${commandLine(["key", "create", "--site", "garden"])}    and create its key`;
+  ${commandLine(["site", "add", "garden", "--default"])}   or create your own site
+  ${commandLine(["key", "create", "--site", "garden"])}    and a key for it`;
 
-/** Exit statuses. A command that succeeds exits with 0. */
+/** Exit statuses, besides 0 for success. */
 const failed = 1;
 const wrongUsage = 2;
 
 /**
- * Executes one command to its end, and prints its error on stderr.
- * @param args the words of the call, without the name of the program
+ * Runs a command, and prints its error to stderr if it fails.
+ * @param args the command line without the program name
  * @returns the exit status
  */
 export async function runCommand(args: readonly string[]): Promise<number> {
@@ -36,7 +35,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Prints the error on stderr and returns the exit status. */
+/** @returns the exit status */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
   if (error instanceof UsageError) {
@@ -49,23 +48,20 @@ function report(error: unknown): number {
       printMessage(`storefront: ${field === "" ? "" : `\`${field}\`: `}${detail}`);
     return failed;
   }
-  console.error("storefront: unexpected error; please report it with this text:");
+  console.error("storefront: unexpected error; please report it, including this output:");
   console.error(error);
   return failed;
 }
 
-/**
- * Creates the root command.
- * @param name the first word of the call. If it is a command, only this command is added; otherwise all commands are.
- */
+/** @param name the first word on the command line. If it's a command, only that one is loaded; otherwise all are. */
 export async function createProgram(name: string | undefined): Promise<Command> {
   const program = new Command("storefront")
     .description(
-      `A server for the storefront REST interface: ${formatResourceList(publicResources(allResources))} of online shops, in JSON and XML, with API keys for each site.`,
+      `Serve ${formatResourceList(publicResources(allResources))} of online shops over REST, in JSON and XML, with API keys for each site.`,
     )
     .option("-V, --version", "print the version and the commit")
     .on("option:version", printVersion)
-    // The options of `journal` and of `journal prune` have the same names.
+    // `journal` and `journal prune` have options with the same names.
     .enablePositionalOptions()
     .addHelpText("after", gettingStarted);
   for (const command of await loadCommands(name)) program.addCommand(command);
@@ -74,14 +70,14 @@ export async function createProgram(name: string | undefined): Promise<Command> 
   return program;
 }
 
-/** Prints version and commit. Always throws: commander's way to end the program, here with status 0. */
+/** Always throws, which is how commander ends the program, here with status 0. */
 function printVersion(): never {
   const { version, commit } = readBuild();
   printText(`${version} (${commit})\n`);
   throw new CommanderError(0, "commander.version", version);
 }
 
-/** Makes commander throw instead of ending the process, and print with the functions that the commands use. */
+/** Makes commander throw instead of exiting, and print the way our commands do. */
 function configure(command: Command): void {
   command
     .exitOverride()
@@ -94,9 +90,10 @@ function configure(command: Command): void {
   for (const child of command.commands) configure(child);
 }
 
-// The commands. Each has a file of its own, and a call loads only the file of its command, because loading all files takes longer than most commands run.
-
-/** Loads each command. `storefront --help` lists the commands of a group in this order. */
+/**
+ * Only the command that's called gets imported, because importing them all takes longer than most commands run.
+ * `storefront --help` lists the commands of a group in this order.
+ */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serveCommand(),
   health: async () => (await import("./health.ts")).healthCommand(),
@@ -119,7 +116,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import("./check.ts")).checkCommand(),
 };
 
-/** Loads the command `name`. If it does not exist, for example for `--help`, loads all commands. */
+/** Loads the command `name`, or all commands if there's none by that name (such as for `--help`). */
 export async function loadCommands(name: string | undefined): Promise<Command[]> {
   const load = name !== undefined && Object.hasOwn(loaders, name) ? loaders[name] : undefined;
   return Promise.all(load ? [load()] : Object.values(loaders).map((each) => each()));

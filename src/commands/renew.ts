@@ -1,4 +1,4 @@
-// The command `renew`.
+// `storefront renew`
 
 import { Command } from "commander";
 import { withEngine } from "./shared/database.ts";
@@ -7,10 +7,10 @@ import { formatCount, printMessage, printResult } from "./shared/output.ts";
 
 export function renewCommand(): Command {
   return withCommonOptions(new Command("renew"))
-    .description("give every site a new epoch, after the database was restored by other means than `restore`")
+    .description("give every site a new epoch; run it after restoring the database without `restore`")
     .addHelpText(
       "after",
-      "\nNo earlier ETag is accepted any more, for any site: a client that sends one has to read the record again.",
+      "\nEarlier ETags and cursors of all sites become invalid. Clients have to read the records again.",
     )
     .action(async (options: CommonOptions) => {
       const sites = await withEngine(options, (engine) => engine.replaceEpochs());

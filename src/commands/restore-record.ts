@@ -1,4 +1,4 @@
-// The command `restore-record`.
+// `storefront restore-record`
 
 import { Command } from "commander";
 import { ProblemError } from "../model/errors.ts";
@@ -15,10 +15,10 @@ interface RestoreFlags extends SiteOptions {
 
 export function restoreRecordCommand(): Command {
   return withSiteOption(new Command("restore-record"))
-    .description("restore an earlier state of a record; a deleted record gets its old ID back")
+    .description("restore an earlier version of a record; a deleted record comes back with its ID")
     .addArgument(resourceArgument())
     .argument("<id>", "ID of the record", parseId)
-    .option("--revision <number>", "revision of the journal to restore it from (default: before its last change)")
+    .option("--revision <number>", "restore the record as it was at this revision (default: before its last change)")
     .action(async (resource: Resource, id: number, options: RestoreFlags) => {
       const revision = options.revision === undefined ? undefined : parseRevision("--revision", options.revision);
       const outcome = await withSite(options, (engine, site) =>
@@ -29,7 +29,7 @@ export function restoreRecordCommand(): Command {
       printResult(options, JSON.parse(restored), [restored]);
       printMessage(
         outcome.kind === "unchanged"
-          ? "nothing changed: the record is in this state already"
+          ? "nothing changed: the record already has this content"
           : `restored the ${resource.singular} ${id}`,
       );
     });

@@ -1,4 +1,4 @@
-// The command `restore`.
+// `storefront restore`
 
 import { Command } from "commander";
 import { type Restored, restore, verifyBackup } from "../operator/backup/backup.ts";
@@ -15,16 +15,16 @@ interface RestoreFlags extends CommonOptions {
 
 export function restoreCommand(): Command {
   return withCommonOptions(new Command("restore"))
-    .description("replace the whole database with a backup; servers may keep running")
-    .argument("<file>", "backup to read, or - for standard input")
-    .option("--as-of-backup", "revive what was revoked or removed since the backup, too")
+    .description("replace the whole database with a backup; servers can keep running")
+    .argument("<file>", "backup to restore, or - for standard input")
+    .option("--as-of-backup", "also bring back access that was revoked or removed since the backup")
     .addHelpText(
       "after",
       `
-The present content, up to the last change, is saved as <file>.before-<time> (with -, as restore.before-<time>).
-What was restricted in the last 400 days stays so, and is listed: keys that were revoked, narrowed or rotated,
-operators that were removed or narrowed, webhooks that were removed, paused, rotated or given another URL, and sites
-that were suspended. Sites that were removed since the backup come back.`,
+Saves the current content first, up to the last change, as <file>.before-<time> (restore.before-<time> for -).
+Restrictions from the last 400 days stay in place and are listed: keys that were revoked, rotated or given fewer rights,
+operators that were removed or given fewer rights, webhooks that were removed, paused, rotated or given another URL,
+and sites that were suspended. Sites removed since the backup come back.`,
     )
     .action(async (file: string, { asOfBackup: isAsOfBackup, ...options }: RestoreFlags) => {
       const now = Date.now();
@@ -40,18 +40,18 @@ that were suspended. Sites that were removed since the backup come back.`,
         );
       });
       const { unrelatedSites, ...others } = restored;
-      // The output of `--json` names the unrelated sites `otherHistories`.
+      // `--json` has always called this `otherHistories`.
       printResult(options, { file, ...others, otherHistories: unrelatedSites }, []);
       printMessage([`restored ${restored.rows} rows from ${file}`, ...consequences(restored)].join("; "));
       for (const line of restrictionLines(restored)) printMessage(line);
     });
 }
 
-/** Describes what happened to the previous content: how many changes were discarded, and where the content is saved. */
+/** What happened to the previous content: how many changes were discarded, and where it's saved. */
 function consequences({ kept, discarded, unrelatedSites }: Restored): string[] {
   if (kept.length === 0) return [];
   const lost = `${formatCount(discarded, "change")} made since the backup ${discarded === 1 ? "is" : "are"}`;
-  const uncounted = `the changes of ${formatCount(unrelatedSites, "site")} cannot be counted, because the backup is not an earlier state of them`;
+  const uncounted = `the changes of ${formatCount(unrelatedSites, "site")} can't be counted, because the backup is from another history`;
   return [
     ...(unrelatedSites === 0 || discarded > 0 ? [`${lost} discarded`] : []),
     ...(unrelatedSites > 0 ? [uncounted] : []),
@@ -59,41 +59,41 @@ function consequences({ kept, discarded, unrelatedSites }: Restored): string[] {
   ];
 }
 
-// Messages of `restore` about keys, operators, webhooks and sites that were restricted since the backup.
+// What `restore` says about keys, operators, webhooks and sites that were restricted since the backup.
 
-/** Maximum lines about restrictions that stay. The lines about restrictions that end have the same maximum. `--json` lists all. */
+/** Caps both lists: the restrictions that stay and those that end. */
 const maxLines = 100;
 
-/** How a sentence about a restriction that stays ends: "the key sfk_12345678 stays revoked". */
+/** "the key sfk_12345678 " + "stays revoked" */
 const stayingEnds: Record<Restriction["change"], string> = {
   revoked: "stays revoked",
-  changed: "keeps the URL it was given after the backup",
+  changed: "keeps the URL it was given since the backup",
   narrowed: "keeps its narrower rights",
-  rotated: "stays rotated, and its replacement valid",
+  rotated: "stays rotated, and its replacement stays valid",
   unsigned:
-    "is paused, because its secret was rotated after the backup and the new one is lost: run `webhook rotate`, then `webhook resume`",
+    "is paused, because its secret was rotated since the backup and the new one is lost: run `webhook rotate`, then `webhook resume`",
   removed: "stays removed",
   paused: "stays paused",
   suspended: "stays suspended",
 };
 
-/** How a sentence about a restriction that the restore has ended ends: "the key sfk_12345678 is valid again: it was revoked since the backup". */
+/** "the key sfk_12345678 " + "is valid again (revoked since the backup)" */
 const revivedEnds: Record<Restriction["change"], string> = {
-  revoked: "is valid again: it was revoked since the backup",
-  changed: "delivers to this URL again: its URL was changed since the backup",
-  narrowed: "has its wider rights again",
-  rotated: "is valid again: it was rotated since the backup",
-  unsigned: "signs with the secret of the backup again: it was rotated since",
-  removed: "is there again: it was removed since the backup",
-  paused: "delivers again: it was paused since the backup",
-  suspended: "is served again: it was suspended since the backup",
+  revoked: "is valid again (revoked since the backup)",
+  changed: "delivers to this URL again (its URL was changed since the backup)",
+  narrowed: "has its wider rights again (narrowed since the backup)",
+  rotated: "is valid again (rotated since the backup)",
+  unsigned: "signs with the backup's secret again (rotated since the backup)",
+  removed: "is back (removed since the backup)",
+  paused: "delivers again (paused since the backup)",
+  suspended: "is served again (suspended since the backup)",
 };
 
 function restrictionLines({ stays, revived, isUnknown, knownSince }: Restored): string[] {
   const review = "review `key list`, `operator list` and `webhook list`";
   const unknown = knownSince
-    ? `the backup is from before ${knownSince}, and what was revoked before then may be forgotten: ${review}`
-    : `another database made the backup, so what was revoked there since can't be known here: ${review}`;
+    ? `this database no longer knows what was revoked between the backup and ${knownSince}: ${review}`
+    : `the backup is from another database, so this one doesn't know what has been revoked there since: ${review}`;
   return [...(isUnknown ? [unknown] : []), ...linesAbout(stays, stayingEnds), ...linesAbout(revived, revivedEnds)];
 }
 
@@ -104,5 +104,5 @@ function linesAbout(restrictions: readonly Restriction[], ends: Record<Restricti
     return `${subject}${site ? ` of ${site}` : ""} ${ends[change]}`;
   });
   const more = restrictions.length - lines.length;
-  return more > 0 ? [...lines, `and ${formatCount(more, "more line")}: \`--json\` has them all`] : lines;
+  return more > 0 ? [...lines, `and ${more} more; use \`--json\` to see them all`] : lines;
 }

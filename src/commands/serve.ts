@@ -1,4 +1,4 @@
-// The options of `serve`.
+// `storefront serve`: only its options, because the server itself takes long to import.
 
 import { Command } from "commander";
 import type { ConfigSources } from "../config.ts";
@@ -8,14 +8,13 @@ import { type CommonOptions, withCommonOptions } from "./shared/options.ts";
 type ServeOptions = CommonOptions & Record<string, string | true>;
 
 const helpText = `
---memory limits the memory of the records and lists of all sites together. Not counted:
-  a site that is larger than this limit, while it is in use
-  sites while they are loaded
-  lists while they are sorted
-  connections: they may take the same amount again, at least 64 MiB
-  batch requests: about 100 MiB each, of which a process accepts four at a time
+--memory limits the memory for the records and lists of all sites together. It doesn't count:
+  a single site over the limit, while it's in use
+  sites being loaded and lists being sorted
+  connections, which can take the same amount again, or 64 MiB if that's more
+  batch requests, about 100 MiB each, up to four at a time in each process
 
-Every option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.`;
+Every option can also be set in the environment, such as --tls-cert as STOREFRONT_TLS_CERT. Options take precedence.`;
 
 export function serveCommand(): Command {
   const command = withCommonOptions(new Command("serve")).description("run the server until SIGTERM or SIGINT");
@@ -24,7 +23,7 @@ export function serveCommand(): Command {
     .action(async ({ json, ...options }: ServeOptions) => {
       const settings = toSettings(options);
       const config = toConfig(settings);
-      // Loaded only now, because the code of servers is large, and neither help nor a wrong call needs it.
+      // Imported late, because it's large, and neither help nor a usage error needs it.
       const { serve } = await import("./processes/serve.ts");
       await serve(config, settings, { ...options, ...(json ? { json } : {}) });
     });
@@ -32,71 +31,71 @@ export function serveCommand(): Command {
 
 function withListenOptions(command: Command): Command {
   return command
-    .option("--host <address>", "address to listen on, 0.0.0.0 for all (default: 127.0.0.1)")
-    .option("--port <number>", "TCP port to listen on, 0 for any free one (default: the variable PORT, else 8080)")
-    .option("--workers <number>", "processes that share the port, 1 to 256 (default: 1)")
-    .option("--demo", "in a database without sites, create one with sample records and print a key for it")
-    .option("--tls-cert <file>", "PEM file with the certificate chain; serves HTTPS (default: HTTP)")
-    .option("--tls-key <file>", "PEM file with the private key of the certificate")
+    .option("--host <address>", "address to listen on, or 0.0.0.0 for all (default: 127.0.0.1)")
+    .option("--port <number>", "TCP port to listen on, or 0 for any free one (default: $PORT, else 8080)")
+    .option("--workers <number>", "number of processes sharing the port, 1 to 256 (default: 1)")
+    .option("--demo", "if there are no sites yet, create one with sample records and print a key for it")
+    .option("--tls-cert <file>", "serve HTTPS with the certificate chain in this PEM file (default: HTTP)")
+    .option("--tls-key <file>", "PEM file with the certificate's private key")
     .option(
       "--trust-proxy",
-      "use the last entry of X-Forwarded-For as the client's address (only behind a proxy that adds it)",
+      "take the client's address from the last entry of X-Forwarded-For (only behind a proxy that adds it)",
     )
     .option(
       "--trust-forwarded-host",
-      "use X-Forwarded-Host as the host (only behind a proxy that sets it on every request)",
+      "take the host from X-Forwarded-Host (only behind a proxy that sets it on every request)",
     )
     .option(
       "--ignore-parameters <names>",
-      "query parameters to ignore, for clients that add them to every URL, such as lang,theme (default: unknown ones get 400)",
+      "query parameters to ignore, such as lang,theme, for clients that add them to every URL (default: reject them with 400)",
     )
     .option(
       "--mcp <where>",
-      "where agents reach the tools: public, at /mcp of the public listener, or none (default: public)",
+      "where to serve MCP for agents: public (/mcp on the public listener) or none (default: public)",
     )
-    .option("--admin <address:port>", "where to listen for operators, or none (default: 127.0.0.1:8081 if it is free)")
+    .option("--admin <address:port>", "where to serve the console and metrics, or none (default: 127.0.0.1:8081 if it's free)")
     .option(
       "--admin-host <hostnames>",
-      "hostnames of the admin listener, separated by commas (default: only localhost and IP addresses)",
+      "comma-separated hostnames for --admin, besides localhost and IP addresses (default: none)",
     )
     .option(
       "--webhook-allow <networks>",
-      "networks that webhooks may reach besides public ones, such as 10.0.0.0/8, separated by commas",
+      "comma-separated networks that webhooks can reach besides public ones, such as 10.0.0.0/8",
     );
 }
 
 function withLimitOptions(command: Command): Command {
   return command
-    .option("--rate <number>", "requests per second for each key, 0 for no limit (default: 0)")
-    .option("--burst <number>", "requests that a key may send at once (default: twice --rate)")
-    .option("--memory <MiB>", "memory for records and lists of all sites, in MiB per process; see below (default: 256)")
+    .option("--rate <number>", "requests per second for each key, or 0 for no limit (default: 0)")
+    .option("--burst <number>", "requests a key can send in one burst (default: twice --rate)")
+    .option("--memory <MiB>", "memory for the records and lists of all sites, per process; see below (default: 256)")
     .option(
       "--idle-timeout <seconds>",
-      "close a connection without data after this time, 1 to 255 seconds (default: 10)",
+      "close connections that have been idle this long, 1 to 255 (default: 10)",
     )
     .option(
       "--connections <number>",
-      "maximum of open connections of each process (default: nine tenths of `ulimit -n`)",
+      "maximum open connections per process (default: nine tenths of `ulimit -n`)",
     )
     .option(
       "--drain <seconds>",
-      "keep serving for this time after SIGTERM or SIGINT; /readyz is 503 at once, so that proxies notice (default: 0)",
+      "keep serving this long after SIGTERM or SIGINT, with /readyz at 503 so that proxies notice (default: 0)",
     );
 }
 
 function withLogOptions(command: Command): Command {
   return command
-    .option("--journal-days <number>", "delete journal entries of sites after this many days (default: keep them)")
+    .option("--journal-days <number>", "delete history older than this many days (default: keep it all)")
     .option(
       "--verify <what>",
-      "what is compared with the database in the background: memory, the sites in memory, or none (default: memory)",
+      "what to compare with the database in the background: memory (the sites in memory) or none (default: memory)",
     )
-    .option("--log <level>", "trace, debug (with --access-log), info, warn, error, fatal or silent (default: info)")
-    .option("--access-log", "log every request, whatever --log is")
-    .option("--slow-ms <milliseconds>", "log requests that take at least this time, 0 for none (default: 1000)");
+    .option("--log <level>", "trace, debug (includes --access-log), info, warn, error, fatal or silent (default: info)")
+    .option("--access-log", "log every request, whatever the --log level")
+    .option("--slow-ms <milliseconds>", "log requests that take at least this long, or 0 for none (default: 1000)");
 }
 
-/** Converts options from commander's names (`tlsCert`) to the names of settings (`TLS_CERT`). */
+/** Maps commander's names (`tlsCert`) to setting names (`TLS_CERT`). */
 function toSettings(options: Record<string, string | true>): ConfigSources {
   const entries = Object.entries(options).map(([name, value]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),

@@ -1,4 +1,4 @@
-// The command `site`.
+// `storefront site`
 
 import { Command, Option } from "commander";
 import { ProblemError } from "../model/errors.ts";
@@ -41,7 +41,7 @@ interface SetOptions extends SiteOptions {
 const header = ["ID", "NAME", "HOSTNAMES", "DEFAULT", "STATE"];
 
 export function siteCommand(): Command {
-  const site = new Command("site").description("manage sites: each has its own hostnames, keys and records");
+  const site = new Command("site").description("manage sites, each with its own hostnames, keys and records");
   const commands = [addCommand(), listCommand(), showSiteCommand(), setCommand(), sandboxCommand(), removeCommand()];
   for (const command of commands) site.addCommand(command);
   return site;
@@ -49,19 +49,19 @@ export function siteCommand(): Command {
 
 function addCommand(): Command {
   return withCommonOptions(new Command("add"))
-    .description("create a site, or the sites of a CSV file: all of them or none")
-    .argument("[name]", "name of the site: lower-case letters, digits and hyphens")
-    .option("--hostname <host>", "hostname of the site; may be given several times", collectValue)
-    .option("--default", "serve this site also for hostnames that no site has")
-    .option("--from <csv>", "file with the columns name,hostnames,default, or - for standard input")
-    .option("--with-key", "create a key for each site, and print it; it cannot be shown again")
+    .description("create a site, or all sites listed in a CSV file")
+    .argument("[name]", "name of the site, in lower-case letters, digits and hyphens")
+    .option("--hostname <host>", "hostname of the site; repeat for several", collectValue)
+    .option("--default", "also serve this site for hostnames that no site has")
+    .option("--from <csv>", "CSV file with the columns name,hostnames,default, or - for standard input")
+    .option("--with-key", "create a key for each site and print it; it can't be shown again")
     .action(async (name: string | undefined, options: AddOptions) => {
       const requested = await readRequestedSites(name, options);
       const print = (added: readonly CreatedSite[]) =>
         options.from === undefined ? printAdded(added[0] as CreatedSite, options) : printList(added, options);
       const printKeys = (added: readonly CreatedSite[]) => {
         if (!print(added))
-          throw new ProblemError("unavailable", "standard output was closed before all keys were written");
+          throw new ProblemError("unavailable", "nothing was created: standard output was closed before all keys were written");
       };
       const withKeys = options.withKey ?? false;
       const added = await withNewEngine(options, (engine) =>
@@ -71,30 +71,30 @@ function addCommand(): Command {
     });
 }
 
-/** Returns the sites to create: the named site, or the sites of the file of `--from`. @throws UsageError unless there is either a name or a file */
+/** The named site, or the sites in the file of `--from`. @throws UsageError unless exactly one of them is given */
 async function readRequestedSites(name: string | undefined, options: AddOptions): Promise<readonly RequestedSite[]> {
   const { hostname: hostnames = [], default: isDefault = false, from } = options;
   if (from !== undefined) {
     if (name !== undefined || hostnames.length > 0 || isDefault)
-      throw new UsageError("with --from, the file has the name, the hostnames and the default site");
+      throw new UsageError("with --from, put names, hostnames and the default site into the file");
     return readSiteList(openInput(from));
   }
-  if (name === undefined) throw new UsageError("missing the name of the site, or --from with a file");
+  if (name === undefined) throw new UsageError("missing the name of the site; give one, or use --from <csv>");
   return [{ name, hostnames, isDefault }];
 }
 
-/** Prints the ID of the site, or with `--with-key` only the key. Returns false if the reader of stdout has closed it. */
+/** Prints the site's ID, or with `--with-key` only its key. @returns false if stdout was closed */
 function printAdded({ site, key }: CreatedSite, options: AddOptions): boolean {
   const hint = key
-    ? "save its key now: it cannot be shown again"
+    ? "save its key now, because it can't be shown again"
     : `to create a key: ${commandLine(["key", "create", "--site", site.Name], options.database)}`;
   printMessage(`created the site ${site.Name} (ID ${site.ID}); ${hint}`);
   return printResult(options, { ...toSiteInfo(site, [site]), key }, [key ?? `${site.ID}`]);
 }
 
-/** As `printAdded`, for the sites of a file: prints `name,key` for each site with `--with-key`, otherwise nothing. */
+/** Like `printAdded`, for the sites in a file: prints `name,key` lines with `--with-key`, otherwise nothing. */
 function printList(added: readonly CreatedSite[], options: AddOptions): boolean {
-  const advice = options.withKey ? "; save their keys now: they cannot be shown again" : "";
+  const advice = options.withKey ? "; save their keys now, because they can't be shown again" : "";
   printMessage(`created ${formatCount(added.length, "site")}${advice}`);
   const lines = options.withKey ? ["name,key", ...added.map(({ site, key }) => `${site.Name},${key}`)] : [];
   const value = added.map(({ site, key }) => ({ ...toSiteInfo(site, [site]), key }));
@@ -103,7 +103,7 @@ function printList(added: readonly CreatedSite[], options: AddOptions): boolean 
 
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
-    .description("list the sites, each with its sandbox")
+    .description("list all sites and their sandboxes")
     .action(async (options: CommonOptions) => {
       const sites = withSandboxesBelow(await withEngine(options, listSites));
       const rows = sites.map((site) => toRow(site, sites));
@@ -114,30 +114,30 @@ function listCommand(): Command {
 
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
-    .description("change a site; running servers apply the change at once")
+    .description("change a site; takes effect immediately")
     .argument("<name>", "name of the site, see `site list`")
     .option("--name <name>", "new name")
     .option(
       "--hostname <host>",
-      'hostname that replaces the present ones; may be given several times; "" removes all',
+      'replace all hostnames with this one; repeat for several, or use "" to remove all',
       collectValue,
     )
-    .option("--add-hostname <host>", "hostname to add to the present ones; may be given several times", collectValue)
-    .option("--remove-hostname <host>", "hostname to remove; may be given several times", collectValue)
-    .option("--default", "serve this site also for hostnames that no site has")
+    .option("--add-hostname <host>", "hostname to add; repeat for several", collectValue)
+    .option("--remove-hostname <host>", "hostname to remove; repeat for several", collectValue)
+    .option("--default", "also serve this site for hostnames that no site has")
     .option("--no-default", "serve this site only for its own hostnames")
-    .addOption(new Option("--suspend", "reject every request to this site with 403").conflicts("resume"))
-    .option("--resume", "serve it again")
+    .addOption(new Option("--suspend", "suspend the site: reject all its requests with 403").conflicts("resume"))
+    .option("--resume", "serve the site again after --suspend")
     .action(async (name: string, options: SetOptions) => {
       const settings = toSettings(options);
       if (Object.values(settings).every((value) => value === undefined)) {
-        throw new UsageError("nothing to change: see `site set --help` for what can be changed");
+        throw new UsageError("nothing to change: add an option, see `site set --help`");
       }
       const { site, sandbox } = await withEngine(options, async (engine) => {
         const site = await setSite(engine, name, settings, Date.now());
         return { site, sandbox: findSandboxRecord(await listSites(engine), site) };
       });
-      if (options.name !== undefined && sandbox) printMessage(`its sandbox is called ${sandbox.Name} now`);
+      if (options.name !== undefined && sandbox) printMessage(`its sandbox is now called ${sandbox.Name}`);
       printResult(options, toSiteInfo(site, [site]), toTable(header, [toRow(site, [site])]));
     });
 }
@@ -155,11 +155,11 @@ function toSettings({ name, hostname, addHostname, removeHostname, default: isDe
 
 function sandboxCommand(): Command {
   return withCommonOptions(new Command("sandbox"))
-    .description("make or renew the sandbox of a site: a copy of its records for tests; servers may keep running")
+    .description("create a site's sandbox, a copy of its records for testing, or refresh it; servers can keep running")
     .argument("<name>", "name of the site, see `site list`")
     .addHelpText(
       "after",
-      "\nA key of `key create --sandbox` opens the sandbox at the hostnames of the site.\nTo renew a sandbox is to replace its records and history by a new copy. Its keys and webhooks stay.\nIf the copy fails or is stopped, the sandbox is as before.",
+      "\nThe sandbox has the site's hostnames; requests with a key from `key create --sandbox` go there.\nRun this again to replace its records and history with a fresh copy. Its keys and webhooks stay.\nIf copying fails or is stopped, the sandbox stays as it was.",
     )
     .action(async (name: string, options: CommonOptions) => {
       const made = await withEngine(options, (engine) =>
@@ -167,7 +167,7 @@ function sandboxCommand(): Command {
           runInterruptible(
             (signal) =>
               makeSandbox(engine, name, { signal, now: Date.now, onRecords: (count) => show("copying", count) }),
-            () => printMessage("a command that runs in a minute or later removes what is left of the copy"),
+            () => printMessage("the first command you run after a minute will clean up the partial copy"),
           ),
         ),
       );
@@ -182,17 +182,17 @@ function describeSandbox({ site, live, isNew, records, keys, webhooks }: MadeSan
   const copy = `the sandbox ${site.Name} with ${formatCount(records, "record")}`;
   if (!isNew) {
     const kept = `its ${formatCount(keys, "key")} and ${formatCount(webhooks, "webhook")} stay`;
-    return `renewed ${copy}: ${kept}; its former records and history are gone, and earlier cursors and ETags are not valid`;
+    return `refreshed ${copy}; ${kept}. Earlier cursors and ETags are no longer valid`;
   }
   const create = commandLine(["key", "create", "--site", live.Name, "--sandbox"], options.database);
-  return `made ${copy}; to create a key: ${create}`;
+  return `created ${copy}; to create a key for it: ${create}`;
 }
 
 function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
-    .description("remove a site and its sandbox with their keys, webhooks, records and history; this cannot be undone")
+    .description("delete a site and its sandbox with all keys, webhooks, records and history; this can't be undone")
     .argument("<name>", "name of the site, see `site list`")
-    .option("--yes", "confirm the removal")
+    .option("--yes", "confirm that you want to delete it all")
     .action(async (name: string, options: SiteOptions) => {
       const { removed, sandbox, sites } = await withEngine(options, async (engine) => {
         const sites = await listSites(engine);
@@ -209,18 +209,18 @@ function unconfirmedError(name: string, sandbox: SiteRecord | undefined): Proble
   const what = sandbox ? `\`${name}\` and its sandbox \`${sandbox.Name}\` with their` : `\`${name}\` with its`;
   return new ProblemError(
     "bad-request",
-    `this removes the site ${what} keys, webhooks, records and history for good; add --yes to confirm`,
+    `this permanently deletes the site ${what} keys, webhooks, records and history; add --yes to confirm`,
   );
 }
 
-/** @param sites all sites, or at least the live site of a sandbox */
+/** @param sites must include the live site of a sandbox */
 function toRow(site: SiteRecord, sites: readonly SiteRecord[]): string[] {
   return [String(site.ID), site.Name, site.Hostnames, site.Default, stateOf(site, sites)];
 }
 
 function showSiteCommand(): Command {
   return withCommonOptions(new Command("show"))
-    .description("show a site: its hostnames, state, keys, webhooks, records and last change")
+    .description("show a site's hostnames, state, keys, webhooks, records and last change")
     .argument("<name>", "name of the site, see `site list`")
     .action(async (name: string, options: CommonOptions) => {
       const { sites, site, changed, ...summary } = await withEngine(options, async (engine) => ({
@@ -247,13 +247,13 @@ function showSiteCommand(): Command {
     });
 }
 
-/** Returns the state of a site in words: served, suspended or being imported; for a sandbox also of which site. */
+/** `served`, `suspended since …`, `being imported`; a sandbox also names its site. */
 function stateOf(site: SiteRecord, sites: readonly SiteRecord[]): string {
   const { SandboxOf, Importing } = site;
   const suspended = suspensionOf(site, sites);
   const state = suspended ? `suspended since ${toMinute(suspended)} UTC` : "served";
   if (SandboxOf === "") return Importing ? "being imported" : state;
   const sandbox = `sandbox of ${nameOfLiveSite(site, sites)}`;
-  if (Importing) return `${sandbox}, being made`;
+  if (Importing) return `${sandbox}, being copied`;
   return suspended ? `${sandbox}, ${state}` : sandbox;
 }

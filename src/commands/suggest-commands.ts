@@ -1,8 +1,8 @@
-// Suggests the commands that were probably meant: `site add` for `create-site`, `add site` or `site ad`.
+// Guesses which command was meant: `site add` for `create-site`, `add site` or `site ad`.
 
 import { findNearest } from "../lib/text.ts";
 
-/** Words that mean the same: a word of this program, and the words of other programs. */
+/** Our word first, then what other programs call it. */
 const synonyms: readonly (readonly string[])[] = [
   ["add", "create", "new"],
   ["remove", "delete", "rm", "drop"],
@@ -32,13 +32,12 @@ const synonyms: readonly (readonly string[])[] = [
   ["health", "ready", "status", "ping"],
 ];
 
-/** Maximum number of suggestions. */
 const maxSuggestions = 3;
 
 /**
- * Returns the commands with the highest similarity to a wrong call: those with the same, best score, in the order of `paths`, at most three.
- * @param paths all commands: `site`, `site add`
- * @param operands the words of the call; only the first two count
+ * Returns up to three commands that share the best score, in the order of `paths`.
+ * @param paths all commands, such as `site` and `site add`
+ * @param operands the words that were typed; only the first two count
  */
 export function suggestCommands(paths: readonly string[], operands: readonly string[]): string[] {
   const words = operands.slice(0, 2).flatMap((operand) =>
@@ -65,16 +64,14 @@ function wordsOf(path: string): string[] {
   return path.split(/[- ]/);
 }
 
-/** Returns the words of a command with hyphens removed, because people write `signout` for `sign-out`. */
+/** The words without hyphens, because people type `signout` for `sign-out`. */
 function joinedWordsOf(path: string): string[] {
   return path.replaceAll("-", "").split(" ");
 }
 
 /**
- * Returns how well a call matches a command: the sum of the similarities of the command's words, minus one for each word that is missing in the call.
- * Returns 0 if the last word of the command is missing.
- * @param path the words of the command
- * @param words the words of the call
+ * How well `words` match a command: the sum of the similarities, minus one for each of the command's words that nothing matches. 0 if its last word
+ * is one of those.
  * @param vocabulary the words of all commands
  */
 function scoreOf(path: readonly string[], words: readonly string[], vocabulary: readonly string[]): number {
@@ -84,10 +81,7 @@ function scoreOf(path: readonly string[], words: readonly string[], vocabulary: 
     : found.reduce((sum, score) => sum + score, 0) - found.filter((score) => score === 0).length;
 }
 
-/**
- * Returns how similar a word of a call is to a word of a command. 4: the same word; 3: its plural or singular; 2: a synonym; 1: the most similar
- * word of `vocabulary`; 0: none of these.
- */
+/** 4: the same word; 3: its plural or singular; 2: a synonym; 1: nothing in `vocabulary` is spelled more like it; 0: unrelated. */
 function similarity(word: string, known: string, vocabulary: readonly string[]): number {
   if (word === known) return 4;
   if (word === `${known}s` || `${word}s` === known) return 3;

@@ -1,4 +1,4 @@
-// The command `undo`.
+// `storefront undo`
 
 import { Command } from "commander";
 import { parseRun } from "../model/run.ts";
@@ -26,22 +26,22 @@ interface UndoFlags extends SiteOptions {
 export function undoCommand(): Command {
   return withSiteOption(new Command("undo"))
     .description(
-      "undo changes: delete the records that were created, and give updated or deleted records their earlier contents",
+      "undo changes: delete created records, and restore updated or deleted ones",
     )
     .option(
       "--since <point>",
-      "undo the changes after this revision, or from this time or age on, such as 10m; see `journal`. Not needed with the run of an API key, such as k3J9aZ0q-18-3, which says where its changes begin",
+      "undo changes after this revision, or since this time or age, such as 10m; see `journal`. Not needed for a run with revisions in its ID, such as k3J9aZ0q-18-3",
     )
-    .option("--until <point>", "up to and including this revision, time or age (default: the last change)")
-    .option("--run <id>", "only the changes of this run, such as one import (default: all)")
-    .option("--dry-run", "report what would change, and change nothing")
-    .option("--force", "also undo changes to records that were changed again later; the later changes are lost")
+    .option("--until <point>", "only changes up to and including this revision, time or age (default: all)")
+    .option("--run <id>", "only changes made by this run, such as one import (default: all)")
+    .option("--dry-run", "show what would change, but change nothing")
+    .option("--force", "also undo records that have changed again since; those later changes are lost")
     .addHelpText(
       "after",
       `
-All changes are undone in one transaction, or none. More than 50,000 records need several
-transactions; if the command is stopped, it prints the command for the rest. Records that
-were changed again later are skipped and listed. An undo can itself be undone.`,
+Up to 50,000 records are undone in one transaction. More take several; if the command is
+stopped in between, it prints the command that undoes the rest. Records that have changed
+again since are skipped and listed. An undo can itself be undone.`,
     )
     .action(async (options: UndoFlags) => {
       const from = parseSince(options);
@@ -50,13 +50,14 @@ were changed again later are skipped and listed. An undo can itself be undone.`,
     });
 }
 
-/** Returns the point after which the changes begin. The run of a batch request or of an undo of a key says it itself. */
+/** `--since`, or the start of the run. Only runs of API keys (batches and undos) have it in their ID. */
 function parseSince({ since, run }: UndoFlags): JournalPoint {
   if (since !== undefined) return parsePoint("--since", since);
   const revisions = run === undefined ? undefined : parseRun(run);
   if (revisions) return { revision: revisions.first - 1 };
-  const exception = "with --run and the run of an API key, such as k3J9aZ0q-18-3, it is not needed";
-  throw new UsageError(`required option '--since <point>' not specified; ${exception}`);
+  throw new UsageError(
+    "add --since <point>, such as --since 10m; only a --run with revisions in its ID, such as k3J9aZ0q-18-3, doesn't need it",
+  );
 }
 
 async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, options: UndoFlags): Promise<void> {
@@ -87,12 +88,12 @@ async function undoChanges(from: JournalPoint, to: JournalPoint | undefined, opt
   const done = deleted + restored + unchanged + skippedCount;
   printMessage(
     done > 0
-      ? `interrupted after ${done} of ${records} records; the rest: ${rest}`
+      ? `interrupted after ${done} of ${records} records; to undo the rest: ${rest}`
       : "interrupted: nothing was changed",
   );
 }
 
-/** Returns the line that continues an interrupted `undo`. It has revisions instead of times, so that it means the same whenever it runs. */
+/** The command that continues an interrupted `undo`. It has revisions instead of times, so it means the same whenever it's run. */
 function restLine({ site, database, force }: UndoFlags, { since, until, run }: UndoRange): string {
   const more = [until === undefined ? [] : ["--until", `${until}`], run === undefined ? [] : ["--run", run]].flat();
   return commandLine(["undo", "--site", site, "--since", `${since}`, ...more, ...(force ? ["--force"] : [])], database);
@@ -103,7 +104,7 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
   for (const { resource, id, changed } of skipped) {
     const why = changed
       ? `${changed.actor} changed it at revision ${changed.revision}`
-      : "it was changed later, and the journal no longer has that change";
+      : "it was changed later, and that change has been pruned";
     printMessage(`skipped: ${pathOf(resource)} ${id}: ${why}`);
   }
   if (skippedCount > skipped.length) printMessage(`skipped: ${skippedCount - skipped.length} more`);
@@ -112,12 +113,12 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
   const total = deleted + restored + unchanged + skippedCount;
   const would = options.dryRun ? "would be " : "";
   const line = `${formatCount(total, "record")}: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${skippedCount} skipped`;
-  // The output of `--json` names the skipped records `left`.
+  // `--json` has always called skipped records `left`.
   printUndoable(options, { ...others, leftCount: skippedCount, left: skipped, ...back }, [line]);
   printUndo(back);
 }
 
-/** Returns the path of a resource, or its name if a newer program version declares it. */
+/** The resource's path, or its name if only a newer version of the program declares it. */
 function pathOf(name: string): string {
   return allResources.find((resource) => resource.name === name)?.path ?? name;
 }

@@ -1,4 +1,4 @@
-// The command `webhook`.
+// `storefront webhook`
 
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
@@ -47,7 +47,7 @@ interface AddOptions extends SiteOptions, AllowOptions {
 }
 
 export function webhookCommand(): Command {
-  const webhook = new Command("webhook").description("manage webhooks: URLs to which the changes of a site are sent");
+  const webhook = new Command("webhook").description("manage webhooks, which send a site's changes to a URL");
   const first = [addCommand(), changeCommand(), listCommand(), testCommand(), deliveriesCommand(), retryCommand()];
   const others = [pauseCommand(), resumeCommand(), rewindCommand(), rotateCommand(), removeCommand()];
   for (const command of [...first, ...others]) webhook.addCommand(command);
@@ -56,14 +56,14 @@ export function webhookCommand(): Command {
 
 function addCommand(): Command {
   return withAllowOption(withSiteOption(new Command("add")))
-    .description("add a webhook, and print its secret; it cannot be shown again")
-    .argument("<url>", "URL of the receiver: https, or http on this machine")
+    .description("add a webhook and print its secret; it can't be shown again")
+    .argument("<url>", "URL to send changes to: https, or http on this machine")
     .option(
       "--resource <name>",
-      "only changes of these records, such as brands; may be given several times",
+      "send only changes to these records, such as brands; repeat for several",
       collectResource,
     )
-    .option("--since <point>", "begin after this cursor, or at this time or age such as 12h (default: the next change)")
+    .option("--since <point>", "start after this cursor, or at this time or age, such as 12h (default: the next change)")
     .action(async (url: string, options: AddOptions) => {
       const since = options.since === undefined ? "now" : parseDeliveryStart("--since", options.since);
       const settings = { url, resources: options.resource ?? [], since };
@@ -71,42 +71,45 @@ function addCommand(): Command {
       const { webhook, secret, isResolved } = await withSite(options, (engine, site) =>
         createWebhook(engine, site, settings, policy, Date.now()),
       );
-      if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
-      printMessage(`added webhook ${webhook.ID}; save its secret now: it cannot be shown again`);
+      if (!isResolved) printMessage(`the hostname in ${webhook.URL} doesn't resolve at the moment; check it`);
+      printMessage(`added webhook ${webhook.ID}; save its secret now, because it can't be shown again`);
       printResult(options, { ...toWebhookInfo(webhook), secret }, [secret]);
     });
 }
 
 function changeCommand(): Command {
   return withAllowOption(
-    withWebhook("change", "send the changes to another URL; the webhook keeps its secret and cursor"),
+    withWebhook("change", "send changes to another URL, with the same secret and cursor"),
   )
-    .argument("<url>", "URL of the receiver: https, or http on this machine")
+    .argument("<url>", "URL to send changes to: https, or http on this machine")
     .action(async (id: number, url: string, options: AllowOptions) => {
       const policy = policyOf(options);
       const { webhook, isResolved } = await withEngine(options, (engine) =>
         changeWebhookUrl(engine, id, url, policy, Date.now()),
       );
-      if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
+      if (!isResolved) printMessage(`the hostname in ${webhook.URL} doesn't resolve at the moment; check it`);
       printResult(options, toWebhookInfo(webhook), []);
-      printMessage(`webhook ${id} delivers to ${webhook.URL}`);
+      printMessage(`webhook ${id} now delivers to ${webhook.URL}`);
     });
 }
 
 function retryCommand(): Command {
-  return withWebhook("retry", "deliver to a failing receiver now, and not only at the time of the next attempt").action(
+  return withWebhook("retry", "deliver to a failing receiver now, without waiting for the next attempt").action(
     async (id: number, options: CommonOptions) => {
       const webhook = await withEngine(options, (engine) => retryWebhook(engine, id, Date.now()));
       printResult(options, toWebhookInfo(webhook), []);
-      const isDue = `a server delivers webhook ${id} within a few seconds: see \`webhook deliveries ${id}\``;
-      printMessage(webhook.status === "failing" ? isDue : `webhook ${id} has not failed: it need not wait`);
+      printMessage(
+        webhook.status === "failing"
+          ? `a server will deliver webhook ${id} within a few seconds; see \`webhook deliveries ${id}\``
+          : `webhook ${id} isn't failing, so there's nothing to retry`,
+      );
     },
   );
 }
 
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
-    .description("list the webhooks of one site or of all; their secrets are not shown")
+    .description("list a site's webhooks or all webhooks, without their secrets")
     .option("--site <name>", "name of the site, see `site list` (default: all)")
     .action(async (options: CommonOptions & { site?: string }) => {
       const webhooks = await withEngine(options, async (engine) =>
@@ -119,7 +122,7 @@ function listCommand(): Command {
 
 function testCommand(): Command {
   return withAllowOption(
-    withWebhook("test", "send `storefront.test` once, and show the response; exit 1 if it fails"),
+    withWebhook("test", "send `storefront.test` once and show the response; exit with 1 if it fails"),
   ).action(async (id: number, options: AllowOptions) => {
     const { allow } = policyOf(options);
     const { webhook, attempt } = await withEngine(options, (engine) => testWebhook(engine, id, allow));
@@ -131,7 +134,7 @@ function testCommand(): Command {
 }
 
 function pauseCommand(): Command {
-  return withWebhook("pause", "deliver nothing until `webhook resume`; no change is lost").action(
+  return withWebhook("pause", "stop delivering until `webhook resume`; no changes are lost").action(
     async (id: number, options: CommonOptions) => {
       const webhook = await withEngine(options, (engine) => pauseWebhook(engine, id, Date.now()));
       printResult(options, toWebhookInfo(webhook), []);
@@ -142,7 +145,7 @@ function pauseCommand(): Command {
 
 function resumeCommand(): Command {
   return withAllowOption(
-    withWebhook("resume", "deliver again, from its cursor on; also after a restore or copy from another database"),
+    withWebhook("resume", "deliver again, starting at the webhook's cursor; needed after a restore or copy from another database"),
   ).action(async (id: number, options: AllowOptions) => {
     const policy = policyOf(options);
     const webhook = await withEngine(options, (engine) => resumeWebhook(engine, id, policy, Date.now()));
@@ -152,30 +155,32 @@ function resumeCommand(): Command {
 }
 
 function rotateCommand(): Command {
-  return withWebhook("rotate", "print a new secret; for 24 hours, deliveries are signed with the old one too")
-    .addHelpText("after", "\nRotate twice to end the old secret at once.")
+  return withWebhook("rotate", "create a new secret and print it; the old one keeps signing too for 24 hours")
+    .addHelpText("after", "\nRotate twice to stop using the old secret immediately.")
     .action(async (id: number, options: CommonOptions) => {
       const { webhook, secret, until } = await withEngine(options, (engine) => rotateWebhook(engine, id, Date.now()));
       const end = new Date(until).toISOString();
-      printMessage(`webhook ${id} has a new secret; save it now. The old one is used too until ${toMinute(end)} UTC`);
+      printMessage(
+        `webhook ${id} has a new secret; save it now. Deliveries are also signed with the old one until ${toMinute(end)} UTC`,
+      );
       printResult(options, { ...toWebhookInfo(webhook), secret, until: end }, [secret]);
     });
 }
 
 function rewindCommand(): Command {
-  return withWebhook("rewind", "set where delivery continues: repeat earlier changes, or skip to now")
-    .requiredOption("--since <point>", "a cursor, a time such as 2026-01-31T12:00Z, an age such as 12h, or now")
+  return withWebhook("rewind", "choose where delivery continues: send earlier changes again, or skip to now")
+    .requiredOption("--since <point>", "cursor, time such as 2026-01-31T12:00Z, age such as 12h, or `now`")
     .action(async (id: number, options: CommonOptions & { since: string }) => {
       const point = parseDeliveryStart("--since", options.since);
       const webhook = await withEngine(options, (engine) => rewindWebhook(engine, id, point));
       printResult(options, toWebhookInfo(webhook), []);
-      printMessage(`webhook ${id} continues after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
+      printMessage(`webhook ${id} will continue after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
     });
 }
 
 function deliveriesCommand(): Command {
-  return withWebhook("deliveries", "list the last 100 attempts, the latest first")
-    .option("--attempt <number>", "show the request and the response of one of the last 20 attempts", parseId)
+  return withWebhook("deliveries", "list the last 100 delivery attempts, latest first")
+    .option("--attempt <number>", "show the request and response of this attempt; the last 20 are available", parseId)
     .action(async (id: number, options: CommonOptions & { attempt?: number }) => {
       const { attempt } = options;
       await withEngine(options, async (engine) => {
@@ -191,7 +196,7 @@ function deliveriesCommand(): Command {
 }
 
 function removeCommand(): Command {
-  return withWebhook("remove", "remove a webhook with its secrets").action(
+  return withWebhook("remove", "remove a webhook and its secrets").action(
     async (id: number, options: CommonOptions) => {
       const webhook = await withEngine(options, (engine) => removeWebhook(engine, id, Date.now()));
       printResult(options, toWebhookInfo(webhook), []);
@@ -200,7 +205,7 @@ function removeCommand(): Command {
   );
 }
 
-/** Creates a command on one webhook, with the argument `<id>`. */
+/** A command that takes a webhook's ID. */
 function withWebhook(name: string, description: string): Command {
   return withCommonOptions(new Command(name))
     .description(description)
@@ -210,7 +215,7 @@ function withWebhook(name: string, description: string): Command {
 function withAllowOption(command: Command): Command {
   return command.option(
     "--webhook-allow <networks>",
-    "networks that webhooks may reach besides public ones, such as 10.0.0.0/8, separated by commas",
+    "comma-separated networks that webhooks can reach besides public ones, such as 10.0.0.0/8",
   );
 }
 
@@ -223,7 +228,6 @@ function collectResource(value: string, before: readonly Resource[] = []): reado
   return [...before, getResource(value)];
 }
 
-// Webhooks and attempts in the output.
 
 function toWebhookRow(webhook: ListedWebhook): string[] {
   const { ID, siteName, URL: url, Resources, Created, lag, status, detail } = webhook;
@@ -247,14 +251,14 @@ function toExchangeLines({ url, request, response }: DeliveryExchange): string[]
     `POST ${url}`,
     ...toMessageLines(request),
     "",
-    response ? "The response:" : "There was no response.",
+    response ? "Response:" : "No response.",
     ...(response ? toMessageLines(response) : []),
   ];
 }
 
-/** Returns the lines of a message: its header fields and its body, as far as they are kept. */
+/** The headers and the body, as far as we keep them. */
 function toMessageLines({ headers, body, isText, bytes }: ExchangedMessage): string[] {
   const isCut = Buffer.byteLength(body) < bytes;
-  const size = `(${bytes} bytes${isCut ? ", cut" : ""}${isText ? "" : "; they are not text, shown as hexadecimal digits"})`;
+  const size = `(${bytes} bytes${isCut ? ", truncated" : ""}${isText ? "" : ", binary, shown as hex"})`;
   return [...headers.map(([name, value]) => `${name}: ${value}`), "", ...body.split("\n"), size];
 }
