@@ -1,4 +1,4 @@
-// Reads and checks the certificate of a server.
+// Reads and checks the server's certificate.
 
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -10,9 +10,9 @@ import type { Certificate } from "../../wire/listen.ts";
 import { printMessage } from "../shared/output.ts";
 
 /**
- * Reads a certificate and its key. An expired certificate is reported on stderr, but returned: the server can use it, although clients reject it.
- * @param files the paths of both
- * @throws ProblemError `not-found` if a file cannot be read, `unavailable` if the files are not a certificate and its key
+ * Only warns about an expired certificate, because the server can start with it.
+ * @param files the paths of the certificate and its key
+ * @throws ProblemError `not-found` if a file can't be read, `unavailable` if they aren't a certificate and its key
  */
 export function readCertificate(files: Certificate): Certificate {
   const certificate = { cert: readText(files.cert), key: readText(files.key) };
@@ -23,16 +23,16 @@ export function readCertificate(files: Certificate): Certificate {
   }
   throw new ProblemError(
     "unavailable",
-    `${files.cert} and ${files.key} are not a certificate and its key in PEM form (${fault})`,
+    `${files.cert} and ${files.key} aren't a PEM certificate and its private key: ${fault}`,
   );
 }
 
-/** Reads the certificate again. Returns undefined if the configuration has none. If it is invalid, reports that on stderr and returns undefined. */
+/** @returns undefined if the configuration has no certificate, or if it's invalid, which goes to stderr */
 export function reloadCertificate({ tls }: Config): Certificate | undefined {
   try {
     return tls && readCertificate(tls);
   } catch (error) {
-    printMessage(`storefront: ${errorMessage(error)}; the previous one stays in use`);
+    printMessage(`storefront: ${errorMessage(error)}; the server keeps using the previous certificate`);
     return undefined;
   }
 }
@@ -41,7 +41,7 @@ function reportExpired(file: string, chain: string): void {
   const expiry = certificateExpiry(chain);
   if (expiry === undefined || expiry > Date.now()) return;
   printMessage(
-    `storefront: the certificate in ${file} expired on ${new Date(expiry).toISOString()}; clients refuse it`,
+    `storefront: the certificate in ${file} expired on ${new Date(expiry).toISOString()}; clients will reject it`,
   );
 }
 
@@ -49,13 +49,13 @@ function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new ProblemError("not-found", `cannot read ${file}: ${errorMessage(error)}`, { cause: error });
+    throw new ProblemError("not-found", `can't read ${file}: ${errorMessage(error)}`, { cause: error });
   }
 }
 
-/** Returns why a certificate and key cannot be used; undefined if they can. */
+
 function describeCertificateFault({ cert, key }: Certificate): string | undefined {
-  if (cert.trim() === "" || key.trim() === "") return "a file is empty";
+  if (cert.trim() === "" || key.trim() === "") return "one of the files is empty";
   try {
     createSecureContext({ cert, key });
     return undefined;

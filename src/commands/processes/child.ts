@@ -1,4 +1,4 @@
-// Starts a child process, and exchanges messages with it: the parent's side. The child's side is worker.ts.
+// Starts a child process and exchanges messages with it. This is the parent's side; the child's is worker.ts.
 
 import { isExecutable } from "../../build.ts";
 import type { ActivityAnswer, ActivityQuestion } from "../../http/common/activity.ts";
@@ -7,25 +7,25 @@ import { ProblemError } from "../../model/errors.ts";
 import type { Certificate } from "../../wire/listen.ts";
 import { type Listening, type MessageOfChild, type MessageOfParent, PendingRequests } from "./process-messages.ts";
 
-/** Maximum milliseconds that a worker takes to send its metrics, or an answer. If it takes longer, the metrics that it sent last count. */
+/** If a worker takes longer, we use the metrics it sent last, and no answer. */
 const sampleTimeoutMs = 1000;
 
 /** A child process: a worker, or the admin process. */
 export interface Child {
-  /** Resolves with the exit status when the process has exited and all its messages have arrived. */
+  /** Resolves with the exit status once the process has exited and all its messages have arrived. */
   readonly exited: Promise<number>;
-  /** Resolves with the address when the process listens. Rejects with a ProblemError if it exits first; it has printed the reason to stderr. */
+  /** Rejects with a ProblemError if the process exits before it listens. It has then printed why to stderr. */
   readonly listening: Promise<Listening>;
-  /** The metrics that the process sent last. */
   readonly lastSample: MetricsSample;
   /**
-   * Asks the process for its metrics, and waits at most a second for them. Returns whether it responded.
-   * @param checksReadiness whether the process also checks if it is ready
+   * Asks the process for its metrics.
+   * @param checksReadiness whether it should also check if it's ready
+   * @returns whether it responded within a second
    */
   refreshSample(checksReadiness: boolean): Promise<boolean>;
-  /** Asks the process about the activity of a site, and waits at most a second for its answer. */
+  /** Resolves to undefined if there's no answer within a second. */
   ask(question: ActivityQuestion): Promise<ActivityAnswer>;
-  /** Asks the process to leave its port to its successor. The message is sent once the process listens, because it reads no messages before. */
+  /** Asks the process to leave its port to its successor. Waits until it listens, because it doesn't read messages before. */
   retire(): void;
   kill(signal: NodeJS.Signals): void;
 }
@@ -36,13 +36,13 @@ interface ChildOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Undefined for HTTP. */
   readonly certificate: Certificate | undefined;
-  /** Collects the metrics of all workers, for the admin process. */
+  /** Collects all workers' metrics for the admin process. */
   readonly samples: () => Promise<readonly MetricsSample[]>;
-  /** Asks all workers, for the admin process. */
+  /** Asks all workers on behalf of the admin process. */
   readonly ask: (question: ActivityQuestion) => Promise<readonly ActivityAnswer[]>;
 }
 
-/** Starts a process from the program that is on disk now, which an upgrade may have replaced. */
+/** Runs the program that's on disk now, which may be a newer version than ours. */
 export function startChild(options: ChildOptions): Child {
   const { name, env, certificate } = options;
   const received = new MessagesOfChild(options, send);
@@ -51,11 +51,11 @@ export function startChild(options: ChildOptions): Child {
     try {
       child.send(message);
     } catch {
-      // The process has exited, or is about to.
+      // The process has exited or is about to.
     }
   }
   const { listening, samples, answers } = received;
-  void child.exited.then(() => listening.reject(new ProblemError("unavailable", `the ${name} could not start`)));
+  void child.exited.then(() => listening.reject(new ProblemError("unavailable", `the ${name} couldn't start`)));
   listening.promise.catch(() => {});
   return {
     exited: child.exited,
@@ -76,7 +76,6 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Receives the messages of a child. */
 class MessagesOfChild {
   readonly listening = Promise.withResolvers<Listening>();
   readonly samples = new PendingRequests<true>();
@@ -102,7 +101,7 @@ class MessagesOfChild {
   }
 }
 
-/** Answers a question of the admin process for all workers. */
+
 async function answerAdmin(
   message: Extract<MessageOfChild, { kind: "samples" | "ask" }>,
   { samples, ask }: Pick<ChildOptions, "samples" | "ask">,
@@ -124,8 +123,8 @@ function spawnServe(
     stdio: ["pipe", "inherit", "inherit"],
     ipc: onMessage,
   });
-  // Write to a pipe instead of passing a Blob as stdin. Otherwise Bun would keep the file descriptor of the Blob open.
-  // Ignore errors: a child that exits at once does not read its input.
+  // A pipe rather than a Blob, because Bun would keep the Blob's file descriptor open. Errors don't matter here: a child that fails to start may not
+  // read its input.
   const write = async () => {
     await child.stdin.write(JSON.stringify(input));
     await child.stdin.end();

@@ -1,4 +1,4 @@
-// The sample site of `serve --demo`, and the lines that show how to try it.
+// Creates the sample site of `serve --demo`, and shows how to try it.
 
 import type { Config } from "../../config.ts";
 import { toConnectableUrl } from "../../lib/networks.ts";
@@ -12,19 +12,18 @@ import { printMessage, printText } from "../shared/output.ts";
 import { commandLine, quoteWord } from "../shared/shell-words.ts";
 import type { Server } from "./serve.ts";
 
-/** The result of `prepareDemo`. */
 export interface DemoSite {
   /** Whether the database was created for the sample site. */
   readonly isNew: boolean;
-  /** The API key of the sample site. Undefined if the database had sites already. */
+  /** The sample site's API key. Undefined if the database already had sites. */
   readonly key: string | undefined;
-  /** The site to try: the default site, otherwise the first one. */
+  /** The site to try: the default site, or else the first one. */
   readonly site: SiteRecord | undefined;
-  /** The secret of a sign-in link for the operator `demo`. Undefined if the database has other operators only. */
+  /** The secret of a sign-in link for the operator `demo`. Undefined if the database only has other operators. */
   readonly link: string | undefined;
 }
 
-/** Creates the sample site if the database has no site, and a sign-in link. Returns the site to try. */
+/** Creates the sample site, unless the database has sites, and a sign-in link. */
 export function prepareDemo({ database }: Config, as: string | undefined): Promise<DemoSite> {
   return withNewEngine({ database, ...(as === undefined ? {} : { as }) }, async (engine) => {
     const key = await createDemo(engine, Date.now());
@@ -34,7 +33,7 @@ export function prepareDemo({ database }: Config, as: string | undefined): Promi
   });
 }
 
-/** Prints a curl command that works without changes, and a sign-in link to the console. */
+/** Prints a curl command that works as it is, and a sign-in link to the console. */
 export function printDemo(
   { url, adminUrl }: Pick<Server, "url" | "adminUrl">,
   config: Config,
@@ -47,30 +46,30 @@ export function printDemo(
   const curl = (sent: string) =>
     `curl ${options}-H "X-API-AUTH: ${sent}" ${quoteWord(`${reachable}${basePath}brands.json`)}`;
   if (key) {
-    printMessage("\nThe sample site `demo` has a key. Save it: it cannot be shown again. Try it:");
+    printMessage("\nTry the sample site `demo` with its key. Save the key, because it can't be shown again:");
     printText(`\n  ${curl(key)}\n\n`);
   } else if (site) {
     printMessage(
-      "\nThe database has sites already, so no sample site was created. Keys are shown only once; create another one and try it:",
+      "\nThis database already has sites, so no sample site was created. Create a key and try it:",
     );
     printText(`\n  KEY=$(${commandLine(["key", "create", "--site", site.Name], database)})\n  ${curl("$KEY")}\n\n`);
   }
   if (adminUrl && link) {
     const another = linkLine("demo", adminUrl, database);
-    printMessage(`The console opens with this link, once and within 10 minutes. For another: ${another}`);
+    printMessage(`Open the console with this link. It works once, for 10 minutes. For another: ${another}`);
     printText(`\n  ${signInLink(adminUrl, link)}\n\n`);
   } else if (adminUrl) {
     const another = linkLine("<name>", adminUrl, database);
-    printMessage(`The console is at ${adminUrl}. For a link to sign in with: ${another}`);
+    printMessage(`The console is at ${adminUrl}. For a sign-in link: ${another}`);
   }
 }
 
-/** Returns the command line that prints a sign-in link to the console at `url`. @param database the value of `--database`, if given */
+/** The command that prints a sign-in link to the console at `url`. @param database the value of `--database`, if given */
 function linkLine(name: string, url: string, database: string | undefined): string {
   return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", toConnectableUrl(url)])], database);
 }
 
-/** Whether `operator link` uses this address without `--url`. */
+/** Whether `operator link` would use this address without `--url`. */
 function isDefault(url: string): boolean {
   try {
     return consoleUrl(undefined) === url;

@@ -1,4 +1,4 @@
-// The ports of a server: whether they are free, and errors while listening on them.
+// Checks that ports are free, and explains why listening on one failed.
 
 import type { AdminAddress, Config } from "../../config.ts";
 import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
@@ -9,29 +9,28 @@ import type { Certificate } from "../../wire/listen.ts";
 import { printMessage } from "../shared/output.ts";
 import { asUsageError } from "../shared/usage-error.ts";
 
-/** Where to listen: the settings of the public listener, or the address of the admin listener. */
 type Address = Pick<Config, "host" | "port"> | AdminAddress;
 
-/** Starts a server on the port of `config`. @throws ProblemError with the reason if it cannot listen */
+/** @throws ProblemError that says why it can't listen */
 export function listenOnPort(config: Config, certificate: Certificate | undefined): Promise<Running> {
   return withListenErrors(config, () => start(config, { certificate }));
 }
 
 /**
- * Returns the address of the admin listener if it is free. If the default address is in use, says so on stderr and returns undefined.
- * @throws ProblemError `unavailable` if an address that the operator named is in use
+ * Returns undefined if there should be no admin listener, or if its default address is in use, which goes to stderr.
+ * @throws ProblemError `unavailable` if an address given with `--admin` is in use
  */
 export async function findFreeAdminAddress(config: Config): Promise<AdminAddress | undefined> {
   const { admin } = config;
   if (!admin) return undefined;
-  // Both listeners could share a port. Clients would then reach one or the other.
+  // Occupies the public port meanwhile, because both listeners could otherwise share one, and clients would reach one or the other.
   const publicPort = await occupyPort(config);
   try {
     await requireFreePort(admin);
     return admin;
   } catch (error) {
     if (!admin.isDefault) throw error;
-    printMessage(`storefront: ${errorMessage(error)}. The server starts without a console`);
+    printMessage(`storefront: ${errorMessage(error)}. Starting without the console`);
     return undefined;
   } finally {
     publicPort?.stop(true);
@@ -39,8 +38,7 @@ export async function findFreeAdminAddress(config: Config): Promise<AdminAddress
 }
 
 /**
- * Requires that no process listens on the port. Listening on a shared port does not fail if another program shares it: then both programs would
- * receive each other's requests.
+ * Needed before listening on a shared port, which doesn't fail if another program also shares it. Each would then get some of the other's requests.
  * @throws ProblemError `unavailable` if the port is in use
  */
 export async function requireFreePort(address: Address): Promise<void> {
@@ -53,7 +51,7 @@ async function occupyPort(address: Address) {
   return withListenErrors(address, async () => Bun.listen({ hostname, port, exclusive: true, socket: { data() {} } }));
 }
 
-/** Runs `work`, which listens at `address`. @throws ProblemError with the reason if it cannot listen; UsageError if the address is invalid */
+/** @param work listens at `address`. @throws ProblemError that says why it can't; UsageError if the address is invalid */
 export async function withListenErrors<T>(address: Address, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -66,28 +64,28 @@ export async function withListenErrors<T>(address: Address, work: () => Promise<
     const detail = reason
       ? `${reason.text}; choose another with ${optionOf(reason.part, address)}`
       : errorMessage(error);
-    throw new ProblemError("unavailable", `cannot listen on ${toUrlHost(address.host)}:${address.port}: ${detail}`, {
+    throw new ProblemError("unavailable", `can't listen on ${toUrlHost(address.host)}:${address.port}: ${detail}`, {
       cause: error,
     });
   }
 }
 
-/** Returns why listening failed, and which part of the address is the cause; undefined for other errors. */
+/** Why listening failed, and which part of the address is to blame. */
 function reasonOf(error: unknown): { text: string; part: "port" | "host" } | undefined {
   switch (systemErrorCode(error)) {
     case "EADDRINUSE":
-      return { text: "the port is in use", part: "port" };
+      return { text: "the port is already in use", part: "port" };
     case "EACCES":
-      return { text: "this user may not use the port", part: "port" };
+      return { text: "you don't have permission to use this port", part: "port" };
     case "EADDRNOTAVAIL":
-      return { text: "this machine does not have the address", part: "host" };
+      return { text: "this machine doesn't have that address", part: "host" };
     default:
-      // The runtime gives this error no code.
+      // Bun gives this error no code.
       return errorMessage(error).startsWith("Failed to listen") ? { text: "unknown host", part: "host" } : undefined;
   }
 }
 
-/** @param part the part of `address` that is wrong */
+
 function optionOf(part: "port" | "host", address: Address): string {
   return "isDefault" in address ? "--admin, or none with `--admin none`" : `--${part}`;
 }

@@ -1,4 +1,4 @@
-// Starts a server: one process that does everything, or several processes. Each of several processes calls `serve` again, with its own role.
+// Runs a server, in one process or in several. With several, each of them calls `serve` with its own role.
 
 import { type AdminAddress, type Config, type ConfigSources, toEnvironment } from "../../config.ts";
 import { withoutPassword } from "../../lib/text.ts";
@@ -15,18 +15,18 @@ import { serveAsAdmin, serveAsWorker } from "./worker.ts";
 import { processFamilies } from "./worker-metrics.ts";
 import { runWorkers } from "./workers.ts";
 
-/** A running server, of one process or of several. */
+
 export interface Server extends Listening {
-  /** The address of the admin listener. Undefined if the server has no admin listener. */
+  /** Undefined without an admin listener. */
   readonly adminUrl: string | undefined;
-  /** Reads the certificate again. With several processes, also restarts them from the program on disk. Reports the result on stderr. */
+  /** Reloads the certificate. With several processes, also restarts them from the program on disk. Reports the result on stderr. */
   reload(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Serves until SIGTERM or SIGINT. In a child process, does only the part of its role.
- * @param settings the settings from options of the command line, for the environment of child processes
+ * Serves until SIGTERM or SIGINT. A child process only does its part.
+ * @param settings those given as options, to pass on to child processes
  */
 export async function serve(config: Config, settings: ConfigSources, options: CommonOptions): Promise<void> {
   const end = stopSignal();
@@ -49,23 +49,23 @@ export async function serve(config: Config, settings: ConfigSources, options: Co
   await server.stop();
 }
 
-/** Prints the address of the server, and the number of its sites, because a wrong setting often leads to an empty database. */
+/** Includes the number of sites, because a wrong setting often leads to an empty database. */
 function printStarted(config: Config, server: Server, sample: DemoSite | undefined, options: CommonOptions): void {
   const { url, adminUrl, sites } = server;
   const created = sample?.isNew || server.isNew ? withoutPassword(config.database) : undefined;
-  const lines = [`Storefront listens on ${url}`];
-  if (adminUrl) lines.push(`The admin listener is at ${adminUrl}`);
-  if (created !== undefined) lines.push(`It has created the database ${created}`);
+  const lines = [`Storefront is listening on ${url}`];
+  if (adminUrl) lines.push(`Console and metrics: ${adminUrl}`);
+  if (created !== undefined) lines.push(`Created the database ${created}`);
   if (sites !== undefined)
-    lines.push(`It serves ${formatCount(sites, "site")}${sites === 0 ? `: ${howToAdd(options)}` : ""}`);
+    lines.push(`Serving ${formatCount(sites, "site")}${sites === 0 ? `; ${howToAdd(options)}` : ""}`);
   printResult(options, { url, adminUrl, key: sample?.key, created, sites }, lines);
 }
 
 function howToAdd({ database }: CommonOptions): string {
-  return `add one with \`${commandLine(["site", "add", "shop", "--default"], database)}\``;
+  return `create one with \`${commandLine(["site", "add", "shop", "--default"], database)}\``;
 }
 
-/** Resolves at the first SIGTERM or SIGINT. Ignores later signals, because npm and the terminal may both pass on a Ctrl-C. */
+/** Resolves at the first SIGTERM or SIGINT. Ignores further ones, because npm and the terminal may both pass on a Ctrl-C. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
@@ -73,8 +73,8 @@ function stopSignal(): Promise<void> {
 }
 
 /**
- * Listens for SIGHUP from now on. Returns a function that sets the work to do at SIGHUP. Two runs of the work do not overlap. Signals during a run
- * cause one more run. Signals before the work was set cause one run.
+ * Catches SIGHUP from now on. Returns a function that sets the work to do. It runs once for all signals that came before it was set, and once more for
+ * all that come while it's running.
  */
 function reloadSignal(): (work: () => Promise<void>) => void {
   let work: (() => Promise<void>) | undefined;
@@ -99,7 +99,7 @@ function reloadSignal(): (work: () => Promise<void>) => void {
   };
 }
 
-/** Ignores and logs signals that would end the process by default. A child process also ignores SIGHUP, because only the parent reacts to it. */
+/** Logs and ignores signals that would otherwise end the process. Children also ignore SIGHUP, because it's for their parent. */
 function ignoreOtherSignals(config: Config): void {
   const log = createLog(config);
   const others = ["SIGUSR1", "SIGUSR2"] as const;
@@ -108,14 +108,14 @@ function ignoreOtherSignals(config: Config): void {
   }
 }
 
-/** Serves the public port and the admin listener in this process. @throws ProblemError with the reason if it cannot listen */
+/** Serves everything in this process. @throws ProblemError that says why it can't listen */
 async function serveAlone(
   config: Config,
   address: AdminAddress | undefined,
   certificate: Certificate | undefined,
 ): Promise<Server> {
-  // With a certificate, the server opens a shared port, so that a second socket can take over with a new certificate. A shared port does not
-  // fail if another program has it too: check that here.
+  // With a certificate, the port is shared so that a second socket can take over with a new one. Listening on a shared port wouldn't fail if another
+  // program had it too.
   if (certificate) await requireFreePort(config);
   const server = await listenOnPort(config, certificate);
   const { engine, siteViews, url, port, sites } = server;
@@ -137,7 +137,7 @@ async function serveAlone(
     adminUrl: admin?.url,
     async reload() {
       const next = reloadCertificate(config);
-      if (!config.tls) printMessage("storefront: there is nothing to reload: no certificate, and one worker");
+      if (!config.tls) printMessage("storefront: nothing to reload, because there's no certificate and only one worker");
       if (!next) return;
       await Promise.all([server.replaceCertificate(next), admin?.replaceCertificate(next)]);
       printMessage("storefront: reloaded the certificate");

@@ -1,46 +1,46 @@
-// Supervises one process of the server: restarts it when it exits, and replaces it on request.
+// Keeps one of the server's processes running.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import { printMessage } from "../shared/output.ts";
 import type { Child } from "./child.ts";
 import type { Listening } from "./process-messages.ts";
 
-/** If a process exits sooner than these milliseconds after its start, its restart is delayed by the same time. */
+/** A process that exits sooner is only restarted after waiting this long. */
 const minUptimeMs = 1000;
-/** Maximum milliseconds from the end of the drain until the process exits. The process itself waits at most 10 seconds for its clients. */
+/** From the end of the drain to the exit. The process itself waits up to 10 seconds for its clients. */
 const stopTimeoutMs = 15_000;
-/** Maximum milliseconds until a successor listens. */
+/** How long a successor has to start listening. */
 const startTimeoutMs = 60_000;
-/** Maximum milliseconds from `retire` until the process exits. The process ends idle connections after 15 seconds, and then stops. */
+/** From `retire` to the exit. The process closes idle connections after 15 seconds, and then stops. */
 const retireTimeoutMs = 30_000;
 
 /**
- * One process of the server, and its successors. Restarts the process when it exits unexpectedly, and replaces it on request. A successor that does
- * not listen in time is killed, and so is a process that does not exit in time.
+ * A process and its successors. Restarts the process if it exits unexpectedly, and replaces it on request. Kills a successor that doesn't listen in
+ * time, and any process that doesn't exit in time.
  */
 export class SupervisedProcess {
   readonly #name: string;
   readonly #startChild: (port: number) => Child;
-  /** All processes that have not exited: the current process, its successor and its predecessor. */
+  /** Everything that hasn't exited: the current process, its successor and its predecessor. */
   readonly #running = new Set<Child>();
   #current: Child | undefined;
   #port: number;
   #isStopping = false;
   #restarts = 0;
 
-  /** @param port the port to listen on. With 0, the first process picks a free port, and all successors use the same */
+  /** @param port with 0, the first process picks a free port, and its successors use the same one */
   constructor(name: string, port: number, startChild: (port: number) => Child) {
     this.#name = name;
     this.#port = port;
     this.#startChild = startChild;
   }
 
-  /** Number of times that the process exited unexpectedly and was restarted. */
+  /** How often the process exited unexpectedly and was restarted. */
   get restarts(): number {
     return this.#restarts;
   }
 
-  /** Starts the first process, and waits until it listens. @throws ProblemError `unavailable` if it exits instead; it has printed why to stderr */
+  /** Resolves once the process listens. @throws ProblemError `unavailable` if it exits instead, having printed why to stderr */
   async start(): Promise<Listening> {
     const child = this.#startProcess();
     const listening = await child.listening;
@@ -50,9 +50,9 @@ export class SupervisedProcess {
   }
 
   /**
-   * Replaces the process by a successor, which is started from the program that is on disk now. The predecessor accepts connections until the
-   * successor listens. Resolves when the predecessor has exited.
-   * @throws ProblemError `unavailable` if the successor does not listen; the present process then stays
+   * Replaces the process with one that runs the program that's on disk now. The old process accepts connections until the new one listens. Resolves
+   * once the old one has exited.
+   * @throws ProblemError `unavailable` if the new process doesn't listen; the old one then stays
    */
   async replace(): Promise<void> {
     if (this.#isStopping) return;
@@ -63,14 +63,14 @@ export class SupervisedProcess {
     } finally {
       clearTimeout(timer);
     }
-    // Read the current process only now: it may have exited during the start of the successor, and may have been restarted.
+    // Only now, because the process may have exited and been restarted while its successor was starting.
     const predecessor = this.#current;
     this.#supervise(successor);
     predecessor?.retire();
     if (predecessor) await this.#ended([predecessor], retireTimeoutMs);
   }
 
-  /** Ends all processes with SIGTERM. Kills a process that does not exit in time. @param drain seconds that the processes still serve */
+  /** @param drain seconds to keep serving */
   async stop(drain = 0): Promise<void> {
     this.#isStopping = true;
     for (const child of this.#running) child.kill("SIGTERM");
@@ -84,14 +84,14 @@ export class SupervisedProcess {
     return child;
   }
 
-  /** Makes `child` the current process. If `child` exits while it is the current process, starts another process. */
+  /** Makes `child` the current process, and restarts it if it exits while it still is. */
   #supervise(child: Child): void {
     const startedAt = performance.now();
     this.#current = child;
     void child.exited.then(async (status) => {
       const isCurrent = () => this.#current === child && !this.#isStopping;
       if (!isCurrent()) return;
-      printMessage(`storefront: ${this.#name} ended with status ${status}; starting another`);
+      printMessage(`storefront: ${this.#name} exited with status ${status}; restarting it`);
       this.#restarts++;
       if (performance.now() - startedAt < minUptimeMs) await Bun.sleep(minUptimeMs);
       await this.#startAgain(isCurrent);
@@ -99,9 +99,8 @@ export class SupervisedProcess {
   }
 
   /**
-   * Starts another process. If the operating system cannot start it, for example while an upgrade replaces the program on disk, tries again
-   * every second.
-   * @param isDue whether another process is still needed
+   * Tries again every second, because starting a process can fail while an upgrade replaces the program on disk.
+   * @param isDue whether a process is still needed
    */
   async #startAgain(isDue: () => boolean): Promise<void> {
     let reported = "";
@@ -111,14 +110,14 @@ export class SupervisedProcess {
       } catch (error) {
         const reason = errorMessage(error);
         if (reason !== reported)
-          printMessage(`storefront: ${this.#name} cannot be started, trying again every second: ${reason}`);
+          printMessage(`storefront: can't start ${this.#name}, retrying every second: ${reason}`);
         reported = reason;
         await Bun.sleep(minUptimeMs);
       }
     }
   }
 
-  /** Waits until all `children` have exited. Kills them after `timeoutMs`. */
+  /** Kills `children` if they haven't exited after `timeoutMs`. */
   async #ended(children: readonly Child[], timeoutMs: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const child of children) child.kill("SIGKILL");

@@ -1,21 +1,21 @@
-// The metrics of a server of several processes: samples of its workers, and what only the main process knows.
+// Collects the workers' metrics, and adds what only the main process knows.
 
 import type { ActivityAnswer, ActivityQuestion } from "../../http/common/activity.ts";
 import { readyFamily } from "../../http/server-metrics.ts";
 import { addCounts, counter, gauge, type MetricFamily, type MetricsSample } from "../../lib/metrics.ts";
 import type { Child } from "./child.ts";
 
-/** The metrics of all workers together. Counts never decrease, because the counts of workers that have exited are kept. */
+/** Counters never go back, because the counts of workers that have exited are kept. */
 export class WorkerMetrics {
   readonly #expected: number;
   readonly #workers = new Set<Child>();
   readonly #restarts: () => number;
-  /** The counts of all workers that have exited. */
+  /** What workers that have exited had counted. */
   #ended: MetricsSample = [];
 
   /**
    * @param expected `--workers`
-   * @param restarts returns the number of processes that exited unexpectedly and were restarted
+   * @param restarts how many processes exited unexpectedly and were restarted
    */
   constructor(expected: number, restarts: () => number) {
     this.#expected = expected;
@@ -30,14 +30,14 @@ export class WorkerMetrics {
     });
   }
 
-  /** Asks all workers about the activity of a site. The answer of a worker that does not respond within a second is undefined. */
+  /** Asks all workers. An answer is undefined if the worker doesn't respond within a second. */
   ask(question: ActivityQuestion): Promise<readonly ActivityAnswer[]> {
     return Promise.all([...this.#workers].map((worker) => worker.ask(question)));
   }
 
   /**
-   * Returns a sample of each worker, and of this process. For a worker that does not respond within a second, returns the sample that it sent last.
-   * @param checksReadiness whether the workers also check if they are ready
+   * Samples every worker and this process. If a worker doesn't respond within a second, uses the last sample it sent.
+   * @param checksReadiness whether the workers should also check if they're ready
    */
   async collect(checksReadiness: boolean): Promise<readonly MetricsSample[]> {
     const workers = [...this.#workers];
@@ -48,30 +48,28 @@ export class WorkerMetrics {
   }
 }
 
-/** Numbers of processes, as the main process of a server knows them. */
 interface WorkerCounts {
-  /** Workers that respond. */
   readonly responding: number;
   /** `--workers`. */
   readonly expected: number;
-  /** Processes that exited unexpectedly and were restarted, since the server was started. */
+  /** Since the server started. */
   readonly restarts: number;
 }
 
-/** Time at which this process was started, in seconds since 1970. */
+/** When this process started, in seconds since 1970. */
 const startedAt = Math.floor(Date.now() / 1000 - process.uptime());
 
-/** Returns the metrics that only the main process knows. If no worker responds, they include that the server is not ready. */
+/** If no worker responds, these say that the server isn't ready. */
 export function processFamilies({ responding, expected, restarts }: WorkerCounts): MetricFamily[] {
   return [
-    gauge("storefront_workers", "Processes that serve the public port and respond to the main process.", responding),
-    gauge("storefront_workers_expected", "Processes that should serve the public port, `--workers`.", expected),
+    gauge("storefront_workers", "Workers that serve the public port and respond to the main process.", responding),
+    gauge("storefront_workers_expected", "Workers that should be running, as set with `--workers`.", expected),
     counter(
       "storefront_restarts_total",
-      "Processes of this server that ended by themselves and were replaced.",
+      "Processes of this server that exited unexpectedly and were restarted.",
       restarts,
     ),
-    gauge("storefront_start_time_seconds", "When the main process of this server was started.", startedAt, "max"),
+    gauge("storefront_start_time_seconds", "When this server's main process started.", startedAt, "max"),
     ...(responding === 0 ? [readyFamily(false)] : []),
   ];
 }

@@ -1,5 +1,5 @@
-// The child's side of a server of several processes: a worker serves the public port, the admin process serves the admin listener. Both stop when
-// their parent has exited.
+// The children of a server with several processes: workers serve the public port, and the admin process serves the admin listener. Both stop if their
+// parent exits.
 
 import type { AdminAddress, Config } from "../../config.ts";
 import type { ActivityAnswer, ActivityQuestion } from "../../http/common/activity.ts";
@@ -11,11 +11,11 @@ import type { Certificate } from "../../wire/listen.ts";
 import { listenOnPort, withListenErrors } from "./ports.ts";
 import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./process-messages.ts";
 
-/** After `retire`, idle connections are closed after this number of seconds. */
+/** How long idle connections stay open after `retire`. */
 const idleSecondsOfRetired = 15;
-/** Maximum milliseconds from the exit of the parent until this process exits. Stopping waits at most 10 seconds for clients. */
+/** How long this process has to exit after its parent. Stopping waits up to 10 seconds for clients. */
 const orphanTimeoutMs = 15_000;
-/** Maximum milliseconds until the parent sends the metrics of all workers. The parent asks all workers at the same time, and waits one second. */
+/** How long the parent has to send all workers' metrics. It asks them in parallel, and waits for one second. */
 const samplesTimeoutMs = 2000;
 
 /** Serves the public port until `end` resolves, the parent sends `retire`, or the parent exits. */
@@ -27,8 +27,8 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
     try {
       await sendToParent({ kind: "sample", id, sample: await server.sample(checksReadiness) });
     } catch (error) {
-      // Continue without metrics: the parent uses the metrics that this worker sent last.
-      log.error({ err: error }, "a worker cannot send its metrics");
+      // The parent will use the metrics we sent last.
+      log.error({ err: error }, "couldn't send this worker's metrics");
     }
   };
   const retired = onMessages((message) => {
@@ -55,7 +55,7 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
   });
   const samples = async () => {
     const response = await pending.request((id) => void sendToParent({ kind: "samples", id }), samplesTimeoutMs);
-    if (!response) throw new ProblemError("unavailable", "the main process did not send the metrics in time");
+    if (!response) throw new ProblemError("unavailable", "the main process didn't send the metrics in time");
     return response;
   };
   const askActivity = async (question: ActivityQuestion) =>
@@ -67,19 +67,19 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
   const parts = { engine, siteViews, samples: samplesOfAll, askActivity, publicUrl: toPublicUrl(config) };
   const listener = await withListenErrors(admin, () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
-  // Keep serving while the workers drain, because the metrics of the workers are served here.
+  // Keep serving while the workers drain, because their metrics are served here.
   const drained = end.then(() => Bun.sleep(config.drain * 1000));
   await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, Promise.race([drained, orphaned]));
   await store.close();
   process.disconnect?.();
 }
 
-/** Reads the certificate that the parent writes to stdin: `{"certificate":{...}}`. */
+/** The parent writes `{"certificate":{...}}` to stdin. */
 async function certificateOfParent(): Promise<Certificate | undefined> {
   return (await Bun.stdin.json()).certificate;
 }
 
-/** Passes the messages of the parent to `onMessage`, except `retire`. Returns a promise that resolves at `retire`. */
+/** Resolves at `retire`. Passes all other messages to `onMessage`. */
 function onMessages(onMessage: (message: MessageOfParent) => void): Promise<void> {
   return new Promise((resolve) => {
     process.on("message", (message: MessageOfParent) => {
@@ -90,8 +90,8 @@ function onMessages(onMessage: (message: MessageOfParent) => void): Promise<void
 }
 
 /**
- * Waits for `end` or `retired`, and stops serving. If `end` comes after `retired`, idle connections are closed at once.
- * @param stop stops serving; idle connections are closed after `idleSeconds`
+ * Stops serving at `end` or `retired`. Idle connections stay open for a while after `retired`, but not after `end`.
+ * @param stop stops serving, and closes idle connections after `idleSeconds`
  */
 async function untilEnd(
   stop: (idleSeconds: number) => Promise<void>,
@@ -102,15 +102,15 @@ async function untilEnd(
 }
 
 /**
- * Resolves when the parent has exited, also if it exited before the call. Nobody else kills this process then. So it exits after 15 seconds,
- * even if it has not stopped.
+ * Resolves once the parent has exited, even if that was before the call. Nobody is left to kill this process, so it then exits by itself after 15
+ * seconds, whether it has stopped or not.
  */
 function endOfParent(): Promise<void> {
   return new Promise((resolve) => {
     const onEnd = () => {
       clearInterval(parentCheck);
       process.off("disconnect", onEnd);
-      // Do not unref() this timer. Otherwise the event loop might have nothing to wait for, and the process would be busy for ever.
+      // Don't unref() this timer. With nothing else to wait for, the event loop would spin forever.
       setTimeout(() => process.exit(1), orphanTimeoutMs);
       resolve();
     };
@@ -119,7 +119,7 @@ function endOfParent(): Promise<void> {
   });
 }
 
-/** Sends a message to the parent. Resolves when it is sent, or at once if the parent has exited. */
+/** Resolves once the message is sent, or immediately if the parent has exited. */
 function sendToParent(message: MessageOfChild): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected) return resolve();

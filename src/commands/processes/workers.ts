@@ -1,6 +1,6 @@
-// The main process of a server of several processes, which is the parent of the others. It serves no requests: it starts the workers and the admin
-// process, restarts a process that exits, and stops all of them. On SIGHUP, it replaces all its children. The new children run the program that is on
-// disk then, for example after an upgrade. The main process itself keeps the old program, so it does as little as possible.
+// The main process of a server with several processes. It serves no requests itself: it starts the workers and the admin process, restarts those that
+// exit, and stops them all. On SIGHUP, it replaces its children with ones that run the program on disk, which is how servers are upgraded. Only the
+// main process keeps running the old program, so it does as little as possible.
 
 import { type AdminAddress, type Config, toAdminText } from "../../config.ts";
 import { errorMessage } from "../../lib/errors-for-log.ts";
@@ -14,14 +14,14 @@ import type { Server } from "./serve.ts";
 import { SupervisedProcess } from "./supervised-process.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
 
-/** Milliseconds between two samples of the workers. If a worker is killed, the counts since its last sample are lost. */
+/** How often workers are sampled. If one is killed, we lose its counts since the last sample. */
 const sampleIntervalMs = 5000;
 
 /**
- * Starts the workers, and the admin process at `admin`. With port 0, the first worker picks a port, and the other workers share it.
+ * Starts the workers, and the admin process at `admin`. With port 0, the first worker picks a port and the others share it.
  * @param certificate undefined for HTTP
  * @param env the environment of all processes
- * @throws ProblemError `unavailable` if a process cannot start; it has printed the reason to stderr, and the other processes are stopped
+ * @throws ProblemError `unavailable` if a process can't start. It has printed why to stderr, and the others are stopped
  */
 export async function runWorkers(
   config: Config,
@@ -32,7 +32,7 @@ export async function runWorkers(
   const processes = new Processes(env, certificate, config.workers);
   try {
     await requireFreePort(config);
-    // Start the first worker alone, so that only one process creates a missing database.
+    // The first worker starts alone, so that only one process creates a missing database.
     const first = await processes.startWorker(config.port);
     const others = Array.from({ length: config.workers - 1 }, () => processes.startWorker(first.port));
     const adminProcess = admin && processes.startAdmin(admin);
@@ -54,11 +54,11 @@ class Processes {
   readonly #processes: SupervisedProcess[] = [];
   readonly #metrics: WorkerMetrics;
   readonly #timer = setInterval(() => void this.#metrics.collect(false), sampleIntervalMs);
-  /** The last valid certificate. A restart after a crash uses it, because the files on disk may be changed at that moment. */
+  /** The last valid certificate. Restarts after a crash use it, because the files on disk may just be changing. */
   #certificate: Certificate | undefined;
   #isStopping = false;
 
-  /** @param workers the number of workers that should run */
+  /** @param workers how many should run */
   constructor(env: Record<string, string>, certificate: Certificate | undefined, workers: number) {
     this.#env = env;
     this.#metrics = new WorkerMetrics(workers, () => this.#processes.reduce((sum, { restarts }) => sum + restarts, 0));
@@ -83,26 +83,26 @@ class Processes {
   }
 
   /**
-   * Replaces the processes one after the other, so that there is never more than one additional process. If a process cannot be replaced, it and the
-   * remaining processes stay.
-   * @param certificate the new certificate; undefined to keep the present one
+   * Replaces one process after the other, so that there's never more than one extra. Stops at the first that can't be replaced, and keeps it and the
+   * rest.
+   * @param certificate undefined to keep the current one
    */
   async replaceAll(certificate: Certificate | undefined): Promise<void> {
-    if (this.#isStopping) return printMessage("storefront: nothing was replaced: the server is about to stop");
+    if (this.#isStopping) return printMessage("storefront: the server is stopping, so no process was replaced");
     this.#certificate = certificate ?? this.#certificate;
     const all = this.#processes.length;
     for (const [index, supervised] of this.#processes.entries()) {
       try {
         await supervised.replace();
       } catch (error) {
-        printMessage(`storefront: ${errorMessage(error)}; replaced ${index} of ${all} processes, the others stay`);
+        printMessage(`storefront: ${errorMessage(error)}; replaced ${index} of ${all} processes, and kept the others`);
         return;
       }
     }
     printMessage(`storefront: replaced ${all} processes`);
   }
 
-  /** Stops all processes. @param drain seconds that the processes still serve */
+  /** @param drain seconds to keep serving */
   async stop(drain = 0): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);

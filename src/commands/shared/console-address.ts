@@ -1,32 +1,32 @@
-// The address of the console, for the links that commands print.
+// Finds the console's address, for the links that commands print.
 
 import { toAdminText } from "../../config.ts";
 import { isLoopback, toConnectableUrl } from "../../lib/networks.ts";
 import { toConfig } from "./database.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Returns a sign-in link to the console. The secret is in the fragment. Browsers do not send the fragment, so no proxy or log sees the secret. */
+/** The secret goes into the fragment, which browsers don't send, so no proxy or log sees it. */
 export function signInLink(url: string, secret: string): string {
   return `${toConnectableUrl(url)}/#sign-in=${secret}`;
 }
 
-/** Returns the address of the console: `--url`, otherwise the admin address in the settings of the server. @throws UsageError */
+/** Returns `--url`, or else the admin address from the server's settings. @throws UsageError */
 export function consoleUrl(given: string | undefined): string {
   if (given !== undefined) {
     const url = URL.parse(given);
     if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search && !url.hash && !url.username)
       return url.origin;
-    throw new UsageError(`invalid --url \`${given}\`: it is an address such as https://console.example`);
+    throw new UsageError(`invalid --url \`${given}\`: use the console's address without a path, such as https://console.example`);
   }
   const { admin, tls } = toConfig();
-  if (!admin) throw new UsageError("STOREFRONT_ADMIN is none, so there is no console; name its address with --url");
+  if (!admin) throw new UsageError("STOREFRONT_ADMIN is none, so there's no console here; pass its URL with --url");
   return `${tls && !isLoopback(admin.host) ? "https" : "http"}://${toAdminText(admin)}`;
 }
 
-/** Maximum milliseconds until a listener accepts a connection. */
+/** How long a listener has to accept a connection. */
 const acceptTimeoutMs = 1000;
 
-/** Connects to `url`. Returns whether something listens there. */
+/** Tries to connect to `url`. */
 export async function isListening(url: string): Promise<boolean> {
   const { hostname, port, protocol } = new URL(toConnectableUrl(url));
   const host = hostname.replace(/^\[|\]$/g, "");

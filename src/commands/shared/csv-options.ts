@@ -1,4 +1,4 @@
-// The options of `import` and `export` for CSV files of other programs.
+// Options of `import` and `export` for CSV files from other programs.
 
 import { statSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -13,7 +13,7 @@ import { type CsvOptions, type FileFormat, fileFormats, formatOf } from "../../o
 import { openInput } from "./input-file.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The options for CSV files, as the operator typed them. */
+/** As typed. */
 export interface CsvFlags {
   readonly delimiter?: string;
   readonly encoding?: string;
@@ -21,41 +21,39 @@ export interface CsvFlags {
   readonly rejects?: string;
 }
 
-/** Creates the option `--format`. */
 export function formatOption(): Option {
-  return new Option("--format <format>", "format of the file (default: by its extension, else csv)").choices(
+  return new Option("--format <format>", "file format (default: by file extension, else csv)").choices(
     fileFormats,
   );
 }
 
-/** Adds the option `--delimiter`. @param byDefault what happens without it */
+/** @param byDefault what the help says about leaving it out */
 export function withDelimiterOption(command: Command, byDefault: string): Command {
   return command.option(
     "--delimiter <character>",
-    `character between the cells of a CSV file, such as ; or tab (${byDefault})`,
+    `character that separates the cells of a CSV file, such as ; or tab (${byDefault})`,
     parseDelimiter,
   );
 }
 
-/** Adds the options for CSV files. */
 export function withCsvOptions(command: Command): Command {
-  return withDelimiterOption(command, "default: detected in its header")
+  return withDelimiterOption(command, "default: detected from the header")
     .option(
       "--encoding <name>",
-      "encoding of a CSV file, such as windows-1252 (default: detected if it is Unicode, else utf-8)",
+      "encoding of a CSV file, such as windows-1252 (default: a detected Unicode encoding, else utf-8)",
       parseEncoding,
     )
     .option(
       "--map <file>",
-      "JSON file: which column of a CSV file becomes which field (default: columns are named as fields)",
+      "JSON file that maps CSV columns to fields (default: columns are named after fields)",
     )
-    .option("--rejects <file>", "write the rejected rows to this file, to correct and to import again");
+    .option("--rejects <file>", "save rejected rows here, so you can fix and re-import them");
 }
 
 /**
- * Checks the options for `file`, and reads the mapping of `--map`.
- * @throws UsageError for an option that does not apply to the format, or if the file of `--rejects` cannot be used
- * @throws ProblemError if the mapping cannot be read or is invalid
+ * Checks the options for `file`, and reads the mapping.
+ * @throws UsageError if an option doesn't apply to the format, or the file of `--rejects` is unusable
+ * @throws ProblemError if the mapping can't be read or is invalid
  */
 export async function readCsvFlags(
   resource: Resource,
@@ -72,23 +70,23 @@ export async function readCsvFlags(
   return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
 }
 
-/** @throws UsageError if one of `options` was given for another format than CSV */
+/** @throws UsageError if one of `options` was given for a format other than CSV */
 export function requireCsv(format: FileFormat, options: Readonly<Record<string, unknown>>): void {
   const given = Object.keys(options).find((name) => options[name] !== undefined);
-  if (format !== "csv" && given) throw new UsageError(`--${given} is for CSV files, and this one is ${format}`);
+  if (format !== "csv" && given) throw new UsageError(`--${given} only works with CSV files, and this one is ${format}`);
 }
 
-/** Maximum size of a mapping file, in bytes. */
+/** In bytes. */
 const maxMappingSize = 1 << 20;
 
 async function readMappingFile(resource: Resource, map: string, file: string): Promise<CsvMapping> {
   if (isStandardInput(map) && isStandardInput(file))
-    throw new UsageError("--map and the rows cannot both be standard input");
+    throw new UsageError("--map and the rows can't both be standard input; use a file for one of them");
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of openInput(map)) {
     size += chunk.length;
-    if (size > maxMappingSize) throw new ProblemError("too-large", `${map} is larger than 1 MiB; is it a mapping?`);
+    if (size > maxMappingSize) throw new ProblemError("too-large", `${map} is larger than 1 MiB, too large for a column mapping; check --map`);
     chunks.push(chunk);
   }
   try {
@@ -101,32 +99,32 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
   }
 }
 
-/** Requires that the extension of the file `rejects`, if it has one, matches `format`. @throws UsageError otherwise */
+/** @throws UsageError if the extension of `rejects` stands for another format */
 function requireFormat(rejects: string, format: FileFormat): void {
   const named = formatOf(rejects) ?? format;
   if (named !== format)
     throw new UsageError(
-      `--rejects ${rejects}: rejected rows are written as they were read, and this file is ${format}`,
+      `--rejects ${rejects}: rejected rows keep the format of the import, so use a name that ends in .${format}`,
     );
 }
 
-/** Requires that `rejects` can be written, and differs from the files `inputs`, which the import reads. @throws UsageError otherwise */
+/** @throws UsageError if `rejects` can't be written, or is one of the files that the import reads */
 function requireOther(rejects: string, inputs: readonly string[]): void {
-  if (rejects === "") throw new UsageError("the file name of --rejects is empty");
-  if (isStandardOutput(rejects)) throw new UsageError("--rejects needs a file: the summary is on standard output");
+  if (rejects === "") throw new UsageError("--rejects has an empty file name");
+  if (isStandardOutput(rejects)) throw new UsageError("--rejects needs a file, because standard output has the summary");
   const to = statSync(rejects, { throwIfNoEntry: false });
-  if (to?.isDirectory()) throw new UsageError(`--rejects ${rejects} is a folder`);
+  if (to?.isDirectory()) throw new UsageError(`--rejects ${rejects} is a folder; give a file name`);
   for (const input of inputs) {
     const from = statSync(input, { throwIfNoEntry: false });
     if (to?.isFile() && to.ino === from?.ino && to.dev === from.dev)
-      throw new UsageError(`--rejects would overwrite ${input}, which is read; name another file`);
+      throw new UsageError(`--rejects would overwrite the input ${input}; use another file`);
   }
 }
 
 function parseDelimiter(text: string): string {
   const delimiter = ["tab", "\\t"].includes(text) ? "\t" : text;
   if (isDelimiter(delimiter)) return delimiter;
-  throw new InvalidArgumentError("It must be one character, such as ; or |, or the word tab.");
+  throw new InvalidArgumentError("Use a single character, such as ; or |, or the word tab.");
 }
 
 function parseEncoding(name: string): string {

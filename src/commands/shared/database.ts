@@ -1,4 +1,4 @@
-// Opens the database for a command, and reads the configuration.
+// Reads the configuration and opens the database for a command. Everything that a command changes has one actor and one run.
 
 import { type Config, type ConfigSources, environment, operatorName, readConfig } from "../../config.ts";
 import { randomText } from "../../lib/text.ts";
@@ -14,22 +14,22 @@ import type { CommonOptions, SiteOptions } from "./options.ts";
 import { printMessage } from "./output.ts";
 import { asUsageError, toUsageError } from "./usage-error.ts";
 
-/** Milliseconds that a command waits for the database: longer than a server, because no client waits for a command. */
+/** Longer than in a server, because no client is waiting. */
 const timeoutMs = 60_000;
 
-/** The work of a command on the database. `run` is the run ID: all journal entries of the command have it. */
+/** `run` ends up in all journal entries of the command. */
 type Work<T> = (engine: Engine, run: string) => Promise<T>;
 
-/** Runs `work` on an existing database. @throws ProblemError `not-found` if the database does not exist */
+/** @throws ProblemError `not-found` if the database doesn't exist */
 export async function withEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   const { database } = configOf(options);
   if (!asUsageError(() => databaseExists(database))) {
-    throw new ProblemError("not-found", `there is no database ${database}; create it with \`site add\` or \`serve\``);
+    throw new ProblemError("not-found", `no database at ${database}; check the path, or create it with \`site add\` or \`serve\``);
   }
   return withOpened(options, { orReadOnly: true }, work);
 }
 
-/** Runs `work` on an existing database, with the site of `--site`. @throws ProblemError `not-found` if there is no such database or site */
+/** @throws ProblemError `not-found` if the database or the site of `--site` doesn't exist */
 export function withSite<T>(
   options: SiteOptions,
   work: (engine: Engine, site: SiteRecord, run: string) => Promise<T>,
@@ -37,7 +37,7 @@ export function withSite<T>(
   return withEngine(options, async (engine, run) => work(engine, await getSite(engine, options.site), run));
 }
 
-/** Runs `work` on the database, and creates the database first if it does not exist. */
+/** Like `withEngine`, but creates the database if it doesn't exist. */
 export function withNewEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   return withOpened(options, {}, work);
 }
@@ -56,7 +56,7 @@ async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Wor
   }
 }
 
-/** Reads the configuration from the environment; `given` takes precedence. @throws UsageError that names the first bad or unknown setting */
+/** Reads the configuration from `given` and the environment, in this order. @throws UsageError about the first bad or unknown setting */
 export function toConfig(given: ConfigSources = {}): Config {
   return asUsageError(() => readConfig({ ...environment(), ...given }));
 }

@@ -1,13 +1,13 @@
-// Ctrl-C in a long command: the command finishes its current step, reports what it has stored, and ends.
+// Lets Ctrl-C stop a long command cleanly: it finishes the current step and reports what it has stored.
 
 import { printMessage } from "./output.ts";
 
-/** Milliseconds in which a repeated signal counts as the same Ctrl-C, because npm and the terminal both pass it on. */
+/** A signal repeated sooner is the same Ctrl-C, passed on by both npm and the terminal. */
 export const repeatWithinMs = 1000;
 
 /**
- * Runs `work`, and aborts its AbortSignal at SIGINT (Ctrl-C), SIGTERM or SIGHUP. A second signal ends the process at once, with status 1.
- * @param onStop called before the second signal ends the process
+ * Aborts the AbortSignal of `work` at SIGINT (Ctrl-C), SIGTERM or SIGHUP. A second signal exits immediately with status 1.
+ * @param onStop called just before that
  */
 export async function runInterruptible<T>(work: (signal: AbortSignal) => Promise<T>, onStop: () => void): Promise<T> {
   const controller = new AbortController();
@@ -16,7 +16,7 @@ export async function runInterruptible<T>(work: (signal: AbortSignal) => Promise
     const now = performance.now();
     if (!controller.signal.aborted) {
       first = now;
-      printMessage("stopping after the present step; press Ctrl-C again to stop at once");
+      printMessage("finishing the current step; press Ctrl-C again to stop now");
       controller.abort();
     } else if (now - first > repeatWithinMs) {
       printMessage("stopped; the last step may or may not have been stored");
@@ -33,7 +33,7 @@ export async function runInterruptible<T>(work: (signal: AbortSignal) => Promise
   }
 }
 
-/** Yields the items of `source`. @throws the signal's reason as soon as it is aborted, even while `source` prepares its next item */
+/** @throws the signal's reason as soon as it's aborted, even while waiting for the next item of `source` */
 export async function* waitUntilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const items = source[Symbol.asyncIterator]();
   while (true) {
@@ -44,10 +44,7 @@ export async function* waitUntilAborted<T>(source: AsyncIterable<T>, signal: Abo
   }
 }
 
-/**
- * Returns the result of `promise`, or throws the signal's reason as soon as it is aborted. Do not use `Promise.race` with one promise for
- * the signal: that promise would keep all items in memory.
- */
+/** Not `Promise.race` with one promise for the signal, because that promise would keep all items in memory. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: result, resolve, reject } = Promise.withResolvers<T>();
   const onAbort = () => reject(signal.reason);

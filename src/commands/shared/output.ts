@@ -1,4 +1,4 @@
-// Output to stdout and stderr. It is written before the call returns, so that nothing is lost when the process ends.
+// Writes to stdout and stderr, synchronously so that nothing is lost when the process exits. Results go to stdout, and everything for people to stderr.
 
 import { errorMessage, systemErrorCode } from "../../lib/errors-for-log.ts";
 import { escapeControls } from "../../lib/text.ts";
@@ -6,23 +6,22 @@ import { ProblemError } from "../../model/errors.ts";
 import { writeAll } from "../../operator/files/standard-streams.ts";
 import type { CommonOptions } from "./options.ts";
 
-/** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. Returns false if the reader of stdout has closed it. */
+/** Prints `value` as JSON with `--json`, otherwise `lines`. @returns false if stdout was closed */
 export function printResult(options: CommonOptions, value: unknown, lines: readonly string[]): boolean {
   const shown = options.json ? [JSON.stringify(value, null, 2)] : lines;
   return shown.length === 0 || printText(`${escapeControls(shown.join("\n"))}\n`);
 }
 
-/** Prints a line for a person to stderr, so that stdout contains only the result. */
 export function printMessage(line: string): void {
   printError(`${escapeControls(line)}\n`);
 }
 
-/** Returns a number with its noun: `1 site`, `2 sites`. */
+/** `1 site`, `2 sites` */
 export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
   return `${count} ${count === 1 ? singular : plural}`;
 }
 
-/** Formats rows as aligned columns under `header`. Returns one line for the header and one for each row. */
+/** Aligns the columns. */
 export function toTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const shown = rows.map((row) => row.map((cell) => escapeControls(cell).replaceAll(/[\t\n]/g, " ")));
   const widths = header.map((name, i) => Math.max(name.length, ...shown.map((row) => Bun.stringWidth(row[i] ?? ""))));
@@ -34,14 +33,14 @@ export function toTable(header: readonly string[], rows: readonly (readonly stri
   return [toLine(header), ...shown.map(toLine)];
 }
 
-/** Shortens a time in ISO 8601 to the minute: `2026-01-31 12:00`. The empty text stays empty. */
+/** Shortens an ISO 8601 time to `2026-01-31 12:00`. */
 export function toMinute(instant: string): string {
   return instant.slice(0, 16).replace("T", " ");
 }
 
 /**
- * Prints text to stdout. Returns false if the reader of stdout has closed it, as `head` does.
- * @throws ProblemError `unavailable` if the text cannot be written, for example because the disk is full
+ * @returns false if the reader of stdout has closed it, as `head` does
+ * @throws ProblemError `unavailable` if it can't be written, for example because the disk is full
  */
 export function printText(text: string): boolean {
   try {
@@ -49,20 +48,20 @@ export function printText(text: string): boolean {
     return true;
   } catch (error) {
     if (systemErrorCode(error) === "EPIPE") return false;
-    throw new ProblemError("unavailable", `cannot write to standard output: ${errorMessage(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `can't write to standard output: ${errorMessage(error)}`, { cause: error });
   }
 }
 
-/** Prints a sequence of texts to stdout. Stops without an error if the reader of stdout closes it. */
+/** Stops without an error if the reader of stdout closes it. */
 export async function printAll(texts: AsyncIterable<string>): Promise<void> {
   for await (const text of texts) if (!printText(text)) return;
 }
 
-/** Prints text to stderr. Errors are ignored, because they cannot be reported anywhere else. */
+/** Ignores errors, because there's nowhere else to report them. */
 export function printError(text: string): void {
   try {
     writeAll(2, Buffer.from(text));
   } catch {
-    // Ignored, as described above.
+    // See above.
   }
 }

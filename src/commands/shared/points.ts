@@ -1,4 +1,4 @@
-// Options that name a point of a journal or feed: a revision, a cursor, a time or an age.
+// Parses options that name a point in a journal or feed: a revision, a cursor, a time or an age.
 
 import { parseTime } from "../../lib/text.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -10,7 +10,7 @@ import { parseDuration, parseRevision } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 
 /**
- * Parses a revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`.
+ * Parses a revision, a time or an age.
  * @param name the option, for the error
  * @throws UsageError
  */
@@ -19,27 +19,26 @@ export function parsePoint(name: string, text: string): JournalPoint {
   const at = parseTimeOrAge(text);
   if (at !== undefined) return { at };
   throw new UsageError(
-    `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
+    `invalid ${name} \`${text}\`: use a revision (345), an age (90d) or a UTC time (2026-01-31 or 2026-01-31T12:00Z)`,
   );
 }
 
-/** As `parsePoint`, but returns an age unchanged, because `journal prune` counts it from the newest entry if that is older than now. */
+/** Like `parsePoint`, but keeps an age as it is, because `journal prune` may count it from the newest entry instead of from now. */
 export function parsePrunePoint(name: string, text: string): PrunePoint {
   return isAge(text) ? { age: parseDuration(text), now: Date.now() } : parsePoint(name, text);
 }
 
-/** Returns the revision before the first change of `--since`. The first change is the one after a revision, or the first one at or after a time. */
+/** The revision before the first change that `--since` selects: the first one after a revision, or at or after a time. */
 export async function revisionSince(engine: Engine, site: number, point: JournalPoint): Promise<number> {
   return "at" in point ? resolveRevision(engine, site, point) : point.revision;
 }
 
-/** Returns the revision of the last change of `--until`. A change at exactly that revision or time is included. */
+/** The last revision that `--until` selects, including a change at exactly that revision or time. */
 export async function revisionUntil(engine: Engine, site: number, point: JournalPoint): Promise<number> {
   return "at" in point ? resolveRevision(engine, site, { at: point.at + 1 }) : point.revision;
 }
 
 /**
- * Parses a cursor of the feed, `now`, a time or an age.
  * @param name the option, for the error
  * @throws UsageError
  */
@@ -49,7 +48,7 @@ export function parseDeliveryStart(name: string, text: string): DeliveryStart {
   const at = parseTimeOrAge(text);
   if (at !== undefined) return { at };
   throw new UsageError(
-    `invalid ${name} \`${text}\`: write a cursor of the feed, \`now\`, an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
+    `invalid ${name} \`${text}\`: use a cursor from the feed, \`now\`, an age (90d) or a UTC time (2026-01-31 or 2026-01-31T12:00Z)`,
   );
 }
 
@@ -57,7 +56,7 @@ function isAge(text: string): boolean {
   return /^[0-9]+[a-z]$/.test(text);
 }
 
-/** Parses a time or an age. Returns milliseconds since 1970, or undefined for any other text. @throws UsageError for an age over 100 years */
+/** @returns milliseconds since 1970, or undefined if it's neither. @throws UsageError for an age over 100 years */
 function parseTimeOrAge(text: string): number | undefined {
   if (isAge(text)) return Date.now() - parseDuration(text);
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;

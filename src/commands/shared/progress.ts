@@ -1,19 +1,19 @@
-// The progress of a long command, shown on a terminal: the number of rows, or a bar if the total is known.
+// Shows the progress of a long command on a terminal: a count of rows, or a bar if the total is known.
 
 import type { SingleBar } from "cli-progress";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 
 export interface Progress {
-  /** Shows how many rows of a step are done. @param total all rows of the step, if known */
+  /** @param rows how many are done. @param total how many there are, if known */
   show(step: string, rows: number, total?: number): void;
   /** Removes the progress from the terminal. */
   stop(): void;
 }
 
-/** Number of rows between two calls of `show`. A command with fewer rows shows nothing. */
+/** `show` is called once per this many rows, so short commands show nothing. */
 const rowsPerCall = 1000;
 
-/** Runs `work`, and shows its progress if stderr is a terminal. */
+/** Shows nothing unless stderr is a terminal. */
 export async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = process.stderr.isTTY ? await openProgress() : { show() {}, stop() {} };
   try {
@@ -45,7 +45,7 @@ async function openProgress(): Promise<Progress> {
   };
 }
 
-/** Wraps `engine` to show how many rows it reads, stores and checks. @param total the number of rows to store, if known */
+/** Wraps `engine` to show how many rows it has read, stored and checked. @param total how many rows to store, if known */
 export function withRowProgress(engine: Engine, { show }: Progress, total?: number): Engine {
   return {
     ...engine,
@@ -53,14 +53,14 @@ export function withRowProgress(engine: Engine, { show }: Progress, total?: numb
     replaceAllData: (rows, save, amend) =>
       engine.replaceAllData(
         countedRows(rows, (count) => show("storing", count, total)),
-        save && ((replaced) => save(countedRows(replaced, (count) => show("saving the previous content", count)))),
+        save && ((replaced) => save(countedRows(replaced, (count) => show("saving the current content", count)))),
         amend,
       ),
     findInconsistencies: () => engine.findInconsistencies(countRows((count) => show("checking", count))),
   };
 }
 
-/** Yields the same rows. Calls `onRows` after every 1,000 rows with the number of rows so far. */
+/** Yields the same rows, counting them as `countRows` does. */
 async function* countedRows(
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
   onRows: (rows: number) => void,
@@ -72,7 +72,7 @@ async function* countedRows(
   }
 }
 
-/** Returns a function to call for each row. It calls `onRows` after every 1,000 rows with the number of rows so far. */
+/** @returns a function to call for each row; after every 1,000, it calls `onRows` with the count so far */
 export function countRows(onRows: (rows: number) => void): () => void {
   let rows = 0;
   return () => {
@@ -80,10 +80,10 @@ export function countRows(onRows: (rows: number) => void): () => void {
   };
 }
 
-/** Minimum size of a file whose reading is shown. */
+/** Smaller files show no progress. */
 const minShownBytes = 1_000_000;
 
-/** Yields the same bytes, and shows how many of them are read if the file is large. @param total the size of the file, if known */
+/** @param total the size of the file, 0 if unknown */
 export async function* withByteProgress(
   bytes: AsyncIterable<Uint8Array>,
   step: string,

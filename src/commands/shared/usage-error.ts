@@ -1,11 +1,10 @@
-// The error for wrong options and arguments.
 
 import { ProblemError } from "../../model/errors.ts";
 
-/** Thrown for a wrong option or argument. The process then exits with status 2. */
+/** A bad option or argument. The process exits with status 2. */
 export class UsageError extends Error {}
 
-/** Runs `work`. Converts a ProblemError `bad-request` to a UsageError, because the operator's input caused it. */
+/** Turns a ProblemError `bad-request` from `work` into a UsageError, because it's about what was typed. */
 export function asUsageError<T>(work: () => T): T {
   try {
     return work();
