@@ -61,7 +61,7 @@ function addCommand(): Command {
         options.from === undefined ? printAdded(added[0] as CreatedSite, options) : printList(added, options);
       const printKeys = (added: readonly CreatedSite[]) => {
         if (!print(added))
-          throw new ProblemError("unavailable", "nothing was created: standard output was closed before all keys were written");
+          throw new ProblemError("unavailable", "standard output was closed before all keys were written");
       };
       const withKeys = options.withKey ?? false;
       const added = await withNewEngine(options, (engine) =>

@@ -1,4 +1,4 @@
-// The changes of a site as CSV, one row for each changed field, for people who audit them in a spreadsheet.
+// Formats a site's changes as CSV with a row per changed field, for people who audit them in a spreadsheet.
 
 import { toCsvRow } from "../../formats/csv.ts";
 import { escapeControls } from "../../lib/text.ts";
@@ -6,7 +6,6 @@ import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry } from "../../model/change.ts";
 import { allResources } from "../../resources/all.ts";
 
-/** The columns of the file. */
 const columns = [
   "time",
   "person",
@@ -22,13 +21,11 @@ const columns = [
   "revision",
 ] as const;
 
-/** The first row of the file. */
 export const historyCsvHeader = toCsvRow(columns);
 
 /**
- * Writes a header and the rows of each entry, in the order of the entries. The text of one entry is yielded as a whole. A time is ISO 8601 in UTC.
- * Yields to the event loop after 2 ms.
- * @param labels the label of each API key, by its prefix
+ * Yields the header, then the rows of one entry at a time. Also yields to the event loop, every 2 ms.
+ * @param labels key labels by prefix
  */
 export async function* toHistoryCsv(
   entries: AsyncIterable<JournalEntry>,
@@ -42,7 +39,7 @@ export async function* toHistoryCsv(
   }
 }
 
-/** Returns one row for each field that an entry changed, and at least one. @param labels the label of each API key, by its prefix */
+/** At least one row, even if no field changed. @param labels key labels by prefix */
 export function toHistoryRows(entry: JournalEntry, labels: ReadonlyMap<string, string>): string {
   const { at, actor, run, operation, resource, id, revision } = entry;
   const { before, after } = statesOf(entry);
@@ -67,19 +64,19 @@ function statesOf({ operation, body, before }: Pick<JournalEntry, "operation" | 
   return { before: before === null ? null : withoutDigest(before), after: withoutDigest(body) };
 }
 
-/** Parses a record, without the digest of a key, which only the server needs. */
+/** Parses a record. Leaves out a key's digest, which only the server needs. */
 export function withoutDigest(json: string): object {
   const { Digest: _, ...shown } = JSON.parse(json);
   return shown;
 }
 
-/** Returns the text by which a person recognizes a record: its name, the prefix of a key, or the URL of a webhook. */
+/** What people recognize a record by: its name, or a key's prefix, or a webhook's URL. */
 export function nameOf(record: object): string {
   const { Name, Prefix, URL: url = "" } = record as Record<string, string>;
   return Name ?? Prefix ?? url;
 }
 
-/** Names an actor for people: `anna` for `console:anna`, `root (command line)` for `operator:root`, and a key by its label. */
+/** `anna` for `console:anna`, `root (command line)` for `operator:root`, and a key's label. */
 function personOf(actor: string, labels: ReadonlyMap<string, string>): string {
   if (actor.startsWith("console:")) return actor.slice("console:".length);
   if (actor.startsWith("operator:")) return `${actor.slice("operator:".length)} (command line)`;
@@ -89,12 +86,12 @@ function personOf(actor: string, labels: ReadonlyMap<string, string>): string {
 interface ChangedField {
   /** The dotted path. */
   readonly path: string;
-  /** The empty text for a missing value. */
+  /** Empty if there's no value. */
   readonly before: string;
   readonly after: string;
 }
 
-/** Returns the fields that differ between two states of a record, apart from its ID. */
+/** Leaves out the ID. */
 function changedFields(before: object, after: object): readonly ChangedField[] {
   const [old, now] = [toTexts(before), toTexts(after)];
   return [...new Set([...old.keys(), ...now.keys()])]
@@ -102,7 +99,7 @@ function changedFields(before: object, after: object): readonly ChangedField[] {
     .filter((field) => field.path !== "ID" && field.before !== field.after);
 }
 
-/** Returns the value of each field of a record as text, by the dotted path of the field. */
+/** Field values as text, by dotted path. */
 function toTexts(record: object, above = "", texts = new Map<string, string>()): Map<string, string> {
   for (const [name, value] of Object.entries(record)) {
     if (value !== null && typeof value === "object" && !Array.isArray(value)) toTexts(value, `${above}${name}.`, texts);
@@ -112,11 +109,11 @@ function toTexts(record: object, above = "", texts = new Map<string, string>()):
 }
 
 /**
- * Escapes characters that would control a terminal or reorder the text, as in `\u202e`, so that no value looks like another. Cells that look like
- * formulas stay as they are, because telephone numbers start with `+`.
+ * Escapes characters that control a terminal or reorder text, such as `\u202e`, so that no value can pass for another. Doesn't touch what looks like a
+ * formula, because phone numbers start with `+`.
  */
 function toShownCell(cell: string | number): string | number {
   if (typeof cell === "number") return cell;
-  // A line can end with CR LF. Any other CR would let a terminal overwrite the line.
+  // CR is only safe as part of a CR LF. Elsewhere, it makes a terminal overwrite the line.
   return cell.split("\r\n").map(escapeControls).join("\r\n");
 }

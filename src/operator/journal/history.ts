@@ -1,4 +1,4 @@
-// The history of a site as operators read it: the latest change first. The changes of one run can be grouped as one entry.
+// Reads a site's history the way operators do: latest change first, and optionally with all changes of a run as one entry.
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry } from "../../model/change.ts";
@@ -6,13 +6,12 @@ import type { Engine } from "../../model/engine.ts";
 import { type EntryFilter, isSelected } from "./journal-entries.ts";
 
 interface HistoryQuery extends EntryFilter {
-  /** Only changes after this revision; by default, all. */
+  /** Only changes after this revision. */
   readonly since?: number | undefined;
-  /** Only changes before this revision; undefined for the latest changes. */
+  /** Only changes before this revision; undefined to start with the latest. */
   readonly before: number | undefined;
-  /** Maximum number of entries to return. */
   readonly limit: number;
-  /** Whether the changes of one run are one entry. */
+  /** Whether to group the changes of a run. */
   readonly isGrouped: boolean;
 }
 
@@ -24,11 +23,11 @@ export interface HistoryEntry {
   readonly at: number;
   first: number;
   readonly last: number;
-  /** The number of selected changes, by operation. */
+  /** Selected changes by operation. */
   readonly counts: Partial<Record<JournalEntry["operation"], number>>;
-  /** The number of changes of the run from `first` to `last` that the filter does not select. An undo of the entry undoes them too. */
+  /** How many more changes the run made between `first` and `last` that the filter hides. Undoing the entry undoes them too. */
   others: number;
-  /** The names of the resources. */
+  /** Resource names. */
   readonly resources: string[];
   /** The last change, with the record before and after it. */
   readonly change: JournalEntry;
@@ -36,20 +35,17 @@ export interface HistoryEntry {
 
 interface HistoryPage {
   readonly entries: readonly HistoryEntry[];
-  /** The next page ends before this revision; undefined if the journal has no earlier entries. */
+  /** `before` for the next page; undefined if this is the last one. */
   readonly next: number | undefined;
-  /** The first revision in the journal. */
+  /** The first revision that the journal still has. */
   readonly begins: number;
 }
 
-/** Maximum journal entries that one page scans, and entries per read. */
+/** Journal entries that one page scans at most, and how many it reads at a time. */
 const maxScannedEntries = 10_000;
 const entriesPerRead = 250;
 
-/**
- * Reads a page of the history. It scans at most 10,000 journal entries, so a page can be short although there are more. It yields to the event loop
- * between reads of 250 entries.
- */
+/** Scans at most 10,000 journal entries, so a page can be short even if it isn't the last. Yields to the event loop every 250 entries. */
 export async function readHistory(
   engine: Pick<Engine, "readJournalPage" | "readHeads">,
   site: number,
@@ -69,7 +65,7 @@ export async function readHistory(
     floor = page.floor;
     for (const change of page.entries.toReversed()) {
       if (change.revision >= before) continue;
-      // If the last entry of a full page is a run, further changes of this run still belong to that entry.
+      // Even a full page still takes further changes of its last run.
       if (!list.add(change)) return { entries, next: change.revision + 1, begins: floor + 1 };
       before = change.revision;
     }
@@ -78,13 +74,12 @@ export async function readHistory(
   return { entries, next: hasMore() ? before : undefined, begins: floor + 1 };
 }
 
-/** The entries of a page. */
 class EntryList {
   readonly entries: HistoryEntry[] = [];
   readonly #limit: number;
   readonly #isGrouped: boolean;
   readonly #filter: EntryFilter;
-  /** The number of changes of the last entry's run, before its first change, that the filter does not select. */
+  /** Changes of the last entry's run that the filter hides, and that come before its first selected change so far. */
   #others = 0;
 
   constructor(limit: number, isGrouped: boolean, filter: EntryFilter) {
@@ -93,7 +88,7 @@ class EntryList {
     this.#filter = filter;
   }
 
-  /** Adds a change, if the filter selects it. Returns false if the page is full and the change does not belong to its last entry. */
+  /** @returns false if the page is full, and the change doesn't belong to its last entry */
   add(change: JournalEntry): boolean {
     const last = this.entries.at(-1);
     const isOfLast = this.#isGrouped && change.run !== null && last?.run === change.run;

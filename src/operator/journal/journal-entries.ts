@@ -1,4 +1,4 @@
-// Reads, follows and selects the entries of a site's journal, names the entries that a run wrote, and notices when decisions by earlier reads no longer hold.
+// Reads, follows and filters a site's journal, and detects when what a command has read may no longer be true.
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { JournalEntry, Outcome } from "../../model/change.ts";
@@ -8,25 +8,22 @@ import type { Head } from "../../model/head.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { readRevisionBefore } from "../../store/changes/journal-pruning.ts";
 
-/** Entries per read of the journal. A read takes SQLite some milliseconds. */
+/** Entries per read, which takes SQLite a few milliseconds. */
 const pageSize = 500;
 
-/** Milliseconds between two checks for new entries. */
+
 const pollIntervalMs = 250;
 
 interface JournalRange {
-  /** Only entries after this revision; by default, all entries in the journal. */
+  /** Only entries after this revision; by default, all that haven't been pruned. */
   readonly since?: number | undefined;
   /** Only entries up to and including this revision. */
   readonly until?: number | undefined;
-  /** The epoch that the site must have. */
+  /** The epoch the site must have. */
   readonly epoch?: string | undefined;
 }
 
-/**
- * Reads the entries of a site's journal, in order.
- * @throws ProblemError `not-found` if entries after `since` were pruned, `conflict` if the site has another epoch
- */
+/** @throws ProblemError `not-found` if entries after `since` were pruned, `conflict` if the site has another epoch */
 export async function* readEntries(
   engine: Engine,
   site: number,
@@ -51,8 +48,9 @@ export async function* readEntries(
 }
 
 /**
- * Yields the entries after the revision `since`, or after the present head if it is undefined; then each new entry, until the site is removed.
- * If the epoch changes, all entries of the new epoch follow.
+ * Yields the entries after `since`, and keeps going with new ones until the site is removed. If its epoch changes, continues with all entries of the
+ * new one.
+ * @param since a revision; undefined for new entries only
  * @param onNewEpoch called before the entries of a new epoch
  */
 export async function* followEntries(
@@ -79,21 +77,20 @@ export async function* followEntries(
   }
 }
 
-/** An entry, named by its revision, or the first entry at or after a time in milliseconds since 1970. */
+/** The entry with a revision, or the first entry at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };
 
-/** Returns the revision of the last entry before `point`. */
+/** The revision of the last entry before `point`. */
 export async function resolveRevision(engine: Engine, site: number, point: JournalPoint): Promise<number> {
   return "at" in point ? readRevisionBefore(engine, site, point.at) : Math.max(0, point.revision - 1);
 }
 
-/** Selects entries of a journal. An undefined member selects all entries. */
 export interface EntryFilter {
-  /** The name of a resource. */
+  /** A resource's name. */
   readonly resource?: string | undefined;
   readonly id?: number | undefined;
   readonly operation?: JournalEntry["operation"] | undefined;
-  /** An actor, or the name of a person: `anna` selects `console:anna` and `operator:anna`. */
+  /** An actor, or a person's name: `anna` selects `console:anna` and `operator:anna`. */
   readonly actor?: string | undefined;
   readonly run?: string | undefined;
 }
@@ -108,7 +105,7 @@ export function isSelected(entry: JournalEntry, { resource, id, operation, actor
   );
 }
 
-/** Yields the selected entries. Yields to the event loop, because few of many entries may be selected. */
+/** Also yields to the event loop, because a filter may skip many entries. */
 export async function* selectEntries(
   entries: AsyncIterable<JournalEntry>,
   filter: EntryFilter,
@@ -124,14 +121,14 @@ function isMadeBy({ actor }: JournalEntry, name: string): boolean {
   return actor === name || actor === `console:${name}` || actor === `operator:${name}`;
 }
 
-/** Creates the error for a site that was restored, renewed or removed while a command worked on it. @param done what the command had done before */
+/** For a site that was restored, renewed or removed while a command was working on it. @param done what had been stored by then */
 export function epochChangedError(done = "nothing was changed"): ProblemError {
-  return new ProblemError("conflict", `the site was restored, renewed or removed at the same time; ${done}`);
+  return new ProblemError("conflict", `the site was restored, renewed or removed in the meantime; ${done}`);
 }
 
 /**
- * Requires that no other machine has taken over the database since `head` was read. That machine may lack the last changes, and have other changes with
- * the same revisions, so that conditions of a write would hold by chance. Costs a query, unless no other machine can take over.
+ * Fails if another machine has taken over the database since `head` was read. It may have lost the last changes and made others with the same revisions,
+ * so a write's conditions could be met by accident. Costs a query, except where no other machine can take over.
  * @throws ProblemError `conflict`
  */
 export async function requireSameMachine(engine: Pick<Engine, "readHeads">, { timeline }: Head): Promise<void> {
@@ -140,22 +137,22 @@ export async function requireSameMachine(engine: Pick<Engine, "readHeads">, { ti
   if (present?.timeline === timeline) return;
   throw new ProblemError(
     "conflict",
-    "another machine has taken over the database, and may lack its last changes: start again",
+    "the database has failed over to another machine, and may have lost its last changes; start again",
   );
 }
 
-/** Creates the error for entries that were pruned. @param floor the revision before the first entry in the journal */
+/** @param floor the revision before the first entry that's left */
 export function entriesPrunedError(floor: number): ProblemError {
-  return new ProblemError("not-found", `the journal begins with revision ${floor + 1}: older entries were pruned`);
+  return new ProblemError("not-found", `the journal starts at revision ${floor + 1}; older entries have been pruned`);
 }
 
-/** The first and last journal entry of a run. Entries of other runs may be between them. */
+/** A run's first and last revision. There may be others in between. */
 export interface RevisionRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** Returns the range of the entries that a commit wrote, extended by `before`; undefined if it wrote none and `before` is undefined. */
+/** What a commit wrote, in addition to `before`; undefined if nothing. */
 export function revisionsOf(outcomes: readonly Outcome[], before?: RevisionRange): RevisionRange | undefined {
   let range = before;
   for (const outcome of outcomes) {

@@ -1,26 +1,23 @@
-// Prunes journals on the command of an operator (`journal prune`).
+// Prunes journals for `journal prune`. store/changes/retention.ts prunes them in the background.
 
 import type { Engine } from "../../model/engine.ts";
 import { findWebhooksWithPrunedCursor, pruneChunk, readTimeAtAge } from "../../store/changes/journal-pruning.ts";
 import { type JournalPoint, resolveRevision } from "./journal-entries.ts";
 
-/** A `JournalPoint`, or an age in milliseconds: older entries are deleted. The age counts from `now`, or from the newest entry if that is earlier. */
+/** A `JournalPoint`, or an age in milliseconds before `now`, or before the newest entry if that's earlier. */
 export type PrunePoint = JournalPoint | { readonly age: number; readonly now: number };
 
 interface PrunedJournal {
   readonly site: number;
-  /** The number of deleted entries. */
+  /** Entries deleted. */
   readonly deleted: number;
-  /** The first revision in the journal now. */
+  /** The first revision that's left. */
   readonly begins: number;
-  /** The IDs of the webhooks whose cursors were pruned. They deliver `storefront.gone` next. */
+  /** The webhooks whose cursors were pruned, so that they'll send `storefront.gone` next. */
   readonly webhooks: readonly number[];
 }
 
-/**
- * Deletes all entries before a point from the journals of `sites`, in small transactions with pauses. If it is interrupted, the entries deleted so
- * far stay deleted, and the journals are consistent.
- */
+/** Works in small transactions with pauses in between, so it can be interrupted at any time: the journals are always consistent. */
 export async function pruneJournals(
   engine: Engine,
   sites: readonly number[],

@@ -1,5 +1,5 @@
-// The records of an undo: their state before the changes in a range, and their state now. They are collected in a temporary file, because a run can
-// change millions of records.
+// Collects the records to undo, with their state before the changes and their state now. Uses a temporary file, because a run can change millions of
+// records.
 
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../../lib/scratch-database.ts";
@@ -7,30 +7,30 @@ import type { JournalEntry } from "../../model/change.ts";
 import { withTemporaryFileErrors } from "../../model/errors.ts";
 import { stateBefore, type UndoneRecord } from "../../store/writes/undo-plan.ts";
 
-const withScratchErrors = withTemporaryFileErrors("the changed records cannot be kept in a temporary file");
+const withScratchErrors = withTemporaryFileErrors("can't keep the changed records in a temporary file");
 
 /** The changes to undo. */
 export interface UndoRange {
   /** Only changes after this revision. */
   readonly since: number;
-  /** Only changes up to and including this revision; by default, up to the last one. */
+  /** Only changes up to and including this revision. */
   readonly until?: number | undefined;
-  /** Only changes of this run; by default, of all runs. */
+  /** Only changes of this run. */
   readonly run?: string | undefined;
 }
 
 /** A record with changes in the range. */
 export interface RecordToUndo extends UndoneRecord {
-  /** Whether the record has its earlier state now. */
+  /** Whether the record is already back in its earlier state. */
   readonly isSame: boolean;
-  /** The last change outside the range, after the first change in the range. */
+  /** The last change that isn't in the range, but came after its first change. */
   readonly other: { readonly revision: number; readonly actor: string } | undefined;
 }
 
 /** Records per read. */
 const pageSize = 500;
 
-/** Collects records from journal entries. All methods throw ProblemError `unavailable` if the temporary file has no space. */
+/** All methods throw ProblemError `unavailable` if there's no space for the temporary file. */
 export class RecordsToUndo {
   readonly #range: UndoRange;
   readonly #database: Database;
@@ -47,7 +47,7 @@ export class RecordsToUndo {
     return this.#size;
   }
 
-  /** Adds a journal entry after `since` of the range. */
+  /** @param entry one after the range's `since` */
   add(entry: JournalEntry): void {
     const { resource, id, revision, operation, body, actor, run } = entry;
     const isInRange = revision <= (this.#range.until ?? revision) && [undefined, run].includes(this.#range.run);
@@ -64,7 +64,7 @@ export class RecordsToUndo {
     });
   }
 
-  /** Returns the records in the order of their first changes. */
+  /** In the order of their first changes. */
   *records(): Generator<RecordToUndo> {
     for (let after = 0; ; ) {
       const rows = withScratchErrors(() => this.#statements.page.all(after, pageSize));

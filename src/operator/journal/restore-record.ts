@@ -1,4 +1,4 @@
-// Restores an earlier state of a record from the journal.
+// Restores an earlier version of a record from the journal.
 
 import { type JournalEntry, type Outcome, operatorActor } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -8,9 +8,8 @@ import { stateBefore } from "../../store/writes/undo-plan.ts";
 import { entriesPrunedError, epochChangedError, readEntries } from "./journal-entries.ts";
 
 /**
- * Restores the state of a record at `revision`, or by default its state before its last change. A deleted record gets its old ID back.
- * @throws ProblemError `not-found` if the journal does not contain that state, `conflict` if the site was restored, renewed or removed at the same
- *   time
+ * Restores a record as it was at `revision`, or before its last change. A deleted record comes back with its ID.
+ * @throws ProblemError `not-found` if the journal doesn't have that version, `conflict` if the site was restored, renewed or removed in the meantime
  */
 export async function restoreRecord(
   engine: Engine,
@@ -37,7 +36,7 @@ export async function restoreRecord(
   return outcome as Outcome;
 }
 
-/** Entries of one record: the last one up to a revision, and the next one after it. */
+/** A record's last entry up to a revision, and the next one after it. */
 interface RecordEntries {
   readonly last: JournalEntry | undefined;
   readonly next: JournalEntry | undefined;
@@ -58,19 +57,19 @@ async function findEntries(
   return { last, next: undefined };
 }
 
-/** Returns the record before its last change; null if the journal does not contain it. */
+/** Null if the journal doesn't have it. */
 function lastStateBefore({ last }: RecordEntries, name: string): string | null {
   if (last?.operation === "create")
-    throw new ProblemError("not-found", `the ${name} has not changed since it was created`);
+    throw new ProblemError("not-found", `the ${name} hasn't changed since it was created, so there's no earlier version`);
   return last ? stateBefore(last) : null;
 }
 
-/** Returns the record at a revision; null if the journal does not contain it. */
+/** Null if the journal doesn't have it. */
 function stateAt({ last, next }: RecordEntries, name: string, revision: number): string | null {
   if (last?.operation === "delete")
     throw new ProblemError(
       "not-found",
-      `the ${name} did not exist at revision ${revision}: it was deleted at ${last.revision}`,
+      `the ${name} didn't exist at revision ${revision}, because it was deleted at ${last.revision}; choose a lower one`,
     );
   if (last) return last.body;
   return next ? stateBefore(next) : null;
@@ -78,7 +77,7 @@ function stateAt({ last, next }: RecordEntries, name: string, revision: number):
 
 function notInJournalError(name: string, floor: number, revision: number | undefined): ProblemError {
   const range = [
-    ...(floor > 0 ? [` from revision ${floor + 1}, where it begins,`] : []),
+    ...(floor > 0 ? [` after revision ${floor}, to which it has been pruned,`] : []),
     ...(revision === undefined ? [] : [` up to revision ${revision}`]),
   ];
   return new ProblemError("not-found", `the journal has no ${name}${range.join("").replace(/,$/, "")}`);

@@ -1,4 +1,4 @@
-// Undoes changes: deletes the records that they created, and restores the earlier state of the records that they updated or deleted.
+// Undoes changes: deletes the records they created, and restores those they updated or deleted.
 
 import { yieldBetween } from "../../lib/yielding.ts";
 import { type Intent, type JournalEntry, type Outcome, operatorActor } from "../../model/change.ts";
@@ -17,64 +17,61 @@ import {
 import { RecordsToUndo, type RecordToUndo, type UndoRange } from "./records-to-undo.ts";
 
 export interface UndoOptions {
-  /** Undo also the changes to records that were changed later outside the range, by anyone. The later changes are then lost. */
+  /** Also undo records that have changed again outside the range. Those later changes are then lost, whoever made them. */
   readonly force?: boolean | undefined;
-  /** Report the result, and store nothing. */
+  /** Only report what would change. */
   readonly dryRun?: boolean | undefined;
   /** Stops the undo before its next transaction. */
   readonly signal?: AbortSignal | undefined;
-  /** Called before each transaction, with the revision at which the undo started. All journal entries of this undo come after it. */
+  /** Called before each transaction, with a revision that's lower than any this undo writes. */
   readonly onBeforeCommit?: ((revision: number) => void) | undefined;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-/** A record that the undo has skipped, and the reason. */
+/** A skipped record, and why. */
 interface SkippedRecord {
   readonly resource: string;
   readonly id: number;
-  /** The last later change outside the range, which would be lost; undefined if it was pruned. */
+  /** The later change outside the range that would be lost; undefined if it was pruned. */
   readonly changed: { readonly revision: number; readonly actor: string } | undefined;
 }
 
 export interface UndoSummary {
-  /** Records that the changes had created, and that are deleted now. */
   deleted: number;
-  /** Records that have their earlier state again. */
   restored: number;
-  /** Records that already had their earlier state. */
+  /** Records that were already back in their earlier state. */
   unchanged: number;
-  /** Records that were skipped, because they were changed later outside the range. The first 50,000 of them are in `skipped`. */
+  /** Records that have changed again outside the range. `skipped` has the first 50,000. */
   skippedCount: number;
   readonly skipped: SkippedRecord[];
-  /** All records with changes in the range. The numbers above add up to this, unless the undo was stopped. */
+  /** All records with changes in the range. The counts above add up to this, unless the undo was stopped. */
   records: number;
-  /** Whether the undo was stopped. The same undo again completes it. */
+  /** Whether the undo was stopped. Running it again completes it. */
   interrupted: boolean;
-  /** The journal entries of this undo; undefined if it changed nothing. */
+  /** What this undo wrote; undefined if nothing. */
   revisions: RevisionRange | undefined;
 }
 
 /** Intents per batch. A transaction has several batches. */
 const batchSize = 500;
 
-/** Maximum records of an undo that is one transaction. Other writers wait about a second for it. */
+/** An undo of up to this many records is one transaction. It makes other writers wait for about a second. */
 const maxRecordsInOneTransaction = 50_000;
 
 /** Records per transaction of a larger undo. */
 const recordsPerTransaction = 5000;
 
-/** Maximum records that are listed as skipped. */
+/** Skipped records that are listed. */
 const maxListed = 50_000;
 
 /** Journal entries per read. */
 const pageSize = 1000;
 
 /**
- * Undoes the changes in `range`. The undo is journaled like any other change: up to 50,000 records in one transaction, more in transactions of 5,000. A
- * record that changes during the undo counts as changed later.
- * @throws ProblemError `not-found` if the range has no changes, or some were pruned; `conflict` if
- *   the site was restored or removed, or another machine has taken over the database
+ * Undoes the changes in `range`, and journals that like any other change. A record that changes during the undo counts as changed later.
+ * @throws ProblemError `not-found` if the range has no changes, or some were pruned; `conflict` if the site was restored or removed, or another machine
+ *   has taken over the database
  */
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
   const [head] = (await engine.readHeads([site])) as [Head];
@@ -87,10 +84,7 @@ export async function undo(engine: Engine, site: number, range: UndoRange, optio
   }
 }
 
-/**
- * Collects the records that the changes in `range` changed.
- * @throws ProblemError `not-found` as `undo`, `conflict` if the site has another epoch
- */
+/** @throws ProblemError `not-found` like `undo`, `conflict` if the site has another epoch */
 async function readRecordsToUndo(
   engine: Engine,
   site: number,
@@ -106,7 +100,6 @@ async function readRecordsToUndo(
   if (records.size === 0) throw noChangesError(range);
 }
 
-/** One undo, transaction by transaction. */
 class Undo {
   readonly #engine: Engine;
   readonly #site: number;
@@ -122,7 +115,7 @@ class Undo {
     interrupted: false,
     revisions: undefined,
   };
-  /** The records whose intents were rejected, because they have changed since `#head`. */
+  /** Records that have changed since `#head`, so that their intents were rejected. */
   readonly #rejectedRecords = new Map<string, Pick<SkippedRecord, "resource" | "id">>();
 
   constructor(engine: Engine, site: number, head: Head, options: UndoOptions) {
@@ -154,7 +147,7 @@ class Undo {
     return this.#summary.interrupted;
   }
 
-  /** Returns the intent for a record. Counts the record and returns undefined if it is not to be changed. */
+  /** Returns undefined if there's nothing to change, after counting the record. */
   #toIntent(record: RecordToUndo): Intent | undefined {
     const { resource, id, isSame, other } = record;
     const { force, at } = this.#options;
@@ -173,7 +166,7 @@ class Undo {
     this.#summary.skippedCount += records.length;
   }
 
-  /** Commits the intents of one transaction, and counts their outcomes. */
+  /** Commits one transaction and counts its outcomes. */
   async #store(intents: readonly Intent[]): Promise<void> {
     if (intents.length === 0) return;
     const outcomes = this.#options.dryRun ? [] : await this.#commit(intents);
@@ -183,7 +176,7 @@ class Undo {
       const kind = outcomes[index]?.kind ?? "done";
       if (kind === "done" && intent.operation === "delete") summary.deleted++;
       else if (kind === "done") summary.restored++;
-      // With `force`, an intent is rejected only if it deletes a record that was deleted just before.
+      // With `force`, the only rejected intents are those that delete a record someone has just deleted.
       else if (kind === "unchanged" || this.#options.force) summary.unchanged++;
       else this.#addRejected(intent);
     });
@@ -196,7 +189,7 @@ class Undo {
     else this.#summary.skippedCount++;
   }
 
-  /** Returns the outcomes. If the epoch has changed, they end with the first rejection because of it. */
+  /** If the epoch has changed, the outcomes end with the first rejection for it. */
   async #commit(intents: readonly Intent[]): Promise<Outcome[]> {
     const batches = function* () {
       for (let from = 0; from < intents.length; from += batchSize) yield intents.slice(from, from + batchSize);
@@ -212,11 +205,11 @@ class Undo {
     return all;
   }
 
-  /** Returns the records whose intents were rejected, each with its last change after the head. */
+  /** The records whose intents were rejected, each with its last change since the head. */
   async #findLaterChanges(): Promise<SkippedRecord[]> {
     const changed = new Map<string, SkippedRecord["changed"]>();
     for (let from: number | undefined = this.#head.revision; from !== undefined; ) {
-      // Read on even if the epoch has changed: the undo is committed, so its summary must be complete.
+      // Even if the epoch has changed by now, because the undo is committed and its summary must be complete.
       const { entries }: { entries: readonly JournalEntry[] } = await this.#engine.readJournalPage(
         this.#site,
         from,
@@ -232,26 +225,26 @@ class Undo {
   }
 }
 
-/** Adds to the error of a failed transaction what the transactions of the undo before it have stored. */
+/** Adds what earlier transactions have stored to the error of a failed one. */
 function withUndone(error: unknown, summary: UndoSummary): unknown {
   const stored = formatUndone(summary);
   if (!(error instanceof ProblemError) || stored === undefined) return error;
-  return new ProblemError(error.code, `${error.message}; ${stored}; the same undo again does the rest`, {
+  return new ProblemError(error.code, `${error.message}; ${stored}; run the same undo again to do the rest`, {
     cause: error,
   });
 }
 
-/** Returns in words what the transactions so far have stored; undefined if they have stored nothing. */
+/** What's been stored so far; undefined if nothing. */
 function formatUndone({ deleted, restored, records }: UndoSummary): string | undefined {
   if (deleted + restored === 0) return undefined;
-  return `${deleted} of ${records} records were deleted and ${restored} restored before`;
+  return `by then, ${deleted} of ${records} records had been deleted and ${restored} restored`;
 }
 
 function noChangesError({ since, until, run }: UndoRange): ProblemError {
   const end = until === undefined ? "" : ` up to ${until}`;
   return new ProblemError(
     "not-found",
-    `there are no changes after revision ${since}${end}${run ? ` of the run ${run}` : ""}`,
+    `nothing to undo: ${run ? `the run ${run} made no changes` : "there are no changes"} after revision ${since}${end}`,
   );
 }
 

@@ -1,4 +1,4 @@
-// The operators of the console, with their roles and the sites that each may manage (contract section 13).
+// Manages operators, the people who use the console, with their roles and the sites each can manage (contract section 13).
 
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -22,37 +22,35 @@ import {
 import { liveIdOf, nameOfLiveSite } from "../sites/sandboxes.ts";
 import { requireSite } from "../sites/sites.ts";
 
-/** Maximum operators of a database. */
+/** In one database. */
 const maxOperators = 1000;
 
-/** An operator as `operator list` shows it. */
+/** As `operator list` shows it. */
 export interface ListedOperator extends OperatorRecord {
-  /** Names of the live sites that the operator may manage, without removed ones; undefined for all. */
+  /** Names of the live sites the operator can manage, without removed ones; undefined for all. */
   readonly siteNames: readonly string[] | undefined;
   readonly role: Role;
 }
 
-/** The settings of an operator to change. Undefined means no change. */
+/** Undefined means no change. */
 interface OperatorSettings {
-  /** Names of the sites that the operator may manage; empty for all. */
+  /** Names of the sites the operator can manage; empty for all. */
   readonly sites?: readonly string[] | undefined;
   readonly role?: GivenRole | undefined;
 }
 
-/** Returns an operator in the form that commands print as JSON, and that the console's API sends. */
+/** The JSON that commands print and the console's API returns. */
 export function toOperatorInfo({ ID: id, Name: name, siteNames, role, Created: created }: ListedOperator) {
   return { id, name, sites: siteNames ?? null, role, created };
 }
 
-/** Lists all operators. */
 export async function listOperators(engine: Engine): Promise<ListedOperator[]> {
   const system = await readSystemRecords(engine);
   return system.operators.map((operator) => toListed(operator, system));
 }
 
 /**
- * Creates an operator.
- * @param sites names of the sites that the operator may manage; empty for all
+ * @param sites names of the sites the operator can manage; empty for all
  * @throws ProblemError `invalid-record`, `not-found` for an unknown site, or `conflict` if the name is taken
  */
 export async function createOperator(
@@ -66,9 +64,9 @@ export async function createOperator(
   const [body] = await commitSystemChanges(engine, (system) => {
     const present = system.operators;
     if (present.some(({ Name }) => Name === name))
-      throw new ProblemError("conflict", `the operator \`${name}\` exists already`);
+      throw new ProblemError("conflict", `the operator \`${name}\` already exists`);
     if (present.length >= maxOperators)
-      throw new ProblemError("conflict", `there are ${maxOperators} operators already`);
+      throw new ProblemError("conflict", `there are already ${maxOperators} operators, which is the maximum`);
     const values = { Name: name, Sites: toSiteIds(sites, system), Role: fromRole(role), Created: toInstant(now) };
     const intent = toCreateIntent(operatorResource, values, now);
     listed = toListed({ ...JSON.parse(intent.valuesJson), ID: 0 }, system);
@@ -78,8 +76,8 @@ export async function createOperator(
 }
 
 /**
- * Removes an operator and ends the operator's sessions.
- * @param mayBeLast whether to remove even the last operator of all sites who has all rights. After that, only commands can add sites and operators.
+ * Removes an operator and ends their sessions.
+ * @param mayBeLast whether to remove even the last operator who can do everything on all sites. Sites and operators can then only be added by commands.
  * @throws ProblemError `not-found`, or LastOperatorError
  */
 export async function removeOperator(
@@ -100,7 +98,7 @@ export async function removeOperator(
 }
 
 /**
- * Returns the value of `Sites` for the sites with these names; empty for none, which means all sites.
+ * Returns the value of `Sites`. No names means all sites.
  * @throws ProblemError `not-found`, or `conflict` for a sandbox
  */
 function toSiteIds(names: readonly string[], { sites }: SystemRecords): string {
@@ -108,34 +106,37 @@ function toSiteIds(names: readonly string[], { sites }: SystemRecords): string {
     const site = requireSite(sites, name);
     if (site.SandboxOf === "") return site.ID;
     const live = nameOfLiveSite(site, sites);
-    throw new ProblemError("conflict", `an operator of \`${live}\` may also manage its sandbox: name \`${live}\``);
+    throw new ProblemError(
+      "conflict",
+      `operators of \`${live}\` can manage its sandbox \`${name}\` too, so use \`${live}\``,
+    );
   };
   return [...new Set(names.map(idOf))].join(" ");
 }
 
-/** The error for a removal or limit after which no operator of all sites with all rights is left. */
+/** Thrown when nobody who can do everything on all sites would be left. */
 export class LastOperatorError extends ProblemError {
   constructor(name: string) {
     super(
       "conflict",
-      `\`${name}\` is the last operator of all sites with all rights: without one, sites and operators can be managed by commands only`,
+      `\`${name}\` is the last operator with all rights on all sites; without one, only commands can manage sites and operators`,
     );
   }
 }
 
-/** @throws LastOperatorError if this is the only operator of all sites with all rights */
+/** @throws LastOperatorError */
 function requireOtherOperatorOfAllSites(system: SystemRecords, operator: ListedOperator): void {
   const others = system.operators.filter(({ ID }) => ID !== operator.ID);
   if (!hasAllRights(operator) || others.some(hasAllRights)) return;
   throw new LastOperatorError(operator.Name);
 }
 
-/** Whether an operator may do everything in all sites. */
+/** On all sites. */
 function hasAllRights({ Sites, Role }: OperatorRecord): boolean {
   return Sites === "" && toRole(Role) === "all";
 }
 
-/** Finds the operator with this ID. @param system the records of the system site, up to date */
+/** @param system must be up to date */
 export function findOperator(
   system: Pick<SystemRecords, "sites" | "operators">,
   id: number,
@@ -144,7 +145,7 @@ export function findOperator(
   return found && toListed(found, system);
 }
 
-/** Returns the operator of this name. @throws ProblemError `not-found` */
+/** @throws ProblemError `not-found` */
 export function requireOperator(system: SystemRecords, name: string): ListedOperator {
   const operators = system.operators;
   const found = operators.find(({ Name }) => Name === name);
@@ -161,14 +162,12 @@ function toListed(operator: OperatorRecord, system: Pick<SystemRecords, "sites" 
   return { ...operator, role, siteNames: sites.map(({ Name }) => Name) };
 }
 
-// The rights of an operator, and the sites in which they apply.
 
-/** Whether the role of an operator includes a right. */
 export function hasRight({ Role }: Pick<OperatorRecord, "Role">, right: Right): boolean {
   return rightsOf(toRole(Role)).includes(right);
 }
 
-/** Whether an operator may manage a site. An operator of a live site may also manage its sandbox. */
+/** Whoever can manage a live site can also manage its sandbox. */
 export function canManage(
   operator: Pick<OperatorRecord, "Sites">,
   site: Pick<SiteRecord, "ID" | "SandboxOf">,
@@ -176,7 +175,7 @@ export function canManage(
   return managedSiteIds(operator)?.has(liveIdOf(site)) ?? true;
 }
 
-/** Returns those of `sites` that an operator may manage. */
+/** Those of `sites` the operator can manage. */
 export function managedSites(
   operator: Pick<OperatorRecord, "Sites">,
   sites: readonly SiteRecord[],
@@ -186,8 +185,8 @@ export function managedSites(
 }
 
 /**
- * Changes the sites that an operator may manage, or the role. Sessions of the operator apply the change from the next request on.
- * @param mayBeLast whether to limit even the last operator of all sites who has all rights. After that, only commands can add sites and operators.
+ * Changes the sites an operator can manage, or their role. Takes effect with the next request, even in open sessions.
+ * @param mayBeLast whether to limit even the last operator who can do everything on all sites. Sites and operators can then only be added by commands.
  * @throws ProblemError `not-found` for an unknown operator or site, LastOperatorError, `invalid-record` for too many sites
  */
 export async function setOperator(

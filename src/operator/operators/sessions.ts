@@ -1,5 +1,4 @@
-// How operators sign in to the console: links that work once, and the sessions that they start (contract section 13). The database has only the digests
-// of their secrets.
+// Signs operators in to the console: a link works once and starts a session (contract section 13). The database only has digests of their secrets.
 
 import { randomText } from "../../lib/text.ts";
 import type { Credential } from "../../model/credentials.ts";
@@ -9,14 +8,14 @@ import { readSystemRecords } from "../../system/read-system-records.ts";
 import type { SystemRecords } from "../../system/system-records.ts";
 import { findOperator, type ListedOperator, requireOperator } from "./operators.ts";
 
-/** Milliseconds in which a link can be used. */
+
 const linkLifetimeMs = 10 * 60_000;
-/** Milliseconds after which a session ends. */
+
 export const sessionLifetimeMs = 12 * 60 * 60_000;
-/** Letters and digits of a secret: 190 random bits. */
+/** 32 letters and digits are 190 random bits. */
 const secretLength = 32;
 
-/** The session of a browser. */
+/** A browser's session. */
 interface SignedIn {
   readonly secret: string;
   readonly operator: ListedOperator;
@@ -24,7 +23,7 @@ interface SignedIn {
   readonly expiresAt: number;
 }
 
-/** Creates the secret of a link, which signs in once within `linkLifetimeMs`. @throws ProblemError `not-found` */
+/** Returns the link's secret. @throws ProblemError `not-found` */
 export async function createSignInLink(engine: Engine, name: string, now: number): Promise<string> {
   const { ID } = requireOperator(await readSystemRecords(engine), name);
   const secret = randomText(secretLength);
@@ -32,28 +31,27 @@ export async function createSignInLink(engine: Engine, name: string, now: number
   return secret;
 }
 
-/** Ends the sessions of an operator, and invalidates the operator's unused links. @throws ProblemError `not-found` */
+/** Also invalidates unused links. @throws ProblemError `not-found` */
 export async function signOutEverywhere(engine: Engine, name: string): Promise<void> {
   const { ID } = requireOperator(await readSystemRecords(engine), name);
   await engine.deleteCredentials(ID);
 }
 
-/** Starts a session with the secret of a link. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
+/** Uses a link up and starts a session. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
 export async function signIn(engine: Engine, linkSecret: string, now: number): Promise<SignedIn> {
   const digest = digestOfSecret(linkSecret);
-  // Read before writing, so that an invalid link does not cause a write.
+  // Reads first, so that an invalid link doesn't cause a write.
   const operator = await getOperatorOfLink(engine, linkSecret, now);
   const secret = randomText(secretLength);
   const expiresAt = now + sessionLifetimeMs;
   await engine.saveCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
-  // Store the session before consuming the link: if the write fails, the link still works. If the operator is signed out everywhere in between, both
-  // are deleted.
+  // The session is stored before the link is consumed, so that the link still works if that write fails. Signing out everywhere in between deletes both.
   if (await engine.consumeCredential(digest)) return { secret, operator, expiresAt };
   await signOutSession(engine, secret);
   throw unusableLinkError();
 }
 
-/** Reads which operator a link signs in, without consuming it. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
+/** Says who a link would sign in, without using it up. @throws ProblemError `unauthorized` if the secret is unknown, used or too old */
 export async function getOperatorOfLink(engine: Engine, linkSecret: string, now: number): Promise<ListedOperator> {
   const link = await engine.findCredential(digestOfSecret(linkSecret));
   const operator =
@@ -65,11 +63,11 @@ export async function getOperatorOfLink(engine: Engine, linkSecret: string, now:
 function unusableLinkError(): ProblemError {
   return new ProblemError(
     "unauthorized",
-    "this link is unknown, was used already, or is older than 10 minutes; ask for a new one, or make it with `storefront operator link`",
+    "this link has expired or was already used; ask for a new one, or create one with `storefront operator link`",
   );
 }
 
-/** Finds the operator of a session; undefined if the session is unknown or has ended. @param system the records of the system site, up to date */
+/** Undefined if the session is unknown or has ended. @param system must be up to date */
 export async function findSession(
   engine: Engine,
   system: Pick<SystemRecords, "sites" | "operators">,
@@ -82,7 +80,6 @@ export async function findSession(
   return operator && { operator, expiresAt: session.expiresAt };
 }
 
-/** Ends one session. */
 export async function signOutSession(engine: Engine, secret: string): Promise<void> {
   await engine.consumeCredential(digestOfSecret(secret));
 }

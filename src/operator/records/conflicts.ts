@@ -1,4 +1,4 @@
-// Why a write of records was refused: the faults of its values, and the records that someone else has changed meanwhile, with who did it and when.
+// Explains why a write was refused: which values are invalid, and which records someone else has changed in the meantime, with who and when.
 
 import { once } from "../../lib/concurrency.ts";
 import { chunksOf, yieldBetween } from "../../lib/yielding.ts";
@@ -10,48 +10,48 @@ import { type StorefrontRecord, toDeclaredJson } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { listKeyLabels } from "../sites/keys.ts";
 
-/** A record to write, and the version that the operator has seen; undefined to overwrite any version. */
+/** A record to write. */
 export interface ExpectedRecord {
   readonly id: number;
+  /** The version the operator has seen; undefined to overwrite any. */
   readonly ifVersion: string | undefined;
-  /** The values to write. A record that has them already does not conflict: the response to a write may have been lost. */
+  /** The values to write. A record that already has them isn't a conflict, because it may be our own write whose response was lost. */
   readonly values?: unknown;
 }
 
-/** The last change of a record. */
 interface LastChange {
   /** As in the journal. */
   readonly actor: string;
-  /** The name of the operator, or the label of the key; undefined if none is known. */
+  /** The operator's name or the key's label, if known. */
   readonly name: string | undefined;
   /** As an ISO 8601 time. */
   readonly at: string;
 }
 
-/** A record that has another version now. */
+/** A record that has changed. */
 interface Conflict {
   readonly id: number;
   /** The stored record; null if it was deleted. */
   readonly record: StorefrontRecord | null;
   readonly version: string | null;
-  /** Null if the journal does not have this change. */
+  /** Null if the journal no longer has this change. */
   readonly changed: LastChange | null;
 }
 
-/** An error in the values for the record `id`. */
+/** What's wrong with the values for the record `id`. */
 export type RecordFault = FieldError & { readonly id: number };
 
-/** The additional members of the problem of a refused write. */
+/** Extra members of the problem for a refused write. */
 export interface RefusalMembers {
-  /** The first faults, and the number of records with one. */
+  /** The first faults, and how many records have any. */
   readonly faults?: readonly RecordFault[];
   readonly faultyCount?: number;
-  /** The first conflicts, and the number of all. */
+  /** The first conflicts, and how many there are. */
   readonly conflicts?: readonly Conflict[];
   readonly conflictCount?: number;
 }
 
-/** The error of a write of records of which nothing was stored. */
+/** Nothing was stored. */
 export class WriteRefusedError extends ProblemError {
   readonly members: RefusalMembers;
 
@@ -61,19 +61,19 @@ export class WriteRefusedError extends ProblemError {
   }
 }
 
-/** Maximum conflicts that are described. */
+/** Conflicts that are described in full. */
 const maxDescribed = 100;
-/** Maximum keys per read. */
+/** Records per read. */
 const maxKeys = 500;
 
 interface FoundConflicts extends Required<Pick<RefusalMembers, "conflicts" | "conflictCount">> {
-  /** The present versions of the records that have another version now, but the values to write already, by ID. */
+  /** Records that have changed, but to the very values we want to write: their current versions, by ID. */
   readonly repeated: ReadonlyMap<number, string>;
 }
 
 /**
- * Returns the records of `expected` that do not exist (any more), or that have another version and other values now: the number of all, and the first
- * 100 with their last changes. Yields to the event loop in between.
+ * Finds the records that don't exist (any more), or have changed to other values. Counts them all, and describes the first 100. Yields to the event loop
+ * in between.
  */
 export async function findConflicts(
   engine: Engine,
@@ -105,7 +105,7 @@ export async function findConflicts(
   return { conflicts, conflictCount, repeated };
 }
 
-/** Whether a record has values already. A missing text is empty. */
+/** A missing field counts as an empty one. */
 function hasValues(record: unknown, values: unknown): boolean {
   if (!isJsonObject(values)) return typeof values === "string" && (record ?? "") === values;
   return Object.entries(values).every(([name, value]) => hasValues(Object(record)[name], value));
@@ -119,7 +119,7 @@ interface ConflictContext {
   readonly engine: Engine;
   readonly site: number;
   readonly resource: Resource;
-  /** Reads the labels of the keys of the site: once for all conflicts. */
+  /** Reads the key labels once for all conflicts. */
   readonly readLabels: () => Promise<ReadonlyMap<string, string>>;
 }
 
@@ -138,7 +138,7 @@ async function describeConflict(
   };
 }
 
-/** Reads who made the change `revision` of a site, and when; null if the journal does not have it (any more). */
+/** Null if the journal doesn't have the revision (any more). */
 async function readChangeAt(context: ConflictContext, revision: number): Promise<LastChange | null> {
   const { engine, site, readLabels } = context;
   const [entry] = (await engine.readJournalPage(site, revision - 1, 1)).entries;
@@ -147,7 +147,7 @@ async function readChangeAt(context: ConflictContext, revision: number): Promise
   return { actor, name: await nameOfActor(actor, readLabels), at: new Date(at).toISOString() };
 }
 
-/** Returns the name of an operator, or the label of a key; undefined if the actor has no name. */
+/** An operator's name or a key's label, if there is one. */
 async function nameOfActor(actor: string, readLabels: ConflictContext["readLabels"]): Promise<string | undefined> {
   const [, operator] = /^(?:console|operator):(.+)$/s.exec(actor) ?? [];
   if (operator !== undefined) return operator;

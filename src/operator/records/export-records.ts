@@ -1,4 +1,4 @@
-// Exports the records of a resource in the formats that an import reads.
+// Exports a resource's records in the formats that imports read.
 
 import { byteOrderMark, csvHeader, csvLines } from "../../formats/csv.ts";
 import { json } from "../../formats/json.ts";
@@ -13,13 +13,13 @@ import type { FileFormat } from "../import/file-rows.ts";
 const chunkSize = 500;
 
 interface ExportOptions {
-  /** The delimiter between the cells of CSV; by default a comma. */
+  /** For CSV; by default a comma. */
   readonly delimiter?: string | undefined;
-  /** Whether the text becomes a file, in which CSV begins with a byte order mark. The next program in a pipe would take the mark for text. */
+  /** Whether this becomes a file. Only then does CSV start with a byte order mark, because the next program in a pipe would take it for text. */
   readonly isFile?: boolean;
 }
 
-/** Returns the file with all records of a resource, as of one moment, in chunks. `importRecords` reads it back unchanged. */
+/** Yields a file with all records as of one moment. `importRecords` reads it back unchanged. */
 export async function* exportRecords(
   engine: Pick<Engine, "dump">,
   site: number,
@@ -37,11 +37,11 @@ export async function* exportRecords(
   }
 }
 
-/** Returns the records as JSON, in the order of their IDs: a dump has this order within a resource. */
+/** The records as JSON, by ID, which is their order in a dump. */
 async function* bodiesOf(engine: Pick<Engine, "dump">, site: number, { name }: Resource): AsyncGenerator<string> {
   for await (const { table, row } of engine.dump(site)) {
     if (table === "records" && row.resource === name && row.body !== null) yield row.body as string;
-    // Stop here: the journal comes after the records, and is longer.
+    // Don't read the journal, which comes next and is longer.
     else if (table !== "records" && table !== "sites") return;
   }
 }
@@ -61,7 +61,7 @@ async function* toCsv(
   }
 }
 
-/** Writes one record per line, so that two exports can be compared line by line. */
+/** Puts one record on each line, so that exports can be compared with `diff`. */
 async function* toList(
   resource: Resource,
   chunks: AsyncIterable<readonly string[]>,

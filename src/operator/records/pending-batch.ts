@@ -1,18 +1,18 @@
-/** Maximum items of a batch. They limit how long other writers wait for its transaction. */
+/** Items per batch. Limits how long other writers wait for its transaction. */
 const maxItems = 500;
 
-/** Collects the items of the next batch: intents, or what becomes intents. */
+/** Collects the next batch of intents, or of what will become intents. */
 export class PendingBatch<T> {
   readonly #maxLength: number;
   #items: T[] = [];
   #length = 0;
 
-  /** @param maxLength maximum characters of a batch. The last item can exceed it */
+  /** @param maxLength characters per batch, which the last item can exceed */
   constructor(maxLength: number) {
     this.#maxLength = maxLength;
   }
 
-  /** Whether the items have reached the maximum of a batch, in number or in characters. */
+
   get isFull(): boolean {
     return this.#items.length >= maxItems || this.#length >= this.#maxLength;
   }
@@ -23,7 +23,7 @@ export class PendingBatch<T> {
     this.#length += length;
   }
 
-  /** Returns the items, and removes them. */
+  /** Returns the items and starts a new batch. */
   take(): readonly T[] {
     const items = this.#items;
     this.#items = [];

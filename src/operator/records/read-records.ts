@@ -1,4 +1,4 @@
-// Reads records for an operator: pages with a search and an order, and single records with their versions.
+// Reads records for an operator: single ones with their versions, and pages with searching and sorting.
 
 import { yieldBetween } from "../../lib/yielding.ts";
 import { versionOf } from "../../model/change.ts";
@@ -13,17 +13,16 @@ import { Snapshot } from "../../store/memory/snapshot.ts";
 import type { SiteViews } from "../../store/reads/site-views.ts";
 
 interface RecordQuery {
-  /** Text that the ID or one of the fields must contain, ignoring case. With several words, each of them must be contained. */
+  /** Every word must be contained in the ID or a field, ignoring case. */
   readonly search: string;
-  /** The order. An undefined field means the ID. */
+  /** An undefined field means the ID. */
   readonly sort: { readonly textField: TextFieldPath | undefined; readonly descending: boolean };
   readonly limit: number;
   readonly offset: number;
-  /** The version of the list that the operator has, if any. */
+  /** The version of the list the operator already has, if any. */
   readonly known?: string | null;
 }
 
-/** A record, and the version of this state of it. */
 export interface VersionedRecord {
   readonly record: StorefrontRecord;
   readonly version: string;
@@ -31,24 +30,24 @@ export interface VersionedRecord {
 
 interface RecordPage {
   readonly records: readonly VersionedRecord[];
-  /** The number of records on all pages. */
+  /** Records on all pages. */
   readonly total: number;
-  /** The version of the whole list. */
+  /** Of the whole list. */
   readonly version: string;
-  /** The names that are nearest to the search, if it finds nothing. */
+  /** The most similar names, if the search finds nothing. */
   readonly suggestions?: readonly string[];
-  /** Whether the operator has this version already; `records` is then empty. */
+  /** Whether the operator already has this version, so that `records` is empty. */
   readonly isKnown?: boolean;
 }
 
-/** Maximum words of a search. */
+/** Further words of a search are ignored. */
 const maxWords = 8;
-/** Number of records from which the first search is prepared: with 100,000 records, the first search takes 0.4 s, and each further search 5 ms. */
+/** Longer lists get ready for a search in advance: with 100,000 records, the first search takes 0.4 s, and later ones 5 ms. */
 const minPreparedRecords = 10_000;
 
 /**
- * Returns a page of the records of a site. Loads the site into memory if necessary.
- * @param isWanted whether the client still waits for the result; if not, long work stops
+ * Loads the site into memory if necessary.
+ * @param isWanted whether the client is still waiting. If not, long work stops
  * @throws ProblemError `unavailable`, AbandonedWorkError
  */
 export async function readRecordPage(
@@ -80,7 +79,7 @@ export async function readRecordPage(
   return { ...found, records };
 }
 
-/** The records that a search finds, as of one moment. */
+/** What a search finds, as of one moment. */
 interface SelectedRecords {
   readonly snapshot: Snapshot;
   readonly collection: Collection;
@@ -89,7 +88,7 @@ interface SelectedRecords {
   readonly ids: readonly number[];
 }
 
-/** Selects the records of a site that a search finds: all of them, whatever their number. @throws as `readRecordPage` */
+/** Finds all matching records, however many there are. @throws like `readRecordPage` */
 export async function selectRecords(
   siteViews: SiteViews,
   site: number,
@@ -106,25 +105,23 @@ export async function selectRecords(
   return { snapshot, collection, version, ids: await collection.selections.select(version, filters, [sort], isWanted) };
 }
 
-/** Returns the words of a search, at most eight. Further words are ignored. */
 function wordsOf(search: string): string[] {
   return search.split(/\s+/).filter(Boolean).slice(0, maxWords);
 }
 
-/** Returns the forms that a word can have in a record: `é` is one character or two, with the same look (Unicode Standard Annex 15). */
+/** The forms a word can have in a record: `é` is one character or two that look the same (Unicode Standard Annex 15). */
 function formsOf(word: string): string[] {
   return [...new Set([word, word.normalize("NFC"), word.normalize("NFD")])];
 }
 
-/** Maximum names that are suggested for a search. */
 const maxSuggestions = 5;
-/** Maximum searches of a version whose suggestions are cached. */
+/** Searches per version whose suggestions are cached. */
 const maxCachedSuggestions = 32;
 
-/** The suggestions for the last searches of each version, by the words of the search. */
+/** By version, then by the words of the search. */
 const cachedSuggestions = new WeakMap<CollectionVersion, Map<string, readonly string[]>>();
 
-/** Returns the names of the records that are nearest to a search. The same search of the same records is done once. */
+/** The names most similar to a search. */
 async function suggestNames(
   { resource, limiter }: Collection,
   version: CollectionVersion,
@@ -145,22 +142,22 @@ async function suggestNames(
   return names;
 }
 
-/** Returns the field `Name`, which every resource of a site has. */
+/** Every resource of a site has a `Name`. */
 export function nameFieldOf(resource: Resource): TextFieldPath {
   return findTextField(resource, "Name") as TextFieldPath;
 }
 
-/** Prepares the first search, because a long list is often searched next: the first search creates the texts that all searches read. */
+/** A long list is often searched next, and its first search has to build the texts that all searches read. */
 async function prepareSearch(selections: Selections, version: CollectionVersion): Promise<void> {
   const nothing = { textField: anyField, operator: "contains", values: ["\0"] } as const;
   try {
     await selections.select(version, [nothing], [], () => true);
   } catch {
-    // The search itself reports the error.
+    // The search itself will report the error.
   }
 }
 
-/** Reads a record; undefined if it does not exist. The site need not be in memory. */
+/** Works even if the site isn't in memory. */
 export async function findVersioned(
   siteViews: SiteViews,
   site: number,

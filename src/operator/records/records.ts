@@ -1,4 +1,4 @@
-// Creates and deletes records for an operator.
+// Creates and deletes records for an operator. several-records.ts changes them.
 
 import { type Intent, operatorActor, versionOf } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -10,15 +10,11 @@ import { epochChangedError, type RevisionRange, revisionsOf } from "../journal/j
 import type { VersionedRecord } from "./read-records.ts";
 
 interface WrittenRecord extends VersionedRecord {
-  /** The revisions of the change; undefined if nothing changed. */
+  /** Undefined if nothing changed. */
   readonly revisions: RevisionRange | undefined;
 }
 
-/**
- * Creates a record. several-records.ts changes records.
- * @param input its values
- * @throws ProblemError `invalid-record` with all field errors, or `conflict` if the site was removed at the same time
- */
+/** @throws ProblemError `invalid-record` with all field errors, or `conflict` if the site was removed in the meantime */
 export async function createRecord(
   engine: Engine,
   site: number,
@@ -37,21 +33,21 @@ export async function createRecord(
   };
   const outcomes = await engine.commit([intent]);
   const [outcome] = outcomes;
-  // The site was removed: nothing else rejects a create without conditions.
+  // A create without conditions is only rejected if the site was removed.
   if (!outcome || outcome.kind === "rejected") throw epochChangedError();
   const record = JSON.parse(toDeclaredJson(resource, outcome.body));
   return { record, version: versionOf(outcome.epoch, outcome.revision), revisions: revisionsOf(outcomes) };
 }
 
 interface DeletedRecords {
-  /** The deleted records as JSON texts, in the order of `ids`. */
+  /** As JSON, in the order of `ids`. */
   readonly records: readonly string[];
   readonly revisions: RevisionRange | undefined;
 }
 
 /**
- * Deletes records, all of them or none. An ID that occurs twice counts once.
- * @throws ProblemError `not-found` with an ID that does not exist, `conflict` if the site was restored, renewed or removed at the same time
+ * Deletes all the records or none. Repeated IDs count once.
+ * @throws ProblemError `not-found` with an ID that doesn't exist, `conflict` if the site was restored, renewed or removed in the meantime
  */
 export async function deleteRecords(
   engine: Engine,
@@ -78,7 +74,7 @@ export async function deleteRecords(
   const records = outcomes.map((outcome, index) => {
     if (outcome.kind !== "rejected") return outcome.body;
     if (outcome.rejectionReason === "other-epoch") throw epochChangedError();
-    throw new ProblemError("not-found", `there is no ${resource.singular} ${unique[index]}; nothing was deleted`);
+    throw new ProblemError("not-found", `there's no ${resource.singular} ${unique[index]}, so nothing was deleted`);
   });
   return { records, revisions: revisionsOf(outcomes) };
 }

@@ -1,8 +1,7 @@
-// Gives one field the same value in many records for an operator: in chosen records, or in all records that a search finds. All changes are one run, so
-// one undo takes them back.
+// Sets a field to the same value in many records, either chosen ones or all that a search finds. It's one run, so one undo reverts it all.
 //
-// Up to 5,000 changes are one transaction. More are transactions of 500, so that other writers never wait long. If such a write is interrupted, the same
-// write again does the rest, because records that have the value already are not written.
+// Up to 5,000 changes are a single transaction. More are split into transactions of 500, so that other writers never wait long. If that's interrupted,
+// repeating the write does the rest, because it skips records that already have the value.
 
 import { chunksOf, yieldBetween } from "../../lib/yielding.ts";
 import { type Intent, operatorActor } from "../../model/change.ts";
@@ -17,47 +16,45 @@ import { epochChangedError } from "../journal/journal-entries.ts";
 import { nameFieldOf, selectRecords } from "./read-records.ts";
 import { type ChangedRecords, commitTogether } from "./several-records.ts";
 
-/** A value for a field of many records. */
 export interface FieldSetting {
   readonly field: TextFieldPath;
   readonly value: string;
-  /** The IDs of the records. If undefined, `search` selects the records. */
+  /** The chosen records. If undefined, `search` selects them. */
   readonly ids: readonly number[] | undefined;
-  /** As in a list: the empty text finds all records. */
+  /** As in a list: an empty search finds all records. */
   readonly search: string;
 }
 
-/** The records that a setting would change now. */
+/** What a setting would change now. */
 export interface FieldPlan {
-  /** The IDs of the records that do not have the value yet. */
+  /** Records that don't have the value yet. */
   readonly ids: readonly number[];
-  /** The number of records that have it already. */
+  /** How many already have it. */
   readonly unchanged: number;
-  /** The number of chosen records that do not exist any more. */
+  /** How many of the chosen records no longer exist. */
   readonly missing: number;
-  /** The names of the first records that change. */
+  /** Names of the first records that would change. */
   readonly names: readonly string[];
-  /** Why the value is not allowed. */
+  /** Why the value isn't allowed. */
   readonly faults: readonly FieldError[];
-  /** Names the records that change, and the texts they lose. Two plans with the same digest change the same records in the same way. */
+  /** Covers the changed records and their old values, so two plans with the same digest change the same records in the same way. */
   readonly digest: string;
 }
 
-/** Maximum records of a setting. */
 export const maxSetRecords = 50_000;
-/** Maximum changes that are one transaction, and changes per transaction of a larger setting. */
+/** Up to this many changes are one transaction. More are split into transactions of `changesPerTransaction`. */
 const maxInOneTransaction = 5000;
 const changesPerTransaction = 500;
-/** Number of chosen records of a block from which the texts of the whole block are cached. */
+/** If this many records of a block are chosen, we cache the whole block's texts. */
 const minCachedTexts = 16;
-/** Maximum names in a plan. */
+/** In a plan. */
 const maxNames = 5;
-/** Hexadecimal digits of a digest. */
+/** In hexadecimal digits. */
 const digestLength = 32;
 
 /**
- * Returns what `setting` would change now. Loads the site into memory if necessary, and yields to the event loop in between.
- * @param isWanted whether the client still waits
+ * Loads the site into memory if necessary, and yields to the event loop in between.
+ * @param isWanted whether the client is still waiting
  * @throws ProblemError `bad-request` if the search finds more than 50,000 records; `unavailable`
  */
 export async function planField(
@@ -77,7 +74,7 @@ export async function planField(
   let unchanged = 0;
   for await (const block of yieldBetween(version.blocks)) {
     const indexes = [...block.ids.keys()].filter((index) => wanted.has(block.ids[index] as number));
-    // The texts of a whole block are cached, because a plan is often made again with another value.
+    // Cached, because the next plan is often for the same field with another value.
     const texts = indexes.length >= minCachedTexts ? block.columns([source])[0] : undefined;
     for (const index of indexes) {
       const text = texts ? texts[index] : block.texts(index, [source])[0];
@@ -97,7 +94,7 @@ export async function planField(
 
 function tooManyError({ plural }: Resource, count: number): ProblemError {
   const [most, found] = [maxSetRecords, count].map((number) => number.toLocaleString("en-GB"));
-  return new ProblemError("bad-request", `the search finds ${found} ${plural}, and at most ${most} can be set at once`);
+  return new ProblemError("bad-request", `the search finds ${found} ${plural}, and only ${most} can be set at a time; narrow it down`);
 }
 
 function findFaults(resource: Resource, field: TextFieldPath, value: string): readonly FieldError[] {
@@ -110,23 +107,22 @@ function findFaults(resource: Resource, field: TextFieldPath, value: string): re
   }
 }
 
-/** Returns values that have only this field. */
+
 function toValues({ keys }: TextFieldPath, value: string): Values {
   return keys.reduceRight<string | Values>((inner, key) => ({ [key]: inner }), value) as Values;
 }
 
-/** When and with which engine a plan is stored. */
 interface StoreOptions {
-  /** The head of the site from before the plan was made. */
+  /** The site's head before the plan was made. */
   readonly head: Head;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
 /**
- * Stores a plan. A record that was deleted meanwhile is left out.
- * @throws ProblemError `invalid-record` if the value is not allowed, and nothing was stored; `conflict` if the site was restored, renewed or removed;
- *   the errors of the engine. The message says how many records were changed before
+ * Skips records that have been deleted since the plan was made.
+ * @throws ProblemError `invalid-record` if the value isn't allowed; `conflict` if the site was restored, renewed or removed; the errors of the engine.
+ *   The message says how many records had been changed by then
  */
 export async function storeField(
   engine: Engine,
@@ -144,11 +140,11 @@ export async function storeField(
   let sum: ChangedRecords = { changed: 0, unchanged: plan.unchanged, revisions: undefined };
   for await (const ids of yieldBetween(chunksOf(plan.ids, size))) {
     const intents = ids.map((id) => ({ ...common, id }));
-    const progress = sum.changed === 0 ? undefined : `${sum.changed} of ${plan.ids.length} records were changed before`;
+    const progress = sum.changed === 0 ? undefined : `by then, ${sum.changed} of ${plan.ids.length} records had been changed`;
     const result = await commitTogether(engine, head, intents).catch((error) => {
       throw withProgress(error, progress);
     });
-    // An optional intent is rejected only for its epoch.
+    // Optional intents are only rejected for their epoch.
     if ("rejected" in result) throw epochChangedError(progress);
     sum = toSum(sum, result);
   }
@@ -164,10 +160,10 @@ function toSum(sum: ChangedRecords, { changed, unchanged, revisions }: ChangedRe
   };
 }
 
-/** Adds to the error of a transaction what the transactions before it have stored. */
+/** Adds what earlier transactions have stored to the error of a failed one. */
 function withProgress(error: unknown, progress: string | undefined): unknown {
   if (progress === undefined || !(error instanceof ProblemError)) return error;
   const { code, retryAfterSeconds } = error;
   const options = { cause: error, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
-  return new ProblemError(code, `${error.message}; ${progress}; the same again does the rest`, options);
+  return new ProblemError(code, `${error.message}; ${progress}; repeat it to do the rest`, options);
 }

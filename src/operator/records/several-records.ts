@@ -1,4 +1,4 @@
-// Changes several records for an operator, all of them or none, as one run: so one undo takes all changes back.
+// Changes several records for an operator, either all of them or none. It's one run, so one undo reverts it all.
 
 import { chunksOf, yieldBetween } from "../../lib/yielding.ts";
 import { type Intent, type Outcome, operatorActor, type RejectedOutcome } from "../../model/change.ts";
@@ -24,32 +24,31 @@ import {
   WriteRefusedError,
 } from "./conflicts.ts";
 
-/** The change of a record that is not validated yet. */
+/** A change that isn't validated yet. */
 export interface RecordChanges extends ExpectedRecord {
   /** The fields to change. */
   readonly values: unknown;
 }
 
-/** The result of a write of several records. */
 export interface ChangedRecords {
   readonly changed: number;
-  /** Records that had these values already. */
+  /** Records that already had these values. */
   readonly unchanged: number;
-  /** The revisions of the changes; undefined if nothing changed. */
+  /** Undefined if nothing changed. */
   readonly revisions: RevisionRange | undefined;
 }
 
-/** Maximum faults that are reported. */
+/** Faults that are reported. */
 const maxFaults = 500;
-/** Intents per batch of a transaction. */
+/** Intents per batch. A transaction has several batches. */
 const batchSize = 500;
 
 /**
- * Changes records in one transaction. A record that has its new values already is unchanged, also if its version is another one: the response to an
- * earlier attempt may have been lost.
- * @param changes of one record each
- * @throws WriteRefusedError with the faults and conflicts of all records: `invalid-record`, or `precondition-failed` if only conflicts prevent it
- * @throws ProblemError `conflict` if the site was restored or removed at the same time; `unavailable`
+ * Changes records in one transaction. A record that already has its new values counts as unchanged, even if its version isn't the expected one, because
+ * the response to an earlier attempt may have been lost.
+ * @param changes one per record
+ * @throws WriteRefusedError `invalid-record`, or `precondition-failed` if there are only conflicts; has the faults and conflicts of all records
+ * @throws ProblemError `conflict` if the site was restored or removed in the meantime; `unavailable`
  */
 export async function changeRecords(
   engine: Engine,
@@ -70,8 +69,8 @@ export async function changeRecords(
   if (result.rejected.rejectionReason === "other-epoch") throw epochChangedError();
   const { conflicts, conflictCount, repeated } = await findConflicts(engine, site, resource, changes);
   if (conflictCount > 0) throw refusedError(resource, { conflicts, conflictCount });
-  if (repeated.size === 0 || isSecondAttempt) throw new RetryableError("other writers keep changing these records");
-  // With their present versions, so that a change in between is a conflict all the same.
+  if (repeated.size === 0 || isSecondAttempt) throw new RetryableError("someone else keeps changing these records");
+  // With their current versions, so that a change in between still counts as a conflict.
   const rebased = changes.map((one) => ({ ...one, ifVersion: repeated.get(one.id) ?? one.ifVersion }));
   return changeRecords(engine, site, resource, rebased, at, true);
 }
@@ -82,7 +81,7 @@ interface IntentContext {
   readonly head: Head;
 }
 
-/** Validates all changes. Yields to the event loop in between. Returns the intents of those without a fault. */
+/** Returns intents for the valid changes, and the faults of the others. Yields to the event loop in between. */
 async function toIntents(resource: Resource, changes: readonly RecordChanges[], { site, at, head }: IntentContext) {
   const intents: Intent[] = [];
   const faults: RecordFault[] = [];
@@ -104,7 +103,7 @@ async function toIntents(resource: Resource, changes: readonly RecordChanges[], 
   return { intents, faults, faultyCount };
 }
 
-/** Validates fields to change. The record is named beside them. @throws ProblemError `invalid-record` */
+/** @param values without the ID, which the change has separately @throws ProblemError `invalid-record` */
 function parseChanges(resource: Resource, values: unknown, limits: ErrorLimits) {
   const parsed = parseRecordChanges(resource, values, [], limits);
   if (parsed.id === undefined) return parsed.values;
@@ -112,8 +111,8 @@ function parseChanges(resource: Resource, values: unknown, limits: ErrorLimits) 
 }
 
 /**
- * Commits the intents of one site in one transaction. Returns the result; or, if an intent was rejected and so nothing was stored, its
- * outcome. An intent with `isOptional` that is rejected counts neither as changed nor as unchanged.
+ * Commits intents in one transaction. If one is rejected, nothing is stored, and its outcome is returned. A rejected intent with `isOptional` doesn't
+ * count at all.
  * @throws ProblemError `conflict` if another machine has taken over the database since `head`; `unavailable`
  */
 export async function commitTogether(
@@ -138,7 +137,7 @@ export async function commitTogether(
   return { changed, unchanged, revisions };
 }
 
-/** Returns the error of a write with faults or conflicts. */
+
 function refusedError({ singular, plural }: Resource, members: RefusalMembers): WriteRefusedError {
   const { faultyCount = 0, conflictCount = 0 } = members;
   const name = (count: number) => `${count} ${count === 1 ? singular : plural}`;

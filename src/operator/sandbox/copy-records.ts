@@ -1,10 +1,10 @@
-// Copies the records of a live site to the reserved site that becomes its sandbox.
+// Copies a live site's records to the reserved site that will become its sandbox.
 //
-// Records are copied as creates, with their IDs, through `Engine.commit`. So the journal of the sandbox begins with one entry per record, and counts
-// and last IDs follow from them. Deleted records and the journal of the live site are not copied.
+// Copied records are ordinary creates with given IDs, so the sandbox's journal starts with one entry per record, and counts and last IDs come out
+// right by themselves. Deleted records and the live site's journal aren't copied.
 //
-// All records are read first, in one transaction, into a temporary file. Otherwise, this transaction would last as long as the copy: SQLite would keep
-// all commits of that time in its log, and move them into the database at the end, while a writer waits.
+// One transaction first reads all records into a temporary file. If it stayed open while we write, SQLite would have to keep every commit of that time
+// in its log, and a writer would wait at the end while they're all moved into the database.
 
 import { createYielder } from "../../lib/yielding.ts";
 import { type Intent, operatorActor } from "../../model/change.ts";
@@ -13,9 +13,9 @@ import { isUsableEpoch } from "../../store/database/site-state.ts";
 import { type FileRange, SpoolFile } from "../files/spool-file.ts";
 import { PendingBatch } from "../records/pending-batch.ts";
 
-/** Approximate maximum characters of a batch, because compressing it blocks the event loop. */
+/** Rough limit for the characters in a batch, because compressing it blocks the event loop. */
 const maxLength = 1 << 20;
-/** Milliseconds between two batches. On SQLite, other processes get the write lock in this time: they retry about as often. */
+/** A pause between batches, in which other processes can get SQLite's write lock. They retry about this often. */
 const pauseMs = 10;
 
 interface CopyOptions {
@@ -23,29 +23,28 @@ interface CopyOptions {
   readonly from: number;
   /** ID of the reserved site. */
   readonly to: number;
-  /** The epoch of the reserved site. If it has another one, the site was removed, or the database restored. */
+  /** The reserved site's epoch. If it changes, the site was removed or the database restored. */
   readonly epoch: string;
   readonly signal: AbortSignal | undefined;
-  /** Returns the present time in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** Gets the number of records that are copied so far. */
+  /** Called with the number of records copied so far. */
   readonly onRecords: ((count: number) => void) | undefined;
 }
 
-/** The end of a copy. `removed`: the live site or the reserved site was removed, or the database restored. */
 interface CopyResult {
+  /** `removed`: one of the two sites was removed, or the database restored. */
   readonly end: "done" | "stopped" | "removed";
-  /** The number of copied records. */
+  /** Records copied. */
   readonly count: number;
 }
 
-/** A record to copy. */
 type CopiedRecord = Pick<Intent, "resource" | "id" | "valuesJson">;
 
 /**
- * Copies the records as of one moment. Other writers wait no longer than for a batch of an import. If the copy ends early, the reserved site has some
- * of the records.
- * @throws ProblemError `unavailable` if the temporary file cannot be written or read
+ * Copies the records as of one moment. Other writers don't wait any longer than for a batch of an import. Unless the copy is `done`, the reserved site
+ * has only some of the records.
+ * @throws ProblemError `unavailable` if the temporary file can't be written or read
  */
 export async function copyRecords(engine: Engine, options: CopyOptions): Promise<CopyResult> {
   const spool = new SpoolFile();
@@ -59,7 +58,7 @@ export async function copyRecords(engine: Engine, options: CopyOptions): Promise
   }
 }
 
-/** Reads the records in one transaction. Returns the ranges of their batches in the file, or why the copy ends. */
+/** @returns where the batches are in the file, or why the copy ends */
 async function spoolRecords(
   engine: Pick<Engine, "dump">,
   { from, signal }: CopyOptions,
@@ -72,7 +71,7 @@ async function spoolRecords(
     await yieldIfDue();
     if (table === "sites" && !isUsableEpoch(String(row.epoch))) return "removed";
     if (table === "sites") continue;
-    // The next table is the journal, which is not copied.
+    // After the records comes the journal, which isn't copied.
     if (table !== "records") break;
     if (signal?.aborted) return "stopped";
     const record = toCopiedRecord(row);
@@ -105,10 +104,10 @@ async function commitBatches(
   return { end: signal?.aborted ? "stopped" : "done", count };
 }
 
-/** Returns undefined for a deleted record. */
+/** @returns undefined for a deleted record */
 function toCopiedRecord({ resource, id, body }: DumpedRow["row"]): CopiedRecord | undefined {
   if (body === null) return undefined;
-  // The stored JSON is copied, so that members of a newer program version stay.
+  // From the stored JSON, so that fields of a newer program version survive.
   const { ID: _, ...values } = JSON.parse(String(body));
   return { resource: String(resource), id: Number(id), valuesJson: JSON.stringify(values) };
 }

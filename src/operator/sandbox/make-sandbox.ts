@@ -1,14 +1,14 @@
-// Makes and renews the sandbox of a site: a copy of its records, as a site of its own.
+// Creates and refreshes a site's sandbox, which is a separate site with a copy of its records.
 //
-// 1. A site is reserved: its record has `SandboxOf`, and the time until which this process may fill it, as during `import-site`.
-// 2. The records are copied to it (copy-records.ts), and the states of the webhooks of the former sandbox (sandbox-webhooks.ts). Until the publication,
-//    the former sandbox is served without a change.
-// 3. One commit publishes the site. It completes the record of the site, moves the keys and webhooks of the former sandbox, and
-//    deletes the record of the former sandbox. So a request sees the renewal completely or not at all, and the sandbox has a new epoch.
-// 4. The rows of the former sandbox are deleted.
+// 1. Reserve a site: its record has `SandboxOf`, and the time until which this process may fill it, as with `import-site`.
+// 2. Copy the records to it (copy-records.ts), and the webhook states of the old sandbox, if there is one (sandbox-webhooks.ts). Until the next step,
+//    the old sandbox is served as usual.
+// 3. Publish the site. One commit completes its record, moves the old sandbox's keys and webhooks to it, and deletes the old sandbox's record. So a
+//    request sees all of the refresh or nothing. The sandbox gets a new epoch.
+// 4. Delete the old sandbox's rows.
 //
-// If step 1 or 2 is interrupted, the first command after the reservation removes the reserved site. If step 4 is interrupted, the next command
-// continues (`completeRemovals`).
+// If step 1 or 2 is interrupted, the first command after the reservation expires removes the reserved site. If step 4 is interrupted, the next command
+// continues it (`completeRemovals`).
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -35,40 +35,39 @@ import { listWebhooks } from "../webhooks/webhook-list.ts";
 import { copyRecords } from "./copy-records.ts";
 import { carryLateChanges, carryWebhooks } from "./sandbox-webhooks.ts";
 
-/** A sandbox that was made or renewed. */
 export interface MadeSandbox {
   readonly site: SiteRecord;
   readonly live: SiteRecord;
-  /** Whether the site had no sandbox before. */
+  /** Whether it's the site's first sandbox. */
   readonly isNew: boolean;
-  /** The number of copied records. */
+  /** Records copied. */
   readonly records: number;
   readonly keys: number;
   readonly webhooks: number;
-  /** Why the records of the former sandbox are not all deleted yet; undefined if they are. */
+  /** Why the old sandbox's records aren't all deleted yet; undefined if they are. */
   readonly leftover: string | undefined;
 }
 
 interface MakeSandboxOptions {
-  /** Stops the work. The former sandbox stays as it was. */
+  /** Stops the copy. The old sandbox stays as it was. */
   readonly signal?: AbortSignal;
-  /** Returns the present time in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** Removes the copy after a failure; by default, `engine` does. For an engine that rejects commits when its operator loses the right to make them. */
+  /** Cleans up after a failure, by default `engine`. Needed if `engine` rejects commits once its operator has lost the right to make them. */
   readonly removalEngine?: Engine;
-  /** Gets the number of records that are copied so far. */
+  /** Called with the number of records copied so far. */
   readonly onRecords?: (count: number) => void;
 }
 
 /**
- * Makes the sandbox of the live site `name`, or renews it: replaces it by a new copy of the records, as of one moment, with another ID and a new epoch.
- * Its keys and webhooks stay. Servers may run meanwhile.
- * @throws ProblemError `not-found` for an unknown site; `conflict` if the site is a sandbox or incomplete, its sandbox is being made, the name of the
- * sandbox is taken or too long, the site or its sandbox was removed meanwhile, or `signal` has stopped the work. Then the former sandbox is as before
+ * Creates the sandbox of the live site `name`, or replaces it with a fresh copy of the records as of one moment, with another ID and a new epoch. Its
+ * keys and webhooks stay. Servers can keep running.
+ * @throws ProblemError `not-found` for an unknown site; `conflict` if the site is a sandbox or incomplete, its sandbox is already being copied, the
+ * sandbox's name is taken or too long, either site was removed during the copy, or `signal` has stopped it. The old sandbox is then as before
  */
 export async function makeSandbox(engine: Engine, name: string, options: MakeSandboxOptions): Promise<MadeSandbox> {
   const { now } = options;
-  // Commands do this when they open the database. A server does it here.
+  // Commands do this when they open the database, but servers don't.
   await completeRemovals(engine, now());
   const sites = await listSites(engine);
   const live = requireLive(requireCompleteSite(sites, name), sites);
@@ -76,24 +75,24 @@ export async function makeSandbox(engine: Engine, name: string, options: MakeSan
   try {
     return await runWhileReserved(engine, copy.id, now, () => fillAndPublish(engine, copy, options));
   } catch (error) {
-    // A published site is not reserved, so it stays. If the reserved site cannot be removed now, `completeRemovals` does so later.
+    // Once published, the site isn't reserved, so this doesn't remove it. If it fails, `completeRemovals` removes the site later.
     await removeIncompleteSite(options.removalEngine ?? engine, copy.id, now()).catch(() => {});
     throw error;
   }
 }
 
-/** A copy of a live site that is not published yet. */
+/** A copy that isn't published yet. */
 interface Copy {
-  /** The ID of its reserved site. */
+  /** The reserved site. */
   readonly id: number;
   readonly live: SiteRecord;
-  /** The sandbox that it replaces; undefined for the first one. */
+  /** The sandbox to replace; undefined for the first one. */
   readonly former: SiteRecord | undefined;
 }
 
 /**
- * Reserves a site for the copy. The site of the first copy has the name of the sandbox at once, so that the name is taken.
- * @throws ProblemError `not-found` if the live site was removed; `conflict` if another copy is being made, or the name is taken or too long
+ * Reserves a site for the copy. The first one gets the sandbox's name right away, so that nobody else can take it.
+ * @throws ProblemError `not-found` if the live site was removed; `conflict` if another copy is in progress, or the name is taken or too long
  */
 async function reserveCopy(engine: Engine, { ID, Name }: SiteRecord, now: number): Promise<Copy> {
   let known: Omit<Copy, "id"> | undefined;
@@ -126,14 +125,14 @@ async function fillAndPublish(engine: Engine, copy: Copy, options: MakeSandboxOp
     onRecords,
   });
   if (end === "stopped") {
-    const rest = former ? `the sandbox of \`${live.Name}\` is as before` : "nothing of the sandbox is left";
-    throw new ProblemError("conflict", `it was stopped: ${rest}`);
+    const rest = former ? `the sandbox of \`${live.Name}\` is as it was` : "nothing was kept";
+    throw new ProblemError("conflict", `the copy was stopped; ${rest}`);
   }
   if (end === "removed") throw lostError(live, await listSites(engine));
   const move = former && { from: former.ID, to: id };
   const formerWebhooks = former ? (await listWebhooks(engine, former)).map(({ ID }) => ID) : [];
   const carried = move && (await carryWebhooks(engine, formerWebhooks, move));
-  // After a restore, the reserved site has another epoch. After a failover, the last batches may be missing.
+  // A restore gives the reserved site another epoch, and a failover can lose the last batches.
   const [systemNow, ownNow] = await readHeads(engine, id);
   const isSameEpoch = ownNow.epoch === own.epoch && systemNow.epoch === system.epoch;
   if (!isSameEpoch || ownNow.revision !== records) throw lostError(live, await listSites(engine));
@@ -145,19 +144,19 @@ async function fillAndPublish(engine: Engine, copy: Copy, options: MakeSandboxOp
       await engine.dropSite(former.ID);
     }
   } catch (error) {
-    leftover = `its former records are not all deleted yet: ${errorMessage(error)}; the next command continues`;
+    leftover = `its old records aren't all deleted yet (${errorMessage(error)}); the next command you run will finish that`;
   }
   return { ...published, webhooks: webhooks.length, leftover, isNew: former === undefined, records };
 }
 
-/** Returns the heads of the system site and of a reserved site. */
+/** The heads of the system site and the reserved site. */
 async function readHeads(engine: Engine, id: number): Promise<[Head, Head]> {
   return (await engine.readHeads([systemSite, id])) as [Head, Head];
 }
 
 /**
- * Commits the publication. Each prefix of the changes is consistent, because a server may apply many changes in several steps.
- * @param systemEpoch the epoch of the system site before the copy: nothing is published if the database was restored since
+ * The order of the changes matters: every prefix is consistent, because a server may apply many changes in several steps.
+ * @param systemEpoch the system site's epoch before the copy, so that nothing is published if the database has been restored since
  */
 async function publish(engine: Engine, copy: Copy, systemEpoch: string, now: number) {
   let live = copy.live;
@@ -186,16 +185,16 @@ async function publish(engine: Engine, copy: Copy, systemEpoch: string, now: num
   return { site, live, keys: keys.length, webhooks };
 }
 
-/** Returns the IDs of the keys or webhooks of a site. */
+
 function idsOf(records: SystemRecords["keys"] | SystemRecords["webhooks"], site: SiteRecord): readonly number[] {
   return records.filter(({ Site }) => Number(Site) === site.ID).map(({ ID }) => ID);
 }
 
-/** Returns the error for a copy that cannot continue, because a site of it was removed, or the database replaced or lost its rows. */
+/** For a copy that can't go on because one of its sites was removed, or the database was replaced or lost its rows. */
 function lostError({ ID, Name }: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
   const present = sites.find((site) => site.ID === ID);
   const lost = present
-    ? `the sandbox of \`${present.Name}\` was removed while it was made, or the database was restored or renewed`
-    : `the site \`${Name}\` was removed while its sandbox was made`;
-  return new ProblemError("conflict", `${lost}; nothing of the copy is left`);
+    ? `the sandbox of \`${present.Name}\` was removed during the copy, or the database was restored or renewed`
+    : `the site \`${Name}\` was removed during the copy`;
+  return new ProblemError("conflict", `${lost}; nothing was kept`);
 }

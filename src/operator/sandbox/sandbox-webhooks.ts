@@ -1,29 +1,29 @@
-// Carries the webhooks of the former sandbox to the new one: their states and secrets. The publication changes `Site` of their records.
+// Carries webhook states and secrets over from the old sandbox to the new one. Publishing the new one changes `Site` in their records.
 //
-// The states are carried twice: before the publication, so that a server can deliver at once, and after it, so that no rotation, rewind or resume of the
-// meantime is lost. A carried state has the epoch of the former sandbox. So the next event of the webhook is `storefront.gone`, and after it come the
-// changes after the publication: not one event per copied record.
+// They're carried twice: before publishing, so that servers can deliver right away, and after it, so that no rotation, rewind or resume in between is
+// lost. A carried state has the old sandbox's epoch. So the webhook's next event is `storefront.gone`, followed by the changes made since publishing,
+// and not by one event per copied record.
 
 import { randomText } from "../../lib/text.ts";
 import type { Engine } from "../../model/engine.ts";
 import type { WebhookRef, WebhookSecret, WebhookState } from "../../model/webhooks.ts";
 
-/** The state and the secrets of a webhook of the former sandbox. */
+/** A webhook of the old sandbox. */
 interface StoredWebhook {
   readonly state: WebhookState;
   readonly secrets: readonly WebhookSecret[];
 }
 
-/** The webhooks that were carried before the publication, by ID. */
+/** What was carried before publishing, by webhook ID. */
 type CarriedWebhooks = ReadonlyMap<number, StoredWebhook>;
 
-/** The IDs of the former sandbox and of the new one. */
+/** The IDs of the old and the new sandbox. */
 interface Move {
   readonly from: number;
   readonly to: number;
 }
 
-/** Copies the states and secrets of the webhooks `ids`. A webhook that is incomplete stays incomplete. */
+/** Skips webhooks that have no state. */
 export async function carryWebhooks(
   engine: Engine,
   ids: readonly number[],
@@ -40,8 +40,8 @@ export async function carryWebhooks(
 }
 
 /**
- * Carries what has changed since `carryWebhooks`. Call it after the publication, and before the rows of the former sandbox are deleted.
- * @param moved IDs of the webhooks that the publication moved
+ * Carries over what has changed since `carryWebhooks`. Call this after publishing, and before deleting the old sandbox's rows.
+ * @param moved the webhooks that publishing moved
  */
 export async function carryLateChanges(
   engine: Engine,
@@ -53,7 +53,7 @@ export async function carryLateChanges(
     const late = await readStored(engine, { site: from, webhook: id });
     if (late) await carryAgain(engine, late, carried.get(id), to);
   }
-  // These webhooks were removed before the publication.
+  // The others were removed before publishing.
   for (const id of carried.keys()) if (!moved.includes(id)) await engine.deleteWebhook({ site: to, webhook: id });
 }
 
@@ -67,12 +67,12 @@ async function carryAgain(
   if (!early || isChangedByOperator(early, late)) return engine.saveWebhook(state, late.secrets);
   const { cursor, rewinds, resumes } = early.state;
   if (state.cursor === cursor && state.since === early.state.since) return;
-  // A delivery has moved the cursor. If a server has delivered from the new sandbox already, its progress counts.
+  // A delivery has moved the cursor. But if a server has already delivered from the new sandbox, that progress counts.
   const { site: _, webhook: __, holder: ___, leaseUntil: ____, ...progress } = state;
   await engine.compareAndSetWebhook(state, { cursor, rewinds, resumes }, progress);
 }
 
-/** Whether an operator has rotated, rewound or resumed the webhook since. */
+/** Whether someone has rotated, rewound or resumed the webhook in between. */
 function isChangedByOperator(early: StoredWebhook, late: StoredWebhook): boolean {
   return identityOf(early) !== identityOf(late);
 }
@@ -86,9 +86,9 @@ async function readStored(engine: Engine, ref: WebhookRef): Promise<StoredWebhoo
   return state && { state, secrets: await engine.readWebhookSecrets(ref) };
 }
 
-/** Returns the state for the site `to`, without a lease and without an event in progress. */
+/** The state for the site `to`, without a lease or an event in progress. */
 function toCarried(state: WebhookState, to: number): WebhookState {
-  // An empty epoch would be valid in any epoch, also in that of the new site.
+  // An empty epoch would match any epoch, including the new site's.
   const epoch = state.epoch || randomText(8);
   return { ...state, site: to, epoch, first: 0, last: 0, goneAt: null, holder: null, leaseUntil: 0 };
 }
