@@ -1,4 +1,4 @@
-// Writes files atomically.
+// Writes files atomically: whatever happens, there's either the old file or the whole new one.
 
 import {
   accessSync,
@@ -21,22 +21,22 @@ import { ProblemError } from "../../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
 interface OutputOptions {
-  /** Transforms the content, for example compresses it. */
+  /** For example, to compress the content. */
   readonly through?: Transform;
-  /** The permissions of a new file, before the umask is applied. */
+  /** A new file's permissions, before the umask. */
   readonly mode?: number;
 }
 
-/** Signals that end the process by default. SIGHUP is not among them: a handler would override `nohup`, which ignores it. */
+/** Signals that end the process by default, except SIGHUP: handling it would defeat `nohup`. */
 const terminationSignals = ["SIGINT", "SIGTERM"] as const;
 
-/** Age in milliseconds, since its last write, from which an abandoned temporary file is removed. It is longer than any pause of a running export. */
+/** How long after its last write an abandoned temporary file is removed. Longer than a running export ever pauses. */
 const staleAfterMs = 60 * 60_000;
 
 /**
- * Writes a file atomically: writes a temporary file in the same folder, flushes it to disk and renames it. So after a failure or a signal, the
- * previous file is unchanged. `-` and `/dev/stdout` are standard output. A pipe or a device such as `/dev/null` is written directly.
- * @throws ProblemError `unavailable` if the file cannot be written, or the ProblemError that `content` throws
+ * Writes to a temporary file in the same folder, flushes it to disk and renames it, so that after a failure or a signal the old file is still there.
+ * Writes directly to standard output (`-` or `/dev/stdout`), pipes and devices such as `/dev/null`.
+ * @throws ProblemError `unavailable` if the file can't be written, or whatever ProblemError `content` throws
  */
 export async function writeFile(
   file: string,
@@ -54,18 +54,18 @@ export async function writeFile(
   } catch (error) {
     if (error instanceof ProblemError) throw error;
     const name = isStandardOutput(file) ? "standard output" : file;
-    throw new ProblemError("unavailable", `cannot write ${name}: ${errorMessage(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `can't write ${name}: ${errorMessage(error)}`, { cause: error });
   }
 }
 
-/** Checks, before long work, that a file can be created in the folder of `file`. @throws ProblemError `not-found` or `unavailable` */
+/** Call this before long work, to find out early if `file` can't be created. @throws ProblemError `not-found` or `unavailable` */
 export function requireFolder(file: string): void {
   const folder = dirname(file);
-  if (!existsSync(folder)) throw new ProblemError("not-found", `cannot write ${file}: there is no folder ${folder}`);
+  if (!existsSync(folder)) throw new ProblemError("not-found", `can't write ${file}: there's no folder ${folder}`);
   try {
     accessSync(folder, constants.W_OK);
   } catch (error) {
-    throw new ProblemError("unavailable", `cannot write ${file}: ${errorMessage(error)}`, { cause: error });
+    throw new ProblemError("unavailable", `can't write ${file}: ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -86,9 +86,7 @@ async function replace(target: string, write: (part: string) => Promise<void>): 
   }
 }
 
-/**
- * Removes old temporary files of processes that were killed. A recent file can belong to a running process on another machine that shares the folder.
- */
+/** Cleans up after killed processes. A recent file may belong to a process on another machine that shares the folder. */
 function removeStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /\.storefront-([0-9]+)\.part$/.exec(name)?.[1];
@@ -100,8 +98,8 @@ function removeStaleParts(folder: string): void {
 }
 
 /**
- * Removes `part` when a signal ends this process, until the returned function is called. If the signal has another listener, it does not end the
- * process, and the file stays.
+ * Removes `part` if a signal ends this process, until the returned function is called. A signal that has another listener doesn't end the process, so
+ * the file stays.
  */
 function removeAtSignal(part: string): () => void {
   const onSignal = (signal: NodeJS.Signals) => {

@@ -1,5 +1,4 @@
-// A temporary file for values that are needed later, and would take too much memory: 1,000,000 rows would take 2 GB. Even if they were compressed in
-// memory, the garbage collector would let the heap grow to 0.6 to 1 GB.
+// Keeps values that are needed later in a temporary file. In memory, a million rows would take 2 GB, or 0.6 to 1 GB of heap even when compressed.
 
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,18 +6,18 @@ import { join } from "node:path";
 import { randomText } from "../../lib/text.ts";
 import { withFileErrors } from "../../model/errors.ts";
 
-/** A range of bytes in the file. */
+/** In bytes. */
 export interface FileRange {
   readonly start: number;
   readonly length: number;
 }
 
-/** Values in a temporary file, compressed. The file has no name, so that the kernel deletes it when the process ends. */
+/** The file is compressed, and has no name, so that the kernel deletes it when the process ends. */
 export class SpoolFile {
   #file: number | undefined;
   #end = 0;
 
-  /** Adds a value that JSON can express. @throws ProblemError `unavailable` if it cannot be written */
+  /** @param value must survive a round trip through JSON @throws ProblemError `unavailable` if it can't be written */
   add(value: unknown): FileRange {
     const bytes = Bun.zstdCompressSync(JSON.stringify(value), { level: 1 });
     const start = this.#end;
@@ -31,7 +30,7 @@ export class SpoolFile {
     return { start, length: bytes.length };
   }
 
-  /** Returns the value in a range that `add` has returned. @throws ProblemError `unavailable` if it cannot be read */
+  /** @param range from `add` @throws ProblemError `unavailable` if it can't be read */
   read<T>({ start, length }: FileRange): T {
     const bytes = new Uint8Array(length);
     withSpoolErrors(() => {
@@ -54,5 +53,5 @@ function openAnonymousFile(): number {
 }
 
 function withSpoolErrors(access: () => void): void {
-  withFileErrors(`the rows cannot be kept in ${tmpdir()} until all are read (set TMPDIR for another folder)`, access);
+  withFileErrors(`can't keep the rows in ${tmpdir()} (set TMPDIR to use another folder)`, access);
 }

@@ -1,4 +1,4 @@
-// The sample site and the sample operator of `serve --demo`.
+// Creates the sample site and operator of `serve --demo`.
 
 import { operatorActor } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -17,8 +17,8 @@ import { createSite, listSites } from "./sites.ts";
 const demoOperator = "demo";
 
 /**
- * If the database has no sites, creates the default site `demo` with sample records and a key that may write. Returns the key, which is not stored;
- * undefined if there was a site already.
+ * Creates the default site `demo` with sample records and a read-write key, unless there are sites.
+ * @returns the key, which isn't stored; undefined if there were sites
  */
 export async function createDemo(engine: Engine, now: number): Promise<string | undefined> {
   const site = await createDemoSite(engine, now);
@@ -42,10 +42,7 @@ export async function createDemo(engine: Engine, now: number): Promise<string | 
   return (await createKey(engine, site, { label: "demo" }, now)).key;
 }
 
-/**
- * Returns a sign-in link for the operator `demo`, and creates this operator if the database has none. Returns undefined if there are only other
- * operators.
- */
+/** Creates a sign-in link for the operator `demo`, who is created if there are no operators. Undefined if there are only others. */
 export async function createDemoLink(engine: Engine, now: number): Promise<string | undefined> {
   const operators = await listOperators(engine);
   if (operators.length === 0) await unlessThere(createOperator(engine, demoOperator, [], now));
@@ -53,13 +50,13 @@ export async function createDemoLink(engine: Engine, now: number): Promise<strin
   return createSignInLink(engine, demoOperator, now);
 }
 
-/** Creates the demo site, unless there is a site. */
+
 async function createDemoSite(engine: Engine, now: number): Promise<SiteRecord | undefined> {
   if ((await listSites(engine)).length > 0) return undefined;
   return unlessThere(createSite(engine, "demo", { isDefault: true }, now));
 }
 
-/** Waits for `creation`. Returns undefined on a conflict: if several servers start at the same time, only one of them creates the site or operator. */
+/** Returns undefined on a conflict, because several servers may start at the same time and only one of them succeeds. */
 async function unlessThere<T>(creation: Promise<T>): Promise<T | undefined> {
   try {
     return await creation;
@@ -69,7 +66,7 @@ async function unlessThere<T>(creation: Promise<T>): Promise<T | undefined> {
   }
 }
 
-// Telephone numbers and addresses are from the ranges that are reserved for examples.
+// Phone numbers and domains are from ranges reserved for examples.
 const brands: readonly Values[] = [
   {
     Name: "Acme",

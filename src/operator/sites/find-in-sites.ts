@@ -1,4 +1,4 @@
-// Finds records in many sites by reading the database, so that no site is loaded into memory for it.
+// Finds records across many sites by reading the database, without loading any site into memory.
 
 import { createYielder } from "../../lib/yielding.ts";
 import type { Engine, RecordRow, RowSearch, SiteContents } from "../../model/engine.ts";
@@ -6,27 +6,26 @@ import { publicResources } from "../../model/resource.ts";
 import { allResources } from "../../resources/all.ts";
 
 interface FoundRecord {
-  /** Name of the site. */
+  /** The site's name. */
   readonly site: string;
-  /** Path of the resource. */
+  /** The resource's path. */
   readonly resource: string;
   readonly id: number;
-  /** The name of the record; empty if it has none. */
+  /** The record's name; empty if it has none. */
   readonly name: string;
-  /** The field that equals the text; `ID` for the ID. */
+  /** The field that matches; `ID` for the ID. */
   readonly field: string;
 }
 
 interface FindLimits {
-  /** Maximum results of one site. After this number of results, no further site is read. */
+  /** Results per site. Once there are this many in total, no further site is read. */
   readonly results: number;
-  /** Milliseconds after which no further site is read. */
+  /** After this time, no further site is read. */
   readonly durationMs: number;
-  /** Whether the client still waits for the result. */
+  /** Whether the client is still waiting. */
   readonly isWanted: () => boolean;
 }
 
-/** A site to search. */
 interface NamedSite {
   readonly ID: number;
   readonly Name: string;
@@ -35,10 +34,10 @@ interface NamedSite {
 type SearchEngine = Pick<Engine, "readSite" | "readMatchingRows">;
 
 /**
- * Finds the records whose ID is `text`, or that have `text` as the whole value of a field outside of groups: name, account number, code. Searches every
- * record of `sites` within the limits; at least one site.
- * @param sites in the order of their IDs
- * @returns the records, and as `next` the ID of the last site that was read if sites remain: continue with the sites after it
+ * Finds records whose ID, name, account number, code or other top-level field is exactly `text`. Always reads at least one site, however tight the
+ * limits.
+ * @param sites by ID
+ * @returns the records, and as `next` the last site that was read if there are more; continue with the sites after it
  * @throws ProblemError `unavailable`
  */
 export async function findInSites(
@@ -63,23 +62,23 @@ export async function findInSites(
 type Match = Omit<FoundRecord, "site">;
 
 interface Search {
-  /** Selects the rows that may match. */
+  /** Preselects rows that may match. */
   readonly rows: RowSearch;
   readonly matches: (row: RecordRow) => Match | undefined;
-  /** Maximum matches of one site. */
+  /** Matches per site. */
   readonly limit: number;
   readonly isWanted: () => boolean;
-  /** One yielder for all sites, because most of them are small. */
+  /** Shared by all sites, because most are small. */
   readonly yieldIfDue: ReturnType<typeof createYielder>;
 }
 
 function createSearch(text: string, limit: number, isWanted: () => boolean): Search {
-  // Most records do not contain the text at all, and need not be parsed.
+  // Most records don't contain the text anywhere, so there's no need to parse them.
   const rows = { id: /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : undefined, text: JSON.stringify(text) };
   return { rows, matches: createMatcher(text, rows), limit, isWanted, yieldIfDue: createYielder() };
 }
 
-/** Searches one site after the other. If the engine can, it searches many small sites with one query. */
+/** Searches one site after the other, or many small ones with a single query if the engine supports that. */
 async function* searchSites(
   engine: SearchEngine,
   sites: readonly NamedSite[],
@@ -91,7 +90,7 @@ async function* searchSites(
     const read = await engine.readMatchingRows?.(ids.slice(next, next + tried), search.rows);
     const bySite = Map.groupBy(read?.rows ?? [], ({ site }) => site);
     end = next + (read?.siteCount || 1);
-    // If a query read few of its sites, because many rows may match, it has searched the other sites in vain.
+    // If many rows may match, a query covers only a few of its sites, and its work on the others is wasted. So the next one tries fewer.
     tried = 2 * (end - next);
     for (const site of sites.slice(next, end)) {
       const matches = read?.siteCount

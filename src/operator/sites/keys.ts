@@ -1,4 +1,4 @@
-// Creates, lists, changes, revokes and rotates API keys. A key itself is never stored: its record contains its prefix and its digest.
+// Manages API keys. A key itself is never stored, only its prefix and digest.
 
 import {
   createApiKey,
@@ -25,22 +25,21 @@ import {
 } from "../../system/system-records.ts";
 import { presentSiteOf } from "./sandboxes.ts";
 
-/** A key with its site and its last use. */
 export interface ListedKey extends KeyRecord {
-  /** The name of its site. */
+  /** Its site's name. */
   readonly siteName: string;
   /** When the key expires or was revoked, in milliseconds since 1970; infinite if neither. */
   readonly endsAt: number;
-  /** The time of the last use that was saved; undefined if the key was never used. Servers save the times every half minute. */
+  /** Up to half a minute old, which is how often servers save it. Undefined if the key was never used. */
   readonly lastUsed: Date | undefined;
 }
 
 export interface KeySettings {
   readonly label?: string | undefined;
   readonly scope?: Scope | undefined;
-  /** Milliseconds since 1970; undefined for a key that does not expire. */
+  /** Milliseconds since 1970; undefined if it never expires. */
   readonly expiresAt?: number | undefined;
-  /** Requests per second; undefined for the default of the server. */
+  /** Requests per second; undefined for the server's default. */
   readonly rate?: number | undefined;
 }
 
@@ -51,19 +50,19 @@ interface KeyChanges {
   readonly rate?: number | null | undefined;
 }
 
-/** A new key: the key itself, which is not stored, and its record. */
 export interface IssuedKey {
+  /** The key itself, which isn't stored. */
   readonly key: string;
   readonly record: ListedKey;
 }
 
-/** A key ends soon if it expires within this time: 30 days, in milliseconds. */
+/** A key that expires within 30 days ends soon. */
 const soonMs = 30 * 24 * 60 * 60_000;
 
-/** Maximum keys that a key names as its predecessors. */
+/** How many predecessors a key remembers. */
 const maxFormerKeys = 20;
 
-/** Returns a key in the form that commands print as JSON, and that the console's API sends. @param now milliseconds since 1970 */
+/** The JSON that commands print and the console's API returns. @param now milliseconds since 1970 */
 export function toKeyInfo(key: ListedKey, now: number) {
   const { ID: id, Prefix: prefix, Label: label, Scope: scope, Rate, Created: created, Expires, Revoked, endsAt } = key;
   const state = Revoked !== "" ? "revoked" : endsAt <= now ? "expired" : "valid";
@@ -84,13 +83,13 @@ export function toKeyInfo(key: ListedKey, now: number) {
   } as const;
 }
 
-/** Returns the record of a key as it is stored. */
+/** The key's record as it's stored. */
 export function toKeyRecord({ siteName: _, endsAt: __, lastUsed: ___, ...record }: ListedKey): KeyRecord {
   return record;
 }
 
 /**
- * Creates a key for `site`. A key of a sandbox that was renewed meanwhile is for the new sandbox.
+ * If `site` is a sandbox that has just been refreshed, the key is for the new one.
  * @throws ProblemError `invalid-record`, or `not-found` if the site was removed
  */
 export async function createKey(
@@ -112,7 +111,7 @@ export async function createKey(
   return { key, record: toListed(JSON.parse(body as string), siteName) };
 }
 
-/** Lists the keys of `site`, or of all sites, including revoked and expired keys. */
+/** Lists the keys of `site`, or all keys, including revoked and expired ones. */
 export async function listKeys(engine: Engine, site?: SiteRecord): Promise<ListedKey[]> {
   const uses = await engine.readLastKeyUses();
   const system = await readSystemRecords(engine);
@@ -133,7 +132,7 @@ function toListed(key: KeyRecord, siteName = "", usedAt?: number): ListedKey {
   };
 }
 
-/** Returns the labels of the keys of a site, by the prefix of the key, and by the prefixes of the keys that it has replaced. @param site ID */
+/** A site's key labels by prefix. A rotated key's old prefixes have the label of the current key. */
 export async function listKeyLabels(engine: Engine, site: number): Promise<ReadonlyMap<string, string>> {
   const { keys } = await readSystemRecords(engine);
   const own = keys.filter(({ Site }) => Number(Site) === site);
@@ -142,8 +141,8 @@ export async function listKeyLabels(engine: Engine, site: number): Promise<Reado
 }
 
 /**
- * Changes a key. Running servers apply the change to the next request.
- * @param changes undefined members stay as they are; `null` for `expiresAt` or `rate` removes the expiry or the rate
+ * Takes effect with the next request.
+ * @param changes undefined members stay as they are; `null` removes an `expiresAt` or `rate`
  * @throws ProblemError `invalid-record`, `not-found`, or `conflict` if the key is revoked or several keys begin with `prefix`
  */
 export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<ListedKey> {
@@ -154,12 +153,12 @@ export async function setKey(engine: Engine, prefix: string, changes: KeyChanges
     ...(expiresAt === undefined ? {} : { Expires: expiresAt === null ? "" : toInstant(expiresAt) }),
   };
   return changeKey(engine, prefix, now, (key) => {
-    if (key.Revoked) throw new ProblemError("conflict", `the key ${key.Prefix} is revoked; create a new one`);
+    if (key.Revoked) throw new ProblemError("conflict", `the key ${key.Prefix} has been revoked; create a new one`);
     return values;
   });
 }
 
-/** Revokes the key that begins with `prefix`, so that servers reject the next request with it. Revoking a key again changes nothing. */
+/** Takes effect with the next request. Revoking a key again changes nothing. */
 export function revokeKey(engine: Engine, prefix: string, now: number): Promise<ListedKey> {
   return changeKey(engine, prefix, now, ({ Revoked }) => ({ Revoked: Revoked || toInstant(now) }));
 }
@@ -181,8 +180,8 @@ async function changeKey(
 }
 
 /**
- * Creates a key with the same label, scope, rate and expiry, and lets the old key expire after `overlap` milliseconds. The new key may undo the runs of
- * the old key and of all keys before. The old key may not undo runs of the new key.
+ * Creates a key with the same label, scope, rate and expiry, and lets the old one expire after `overlap` milliseconds. The new key can undo the runs of
+ * all its predecessors, but they can't undo its runs.
  * @throws ProblemError `conflict` if the old key is revoked or expired
  */
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
@@ -193,7 +192,7 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
     site = siteOfKey(system, old);
     const { endsAt } = toApiKey(old);
     if (endsAt <= now)
-      throw new ProblemError("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
+      throw new ProblemError("conflict", `the key ${old.Prefix} has been revoked or has expired; create a new one`);
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endsAt)) } : { Revoked: toInstant(now) };
     const settings = { ...toSettings(old), former: [old.Prefix, ...splitWords(old.Former)].slice(0, maxFormerKeys) };
     const isForSandbox = site !== undefined && site.SandboxOf !== "";
@@ -213,31 +212,31 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
   };
 }
 
-/** Returns the key that begins with `text`: at least 8 characters, of a sandbox key 13, up to the whole key. */
+/** @param text the first 8 or more characters of a key (13 for a sandbox key), up to the whole key */
 function getKey(system: SystemRecords, text: string): KeyRecord {
   if (text.length < minPrefixLength(text)) throw shortPrefixError(text);
   const shown = visiblePrefix(text);
   const found = system.keys.filter((key) => canBeginWith(text, key));
   const [key] = found;
-  // `sfk_test` can be the beginning of a key of a live site. It is also most of the mark of all sandbox keys, and names none of them.
+  // `sfk_test` could start a live key. It's also most of what every sandbox key starts with, so it doesn't identify one.
   if (!key && text === "sfk_test") throw shortPrefixError("sfk_test_");
-  if (!key) throw new ProblemError("not-found", `no key begins with ${shown}`);
+  if (!key) throw new ProblemError("not-found", `no key starts with ${shown}; see \`key list\``);
   if (found.length > 1)
-    throw new ProblemError("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
+    throw new ProblemError("conflict", `${found.length} keys start with ${shown}; give the whole key`);
   return key;
 }
 
-/** @param text the beginning of a key */
+/** @param text the start of a key */
 function shortPrefixError(text: string): ProblemError {
   const example = isSandboxKey(text) ? "sfk_test_AbCd" : "sfk_AbCd";
   const minLength = minPrefixLength(text);
   return new ProblemError(
     "bad-request",
-    `invalid key prefix: give at least the first ${minLength} characters of the key, such as ${example}`,
+    `the key prefix is too short: give at least the first ${minLength} characters, such as ${example}`,
   );
 }
 
-/** Whether `text` can be the beginning of the key. The characters of a key after its prefix are not stored. */
+/** Whether `text` can be the start of the key, of which we only know the prefix and the digest. */
 function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
   if (isKey(text)) return Digest === hashApiKey(text);
   if (text.length < minPrefixLength(Prefix)) return false;
@@ -248,12 +247,12 @@ function siteOfKey({ sites }: SystemRecords, { Site }: KeyRecord): SiteRecord | 
   return sites.find(({ ID }) => ID === Number(Site));
 }
 
-/** The settings of a new key, and the prefixes of the keys that it replaces, the latest first. */
 interface NewKeySettings extends KeySettings {
+  /** Prefixes of the keys it replaces, latest first. */
   readonly former?: readonly string[];
 }
 
-/** Creates a key, and the intent to store its record. @param isForSandbox whether `site` is a sandbox @throws ProblemError `invalid-record` */
+/** @param isForSandbox whether `site` is a sandbox @throws ProblemError `invalid-record` */
 export function createKeyIntent(
   site: number,
   { label = "", scope = "write", expiresAt, rate, former = [] }: NewKeySettings,

@@ -1,26 +1,26 @@
-// Sandboxes among the records of sites: which site is the sandbox of another site, who may manage it, and the names of sandboxes.
+// Finds sandboxes among site records, and names them.
 //
-// The sandbox of a live site is the complete site that has its ID in `SandboxOf`. There is at most one. Another site with the same `SandboxOf` is
-// reserved while the sandbox is made or renewed.
+// A live site's sandbox is the complete site with its ID in `SandboxOf`. There's at most one. While a sandbox is being created or refreshed, there's
+// also a reserved site with the same `SandboxOf`.
 
 import { ProblemError } from "../../model/errors.ts";
 import { maxSiteNameLength } from "../../resources/site.ts";
 import type { SiteRecord } from "../../system/system-records.ts";
 
-/** The end of the name of a sandbox, after the name of its live site. */
-const ending = "-sandbox";
+/** A sandbox is named after its live site, plus this. */
+const suffix = "-sandbox";
 
-/** Returns the name that the sandbox of a live site has. It may be too long for a name. */
+/** May be too long for a name. */
 export function sandboxName({ Name }: Pick<SiteRecord, "Name">): string {
-  return `${Name}${ending}`;
+  return `${Name}${suffix}`;
 }
 
-/** Returns the sandbox of a live site; undefined if it has none, or its first one is still being made. */
+/** Undefined if the live site has no sandbox, or its first one is still being copied. */
 export function findSandboxRecord(sites: readonly SiteRecord[], live: Pick<SiteRecord, "ID">): SiteRecord | undefined {
   return sites.find(({ SandboxOf, Importing }) => SandboxOf === String(live.ID) && Importing === "");
 }
 
-/** Returns the site that is reserved while the sandbox of a live site is made or renewed; undefined if none is. */
+/** The reserved site, while a live site's sandbox is being created or refreshed. */
 export function findReservedSandbox(
   sites: readonly SiteRecord[],
   live: Pick<SiteRecord, "ID">,
@@ -28,58 +28,57 @@ export function findReservedSandbox(
   return sites.find(({ SandboxOf, Importing }) => SandboxOf === String(live.ID) && Importing !== "");
 }
 
-/** Returns the ID of a live site, and for a sandbox the ID of its live site. */
+/** The ID of the live site, whether given that or its sandbox. */
 export function liveIdOf({ ID, SandboxOf }: Pick<SiteRecord, "ID" | "SandboxOf">): number {
   return Number(SandboxOf || ID);
 }
 
-/** Returns the sites in their order, but each sandbox directly below its live site. */
+/** Keeps the order, but moves each sandbox to just below its live site. */
 export function withSandboxesBelow(sites: readonly SiteRecord[]): SiteRecord[] {
   return sites.toSorted((a, b) => liveIdOf(a) - liveIdOf(b) || a.ID - b.ID);
 }
 
 /**
- * Returns a site as it is now; undefined if it was removed. A renewed sandbox is another site than before: the sandbox of the same live site.
- * @param site as it was read before
+ * Finds a site again; undefined if it was removed. A refreshed sandbox has another ID, so it's found through its live site.
+ * @param site as it was read earlier
  */
 export function presentSiteOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord | undefined {
   const { ID, SandboxOf } = site;
   return SandboxOf === "" ? sites.find((one) => one.ID === ID) : findSandboxRecord(sites, { ID: liveIdOf(site) });
 }
 
-/** Returns the sandbox of a live site. @throws ProblemError `not-found`, or `conflict` while the first one is being made */
+/** @throws ProblemError `not-found`, or `conflict` while the first one is being copied */
 export function requireSandbox(sites: readonly SiteRecord[], live: SiteRecord): SiteRecord {
   const found = findSandboxRecord(sites, live);
   if (found) return found;
   const reserved = findReservedSandbox(sites, live);
   if (reserved) throw beingMadeError(reserved, sites);
-  const how = `make it with \`site sandbox ${live.Name}\``;
-  throw new ProblemError("not-found", `the site \`${live.Name}\` has no sandbox yet: ${how}`);
+  const how = `create it with \`site sandbox ${live.Name}\``;
+  throw new ProblemError("not-found", `the site \`${live.Name}\` has no sandbox yet; ${how}`);
 }
 
-/** Returns the live site of a sandbox, and any other site itself. A sandbox is removed together with its live site. */
+/** A sandbox's live site, or the site itself if it isn't one. A sandbox is removed along with its live site. */
 function liveSiteOf(site: SiteRecord, sites: readonly SiteRecord[]): SiteRecord {
   return site.SandboxOf === "" ? site : (sites.find(({ ID }) => ID === liveIdOf(site)) as SiteRecord);
 }
 
-/** Returns since when a site is suspended; empty if it is not. A sandbox is suspended while its live site is. */
+/** Since when a site is suspended, or empty. A sandbox is suspended while its live site is. */
 export function suspensionOf(site: SiteRecord, sites: readonly SiteRecord[]): string {
   return liveSiteOf(site, sites).Suspended;
 }
 
-/** Returns `site` if it can have a sandbox. @throws ProblemError `conflict` for a sandbox */
+/** @throws ProblemError `conflict` for a sandbox */
 export function requireLive(site: SiteRecord, sites: readonly SiteRecord[]): SiteRecord {
   if (site.SandboxOf === "") return site;
-  const how = `to renew it, run \`site sandbox ${nameOfLiveSite(site, sites)}\``;
-  throw new ProblemError("conflict", `\`${site.Name}\` is a sandbox, and has none of its own: ${how}`);
+  const how = `to refresh it, run \`site sandbox ${nameOfLiveSite(site, sites)}\``;
+  throw new ProblemError("conflict", `\`${site.Name}\` is a sandbox itself; ${how}`);
 }
 
-/** The error while a sandbox is being made or renewed. @param reserved the site that is reserved for it */
+/** @param reserved the site reserved for the copy */
 export function beingMadeError(reserved: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
   const { Importing: end } = reserved;
-  const how = `if that was interrupted, the first command after ${end} removes what is left`;
-  const what = `the sandbox of \`${nameOfLiveSite(reserved, sites)}\` is being made`;
-  return new ProblemError("conflict", `${what}, and reserved until ${end}; ${how}`);
+  const what = `the sandbox of \`${nameOfLiveSite(reserved, sites)}\` is already being copied`;
+  return new ProblemError("conflict", `${what}; if that was interrupted, try again after ${end}`);
 }
 
 export function nameOfLiveSite(site: SiteRecord, sites: readonly SiteRecord[]): string {
@@ -87,8 +86,7 @@ export function nameOfLiveSite(site: SiteRecord, sites: readonly SiteRecord[]): 
 }
 
 /**
- * Returns the sandbox whose name changes if a live site is renamed (its sandbox, or the first copy that is still being made), and its new name;
- * undefined if the site has no sandbox.
+ * The sandbox that has to follow when a live site is renamed, and its new name. This can be a first copy in progress, which already has the name.
  * @throws ProblemError `conflict` if the name is too long, or another site has it
  */
 export function sandboxAfterRename(
@@ -101,29 +99,28 @@ export function sandboxAfterRename(
   const name = sandboxName({ Name: to });
   const isTooLong = name.length > maxSiteNameLength;
   if (!isTooLong && !isTaken(name, sites, live)) return { sandbox, name };
-  const fault = isTooLong ? `is longer than ${maxSiteNameLength} characters` : "another site has";
-  const how = `choose another name, or remove the sandbox first with \`site remove ${sandbox.Name} --yes\``;
-  throw new ProblemError("conflict", `its sandbox would be called \`${name}\`, which ${fault}: ${how}`);
+  const fault = isTooLong ? `is longer than ${maxSiteNameLength} characters` : "is taken";
+  const how = `choose another name, or first remove the sandbox with \`site remove ${sandbox.Name} --yes\``;
+  throw new ProblemError("conflict", `its sandbox would be called \`${name}\`, which ${fault}; ${how}`);
 }
 
-/** Returns the name for the sandbox of `live`. @throws ProblemError `conflict` if it is too long, or another site has it */
+/** @throws ProblemError `conflict` if the name is too long, or another site has it */
 export function requireSandboxName(sites: readonly SiteRecord[], live: SiteRecord): string {
   const name = sandboxName(live);
   if (name.length > maxSiteNameLength) {
-    const most = maxSiteNameLength - ending.length;
-    const how = `give the site a name of at most ${most} with \`site set ${live.Name} --name NAME\`, then try again`;
-    const limit = `a name has at most ${maxSiteNameLength} characters`;
-    throw new ProblemError("conflict", `the sandbox would be called \`${name}\`, and ${limit}: ${how}`);
+    const most = maxSiteNameLength - suffix.length;
+    const how = `first rename the site to at most ${most} with \`site set ${live.Name} --name NAME\``;
+    const limit = `names have at most ${maxSiteNameLength} characters`;
+    throw new ProblemError("conflict", `the sandbox would be called \`${name}\`, but ${limit}; ${how}`);
   }
   if (isTaken(name, sites, live)) {
-    const how = `rename it with \`site set ${name} --name NAME\`, then try again`;
-    const fault = `the site \`${name}\` exists already, and is not the sandbox of \`${live.Name}\``;
-    throw new ProblemError("conflict", `${fault}: ${how}`);
+    const fault = `another site is already called \`${name}\``;
+    throw new ProblemError("conflict", `${fault}; first rename it with \`site set ${name} --name NAME\``);
   }
   return name;
 }
 
-/** Whether a site that is not a sandbox of `live` has the name. */
+/** By a site other than the sandbox of `live`. */
 function isTaken(name: string, sites: readonly SiteRecord[], live: SiteRecord): boolean {
   return sites.some(({ Name, SandboxOf }) => Name === name && SandboxOf !== String(live.ID));
 }

@@ -1,4 +1,4 @@
-// Creates the sites of a list: all of them or none.
+// Creates one site, or all sites in a list, or none.
 
 import { isBlank, readCsvRows } from "../../formats/csv.ts";
 import { decodeText } from "../../formats/text-encoding.ts";
@@ -13,9 +13,8 @@ import { createKeyIntent } from "./keys.ts";
 import { removeSite } from "./site-removal.ts";
 import { requireUnusedNames, setSite, toSiteValues, toUnsetDefaultIntents } from "./sites.ts";
 
-/** A site to create. */
 export interface RequestedSite {
-  /** Its row in the file, counted from 1 for the header; undefined if it is not from a file. */
+  /** Its row in the file, where the header is row 1; undefined if it isn't from a file. */
   readonly row?: number;
   readonly name: string;
   readonly hostnames: readonly string[];
@@ -24,19 +23,19 @@ export interface RequestedSite {
 
 export interface CreatedSite {
   readonly site: SiteRecord;
-  /** Its key, which is not stored; undefined without `withKeys`. */
+  /** The key itself, which isn't stored; undefined without `withKeys`. */
   readonly key: string | undefined;
 }
 
-/** Maximum sites in a file. They are stored in one transaction. */
+/** Sites per file, because they're stored in one transaction. */
 const maxSites = 1000;
 
 const columns = ["name", "hostnames", "default"] as const;
 
 /**
- * Reads the sites of a CSV file with the columns `name`, `hostnames` (separated by white space or semicolons) and `default` (`yes`, `no` or empty).
- * Only `name` is required.
- * @throws ProblemError `bad-request` if it is not such a file, `invalid-record` with the field errors of all rows
+ * Reads a CSV file with the columns `name`, `hostnames` (separated by white space or semicolons) and `default` (`yes`, `no` or empty). Only `name` is
+ * required.
+ * @throws ProblemError `bad-request` if it isn't such a file, `invalid-record` with the errors of all rows
  */
 export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<readonly RequestedSite[]> {
   const sites: RequestedSite[] = [];
@@ -47,7 +46,7 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
       if (syntax) fieldErrors.push({ field: `row ${row}`, ...fault("syntax", syntax.detail) });
       else if (!header) header = parseHeader(cells);
       else sites.push(parseRow(header, cells, row, fieldErrors));
-      if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites`);
+      if (sites.length > maxSites) throw new ProblemError("bad-request", `the file has more than ${maxSites} sites; split it`);
     }
   }
   if (fieldErrors.length > 0) throw invalidRecordError(fieldErrors);
@@ -57,8 +56,8 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
 
 /**
  * Creates sites, each with a key if `withKeys`.
- * @param handOver gets the sites and keys after they are stored. If it throws, the sites are removed again, because nobody has their keys.
- * @throws ProblemError `unavailable` if `handOver` throws, `invalid-record` with the field errors of all rows, or for a single site as `createSite`
+ * @param handOver gets the sites and keys once they're stored. If it throws, the sites are removed again, because nobody has their keys.
+ * @throws ProblemError `unavailable` if `handOver` throws, `invalid-record` with the errors of all rows, or for a single site like `createSite`
  */
 export async function createSites(
   engine: Engine,
@@ -86,7 +85,7 @@ export async function createSites(
   } catch (cause) {
     const names = added.length === 1 ? `the site ${added[0]?.site.Name} was` : `the ${added.length} sites were`;
     await removeCreatedSites(engine, added, replacedDefault).catch((error) => {
-      const detail = `${errorMessage(cause)}; ${names} created and not removed again (${errorMessage(error)}): remove them with \`site remove\``;
+      const detail = `${errorMessage(cause)}; ${names} created, and couldn't be removed again (${errorMessage(error)}): remove with \`site remove\``;
       throw new ProblemError("unavailable", detail, { cause });
     });
     const detail = `${errorMessage(cause)}; ${names} removed again, because nobody has the key`;
@@ -95,7 +94,7 @@ export async function createSites(
   return added;
 }
 
-/** Removes the sites, and makes the previous default site the default again. */
+/** Also makes the previous default site the default again. */
 async function removeCreatedSites(
   engine: Engine,
   added: readonly CreatedSite[],
@@ -109,10 +108,10 @@ function parseHeader(cells: readonly string[]): readonly string[] {
   const names = cells.map((cell) => cell.trim().toLowerCase());
   const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
   if (unknown === undefined && names.includes("name") && new Set(names).size === names.length) return names;
-  const found = unknown === undefined ? "" : `, not \`${unknown}\``;
+  const found = unknown === undefined ? "" : `; \`${unknown}\` isn't one of them`;
   throw new ProblemError(
     "bad-request",
-    `the first row must be \`${columns.join(",")}\`, or \`name\` and some of the others${found}`,
+    `the first row must name the columns: \`${columns.join("`, `")}\`, of which only \`name\` is required${found}`,
   );
 }
 
@@ -137,7 +136,7 @@ function parseRow(
   return { row, name: cell("name"), hostnames, isDefault: answer === "yes" };
 }
 
-/** Returns the intents to create the sites. Their IDs follow the last used ID. */
+/** The sites' IDs follow the last one used. */
 function toSiteIntents(requested: readonly RequestedSite[], system: SystemRecords, now: number): Intent[] {
   const sites = [...system.sites];
   const firstId = system.nextSiteId;

@@ -1,4 +1,4 @@
-// Removes sites, and completes removals and imports that were interrupted.
+// Removes sites, and cleans up after removals, imports and copies that were interrupted.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { Intent } from "../../model/change.ts";
@@ -13,22 +13,22 @@ import { liveIdOf, nameOfLiveSite } from "./sandboxes.ts";
 import { listSites, requireSite, updateSites } from "./sites.ts";
 
 /**
- * Removes a site with its sandbox, and with their keys, webhooks, records and journals. Their IDs are never used again. As soon as the record of the
- * site is deleted, nobody can use the site.
- * If deleting the rest is interrupted, `completeRemovals` continues.
+ * Removes a site and its sandbox with all their keys, webhooks, records and journals. Their IDs are never reused. Deleting the site's record makes it
+ * unusable. If deleting the rest is interrupted, `completeRemovals` continues.
  * @throws ProblemError `not-found`, or `unavailable` if deleting the rest failed
  */
 export function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
   return remove(engine, (sites) => requireSite(sites, name), now);
 }
 
-/** Removes a site that is still being imported, or made as a sandbox. @throws ProblemError as `removeSite`; `not-found` also if the site is complete */
+/** Removes a site that's still being imported or copied. @throws ProblemError like `removeSite`; also `not-found` if the site is complete */
 export function removeIncompleteSite(engine: Engine, id: number, now: number): Promise<SiteRecord> {
   return remove(engine, (sites) => requireIncompleteSite(sites, id), now);
 }
 
 /**
- * Removes the sites whose import or copy was interrupted, and completes removals that were interrupted. If one cannot be completed now, the next call tries again. Returns a sentence about each site.
+ * Removes sites whose import or copy was interrupted, and continues interrupted removals. What fails is tried again by the next call.
+ * @returns a message about each site
  */
 export async function completeRemovals(engine: Engine, now: number): Promise<readonly string[]> {
   const done: string[] = [];
@@ -39,29 +39,29 @@ export async function completeRemovals(engine: Engine, now: number): Promise<rea
   return done;
 }
 
-/** Completes a removal. Returns a sentence even if it fails, because a command that only reads must work on a full disk. */
+/** Returns a message even if it fails, because commands that only read must work on a full disk. */
 async function finishRemoval(engine: Engine, site: number): Promise<string> {
   try {
     await engine.dropSite(site);
     return `finished the interrupted removal of site ${site}`;
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return `the interrupted removal of site ${site} could not be finished: ${error.message}`;
+    return `couldn't finish the interrupted removal of site ${site}: ${error.message}`;
   }
 }
 
-/** Whether the import or copy of a site was interrupted, so that no process renews the reservation. */
+/** Whether the site's import or copy was interrupted, so the reservation is no longer renewed. */
 function isAbandoned({ Importing }: SiteRecord, now: number): boolean {
   return Importing !== "" && Date.parse(Importing) <= now;
 }
 
-/** Returns what an abandoned site is, as the object of a sentence. */
+/** Completes "removed …". */
 function describeAbandoned(site: SiteRecord, sites: readonly SiteRecord[]): string {
-  if (site.SandboxOf !== "") return `what an interrupted \`site sandbox ${nameOfLiveSite(site, sites)}\` has left`;
+  if (site.SandboxOf !== "") return `the partial copy of an interrupted \`site sandbox ${nameOfLiveSite(site, sites)}\``;
   return `the site ${site.Name}, whose import was interrupted`;
 }
 
-/** Returns a sentence about the removal, also if it fails, for example on a full disk; none if another process has removed the site. */
+/** Returns a message even if the removal fails, for example on a full disk; none if another process was faster. */
 async function removeAbandoned(engine: Engine, id: number, what: string, now: number): Promise<readonly string[]> {
   const pick = (sites: readonly SiteRecord[]) => {
     const site = sites.find((one) => one.ID === id && isAbandoned(one, now));
@@ -75,7 +75,7 @@ async function removeAbandoned(engine: Engine, id: number, what: string, now: nu
     if (!(error instanceof ProblemError)) throw error;
     return error.code === "not-found"
       ? []
-      : [`could not remove ${what}: ${error.message}; the next command tries again`];
+      : [`couldn't remove ${what}: ${error.message}; the next command you run will try again`];
   }
 }
 
@@ -85,10 +85,10 @@ function requireIncompleteSite(sites: readonly SiteRecord[], id: number): SiteRe
   return site;
 }
 
-/** Returns the sites that are removed with `site`, in the order of their removal: `site` is the last. */
+/** The sites to remove with `site`, which is the last. */
 function targetsOf(sites: readonly SiteRecord[], site: SiteRecord): SiteRecord[] {
   const { SandboxOf, Importing } = site;
-  // The copy that is still being made leaves the present sandbox as it is. Without the present sandbox, nobody wants the copy.
+  // Removing a copy in progress leaves the current sandbox alone. Removing the sandbox includes a copy in progress.
   if (SandboxOf !== "" && Importing !== "") return [site];
   const live = liveIdOf(site);
   return [...sites.filter((other) => other.SandboxOf === String(live) && other.ID !== site.ID), site];
@@ -113,14 +113,14 @@ async function remove(
     const why = errorMessage(error);
     throw new ProblemError(
       "unavailable",
-      `the site \`${removed.Name}\` is out of use, but not all of its data is deleted yet: ${why}; the next command continues`,
+      `the site \`${removed.Name}\` is no longer served, but its data isn't all deleted yet (${why}); the next command you run will finish that`,
       { cause: error },
     );
   }
   return removed;
 }
 
-/** Returns the intents to delete the keys and webhooks of a site. */
+/** Deletes a site's keys and webhooks. */
 function toDeleteOwnedRecords(system: SystemRecords, site: number, now: number): Intent[] {
   const isOwn = ({ Site }: KeyRecord | WebhookRecord) => Number(Site) === site;
   return [

@@ -1,8 +1,8 @@
-// Reserves a site while it is imported, and completes it. The copy that becomes a sandbox is reserved in the same way (operator/sandbox).
+// Reserves a site while it's being imported, and completes it. operator/sandbox reserves copies the same way.
 //
-// The record of the site is created first, so that its name is taken. The record contains the time until which this process has reserved the site;
-// the process extends it. Until the import is complete, the site has no hostname and commands reject it. If the import is interrupted, the first
-// command after that time removes the site (`completeRemovals`).
+// The site's record is created first, so that nobody else can take the name. Until the import is complete, the site has no hostnames and commands
+// reject it. The record says until when the site is reserved, and the importing process keeps extending that. If it's interrupted, the first command
+// after that time removes the site (`completeRemovals`).
 
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -17,30 +17,29 @@ import type { ImportedWebhook } from "../site-files/site-file-webhooks.ts";
 import { requireWebhookRoom } from "../webhooks/webhook-creation.ts";
 import { requireUnusedNames, updateSites } from "./sites.ts";
 
-/** Milliseconds for which an import or a copy reserves its site. */
 const reservationMs = 60_000;
-/** Milliseconds between two renewals of the reservation. */
+/** How often the reservation is renewed. */
 const renewIntervalMs = 15_000;
 
-/** Returns the value of `Importing` with which a site is reserved from `now` on. */
+/** The value of `Importing` that reserves a site from `now` on. */
 export function reservedUntil(now: number): string {
   return toInstant(now + reservationMs);
 }
 
-/** A site that only this process may write until its import is complete. */
+/** A site that only this process can write to until its import is complete. */
 export interface ReservedSite {
   readonly id: number;
-  /** The new IDs of its keys, by their IDs in the file. */
+  /** New key IDs by the IDs in the file. */
   readonly keyIds: ReadonlyMap<number, number>;
-  /** The new IDs of its webhooks, by their IDs in the file. */
+  /** New webhook IDs by the IDs in the file. */
   readonly webhookIds: ReadonlyMap<number, number>;
-  /** The prefixes of the keys in the file that this database already has. */
+  /** Prefixes of keys in the file that this database already has. */
   readonly takenKeys: readonly string[];
 }
 
 /**
- * Reserves a site: creates its record, without hostnames, and its keys and webhooks. A site or webhook whose identity is taken gets a new one.
- * @param systemEpoch the epoch of the system site when the restrictions of the keys and webhooks were read: a restore may have added others
+ * Creates the site's record without hostnames, and its keys and webhooks. A site or webhook whose identity is taken gets a new one.
+ * @param systemEpoch the system site's epoch when the restrictions of the keys and webhooks were read, because a restore may have added more
  * @throws ProblemError `conflict` if the name is taken, or there are too many webhooks
  */
 export async function reserveSite(
@@ -87,7 +86,7 @@ export async function reserveSite(
   };
 }
 
-/** Runs `work`, and renews the reservation of the site while it runs. @param now returns the present time in milliseconds since 1970 */
+/** Keeps renewing the reservation while `work` runs. @param now in milliseconds since 1970 */
 export async function runWhileReserved<T>(
   engine: Engine,
   id: number,
@@ -99,7 +98,7 @@ export async function runWhileReserved<T>(
       requireImporting(sites, id);
       return [toUpdateIntent(siteResource, id, { Importing: reservedUntil(now()) }, now())];
     });
-  // If a renewal fails, the next one repeats it. If the site was removed, storing its next rows fails.
+  // A failed renewal is made up for by the next one. If the site was removed, storing its next rows will fail.
   const timer = setInterval(() => void renew().catch(() => {}), renewIntervalMs);
   try {
     return await work();
@@ -109,8 +108,8 @@ export async function runWhileReserved<T>(
 }
 
 /**
- * Completes the site. Leaves out hostnames that another site has. The site becomes the default site only if no other site is.
- * @throws ProblemError `conflict` if the site was removed at the same time
+ * Skips hostnames that another site has. The site only becomes the default one if there's no other.
+ * @throws ProblemError `conflict` if the site was removed in the meantime
  */
 export async function completeSiteImport(engine: Engine, id: number, settings: ImportedSettings, now: number) {
   let takenHostnames: readonly string[] = [];
@@ -133,5 +132,5 @@ export async function completeSiteImport(engine: Engine, id: number, settings: I
 
 function requireImporting(sites: readonly SiteRecord[], id: number): void {
   if (sites.some((site) => site.ID === id && site.Importing !== "")) return;
-  throw new ProblemError("conflict", "the site was removed while it was imported");
+  throw new ProblemError("conflict", "the site was removed during the import");
 }

@@ -18,45 +18,44 @@ import { beingMadeError, nameOfLiveSite, sandboxAfterRename, suspensionOf } from
 
 interface SiteSettings {
   readonly name?: string | undefined;
-  /** All hostnames of the site; undefined to keep the present ones. */
+  /** Replaces all hostnames. */
   readonly hostnames?: readonly string[] | undefined;
   readonly addedHostnames?: readonly string[] | undefined;
   readonly removedHostnames?: readonly string[] | undefined;
   readonly isDefault?: boolean | undefined;
-  /** Whether servers reject every request to the site. */
+  /** Whether servers reject all requests to the site. */
   readonly isSuspended?: boolean | undefined;
 }
 
-/** The error for an unknown name of a site. Its message can suggest other names. */
 export class UnknownSiteError extends ProblemError {
   constructor(name: string, hint?: string) {
     super("not-found", `unknown site \`${name}\`${hint ? `: ${hint}` : ""}`);
   }
 }
 
-/** The error for a name or hostname that another site has. Its message names that site. */
+/** For a name or hostname that another site has. The message says which. */
 export class TakenNameError extends ProblemError {
   constructor(message: string) {
     super("conflict", message);
   }
 }
 
-/** Lists all sites, including incomplete ones. */
+/** Includes incomplete sites. */
 export async function listSites(engine: Engine): Promise<readonly SiteRecord[]> {
   return (await readSystemRecords(engine)).sites;
 }
 
-/** Returns the site of this name. @throws ProblemError `not-found` that suggests the nearest name, or `conflict` while the site is incomplete */
+/** @throws ProblemError `not-found` that suggests the most similar name, or `conflict` while the site is incomplete */
 export async function getSite(engine: Engine, name: string): Promise<SiteRecord> {
   return requireCompleteSite(await listSites(engine), name);
 }
 
-/** As `getSite`, for sites that were read already. */
+/** Like `getSite`, if the sites have already been read. */
 export function requireCompleteSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   return requireComplete(requireSite(sites, name), sites);
 }
 
-/** Creates a site. @throws ProblemError `invalid-record`, or `conflict` if its name or a hostname is taken */
+/** @throws ProblemError `invalid-record`, or `conflict` if the name or a hostname is taken */
 export function createSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return updateSites(engine, (sites) => {
     const values = toSiteValues({ ...settings, name }, undefined, now);
@@ -66,8 +65,8 @@ export function createSite(engine: Engine, name: string, settings: SiteSettings,
 }
 
 /**
- * Changes a site. Running servers apply the change to the next request. If its name changes, the name of its sandbox follows.
- * @throws ProblemError as `createSite`, `not-found` for an unknown site or an unknown hostname to remove, or `conflict` for a sandbox
+ * Takes effect with the next request. Renaming a site renames its sandbox too.
+ * @throws ProblemError like `createSite`, `not-found` for an unknown site or an unknown hostname to remove, or `conflict` for a sandbox
  */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return updateSites(engine, (sites) => {
@@ -84,7 +83,7 @@ export function setSite(engine: Engine, name: string, settings: SiteSettings, no
   });
 }
 
-/** Commits the intents that `decide` returns; the last of them must be for the site. Returns the site. */
+/** Commits what `decide` returns, and returns the site, which the last intent must be for. */
 export async function updateSites(
   engine: Engine,
   decide: (sites: readonly SiteRecord[], system: SystemRecords) => readonly Intent[],
@@ -93,18 +92,17 @@ export async function updateSites(
   return JSON.parse(toDeclaredJson(siteResource, bodies.at(-1) as string));
 }
 
-/** @throws ProblemError `conflict` for a sandbox, which has no settings of its own */
+/** A sandbox has no settings of its own. @throws ProblemError `conflict` */
 function rejectSandbox(site: SiteRecord, sites: readonly SiteRecord[]): void {
   if (site.SandboxOf === "") return;
   const live = nameOfLiveSite(site, sites);
-  const why = `it has no hostnames, and follows the name and the suspension of \`${live}\``;
   throw new ProblemError(
     "conflict",
-    `\`${site.Name}\` is the sandbox of \`${live}\`: ${why}; change \`${live}\` instead`,
+    `\`${site.Name}\` is a sandbox, which has the settings of its site; change \`${live}\` instead`,
   );
 }
 
-/** @throws ProblemError `conflict` while the site is imported, or made as a sandbox */
+/** @throws ProblemError `conflict` while the site is being imported or copied */
 function requireComplete(site: SiteRecord, sites: readonly SiteRecord[]): SiteRecord {
   if (!site.Importing) return site;
   throw incompleteError(site, sites);
@@ -113,11 +111,11 @@ function requireComplete(site: SiteRecord, sites: readonly SiteRecord[]): SiteRe
 function incompleteError(site: SiteRecord, sites: readonly SiteRecord[]): ProblemError {
   if (site.SandboxOf !== "") return beingMadeError(site, sites);
   const { Name, Importing: end } = site;
-  const how = `if the import was interrupted, the first command after ${end} removes the site`;
-  return new ProblemError("conflict", `the site \`${Name}\` is being imported, and reserved until ${end}; ${how}`);
+  const how = `if the import was interrupted, the first command after ${end} will remove the site`;
+  return new ProblemError("conflict", `the site \`${Name}\` is still being imported; ${how}`);
 }
 
-/** @throws ProblemError `not-found` that suggests the nearest name */
+/** @throws ProblemError `not-found` that suggests the most similar name */
 export function requireSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   const site = sites.find(({ Name }) => Name === name);
   if (site) return site;
@@ -132,7 +130,7 @@ export function requireSite(sites: readonly SiteRecord[], name: string): SiteRec
   throw new UnknownSiteError(name, hint);
 }
 
-/** Returns the values that change. @param site undefined for a new site */
+/** The values that change. @param site undefined for a new site */
 export function toSiteValues(settings: SiteSettings, site: SiteRecord | undefined, now: number): Values {
   const { name, isDefault, isSuspended } = settings;
   const hostnames = hostnamesAfter(settings, site);
@@ -144,7 +142,7 @@ export function toSiteValues(settings: SiteSettings, site: SiteRecord | undefine
   };
 }
 
-/** Returns the hostnames after the change; undefined if `settings` does not change them. */
+/** Undefined if `settings` doesn't change them. */
 function hostnamesAfter(
   { hostnames, addedHostnames = [], removedHostnames = [] }: SiteSettings,
   site: SiteRecord | undefined,
@@ -154,12 +152,12 @@ function hostnamesAfter(
   const after = new Set([...present, ...addedHostnames.map(parseHostname)]);
   for (const removed of removedHostnames.map(parseHostname)) {
     if (after.delete(removed)) continue;
-    throw new ProblemError("not-found", `the site \`${site?.Name}\` does not have the hostname \`${removed}\``);
+    throw new ProblemError("not-found", `the site \`${site?.Name}\` doesn't have the hostname \`${removed}\``);
   }
   return [...after].join(" ");
 }
 
-/** @param own the ID of the site that is changed @throws TakenNameError */
+/** @param own the site that's being changed @throws TakenNameError */
 export function requireUnusedNames(
   sites: readonly SiteRecord[],
   own: number | undefined,
@@ -170,7 +168,7 @@ export function requireUnusedNames(
     if (other.ID === own) continue;
     if (other.Name === wanted.Name)
       throw new TakenNameError(
-        other.Importing ? incompleteError(other, sites).message : `the site \`${other.Name}\` exists already`,
+        other.Importing ? incompleteError(other, sites).message : `the site \`${other.Name}\` already exists`,
       );
     const hosts = wantedHosts.length === 0 ? [] : toSite(other).hostnames;
     const taken = wantedHosts.find((host) => hosts.includes(host));
@@ -178,7 +176,7 @@ export function requireUnusedNames(
   }
 }
 
-/** Returns the intents that unset the present default site, if `settings` has a new one: there is at most one default site. */
+/** If `settings` make this the default site, the current one no longer is, because there's at most one. */
 export function toUnsetDefaultIntents(
   sites: readonly SiteRecord[],
   own: number | undefined,
@@ -190,25 +188,23 @@ export function toUnsetDefaultIntents(
   return others.map((site) => toUpdateIntent(siteResource, site.ID, { Default: "" }, now));
 }
 
-/** An overview of a site. */
 interface SiteSummary {
   readonly site: SiteRecord;
-  /** Keys that are valid now. */
   readonly validKeys: number;
-  /** All keys, including revoked and expired ones. */
+  /** Including revoked and expired ones. */
   readonly keys: number;
   readonly webhooks: number;
-  /** The number of records of each resource, by its path. */
+  /** Counts by resource path. */
   readonly records: Readonly<Record<string, number>>;
-  /** The number of changes so far. */
+  /** How many changes there have been. */
   readonly revision: number;
-  /** Time of the last change; undefined if the site has not changed yet, or the entry was pruned. */
+  /** When the last change was made; undefined if there hasn't been any, or it was pruned. */
   readonly changed: Date | undefined;
 }
 
 /**
- * Returns a site in the form that commands print as JSON, and that the console's API sends.
- * @param sites among them the live site of a sandbox
+ * The JSON that commands print and the console's API returns.
+ * @param sites must include the live site of a sandbox
  */
 export function toSiteInfo(site: SiteRecord, sites: readonly SiteRecord[]) {
   const { ID: id, Name: name, Hostnames, Default, Importing, SandboxOf } = site;
@@ -223,7 +219,7 @@ export function toSiteInfo(site: SiteRecord, sites: readonly SiteRecord[]) {
   };
 }
 
-/** Reads the overview of a site. @throws ProblemError `not-found` */
+/** @throws ProblemError `not-found` */
 export async function summarizeSite(engine: Engine, name: string, now: number): Promise<SiteSummary> {
   const site = await getSite(engine, name);
   const keys = await listKeys(engine, site);
