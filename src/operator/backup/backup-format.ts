@@ -1,5 +1,5 @@
-// The format of the files that `backup` and `export-site` write. A file is lines of JSON, compressed with gzip: a header, one line for each row of
-// each table, and a last line with the number of rows and their digest. The format is the same for every engine.
+// Reads and writes the file format of `backup` and `export-site`, which is the same for every engine: JSON lines compressed with gzip. There's a header,
+// a line for each row of each table, and a last line with the number of rows and their digest.
 
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline, Readable } from "node:stream";
@@ -11,7 +11,7 @@ import { columnsOf, isRequired, isText, type TableName, tables } from "../../sto
 import { requireFolder, writeFile } from "../files/atomic-file.ts";
 import { isStandardInput, isStandardOutput, readStandardInput } from "../files/standard-streams.ts";
 
-/** The kinds of file. The header contains the name of the kind and its version, so that a file of one kind is not read as the other. */
+/** The header has the kind of file and its version, so that one isn't read as the other. */
 const kinds = {
   /** The whole database. */
   storefront: { version: 1, writer: "storefront backup", reader: "restore", done: "restored" },
@@ -21,23 +21,22 @@ const kinds = {
 
 type FileKind = keyof typeof kinds;
 
-/** The header of a file. */
 export interface BackupHeader {
   /** When it was made, in milliseconds since 1970; NaN if the file doesn't say. */
   readonly made: number;
-  /** The random ID of the database that made it (`readDatabaseId`); undefined in a site file, and in a backup of an early version. */
+  /** The ID of the database that made it (`readDatabaseId`); undefined in site files, and in backups from early versions. */
   readonly database: string | undefined;
 }
 
-/** Maximum characters of a line: many times those of any row. It limits the memory for a file without line ends. */
+/** In characters. Much longer than any row, so it only limits the memory for a file without line ends. */
 const maxLineLength = 1 << 24;
 
-/** Permissions of the file: only its owner may read it, because it contains all data. */
+/** Only the owner can read the file, because it has all the data. */
 const mode = 0o600;
 
 /**
- * Writes compressed lines to a file (see `writeFile`).
- * @throws ProblemError `conflict` if a file of this name exists that is neither empty nor of this kind: it could be the database
+ * Compresses and writes lines (see `writeFile`).
+ * @throws ProblemError `conflict` if the file exists, and is neither empty nor of this kind, because it could be the database
  */
 export async function writeBackupFile(kind: FileKind, file: string, lines: AsyncIterable<string>): Promise<void> {
   if (!isStandardOutput(file)) await requireReplaceable(kind, file);
@@ -48,11 +47,11 @@ async function requireReplaceable(kind: FileKind, file: string): Promise<void> {
   requireFolder(file);
   const found = statSync(file, { throwIfNoEntry: false });
   if (!found?.isFile() || found.size === 0 || (await isOfKind(kind, file))) return;
-  const detail = `${file} was not written by \`${kinds[kind].writer}\`, and is left as it is: choose another name, or delete it first`;
+  const detail = `${file} exists, and wasn't written by \`${kinds[kind].writer}\`; use another name, or delete it first`;
   throw new ProblemError("conflict", detail);
 }
 
-/** Whether the file begins with the header of this kind, of any version. */
+/** Whether the file has a header of this kind, in any version. */
 async function isOfKind(kind: FileKind, file: string): Promise<boolean> {
   const toError = (why: string) => notReadableError(kind, file, why);
   try {
@@ -63,7 +62,7 @@ async function isOfKind(kind: FileKind, file: string): Promise<boolean> {
   return false;
 }
 
-/** Returns the lines of a file before compression, several in each string. @param onRow called for each row */
+/** Yields several lines at a time. @param onRow called for each row */
 export async function* toBackupLines(
   kind: FileKind,
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
@@ -89,9 +88,9 @@ export async function* toBackupLines(
 }
 
 /**
- * Reads the rows of a file of this kind, or of standard input.
+ * @param file a path, or `-` for standard input
  * @param onHeader called before the first row
- * @throws ProblemError `bad-request` if it is not such a file. If the number of rows or the digest is wrong, it is thrown after the last row.
+ * @throws ProblemError `bad-request` if it isn't a file of this kind, or after the last row if their number or digest is wrong
  */
 export async function* readBackup(
   kind: FileKind,
@@ -111,13 +110,13 @@ export async function* readBackup(
       onHeader({ made: Date.parse(made), database: typeof database === "string" ? database : undefined });
       isFirst = false;
     } else if (Array.isArray(value)) {
-      if (!isRow(value)) throw toError("it has rows that this version does not know");
+      if (!isRow(value)) throw toError("it's from another version of the program, and has rows that this one doesn't know");
       digest.update(`${line}\n`);
       rows++;
       yield { table: value[0], row: value[1] };
     } else end = value;
   }
-  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw toError("it is damaged or incomplete");
+  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw toError("it's damaged or incomplete");
 }
 
 type ToError = (why: string) => ProblemError;
@@ -128,8 +127,8 @@ function requireKind(kind: FileKind, header: Record<string, unknown>, toError: T
   const other = (Object.keys(kinds) as FileKind[]).find((name) => name !== kind && Object.hasOwn(header, name));
   throw toError(
     other
-      ? `\`${kinds[other].writer}\` wrote it; read it with \`${kinds[other].reader}\``
-      : `\`${writer}\` did not write it, or a newer version did`,
+      ? `it was written by \`${kinds[other].writer}\`; use \`${kinds[other].reader}\``
+      : `it wasn't written by \`${writer}\`, or only a newer version can read it`,
   );
 }
 
@@ -152,7 +151,7 @@ async function* readLines(file: string, toError: ToError): AsyncGenerator<string
   try {
     const unpacked = createGunzip();
     pipeline(openInput(file, toError), unpacked, () => {
-      // An error of either stream destroys `unpacked`, and the loop below throws it.
+      // An error in either stream destroys `unpacked`, so the loop below throws it.
     });
     for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
       const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
@@ -167,18 +166,18 @@ async function* readLines(file: string, toError: ToError): AsyncGenerator<string
   }
 }
 
-/** Returns why a file cannot be unpacked. The messages of zlib do not help an operator. */
+/** In plain words, unlike zlib's messages. */
 function describeReadError(error: unknown): string {
   const message = errorMessage(error);
-  if (message === "incorrect header check") return "it is another kind of file";
-  if (message === "unexpected end of file") return "it is empty or incomplete";
-  return systemErrorCode(error)?.startsWith("Z_") || error instanceof TypeError ? "it is damaged" : message;
+  if (message === "incorrect header check") return "it's another kind of file";
+  if (message === "unexpected end of file") return "it's empty or incomplete";
+  return systemErrorCode(error)?.startsWith("Z_") || error instanceof TypeError ? "it's damaged" : message;
 }
 
 function openInput(file: string, toError: ToError): NodeJS.ReadableStream {
   if (isStandardInput(file)) return Readable.from(readStandardInput(), { objectMode: false });
-  if (!existsSync(file)) throw new ProblemError("not-found", `there is no file ${file}`);
-  if (statSync(file).isDirectory()) throw toError("it is a folder");
+  if (!existsSync(file)) throw new ProblemError("not-found", `file not found: ${file}`);
+  if (statSync(file).isDirectory()) throw toError("it's a folder");
   return createReadStream(file);
 }
 
@@ -188,12 +187,12 @@ function parse(line: string, toError: ToError): any {
   try {
     value = JSON.parse(line);
   } catch {
-    throw toError("it is damaged");
+    throw toError("it's damaged");
   }
-  if (typeof value !== "object" || value === null) throw toError("it is damaged");
+  if (typeof value !== "object" || value === null) throw toError("it's damaged");
   return value;
 }
 
 function notReadableError(kind: FileKind, file: string, why: string): ProblemError {
-  return new ProblemError("bad-request", `${file} cannot be ${kinds[kind].done}: ${why}`);
+  return new ProblemError("bad-request", `${file} can't be ${kinds[kind].done}: ${why}`);
 }

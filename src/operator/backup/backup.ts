@@ -1,4 +1,4 @@
-// Backups of the whole database: writes, verifies, checks and restores them.
+// Writes, verifies, checks and restores backups of the whole database.
 
 import { existsSync, statSync } from "node:fs";
 import { errorMessage } from "../../lib/errors-for-log.ts";
@@ -17,11 +17,11 @@ import { createRestoreAmend, type Restriction } from "./restrictions.ts";
 
 interface BackedUp {
   readonly rows: number;
-  /** Why the time of the backup could not be saved for the metrics; undefined if it was saved. The backup is complete in both cases. */
+  /** Why the time of the backup couldn't be recorded for the metrics, if so. The backup is complete anyway. */
   readonly timeNotSavedReason?: string;
 }
 
-/** Writes the whole database, as of one moment, to `file` (see `writeFile`), and saves the time of the backup in the database. */
+/** Writes the whole database as of one moment to `file` (see `writeFile`), and records the time in the database. */
 export async function backUp(engine: Engine, file: string, now: number): Promise<BackedUp> {
   const rows = await writeBackup(engine.dump(), file, { made: now, database: await engine.readDatabaseId() });
   try {
@@ -33,9 +33,9 @@ export async function backUp(engine: Engine, file: string, now: number): Promise
 }
 
 /**
- * Reads a whole backup, so that a damaged one is rejected before anything else is done. Does nothing with a pipe, because a pipe can be read only
- * once; `restore` verifies it. Returns the number of rows, or undefined for a pipe.
+ * Reads a whole backup, to reject a damaged one before doing anything else. Skips pipes, which can only be read once; `restore` verifies those.
  * @param onRow called for each row
+ * @returns the number of rows, or undefined for a pipe
  * @throws ProblemError `bad-request` if the backup is damaged or incomplete
  */
 export async function verifyBackup(file: string, onRow: () => void = () => {}): Promise<number | undefined> {
@@ -49,42 +49,42 @@ export async function verifyBackup(file: string, onRow: () => void = () => {}): 
 }
 
 /**
- * Checks the records and journals in a backup as `Engine.findInconsistencies` checks a database. Returns one sentence per inconsistency.
+ * Checks a backup the way `Engine.findInconsistencies` checks a database.
  * @param onRow called for each row
+ * @returns one message per inconsistency
  * @throws ProblemError `bad-request` if the backup is damaged or incomplete
  */
 export function checkBackup(file: string, onRow: () => void): Promise<readonly string[]> {
   return findStreamedInconsistencies(readBackup("storefront", file), onRow);
 }
 
-/** The result of a restore. */
 export interface Restored {
-  /** Rows of the backup. */
+  /** In the backup. */
   readonly rows: number;
-  /** The files with the previous data; empty if there was none. */
+  /** Files with the previous data, if there was any. */
   readonly kept: readonly string[];
-  /** Changes since the backup that were discarded, of the sites with the same epoch as in the backup. */
+  /** Changes made since the backup and now discarded, in sites that have the same epoch as in the backup. */
   readonly discarded: number;
-  /** Sites with another epoch than in the backup. Their discarded changes cannot be counted. */
+  /** Sites with another epoch than in the backup, so that we can't count their discarded changes. */
   readonly unrelatedSites: number;
-  /** Restrictions that were made after the backup: `stays` if the restore keeps them, `revived` if `isAsOfBackup` ends them. */
+  /** Restrictions made after the backup: those that `stays`, or with `isAsOfBackup` those `revived`. */
   readonly stays: readonly Restriction[];
   readonly revived: readonly Restriction[];
-  /** Whether more may have been restricted after the backup than the database can know. */
+  /** Whether there may be more restrictions than the database can know of. */
   readonly isUnknown: boolean;
-  /** Since when the database knows it, if it made the backup itself, or its data was copied from the database that did. */
+  /** How far back the database knows them, if it made the backup itself or was copied from the one that did. */
   readonly knownSince?: string;
 }
 
 interface RestoreOptions {
-  /** Whether keys, operators, webhooks and sites become as they were at the time of the backup, even if they were revoked or removed since. */
+  /** Whether to restore keys, operators, webhooks and sites as they were, even if they have been revoked or removed since. */
   readonly isAsOfBackup?: boolean | undefined;
 }
 
 /**
- * Replaces the whole database by the backup in `file` (`-` for standard input), atomically: readers see the previous data or the new data. Saves the
- * previous data, up to the last write, to the file `keep`. What was restricted after the backup stays so (restrictions.ts).
- * @throws ProblemError `bad-request` if the backup is damaged or incomplete; then nothing is changed
+ * Atomically replaces the whole database with the backup in `file` (`-` for standard input). Saves the previous data, up to the last write, to `keep`.
+ * What was restricted after the backup stays restricted (restrictions.ts).
+ * @throws ProblemError `bad-request` if the backup is damaged or incomplete, in which case nothing changes
  */
 export async function restore(
   engine: Engine,
@@ -130,12 +130,12 @@ export async function restore(
 
 type Knowledge = Pick<Restored, "isUnknown" | "knownSince">;
 
-/** Whether a row says something about one database, so that it isn't true in another. */
+/** Whether a row is about one particular database, so that it wouldn't be true in another. */
 function isOfDatabase({ table, row }: DumpedRow): boolean {
   return table === "restrictions" && (row.kind === copiedKind || row.kind === renewedKind);
 }
 
-/** Returns whether a database knows what was restricted after a backup. @param own the ID of the database */
+/** Whether a database knows what was restricted after a backup. @param own its ID */
 function knowledgeOf(
   { restored, restrictions }: Swap,
   { made, database = "" }: BackupHeader,
@@ -150,7 +150,7 @@ function knowledgeOf(
   return made >= since ? { isUnknown: false } : { isUnknown: true, knownSince: new Date(since).toISOString() };
 }
 
-/** Whether the database is empty. What it remembers of restrictions doesn't count, because nothing replaces that. */
+/** Restrictions it remembers don't count, because nothing replaces those. */
 export async function isEmpty(engine: Engine): Promise<boolean> {
   for await (const { table } of engine.dump()) if (table !== "restrictions") return false;
   return true;
@@ -160,15 +160,12 @@ function collectHead(heads: Map<number, Head>, { row }: DumpedRow): void {
   heads.set(row.id as number, { revision: row.revision as number, epoch: row.epoch as string });
 }
 
-/**
- * Counts the changes that are discarded, by comparing the present head of each site with its head in the backup. A site that the backup does not
- * contain was created later, or in another database.
- */
+/** Compares each site's head with that in the backup. A site that isn't in the backup was created later, or in another database. */
 function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<number, Head>) {
   let [discarded, unrelatedSites] = [0, 0];
   const isSameDatabase = before.get(systemSite)?.epoch === backup.get(systemSite)?.epoch;
   for (const [site, { revision, epoch }] of before) {
-    // A site can have an epoch before its first change. Without changes, nothing is discarded.
+    // Sites without changes have nothing to discard.
     if (epoch === removedEpoch || revision === 0) continue;
     const then = backup.get(site) ?? { revision: 0, epoch: isSameDatabase ? epoch : "" };
     if (then.epoch === epoch) discarded += Math.max(0, revision - then.revision);
@@ -177,7 +174,7 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
   return { discarded, unrelatedSites };
 }
 
-/** Writes a backup of `rows`. Returns their number. */
+/** @returns the number of rows */
 async function writeBackup(rows: Parameters<SaveReplacedRows>[0], file: string, header: BackupHeader): Promise<number> {
   let count = 0;
   await writeBackupFile(
@@ -188,7 +185,7 @@ async function writeBackup(rows: Parameters<SaveReplacedRows>[0], file: string, 
   return count;
 }
 
-/** Writes a backup, unless `rows` is empty. Returns whether it wrote one. */
+/** @returns whether there was anything to write */
 async function writeUnlessEmpty(
   replaced: Parameters<SaveReplacedRows>[0],
   file: string,
@@ -199,19 +196,16 @@ async function writeUnlessEmpty(
   return rows !== undefined;
 }
 
-/**
- * Creates the error when the previous data could not be saved.
- * @param isRestored whether this restore replaced the data, and is otherwise complete; false if an earlier restore that was killed replaced it
- */
+/** @param isRestored whether this restore replaced the data and is otherwise complete; false if an earlier one did that and was killed */
 function previousNotSavedError(cause: unknown, isRestored: boolean): ProblemError {
   const what = isRestored
-    ? "the backup was restored, but the previous content could not be saved"
-    : "nothing was restored, because the content that an earlier restore replaced could not be saved";
-  const detail = `${what}: ${errorMessage(cause)}; it is still in the database, and the next \`restore\` saves it`;
+    ? "the backup was restored, but the previous content couldn't be saved"
+    : "nothing was restored, because content that an interrupted restore replaced couldn't be saved";
+  const detail = `${what}: ${errorMessage(cause)}; it's still in the database, and the next \`restore\` will save it`;
   return new ProblemError("unavailable", detail, { cause });
 }
 
-/** Waits for the first row, and returns the same rows; undefined if `rows` is empty. */
+/** Undefined if there are no rows. */
 async function peekRows(rows: Parameters<SaveReplacedRows>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
   const rest = (async function* () {
     yield* rows;

@@ -1,4 +1,4 @@
-// Copies the whole database to another one, which can have another engine.
+// Copies the whole database to another one, even of another kind.
 
 import type { RecordedRestriction } from "../../model/amend.ts";
 import type { DumpedRow, Engine, SaveReplacedRows } from "../../model/engine.ts";
@@ -7,7 +7,7 @@ import { copiedKind } from "../../store/database/restrictions.ts";
 import { columnsOf, type TableName } from "../../store/database/tables.ts";
 import { isEmpty } from "./backup.ts";
 
-/** The progress of a copy. Every row is counted, then copied, then read back and compared. */
+/** Every row is counted, then copied, then read back and compared. */
 export interface CopyProgress {
   readonly step: "counting" | "copying" | "comparing";
   readonly rows: number;
@@ -16,10 +16,10 @@ export interface CopyProgress {
 }
 
 /**
- * Copies all data of `from`, as of one moment, to `to`, and verifies the copy. Returns the number of rows. Servers may run on `from`; their writes
- * during the copy are not copied.
- * @throws ProblemError `conflict` if `to` is not empty, if `from` is empty, or if another process writes to `to` during the copy (its writes are
- * kept); `unavailable` if the copy differs from `from`: then `to` is empty again
+ * Copies all data as of one moment, and verifies the copy. Servers can keep using `from`, but what they write during the copy isn't copied.
+ * @returns the number of rows
+ * @throws ProblemError `conflict` if `to` isn't empty, `from` is empty, or another process writes to `to` during the copy (its writes are kept);
+ * `unavailable` if the copy differs from `from`, when `to` is empty again
  */
 export async function copyDatabase(
   from: Engine,
@@ -27,9 +27,9 @@ export async function copyDatabase(
   onProgress: (progress: CopyProgress) => void = () => {},
   now = Date.now(),
 ): Promise<number> {
-  if (!(await isEmpty(to))) throw new ProblemError("conflict", "the target is not empty; nothing was copied");
+  if (!(await isEmpty(to))) throw new ProblemError("conflict", "the target isn't empty, so nothing was copied; use a new database");
   const total = await countRows(from, onProgress);
-  if (total === 0) throw new ProblemError("conflict", "the source is empty; nothing was copied");
+  if (total === 0) throw new ProblemError("conflict", "the source is empty, so nothing was copied; check --from");
   const sent = createFingerprint();
   const source: RecordedRestriction = {
     kind: copiedKind,
@@ -50,24 +50,24 @@ export async function copyDatabase(
   if (received.changes() > sent.changes()) throw concurrentWritesError();
   if (sent.end() !== received.end() || !received.hasRestrictionsOf(sent)) {
     await to.replaceAllData(nothing());
-    throw new ProblemError("unavailable", "the copy differed from its source and was removed; try again");
+    throw new ProblemError("unavailable", "the copy differed from its source, so it was deleted; try again");
   }
   return sent.rows();
 }
 
-/** Throws if any row was replaced. The target was empty, so another process has written it, or an interrupted `restore` has left it. */
+/** The target was empty, so any replaced row was written by another process or left by an interrupted `restore`. */
 async function rejectIfReplaced(replaced: Parameters<SaveReplacedRows>[0]): Promise<void> {
   for await (const _ of replaced) {
     const detail =
-      "another process wrote to the target during the copy, or an interrupted `restore` left data in it; that data is still there, and the next `restore` saves it to a file";
+      "another process wrote to the target during the copy, or an interrupted `restore` left data in it; that data is still there, and the next `restore` will save it to a file";
     throw new ProblemError("conflict", detail);
   }
 }
 
-/** Creates the error when another process wrote to the target. The copy is kept, because deleting it would delete the writes of that process too. */
+/** For when another process has written to the target. The copy stays, because deleting it would delete those writes too. */
 function concurrentWritesError(): ProblemError {
   const detail =
-    "the target has the copy, but another process wrote to it during the copy, so that it could not be verified; no write is lost";
+    "the copy is complete, but couldn't be verified, because another process wrote to the target at the same time; no write was lost";
   return new ProblemError("conflict", detail);
 }
 
@@ -105,8 +105,8 @@ async function* nothing(): AsyncGenerator<DumpedRow> {}
 type Fingerprint = ReturnType<typeof createFingerprint>;
 
 /**
- * Compares two sets of rows in any order. It ignores epochs, which are new in a copy, and the last uses of keys, which a server on the copy changes
- * with each read. What the target remembered of restrictions is merged with that of the source, so only rows that the target lacks count.
+ * Compares two sets of rows, in any order. Ignores epochs, which are new in a copy, and key uses, which a server using the copy changes with every read.
+ * Restrictions that the target remembers are merged with the source's, so it's fine if the target has more.
  */
 function createFingerprint() {
   const sums = new Map<string, { rows: number; sum: bigint }>();

@@ -1,5 +1,4 @@
-// What was last decided about keys, operators, webhooks and sites (store/database/restrictions.ts), and the limits that this puts on records from a
-// backup or a site file.
+// Works out how records from a backup or a site file are limited by what was last decided about them (store/database/restrictions.ts).
 
 import type { RecordedRestriction } from "../../model/amend.ts";
 import { rightsOf, toRole } from "../../model/operator-role.ts";
@@ -18,14 +17,14 @@ import {
 } from "../../store/database/restrictions.ts";
 import { type KeyRecord, splitWords } from "../../system/system-records.ts";
 
-/** The fields of a record that were decided. */
+/** Decided values by field. */
 export type Decided = Readonly<Record<string, string>>;
 
 const nothing: Decided = {};
 
 export class RecordedLimits {
   readonly #decided = new Map<string, Record<string, string>>();
-  /** By the digest of the new key: the digest of the key that it replaced, and its record. */
+  /** By the new key's digest: the old key's digest, and the new key's record. */
   readonly #replacements = new Map<string, { readonly digest: string; readonly record: KeyRecord }>();
 
   constructor(rows: readonly RecordedRestriction[]) {
@@ -35,7 +34,7 @@ export class RecordedLimits {
     }
   }
 
-  /** @param resource its name */
+  /** @param resource a resource's name */
   of(resource: string, record: object): Decided {
     return this.#of(resource, lastingName(resource, record));
   }
@@ -53,10 +52,10 @@ export class RecordedLimits {
   }
 
   /**
-   * Returns the keys that have replaced keys of a backup by `key rotate`, directly or through others, and are still valid. Without them, clients that
-   * have the new key would be locked out.
-   * @param restored the keys of the backup, by digest
-   * @returns their records as they were in the replaced database, by the digest of the key in the backup
+   * Finds valid keys that have replaced keys in a backup through `key rotate`, directly or indirectly. Without them, clients that have the new key would
+   * be locked out.
+   * @param restored the backup's keys by digest
+   * @returns their records from the replaced database, by the digest of the key in the backup
    */
   replacementsOf(restored: ReadonlyMap<string, KeyRecord>, now: number): ReadonlyMap<string, readonly KeyRecord[]> {
     const found = new Map<string, KeyRecord[]>();
@@ -69,9 +68,9 @@ export class RecordedLimits {
     return found;
   }
 
-  /** Returns the digest of the restored key that a key has replaced; undefined if there is none. */
+  /** The digest of the restored key that a key has replaced. */
   #originOf(digest: string, restored: ReadonlyMap<string, unknown>): string | undefined {
-    // A damaged backup could make a cycle of them.
+    // In a damaged backup, they could form a cycle.
     const seen = new Set<string>();
     let origin: string | undefined = digest;
     while (origin !== undefined && !restored.has(origin) && !seen.has(origin)) {
@@ -88,8 +87,8 @@ function toReplacement(text: string) {
 }
 
 /**
- * Returns the values of a record that are narrower by one of `limits`; undefined if none is. The URL of a webhook, which is no limit, and the sites of an
- * operator, which depend on those that exist, are left out.
+ * The values that `limits` narrow; undefined if none. Leaves out a webhook's URL, which isn't a limit, and an operator's sites, which depend on the sites
+ * that exist.
  */
 export function narrowedValues(resource: Resource, record: object, limits: readonly Decided[]): Values | undefined {
   const narrower: Record<string, string> = {};
@@ -115,7 +114,7 @@ function hasAllOf<T>(all: readonly T[], some: readonly T[]): boolean {
   return some.every((one) => all.includes(one));
 }
 
-/** Whether a limit is lower than the previous limit. NaN means unlimited. */
+/** NaN means unlimited. */
 function isLess(limit: number, before: number): boolean {
   return !Number.isNaN(limit) && !(limit >= before);
 }

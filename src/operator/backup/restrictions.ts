@@ -1,7 +1,7 @@
-// Applies what was last decided about keys, operators, webhooks and sites to a restored system site. Otherwise, a restore would give access again to
-// people who were locked out after the backup. store/database/restrictions.ts says how decisions are recorded, and how they outlive a restore.
+// Applies what was last decided about keys, operators, webhooks and sites to a restored system site. Otherwise, a restore would let people back in who
+// have been locked out since the backup. store/database/restrictions.ts explains how decisions are recorded, and how they survive a restore.
 //
-// Removing a site with `site remove` is not a restriction. A restore brings the site back with its keys and webhooks: this is what a restore is for.
+// Removing a site isn't a restriction. A restore brings it back with its keys and webhooks, because that's what restoring is for.
 
 import type { Amend, Amendment, RecordedRestriction, StoredSystem, Swap } from "../../model/amend.ts";
 import type { Intent } from "../../model/change.ts";
@@ -37,29 +37,29 @@ import { type Decided, isWider, narrowedValues, RecordedLimits } from "./recorde
 /** Something that was restricted after the backup. */
 export interface Restriction {
   readonly kind: "key" | "operator" | "webhook" | "site";
-  /** The prefix of a key, the URL of a webhook, otherwise the name. */
+  /** A key's prefix, a webhook's URL, or the name. */
   readonly name: string;
-  /** The name of the site to which a key or webhook belongs. */
+  /** The name of a key's or webhook's site. */
   readonly site?: string;
-  /** `unsigned`: the secret of a webhook was rotated, and the new secret is lost, so the webhook is paused. */
+  /** `unsigned`: a webhook's secret was rotated and the new one is lost, so the webhook is paused. */
   readonly change: "revoked" | "narrowed" | "changed" | "rotated" | "unsigned" | "removed" | "paused" | "suspended";
 }
 
-/** A restriction, and the changes that keep it in the restored system site. */
+/** A restriction, and what it takes to keep it. */
 interface Found extends Restriction {
   readonly intents?: readonly Intent[];
   readonly webhooks?: Amendment["webhooks"];
 }
 
 interface RestrictionOptions {
-  /** Whether the restored records are the last decision about themselves, so that no restriction of them is kept. */
+  /** Whether to take the restored records as the last word, and lift all restrictions. */
   readonly isAsOfBackup: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly onFound: (found: readonly Restriction[], swap: Swap) => void;
 }
 
-/** Returns the `Amend` of a restore. It finds the restrictions that were made after the backup, and adds them to the restored system site. */
+/** The `Amend` of a restore finds the restrictions made after the backup, and adds them to the restored system site. */
 export function createRestoreAmend({ isAsOfBackup, now, onFound }: RestrictionOptions): Amend {
   return (swap) => {
     const system = new RestoredSystem(swap);
@@ -84,8 +84,8 @@ export function createRestoreAmend({ isAsOfBackup, now, onFound }: RestrictionOp
 }
 
 /**
- * Returns what the backup has removed or rotated, and was allowed again after it. An even older backup must not bring that back. A later one does, because
- * it knows that it was allowed again. For other limits, the replaced record does the same (`limitsOf`).
+ * What's removed or rotated in the backup, but was allowed again later. Restoring an even older backup must not bring it back, while restoring a later one
+ * should, because that one knows it was allowed again. For other limits, the replaced record takes care of this (`limitsOf`).
  */
 function restrictedAgain({ backedUp, restrictions }: Swap): RecordedRestriction[] {
   const last = new Map(restrictions.map((row) => [keyOf(row), row.value]));
@@ -94,22 +94,22 @@ function restrictedAgain({ backedUp, restrictions }: Swap): RecordedRestriction[
   );
 }
 
-/** The system site of a backup, the one that it replaces, and what was decided about their records. */
+/** A backup's system site, the one it replaces, and what was decided about their records. */
 class RestoredSystem {
   readonly keys: readonly KeyRecord[];
   readonly operators: readonly OperatorRecord[];
   readonly webhooks: readonly WebhookRecord[];
   readonly sites: readonly SiteRecord[];
   readonly limits: RecordedLimits;
-  /** The lasting names of the restored and of the replaced sites, by ID in digits. */
+  /** Lasting names of the restored and the replaced sites, by ID in digits. */
   readonly siteUIDs: ReadonlyMap<string, string>;
   readonly replacedUIDs: ReadonlyMap<string, string>;
   readonly #siteNames: ReadonlyMap<number, string>;
   readonly #secrets: ReadonlyMap<number, readonly WebhookSecret[]>;
   readonly #replacedSecrets: ReadonlyMap<number, readonly WebhookSecret[]>;
-  /** The replaced records, by resource and lasting name. */
+  /** By resource and lasting name. */
   readonly #replaced: ReadonlyMap<string, { readonly ID: number }>;
-  /** The limits about which nothing was decided after the backup. */
+  /** Limits that haven't been touched since the backup. */
   readonly #isLastInBackup: ReadonlySet<string>;
 
   constructor({ restored, replaced, restrictions, backedUp }: Swap) {
@@ -136,8 +136,8 @@ class RestoredSystem {
   }
 
   /**
-   * Returns the limits that apply to a restored record: what was decided, and what limits the replaced record. They differ if that one comes from an
-   * earlier restore of an older backup. If the backup knows the last decision, its record counts instead.
+   * The limits for a restored record: what was decided, and what limits the replaced record. These differ if that record came from restoring an older
+   * backup. If the backup knows the last decision, its own record counts instead.
    */
   limitsOf(resource: Resource, record: object): readonly Decided[] {
     const kind = resource.name;
@@ -148,28 +148,28 @@ class RestoredSystem {
     return [this.limits.of(kind, record), Object.fromEntries(replaced)];
   }
 
-  /** Returns the record of the replaced database that has the lasting name of a restored one. */
+  /** The same record in the replaced database, by lasting name. */
   replacedOf(resource: Resource, record: object): { readonly ID: number } | undefined {
     return this.#replaced.get(`${resource.name} ${lastingName(resource.name, record)}`);
   }
 
-  /** @param id the ID of the site, in digits */
+  /** @param id in digits */
   siteName(id: string): string {
     return this.#siteNames.get(Number(id)) ?? "";
   }
 
-  /** Returns the secrets of a webhook, the present one first. */
+  /** Current secret first. */
   secretsOf({ ID }: WebhookRecord): readonly WebhookSecret[] {
     return this.#secrets.get(ID) ?? [];
   }
 
-  /** Returns the secrets that the webhook had in the replaced database; none if that did not have it. */
+  /** Those in the replaced database, if it had the webhook. */
   replacedSecretsOf(webhook: WebhookRecord): readonly WebhookSecret[] {
     return this.#replacedSecrets.get(this.replacedOf(webhookResource, webhook)?.ID ?? 0) ?? [];
   }
 }
 
-/** Sandboxes are left out, because operators manage them with their live sites. */
+/** Without sandboxes, because operators manage them along with their live sites. */
 function namesById(sites: readonly SiteRecord[]): ReadonlyMap<string, string> {
   const live = sites.filter(({ SandboxOf }) => SandboxOf === "");
   return new Map(live.map((site) => [String(site.ID), lastingName(siteResource.name, site)]));
@@ -212,7 +212,7 @@ function restrictedOperators(system: RestoredSystem, now: number): Found[] {
   return system.operators.flatMap((record): Found[] => {
     const { ID, Name: name } = record;
     const Sites = narrowedSites(record, system);
-    // Without any site, the operator could manage all sites.
+    // An empty list would mean all sites.
     if (system.limits.isRemoved(operatorResource.name, record) || Sites === "")
       return [{ kind: "operator", name, change: "removed", intents: [toDeleteIntent(operatorResource, ID, now)] }];
     const others = narrowedValues(operatorResource, record, system.limitsOf(operatorResource, record));
@@ -223,14 +223,14 @@ function restrictedOperators(system: RestoredSystem, now: number): Found[] {
   });
 }
 
-/** Returns the sites that a restored operator may still manage; empty for none, undefined if the operator may manage all that were restored. */
+/** The sites a restored operator can still manage; empty for none, undefined if nothing is taken away. */
 function narrowedSites(record: OperatorRecord, system: RestoredSystem): string | undefined {
   const [decided, replaced] = system.limitsOf(operatorResource, record);
   const [allowed, kept] = [splitWords(decided?.Sites ?? ""), splitWords(replaced?.Sites ?? "")];
-  // In the replaced database, the operator could only manage the sites that it had.
+  // Sites that the replaced database had, but that the operator couldn't manage there.
   const lost = [...system.replacedUIDs].filter(([id]) => kept.length > 0 && !kept.includes(id)).map(([, uid]) => uid);
   const isAllowed = (uid = "") => (allowed.length === 0 || allowed.includes(uid)) && !lost.includes(uid);
-  // With the ID of a missing site, the operator could manage a later site with this ID.
+  // An ID without a site would let the operator manage whichever site gets it later.
   const present = (id: string) => system.siteUIDs.has(id);
   const before = record.Sites === "" ? [...system.siteUIDs.keys()] : splitWords(record.Sites).filter(present);
   const stillAllowed = before.filter((id) => isAllowed(system.siteUIDs.get(id)));
@@ -259,11 +259,11 @@ function restrictedWebhooks(system: RestoredSystem, now: number): Found[] {
   });
 }
 
-const lostSecretReason = "its secret was rotated after the backup, and the new one is lost: rotate it again";
+const lostSecretReason = "its secret was rotated after the backup and the new one is lost; rotate it again";
 
 /**
- * Finds webhooks whose secret was rotated, because others may know the old one. The receiver has the new secret, which the replaced database may have. If
- * not, the webhook gets a secret that nobody knows, and is paused.
+ * Finds webhooks whose secret was rotated, so that others may know the old one. Their receivers have the new one, which the replaced database may still
+ * have. If not, the webhook gets a secret that nobody knows, and is paused.
  */
 function rotatedSecrets(system: RestoredSystem, now: number): Found[] {
   return system.webhooks.flatMap((record): Found[] => {
@@ -291,7 +291,7 @@ function suspendedSites(system: RestoredSystem, now: number): Found[] {
   });
 }
 
-/** Returns decisions that make every restored record what was last decided about it, so that a later restore does not restrict it again. */
+/** Decisions that confirm every restored record as it is, so that a later restore doesn't restrict it again. */
 function asDecided(system: RestoredSystem, { restrictions }: Swap, now: number): RecordedRestriction[] {
   const records = new Map<string, object>();
   const add = ({ name: kind }: Resource, some: readonly object[]) => {

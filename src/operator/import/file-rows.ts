@@ -1,4 +1,4 @@
-// Reads the rows of a file to import, one by one, in any format.
+// Reads the rows of a file to import, one by one and in any format.
 
 import { type CellPlan, decodeCsvLine, fieldNames, planColumns, readCsvRows } from "../../formats/csv.ts";
 import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
@@ -15,35 +15,34 @@ import type { Resource } from "../../model/resource.ts";
 export const fileFormats = ["csv", "json", "xml"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
-/** Returns the format that the extension of a file names. */
+/** By file extension. */
 export function formatOf(file: string): FileFormat | undefined {
   if (isTsv(file)) return "csv";
   return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
 }
 
-/** Whether the extension of a file names CSV with tabs. */
+/** CSV with tabs, by file extension. */
 export function isTsv(file: string): boolean {
   return file.toLowerCase().endsWith(".tsv");
 }
 
-/** A row and its number. In CSV, this is the number in a spreadsheet (the header is 1); otherwise the position in the list, from 1. */
 export interface NumberedRow {
+  /** In CSV, the number a spreadsheet shows (the header is row 1); otherwise the position in the list, from 1. */
   readonly number: number;
   readonly decoded: Decoded;
-  /** The text of the row in the file. */
   readonly source: RowSource;
-  /** Whether the row is not imported. It names its record all the same, so that the record is not removed (missing-from-file.ts). */
+  /** Whether the row isn't imported. Its record still counts as present in the file, so it isn't removed (missing-from-file.ts). */
   readonly isExcluded?: boolean | undefined;
 }
 
-/** A row as it is in the file, for the file of rejected rows. */
+/** The original text of a row, for the file of rejected rows. */
 export type RowSource = CsvSource | ItemSource;
 
-/** A record of a JSON or XML file. */
+/** A record in a JSON or XML file. */
 export interface ItemSource {
   readonly format: "json" | "xml";
   readonly text: string;
-  /** As `FileItem.declarations`. */
+  /** See `FileItem.declarations`. */
   readonly declarations?: string | undefined;
 }
 
@@ -51,28 +50,28 @@ export interface CsvSource {
   readonly format: "csv";
   readonly table: { readonly header: readonly string[]; readonly delimiter: string };
   readonly cells: readonly string[];
-  /** The text of the row, if its quoting is wrong. */
+  /** The whole row, if its quoting is wrong. */
   readonly text: string | undefined;
 }
 
-/** Annotations of a row in a file of rejected rows: columns of CSV, members of JSON. An import ignores them. */
+/** Columns or members that annotate rows in a file of rejected rows. Imports ignore them. */
 export const annotationNames = ["# row", "# fault"] as const;
 
-/** The dialect of a CSV file, if it differs from files of `export`. */
+/** How a CSV file differs from those that `export` writes. */
 export interface CsvOptions {
-  /** The delimiter between cells; by default that of a line `sep=;`, otherwise detected from the header row. */
+  /** By default, taken from a line `sep=;`, or else detected from the header. */
   readonly delimiter?: string | undefined;
-  /** The encoding of a file without a byte order mark; by default UTF-16 if it is recognized, otherwise UTF-8. */
+  /** Of a file without a byte order mark; by default UTF-16 if it's recognized, otherwise UTF-8. */
   readonly encoding?: string | undefined;
-  /** Which column becomes which field; by default, the columns have the names of the fields. */
+  /** Which column becomes which field; by default, columns are named after fields. */
   readonly mapping?: CsvMapping | undefined;
   /** Called for each row that the mapping excludes. */
   readonly onSkipped?: (() => void) | undefined;
 }
 
 /**
- * Reads the rows of a file one by one, so that the file can have any size. The rows before a syntax error are returned before the error is thrown.
- * @throws ProblemError `bad-request` or `invalid-record` if the file as a whole cannot be read
+ * Reads row by row, so the file can have any size. Yields the rows before a syntax error before throwing it.
+ * @throws ProblemError `bad-request` or `invalid-record` if the file as a whole can't be read
  */
 export async function* readRows(
   resource: Resource,
@@ -88,8 +87,8 @@ export async function* readRows(
 }
 
 /**
- * Does the same as `readRows`, for a stream that can be read only once. JSON and XML are kept in memory and read to their end first. So if such a
- * file was cut short, none of its rows is returned.
+ * Like `readRows`, for a stream that can only be read once. Keeps JSON and XML in memory and reads them to the end first, so that a file that was cut
+ * short yields no rows at all.
  */
 export async function* readRowsOfCompleteFile(
   resource: Resource,
@@ -116,14 +115,14 @@ async function* readItems(
     if (list !== undefined)
       throw new ProblemError(
         "bad-request",
-        `the file must be a list of ${resource.plural}: save the list in \`${list}\` alone`,
+        `the file must be a list of ${resource.plural}; save just the list in \`${list}\``,
       );
     const row = format === "json" ? { ...decoded, input: removeAnnotations(decoded.input) } : decoded;
     yield { number: ++number, decoded: row, source: { format, text, declarations } };
   }
 }
 
-/** Removes the annotations of a rejected row, which are not part of the record. */
+/** A row may come from a file of rejected rows. */
 function removeAnnotations(input: unknown): unknown {
   if (typeof input !== "object" || input === null || !annotationNames.some((annotation) => annotation in input))
     return input;
@@ -136,7 +135,7 @@ async function* toAsyncIterable<T>(values: readonly T[]): AsyncGenerator<T> {
   yield* values;
 }
 
-const encodingHint = ": save it as UTF-8 (`CSV UTF-8` in a spreadsheet), or add --encoding windows-1252";
+const encodingHint = ': save it as "CSV UTF-8", or add --encoding windows-1252';
 
 async function* readCsv(
   resource: Resource,
@@ -165,7 +164,7 @@ async function* readCsv(
   if (!plan) throw new ProblemError("bad-request", "the file is empty; the first line must name the columns");
 }
 
-/** Maximum columns of a CSV file: as many as a spreadsheet can have. */
+/** As many as a spreadsheet can have. */
 const maxColumns = 16_384;
 
 function parseHeader(
@@ -176,21 +175,21 @@ function parseHeader(
 ): CellPlan {
   const [only = ""] = cells;
   if (/^\s*[[{<]/.test(only))
-    throw new ProblemError("bad-request", "the file is not CSV; add --format json or --format xml");
+    throw new ProblemError("bad-request", "this file isn't CSV; add --format json or --format xml");
   if (only.includes("\0"))
     throw new ProblemError(
       "bad-request",
-      "the file has zero bytes, so it is not text in this encoding; save it as UTF-8",
+      "this file isn't text, or has another encoding, because it contains zero bytes; save it as UTF-8",
     );
   if (/^"?sep=/i.test(only))
     throw new ProblemError(
       "bad-request",
-      `the line ${JSON.stringify(only.slice(0, 40))} names no delimiter; write, for example, \`sep=;\``,
+      `the line ${JSON.stringify(only.slice(0, 40))} doesn't set a valid delimiter; use one such as \`sep=;\``,
     );
   if (cells.length > maxColumns)
     throw new ProblemError(
       "bad-request",
-      `the file has ${cells.length} columns; at most ${maxColumns} can be imported`,
+      `the file has ${cells.length} columns, and only ${maxColumns} can be imported; check its delimiter`,
     );
   const { plan, fieldErrors } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
   if (syntax) fieldErrors.push({ field: "", ...fault("syntax", syntax) });
@@ -198,15 +197,15 @@ function parseHeader(
   return plan;
 }
 
-/** Maximum cells of a row that is compared with headers, so that a row of many cells does not take long. */
+/** Rows with more cells aren't compared with headers, because that would take too long. */
 const maxHeaderCells = 1000;
 
 /**
- * Returns a function that says whether a row is the header of another file, as in joined files, whose columns or delimiter differ from those of this
- * file. A row of an exported file is never one, because it begins with the ID.
+ * Detects the header of another file, with other columns or another delimiter, as happens when files are joined. Rows from an export are never taken
+ * for one, because they start with the ID.
  */
 function headerTest(resource: Resource, header: readonly string[]): (cells: readonly string[]) => boolean {
-  // A byte order mark of UTF-8 can have been read as windows-1252.
+  // The mark may have been read as windows-1252.
   const toName = (cell: string) =>
     cell
       .replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, "")
@@ -217,7 +216,7 @@ function headerTest(resource: Resource, header: readonly string[]): (cells: read
   const known = new Set<string>([...fields, ...own, ...annotationNames]);
   return (cells) => {
     const [first = ""] = cells;
-    // Most rows end here.
+    // Quickly rules out most rows.
     if (first !== "" && !known.has(toName(first)) && !/[,;\t|]/.test(first)) return false;
     const [only = "", ...others] = cells.filter((cell) => cell.trim() !== "");
     const parts = others.length === 0 ? only.split(/[,;\t|]/) : cells;
@@ -237,6 +236,6 @@ function otherHeaderError(row: number, cells: readonly string[]): ProblemError {
   const names = cells.filter((cell) => cell !== "").join(", ");
   return new ProblemError(
     "bad-request",
-    `row ${row} is a second header (${names.slice(0, 100)}) that differs from the first; import the rows from there on as a file of their own`,
+    `row ${row} is another header (${names.slice(0, 100)}) that differs from the first; import that row and the rest as a separate file`,
   );
 }

@@ -1,27 +1,26 @@
-// Imports records: matches each row with a record, and stores the rows in batches, or all of them in one transaction (`atomic`).
+// Imports records: matches each row with a record, and stores the rows in batches or in a single transaction (`atomic`).
 //
-// An example: `import brands towns.csv --match Name`, into a site with the brands 1 "Acme" and 2 "Best".
+// Take `import brands towns.csv --match Name`, into a site with the brands 1 "Acme" and 2 "Best":
 //
 //   Name,Address.Town
-//   Acme,Oslo            The match value is "Acme", and its match the brand 1: the row becomes an update of brand 1.
-//   Cube,Bergen          No brand is named "Cube": the row becomes a create.
+//   Acme,Oslo            matches brand 1, so it becomes an update
+//   Cube,Bergen          matches nothing, so it becomes a create
 //
-// Before the batch with both rows is committed, a client renames brand 1 to "Former". Both rows are upserts (store/writes/record-match.ts), and validated
-// as changes and as new brands. So the transaction creates both.
+// Say a client renames brand 1 to "Former" before the batch is committed. Both rows are upserts (store/writes/record-match.ts), validated both as
+// changes and as new brands, so the transaction then creates both.
 //
-// With `removeMissing`, the records that the file lacks are deleted after its rows (missing-from-file.ts), as part of the same run.
+// With `removeMissing`, the records that aren't in the file are deleted after its rows are stored, in the same run (missing-from-file.ts).
 //
-// Without `atomic`, batches are committed while the file is read. With it, the rows are spooled to a temporary file until all are known to be valid, and
-// then committed together. A dry run does the same, and stores nothing (`DryRunEngine`).
+// Without `atomic`, batches are committed while the file is being read. With it, rows are spooled to a temporary file until all are known to be valid,
+// and then committed together. A dry run does all this too, but stores nothing (`DryRunEngine`).
 //
 // Invariants:
-// - If the database was restored since the rows were matched (`ifSystemEpoch`), the engine rejects all further rows. If another machine has taken over
+// - If the database has been restored since rows were matched, the engine rejects all further rows (`ifSystemEpoch`). If another machine has taken over
 //   the database, the import ends.
-// - Two rows with the same match value are never in one batch, so that the second row finds the record of the first. With `atomic`, the second row is
-//   rejected.
-// - A rejected row does not stop the others, except with `atomic`. After an interruption, the summary counts exactly the rows that were stored.
-// - An import by ID keeps the IDs of its rows in memory. Otherwise, the memory does not grow with the number of rows, because spooled rows and match values
-//   are in temporary files. The caller supplies the rows. For JSON and XML, the command line first reads the whole file (`readRowsOfCompleteFile` in file-rows.ts).
+// - Two rows with the same match value are never in one batch, so that the second finds the first one's record. With `atomic`, the second is rejected.
+// - A rejected row doesn't stop the others, except with `atomic`. If the import is interrupted, its summary counts exactly the rows that were stored.
+// - Memory doesn't grow with the number of rows, because spooled rows and match values are in temporary files. The exceptions: matching by ID keeps the
+//   IDs in memory, and for JSON and XML, the command line keeps the file in memory (`readRowsOfCompleteFile`).
 
 import { InternedTexts } from "../../lib/bytes.ts";
 import { createYielder, yieldBetween } from "../../lib/yielding.ts";
@@ -64,57 +63,54 @@ import { idGivenError, type Matcher, type RowInput, readMatcher } from "./matche
 import { MissingFromFile, type MissingSummary, type RemovalOptions } from "./missing-from-file.ts";
 
 export interface ImportOptions {
-  /** The field by which rows are matched with records; by default, rows are matched by ID. */
+  /** The field to match rows by, instead of the ID. */
   readonly match?: string | undefined;
   /** Store all rows or none. */
   readonly atomic?: boolean | undefined;
-  /** Report the outcomes, and store nothing. */
+  /** Only report the outcomes. */
   readonly dryRun?: boolean | undefined;
-  /** Remove the records that the file lacks. */
+  /** Remove records that aren't in the file. */
   readonly removeMissing?: RemovalOptions | undefined;
-  /** Stops the import after the rows that are being stored. `rows` must throw the reason of this signal, too. */
+  /** Stops the import after the rows that are being stored. `rows` must throw this signal's reason, too. */
   readonly signal?: AbortSignal | undefined;
-  /** Called for each row that is rejected; the import waits for it. */
+  /** The import waits for it. */
   readonly onRejected?: ((row: NumberedRow, fieldErrors: readonly FieldError[]) => Promise<void>) | undefined;
-  /** Called for each row that is stored, or in a dry run would be; the import waits for it. */
+  /** Called for each row that's stored, or in a dry run would be. The import waits for it. */
   readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => void | Promise<void>) | undefined;
-  /** Maximum field errors that the summary lists; by default 10,000. */
+  /** How many field errors the summary lists; by default 10,000. */
   readonly maxFieldErrors?: number | undefined;
-  /** Called before each commit, with the revision of the site before the import. All journal entries of this import come after it. */
+  /** Called before each commit, with the site's revision before the import, which is lower than any the import writes. */
   readonly onBeforeCommit?: ((revision: number) => void) | undefined;
   readonly now: () => number;
 }
 
-/** A field error, and the number of its row. */
 type RowFieldError = FieldError & { readonly row: number };
 
-/** The result of an import or a dry run, as numbers of rows. */
+/** Part of the `--json` output. The counts are rows. */
 export interface ImportSummary {
   readonly rows: number;
   readonly created: number;
   readonly updated: number;
   readonly unchanged: number;
-  /** Rows that were rejected. */
   readonly rejected: number;
   /** Whether the import was stopped before the last row. */
   readonly interrupted: boolean;
-  /** The journal entries of this import; undefined if it changed nothing. */
+  /** What the import wrote; undefined if nothing. */
   readonly revisions: RevisionRange | undefined;
-  /** The field errors of rejected rows, at most 10,000. The name is part of the output of `--json`. */
+  /** The first errors in rejected rows. */
   readonly faults: readonly RowFieldError[];
-  /** The number of errors that aren't in `faults`; undefined for none. */
+  /** How many errors aren't in `faults`; undefined if none. */
   readonly moreFaults?: number | undefined;
-  /** The records that the file lacks; undefined if they were not searched. */
+  /** The records that aren't in the file; undefined without `removeMissing`. */
   readonly missing?: MissingSummary | undefined;
 }
 
-/** Field errors that a summary lists. Nobody reads more, and a file can have millions. */
+/** Nobody reads more errors than this, and a file can have millions. */
 const maxListed = 10_000;
 
 /**
- * Creates a record from each row, or updates the record that the row matches. A field error in a row does not stop the others, except with `atomic`:
- * then nothing is stored.
- * @throws ProblemError if the rows cannot be read or the database cannot be written. Its message says how much was stored before.
+ * Updates each row's record, or creates it. An invalid row doesn't stop the others, except with `atomic`, when nothing is stored.
+ * @throws ProblemError if the rows can't be read or the database can't be written. The message says how much had been stored by then
  */
 export async function importRecords(
   engine: Engine,
@@ -146,59 +142,56 @@ export async function importRecords(
   return summary;
 }
 
-/** A summary whose numbers change as rows are counted. */
 type WritableSummary = { -readonly [Member in keyof ImportSummary]: ImportSummary[Member] } & {
   readonly faults: RowFieldError[];
 };
 
-/** Sets the counts of stored rows to zero, because the transaction has stored nothing. */
+/** For a transaction that has stored nothing. */
 function resetStored(summary: WritableSummary): void {
   Object.assign(summary, { created: 0, updated: 0, unchanged: 0, revisions: undefined });
 }
 
 interface ImportParts {
   readonly engine: Engine;
-  /** What rows are committed to: the engine, or in a dry run one that stores nothing. */
+  /** Where rows are committed: the engine, or in a dry run one that stores nothing. */
   readonly target: EngineCommits;
   readonly site: number;
   readonly resource: Resource;
-  /** The head of the system site when the rows were matched. The site itself can be without an epoch before its first change. */
+  /** The system site's head when rows were matched. The site itself may not have an epoch before its first change. */
   readonly systemHead: Head;
-  /** The revision of the site before the import. */
+  /** The site's revision before the import. */
   readonly startRevision: number;
   readonly matcher: Matcher;
-  /** Finds and removes the records that the file lacks; undefined if they are kept. */
+  /** Undefined if records that aren't in the file are kept. */
   readonly missing: MissingFromFile | undefined;
   readonly summary: WritableSummary;
   readonly options: ImportOptions;
 }
 
-/** A row, and the intent that was made of it. */
 interface ReadRow {
   readonly intent: Intent;
-  /** Returns the row. It is needed again only if it is rejected or reported. */
+  /** Only needed again if the row is rejected or reported. */
   row(): NumberedRow;
-  /** The values of the row; undefined if no later row can match its record. */
+  /** The row's values; undefined if no later row can match its record. */
   readonly input?: RowInput | undefined;
 }
 
-/** A write of the one transaction: a row, or the removal of a record that the file lacks. */
+/** A row, or the removal of a record that isn't in the file. */
 type AtomicWrite = ReadRow | { readonly intent: Intent };
 
-/** Maximum attempts to store rows, if others change more records in between than a transaction can follow. */
+/** For when others change more records in between than a transaction can follow. */
 const maxAttempts = 5;
 
-/** Maximum characters of the file in a batch: a row can have 1 MiB, and several copies of it are in memory. */
+/** Characters per batch. A row can have 1 MiB, and there are several copies of it in memory. */
 const maxLength = 4 << 20;
 
-/** Imports the rows of one file, batch by batch. */
 class Import {
   readonly #parts: ImportParts;
-  /** The rows that are neither committed nor spooled yet. */
+  /** Rows that are neither committed nor spooled yet. */
   readonly #pending = new PendingBatch<ReadRow>(maxLength);
-  /** The match values of the pending rows, by the numbers of the rows; undefined if rows are matched by ID. */
+  /** Match values of pending rows, by row number; undefined if rows are matched by ID. */
   readonly #pendingValues: ValueIndex | undefined;
-  /** The rows of an atomic import, until all of them are known to be valid: about 130 bytes per row. */
+  /** An atomic import's rows, until all are known to be valid. About 130 bytes per row. */
   readonly #spool = new SpoolFile();
   readonly #spooled: { readonly rows: FileRange; readonly intents: FileRange }[] = [];
   readonly #errors = new ErrorBudget(noMoreHints);
@@ -214,7 +207,7 @@ class Import {
     const yieldIfDue = createYielder();
     for await (const row of rows) {
       options.signal?.throwIfAborted();
-      // Rows in memory never yield to the event loop, but signals and the requests of others arrive only between two ticks.
+      // If the rows are in memory, nothing else yields to the event loop, and signals and other requests would have to wait.
       await yieldIfDue();
       missing?.addRow(row);
       if (row.isExcluded) continue;
@@ -248,10 +241,10 @@ class Import {
     const input = parseInput(row.decoded);
     const value = matcher.matchValueOf(input);
     if (value !== undefined && this.#pendingValues?.find(value, 1).length) {
-      // The row would match the record of an earlier row that is not stored yet.
+      // The row would match the record of an earlier row, which isn't stored yet.
       if (options.atomic)
         throw invalidRecordError([
-          { field: options.match ?? "", ...fault("duplicate-value", "an earlier row has the same value (--atomic)") },
+          { field: options.match ?? "", ...fault("duplicate-value", "an earlier row has the same value, which --atomic doesn't allow") },
         ]);
       await this.#commitPending();
     }
@@ -261,10 +254,7 @@ class Import {
     matcher.trackRow(input, intent.id);
   }
 
-  /**
-   * Finds the record of a row, and validates its values.
-   * @throws ProblemError `invalid-record`, also if the row would be rejected with the records that are known now
-   */
+  /** @throws ProblemError `invalid-record`, also if the row would be rejected as things are now */
   #toIntent(row: NumberedRow, input: RowInput): Intent {
     const { site, resource, systemHead, matcher, options } = this.#parts;
     const { fieldErrors } = row.decoded;
@@ -308,11 +298,11 @@ class Import {
   }
 
   async #catchUp(attempt: number): Promise<void> {
-    if (attempt === maxAttempts) throw new RetryableError("other writers change too many records");
+    if (attempt === maxAttempts) throw new RetryableError("other writers are changing too many records");
     await this.#parts.matcher.catchUp();
   }
 
-  /** Spools the pending rows until all rows are known to be valid. Their match values stay in `#pendingValues`. */
+  /** Keeps their match values in `#pendingValues`. */
   #spoolPending(): void {
     const batch = this.#pending.take();
     if (batch.length === 0) return;
@@ -322,7 +312,7 @@ class Import {
 
   async #commitSpooled(): Promise<void> {
     const { matcher, summary, options, missing } = this.#parts;
-    // Much time may have passed since the rows were read.
+    // A lot of time may have passed since the rows were read.
     if (!options.dryRun) await matcher.catchUp();
     for (let attempt = 1; await this.#tryCommitSpooled(); attempt++) {
       resetStored(summary);
@@ -331,7 +321,7 @@ class Import {
     }
   }
 
-  /** Commits all rows. Returns whether their matches are outdated, so that nothing was stored. */
+  /** @returns true if matches were outdated, so that nothing was stored */
   async #tryCommitSpooled(): Promise<boolean> {
     const undecided: (readonly AtomicWrite[])[] = [];
     const batches = this.#spooledWrites();
@@ -367,7 +357,7 @@ class Import {
     for (const batch of missing.batches()) yield batch.map((intent) => ({ intent }));
   }
 
-  /** Finds the records that the file lacks. A dry run reports them. @throws ProblemError `conflict` if they cannot be removed in the same transaction */
+  /** A dry run reports them. @throws ProblemError `conflict` if they can't be removed in the same transaction */
   async #findMissing(): Promise<void> {
     const { missing, summary, options } = this.#parts;
     if (!missing) return;
@@ -379,7 +369,7 @@ class Import {
       throw new ProblemError("conflict", `nothing was stored: ${obstacle}`);
   }
 
-  /** Removes the records that the file lacks, unless there is an obstacle. */
+
   async #removeMissing(): Promise<void> {
     const { missing, target, options } = this.#parts;
     await this.#findMissing();
@@ -409,7 +399,7 @@ class Import {
     if (!options.dryRun) missing?.addStored(outcome.id);
     if (input && outcome.kind === "done") matcher.trackRow(input, outcome.id);
     const { rows, created, updated, unchanged } = summary;
-    // All rows are valid now. Before this point, an error leaves nothing stored.
+    // Once all rows are valid, they may be stored. Until then, an error leaves nothing behind.
     if (options.atomic && created + updated + unchanged === rows) this.#notifyBeforeCommit();
   }
 
@@ -418,7 +408,7 @@ class Import {
     summary.rejected++;
     const listed = fieldErrors.slice(0, (options.maxFieldErrors ?? maxListed) - summary.faults.length);
     for (const { field, detail, ...code } of listed) {
-      // Copy the texts: a text that quotes the row would keep in memory all the text that was read together with the row.
+      // Copied, because a string that quotes the row would keep the whole chunk of the file in memory.
       const [ownField, ownDetail] = [this.#errorTexts.copy(field), this.#errorTexts.copy(detail)];
       summary.faults.push({ row: row.number, field: ownField, ...code, detail: ownDetail });
     }
@@ -427,27 +417,27 @@ class Import {
     await options.onRejected?.(row, fieldErrors);
   }
 
-  /** Tells the caller of the import that rows may be stored from now on. A dry run stores nothing. */
+
   #notifyBeforeCommit(): void {
     const { options, startRevision } = this.#parts;
     if (!options.dryRun) options.onBeforeCommit?.(startRevision);
   }
 
-  /** @throws ProblemError `conflict` if another machine has taken over the database since the rows were matched */
+  /** @throws ProblemError `conflict` if another machine has taken over the database since rows were matched */
   async #requireSameMachine(): Promise<void> {
     const { engine, systemHead, options } = this.#parts;
     if (!options.dryRun) await requireSameMachine(engine, systemHead);
   }
 }
 
-/** Returns the values of a row. @throws ProblemError `invalid-record` if the row could not be decoded or is not an object */
+/** @throws ProblemError `invalid-record` if the row couldn't be decoded or isn't an object */
 function parseInput({ input, fieldErrors }: NumberedRow["decoded"]): RowInput {
   if (fieldErrors.some(({ field }) => field === "")) throw invalidRecordError(fieldErrors);
   if (isJsonObject(input)) return input;
   throw invalidRecordError([{ field: "", ...wrongTypeFault("object", input) }]);
 }
 
-/** Returns the characters of a row. A CSV row counts with its header, because the header is spooled with each row. */
+/** In characters. A CSV row includes its header, which is spooled with each row. */
 function lengthOf(source: RowSource): number {
   if (source.format !== "csv") return source.text.length;
   const cells = [source.table.header, source.cells].flat();
@@ -458,7 +448,6 @@ function isOutdated(outcome: Outcome): boolean {
   return outcome.kind === "rejected" && outcome.rejectionReason === "match-outdated";
 }
 
-/** Returns the errors of a row whose intent was rejected. */
 function rejectionFieldErrors(
   { rejectionReason, found }: RejectedOutcome,
   { id, match }: Intent,
@@ -476,15 +465,15 @@ function rejectionFieldErrors(
     rejectionReason === "other-epoch"
       ? "the site was restored, renewed or removed during the import"
       : rejectionReason === "id-used"
-        ? `the record ${id} was deleted; restore it with restore-record`
+        ? `the record ${id} was deleted earlier; bring it back with \`restore-record\``
         : `the record ${id} was deleted during the import`;
   return [{ field: "", code: rejectionReason === "other-epoch" ? "conflict" : "not-found", detail }];
 }
 
-/** Adds to the error of a failed import how many records were stored before. */
+/** Adds how much had been stored to the error of a failed import. */
 function withImported(error: unknown, { created, updated, missing }: ImportSummary): unknown {
   const removed = missing?.removed ?? 0;
   if (!(error instanceof ProblemError) || created + updated + removed === 0) return error;
-  const stored = `${created} records were created and ${updated} updated before${removed > 0 ? `, and ${removed} removed` : ""}`;
+  const stored = `by then, ${created} records had been created and ${updated} updated${removed > 0 ? `, and ${removed} removed` : ""}`;
   return new ProblemError(error.code, `${error.message}; ${stored}`, { fieldErrors: error.fieldErrors, cause: error });
 }

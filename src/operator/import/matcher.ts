@@ -1,4 +1,4 @@
-// Matches the rows of an import with records: by ID, or by the value of a field.
+// Matches an import's rows with records, by ID or by the value of a field.
 
 import { findNearestPath, formatHint } from "../../lib/text.ts";
 import type { Intent, Match } from "../../model/change.ts";
@@ -10,36 +10,36 @@ import { findTextField, type Resource, type TextFieldPath } from "../../model/re
 import type { RevisionRange } from "../journal/journal-entries.ts";
 import { readBodies, SiteValues } from "./site-values.ts";
 
-/** A row as an object with fields that are not validated yet. */
+/** A row's fields, not validated yet. */
 export type RowInput = Readonly<Record<string, unknown>>;
 
-/** The record of a row: found by its ID, or by a value. */
+/** What to do with a row. */
 type RowTarget =
   | { readonly operation: "create"; readonly id: number | undefined }
   | { readonly operation: "update"; readonly id: number }
   | { readonly operation: "upsert"; readonly match: Match };
 
-/** Finds the record of each row. It knows the records as of one revision, and the rows before. */
+/** Knows the records as of one revision, and the rows so far. */
 export interface Matcher {
-  /** Returns the value by which the row is matched; undefined if rows are matched by ID. */
+  /** The value that the row is matched by; undefined if rows are matched by ID. */
   matchValueOf(input: RowInput): string | undefined;
-  /** @throws ProblemError `invalid-record` if the row says no record */
+  /** @throws ProblemError `invalid-record` if the row doesn't identify a record */
   match(input: RowInput): RowTarget;
   /** Looks up the records of an upsert again. */
   matchAgain(intent: Intent): Intent;
-  /** Tracks a valid row, so that later rows can match its record. @param id the ID of the record, if it is known */
+  /** Tracks a valid row, so that later rows can match its record. @param id the record's ID, if known */
   trackRow(input: RowInput, id: number | undefined): void;
-  /** Moves past the journal entries of one commit of this import. All of its rows must have been tracked. */
+  /** Moves past what a commit of this import wrote. All its rows must have been tracked. */
   advancePast(range: RevisionRange | undefined): Promise<void>;
-  /** Applies all changes of others until now. */
+  /** Applies what others have changed until now. */
   catchUp(): Promise<void>;
   close(): void;
 }
 
-/** The largest ID that a row may create, because the IDs of later records follow the largest ID. */
+/** The largest ID a row can create. Leaves room above, because later records get IDs above the largest one. */
 const maxNewId = 999_999_999_999_999;
 
-/** Returns the field named `field`; undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
+/** Undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
 export function getMatchField(resource: Resource, field = "ID"): TextFieldPath | undefined {
   const textField = findTextField(resource, field);
   if (textField || field === "ID") return textField;
@@ -48,7 +48,11 @@ export function getMatchField(resource: Resource, field = "ID"): TextFieldPath |
   throw new ProblemError("bad-request", `invalid --match \`${field}\`: ${hint}`);
 }
 
-/** Creates a matcher from the records that a site has at `head`. `total` is their number. `textField` is undefined for the ID. @throws ProblemError `bad-request` for an unknown field */
+/**
+ * Reads the site's records.
+ * @returns a matcher for the `total` records the site has at `head`; `textField` is undefined for the ID
+ * @throws ProblemError `bad-request` for an unknown field
+ */
 export async function readMatcher(
   engine: Engine,
   site: number,
@@ -75,14 +79,14 @@ export async function readMatcher(
 }
 
 function createIdMatcher(present: Set<number>): Matcher {
-  // The engine assigns consecutive IDs, so ranges of IDs take the same memory for any number of rows.
+  // The engine assigns consecutive IDs, so ranges stay small however many rows there are.
   const assigned: { from: number; to: number }[] = [];
   return {
     matchValueOf: () => undefined,
     match({ ID }) {
       if (ID === undefined) return { operation: "create", id: undefined };
       if (!isId(ID)) throw toProblemError({ field: "ID", ...idFault(ID) });
-      // An earlier row without an ID was given this ID; this row means another record. Updating the record would lose the earlier row.
+      // An earlier row without an ID got this one. This row means another record, so updating it would overwrite the earlier row.
       if (assigned.some(({ from, to }) => from <= ID && ID <= to)) throw toProblemError(idGivenError(ID));
       if (present.has(ID)) return { operation: "update", id: ID };
       if (ID > maxNewId) throw toProblemError({ field: "ID", ...fault("out-of-range", "", { min: 1, max: maxNewId }) });
@@ -95,7 +99,7 @@ function createIdMatcher(present: Set<number>): Matcher {
       else if (last?.to === id - 1) last.to = id;
       else assigned.push({ from: id, to: id });
     },
-    // A row with an ID means the same record, whatever others change. If they have deleted or created it, the engine rejects the row.
+    // A row with an ID means the same record whatever others do. If they delete or create it, the engine rejects the row.
     matchAgain: (intent) => intent,
     async advancePast() {},
     async catchUp() {},
@@ -125,13 +129,10 @@ function createFieldMatcher(textField: TextFieldPath, values: SiteValues): Match
   };
 }
 
-/** Creates the error for a row with an ID that the engine has given to a new record since the import began. */
+/** For a row whose ID has gone to another new record since the import started. */
 export function idGivenError(id: number | undefined): FieldError {
-  const causeAndAdvice = "by others or for an earlier row without an ID; put rows with IDs first, and import again";
-  return {
-    field: "",
-    ...fault("taken", `the ID ${id} was given to a new record during the import, ${causeAndAdvice}`),
-  };
+  const advice = "move rows with IDs to the top, and import again";
+  return { field: "", ...fault("taken", `the ID ${id} went to another new record during the import; ${advice}`) };
 }
 
 function toProblemError(one: FieldError): ProblemError {

@@ -1,15 +1,15 @@
-// Full synchronization (`--remove-missing`): after the rows of a file are stored, deletes the records of the site that are missing from the file.
+// Full synchronization (`--remove-missing`): once a file's rows are stored, deletes the records that aren't in it.
 //
-// An example: a site has the brands 1 "Acme", 2 "Best" and 3 "Cube". The file brands.csv has the rows "Acme" and "Dune". An operator runs
-// `import brands brands.csv --match Name --remove-missing`. The import stores the rows: "Dune" becomes brand 4. Meanwhile, a client changes brand 3. Then
-// the import finds that the file lacks brands 2 and 3. It deletes brand 2. It keeps brand 3, and counts it as changed.
+// Say a site has the brands 1 "Acme", 2 "Best" and 3 "Cube", and brands.csv has "Acme" and "Dune". With
+// `import brands brands.csv --match Name --remove-missing`, "Dune" becomes brand 4. Brands 2 and 3 aren't in the file, so brand 2 is deleted. But if a
+// client changes brand 3 during the import, it's kept and counted as changed.
 //
 // Invariants:
-// - If a record was created or changed after the head `asOf`, it is kept. `asOf` is the head of the dry run whose result the operator has confirmed; by
-//   default, it is the head at the beginning of the import. The transaction compares the version of each record again (`ifVersion`).
-// - If a row names a record, the record is kept, even if the row is rejected or excluded.
-// - If no row names a record, nothing is deleted. If a row does not say which record it means, nothing is deleted. If the file lacks more records than
-//   may be removed, nothing is deleted. Each of these three reasons is an obstacle (`MissingSummary`).
+// - Records created or changed after the head `asOf` are kept. That's the head of the dry run that the operator has confirmed, or by default the one at
+//   the start of the import. The transaction checks each record's version again (`ifVersion`).
+// - A record that a row identifies is kept, even if the row is rejected or excluded.
+// - Nothing is deleted if there's an obstacle (`MissingSummary`): no row identifies a record, some row doesn't say which record it means, or more records
+//   are missing than may be removed.
 
 import { chunksOf } from "../../lib/yielding.ts";
 import { type Intent, type Outcome, operatorActor, versionOf } from "../../model/change.ts";
@@ -22,31 +22,30 @@ import { epochChangedError } from "../journal/journal-entries.ts";
 import type { NumberedRow } from "./file-rows.ts";
 import { readBodies } from "./site-values.ts";
 
-/** How many records may be removed, and as of when. */
 export interface RemovalOptions {
-  /** Maximum records to remove; by default half of the records of the site. */
+  /** By default, half of the site's records. */
   readonly maxRemovals?: number | undefined;
-  /** Records that changed after this head are kept; by default the head at the beginning of the import. */
+  /** Records that changed after this head are kept. By default, the head at the start of the import. */
   readonly asOf?: Head | undefined;
-  /** Called for each record to remove, as JSON text: in a dry run for all of them, otherwise for each removed record. The import waits for it. */
+  /** Called with the JSON of each removed record, or in a dry run of each that would be. The import waits for it. */
   readonly onMissing?: ((id: number, body: string) => void | Promise<void>) | undefined;
 }
 
-/** The records that the file lacks, as numbers of records. */
+/** The counts are records. */
 export interface MissingSummary {
-  /** Records that the file lacks, and that have not changed since `asOf`. */
+  /** Missing from the file, and unchanged since `asOf`. */
   readonly count: number;
-  /** Records that the site had when the import began, of which it may have changed many by now. */
+  /** All records at the start of the import. */
   readonly total: number;
   readonly removed: number;
-  /** Records that the file lacks, and that are kept, because others have created or changed them since `asOf`. */
+  /** Missing from the file, but kept because someone else has created or changed them since `asOf`. */
   readonly changed: number;
-  /** Why nothing is removed; absent if nothing prevents it. */
+  /** Why nothing is removed, if something prevents it. */
   readonly obstacle?: string | undefined;
   readonly asOf: Head;
 }
 
-/** Returns what operators see of a summary: the numbers, and the obstacle. */
+/** The part of a summary that operators see. */
 export function toMissingNumbers({ asOf: _, ...numbers }: MissingSummary): Omit<MissingSummary, "asOf"> {
   return numbers;
 }
@@ -58,29 +57,29 @@ interface MissingFromFileParts {
   readonly engine: Engine;
   readonly site: number;
   readonly resource: Resource;
-  /** The field by which rows are matched; undefined for the ID. */
+  /** The field that rows are matched by; undefined for the ID. */
   readonly textField: TextFieldPath | undefined;
-  /** The head at the beginning of the import. */
+  /** At the start of the import. */
   readonly head: Head;
-  /** The number of records at the beginning of the import. */
+  /** Records at the start of the import. */
   readonly total: number;
-  /** The head of the system site when the rows were matched. */
+  /** The system site's head when rows were matched. */
   readonly systemHead: Head;
   readonly options: RemovalOptions;
   readonly now: () => number;
 }
 
-/** Tracks the records that a file names, and then finds and removes the others. */
+/** Tracks the records that a file's rows identify, then finds and removes the others. */
 export class MissingFromFile {
   readonly #parts: MissingFromFileParts;
   readonly #asOf: Head;
   readonly #named: NamedRecords;
-  /** The IDs and revisions of the records to remove. */
+  /** The records to remove. */
   #missing: { readonly ids: number[]; readonly revisions: number[] } = { ids: [], revisions: [] };
   #counts = { removed: 0, changed: 0 };
   #obstacle: string | undefined;
 
-  /** @throws ProblemError `unavailable` if space is missing for the temporary file */
+  /** @throws ProblemError `unavailable` if there's no space for the temporary file */
   constructor(parts: MissingFromFileParts) {
     this.#parts = parts;
     this.#asOf = parts.options.asOf ?? parts.head;
@@ -92,22 +91,22 @@ export class MissingFromFile {
     return { count, total: this.#parts.total, ...this.#counts, obstacle: this.#obstacle, asOf: this.#asOf };
   }
 
-  /** Whether records are to be removed. Call `find` first. */
+  /** Whether there's anything to remove. Call `find` first. */
   get mayRemove(): boolean {
     return this.#obstacle === undefined && this.#missing.ids.length > 0;
   }
 
-  /** Tracks a row, before it is matched. */
+  /** Call this for each row before it's matched. */
   addRow(row: NumberedRow): void {
     this.#named.addRow(row);
   }
 
-  /** Tracks the record of a row that was stored. */
+  /** Call this for the record of each stored row. */
   addStored(id: number): void {
     this.#named.addId(id);
   }
 
-  /** Finds the records that the file lacks, after all rows. @throws ProblemError `conflict` if the site has another epoch than `asOf` */
+  /** Call this after the last row. @throws ProblemError `conflict` if the site's epoch isn't that of `asOf` */
   async find(): Promise<void> {
     const { engine, site, resource, total, options } = this.#parts;
     const head = await readBodies(engine, site, resource, () => {
@@ -121,7 +120,7 @@ export class MissingFromFile {
     this.#obstacle = this.#named.obstacle ?? (count > max ? this.#tooManyObstacle(count, total) : undefined);
   }
 
-  /** Reports the records that would be removed. */
+  /** For a dry run. */
   async reportAll(): Promise<void> {
     const { engine, site, resource, options } = this.#parts;
     const { ids } = this.#missing;
@@ -137,7 +136,7 @@ export class MissingFromFile {
     }
   }
 
-  /** Returns the intents that remove the records, in batches. */
+  /** The removals, in batches. */
   *batches(): Generator<Intent[]> {
     const { site, resource, systemHead, now } = this.#parts;
     const { ids, revisions } = this.#missing;
@@ -158,7 +157,7 @@ export class MissingFromFile {
     }
   }
 
-  /** Counts and reports the outcome of one removal. @throws ProblemError `conflict` if the site has another epoch */
+  /** Call this for each removal. @throws ProblemError `conflict` if the site has another epoch */
   async addOutcome(outcome: Outcome): Promise<void> {
     if (outcome.kind !== "rejected") {
       this.#counts.removed++;
@@ -167,7 +166,7 @@ export class MissingFromFile {
     else this.#counts.changed++;
   }
 
-  /** Resets the outcomes, because the transaction has stored nothing. */
+  /** For a transaction that has stored nothing. */
   resetOutcomes(): void {
     this.#counts = { ...this.#counts, removed: 0 };
   }
@@ -187,18 +186,18 @@ export class MissingFromFile {
 
   #tooManyObstacle(count: number, total: number): string {
     const { plural } = this.#parts.resource;
-    return `the file lacks ${count} of ${total} ${plural}; to remove them, add --allow-removals ${count}`;
+    return `${count} of ${total} ${plural} aren't in the file; if you want to remove that many, add --allow-removals ${count}`;
   }
 }
 
-/** The records that the rows of a file name: by ID in memory, or by their match values in a temporary file. */
+/** What a file's rows identify: IDs in memory, or match values in a temporary file. */
 class NamedRecords {
   readonly #textField: TextFieldPath | undefined;
   readonly #ids = new Set<number>();
   readonly #values: ValueIndex | undefined;
   #rows = 0;
   #named = 0;
-  /** The number of the first row that does not say which record it means. */
+  /** The first row that doesn't say which record it means. */
   #unknown: number | undefined;
 
   constructor(textField: TextFieldPath | undefined) {
@@ -206,12 +205,12 @@ class NamedRecords {
     this.#values = textField && new ValueIndex();
   }
 
-  /** Why it is not known which records the file lacks. */
+  /** Why we can't tell which records are missing from the file. */
   get obstacle(): string | undefined {
     if (this.#unknown !== undefined)
-      return `row ${this.#unknown} does not say which record it means; correct it, so that its record is not removed`;
+      return `row ${this.#unknown} doesn't say which record it means; fix it first, so that its record isn't removed`;
     if (this.#rows === 0) return "the file has no rows";
-    return this.#named === 0 ? "no row has an ID; match the rows by another field" : undefined;
+    return this.#named === 0 ? "no row has an ID; match the rows by another field, with --match" : undefined;
   }
 
   addRow({ number, decoded: { input, fieldErrors } }: NumberedRow): void {

@@ -1,5 +1,5 @@
-// Writes the rows that an import rejected to a file, in the format of the imported file. An operator can correct the rows and import the file again.
-// Each row is annotated with its number and its field errors; an import ignores these annotations.
+// Writes rejected rows to a file in the format of the imported one, so that an operator can fix and re-import it. Annotates each row with its number and
+// errors, which imports ignore.
 
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
@@ -17,23 +17,23 @@ import {
 } from "./file-rows.ts";
 
 interface RejectedRowsFile {
-  /** @throws ProblemError `unavailable` if the file cannot be written */
+  /** @throws ProblemError `unavailable` if the file can't be written */
   add(row: NumberedRow, fieldErrors: readonly FieldError[]): Promise<void>;
-  /** Completes the file. It is empty if no row was added. @throws ProblemError `unavailable` */
+  /** Writes an empty file if no row was rejected. @throws ProblemError `unavailable` */
   close(): Promise<void>;
-  /** Completes the file after a failed import, as far as possible. If no row was added, the previous file is unchanged. */
+  /** Keeps what it can after a failed import. If no row was rejected, keeps the previous file. */
   closeAfterFailure(): Promise<void>;
 }
 
 /**
- * Opens the file for rejected rows. Closing it replaces the previous file.
- * @throws ProblemError `not-found` or `unavailable` if the file cannot be created
+ * Any previous file is only replaced on closing.
+ * @throws ProblemError `not-found` or `unavailable` if the file can't be created
  */
 export function openRejectedRowsFile(file: string): RejectedRowsFile {
   requireFolder(file);
   let output: Output | undefined;
   let frame = { start: "", separator: "", end: "" };
-  /** The last row with wrong quoting. It is written at the end: if its quote is never closed, a row after it could not be read. */
+  /** The last row with wrong quoting, which goes to the end, because an unclosed quote would swallow the rows after it. */
   let deferredRow = "";
   const close = async () => {
     output ??= openOutput(file);
@@ -59,11 +59,11 @@ interface Output {
   end(): Promise<void>;
 }
 
-/** Opens a file that is written while its text arrives, at the speed of the disk. */
+/** Writes text as it arrives, and makes callers wait for the disk. */
 function openOutput(file: string): Output {
   const lines = new PassThrough({ objectMode: true });
   const written = writeFile(file, lines);
-  // An error ends both streams, and the next call throws it.
+  // The next call throws the error.
   written.catch((error) => lines.destroy(error));
   lines.on("error", () => {});
   return {
@@ -78,9 +78,7 @@ function openOutput(file: string): Output {
   };
 }
 
-// The format of rejected rows.
-
-/** The text before the first row, between two rows, and after the last row. */
+/** What goes before the first row, between rows, and after the last. */
 interface FileFrame {
   readonly start: string;
   readonly separator: string;
@@ -93,7 +91,7 @@ const frames: Record<FileFormat, FileFrame> = {
   xml: { start: '<?xml version="1.0" encoding="utf-8"?>\n<Results>\n', separator: "", end: "</Results>\n" },
 };
 
-/** Returns the frame of a file that begins with the row `source`. */
+/** @param source the first row */
 function frameOf(source: RowSource): FileFrame {
   const frame = frames[source.format];
   if (source.format === "csv") return { ...frame, start: headerOf(source) };
@@ -120,15 +118,15 @@ function toLine(row: number, { table, cells, text }: CsvSource, fault: string): 
   return hasAnnotations(header) ? line : `${toCsvRow([row, fault], delimiter).trimEnd()}${delimiter}${line}`;
 }
 
-/** Whether the imported file is itself a file of rejected rows. */
+/** Whether the imported file itself had rejected rows in it. */
 function hasAnnotations(header: readonly string[]): boolean {
   return annotationNames.every((annotation, index) => header[index] === annotation);
 }
 
-/** Matches the annotations at the beginning of an object, as `toObject` writes them. */
+/** Matches annotations as `toObject` writes them. */
 const annotationPattern = /^\{\s*"# row"\s*:\s*[0-9]+\s*,\s*"# fault"\s*:\s*"(?:[^"\\]|\\.)*"\s*,?/;
 
-/** Returns the object with annotations. Its members stay as text, because parsing can lose members, for example of two with the same name. */
+/** Adds annotations without parsing the object, because that could lose members, such as duplicates. */
 function toObject(row: number, { text }: ItemSource, fault: string): string {
   const bare = text.replace(annotationPattern, "{");
   const isObject =

@@ -1,4 +1,4 @@
-// The values of one field in all records of a site, as of one revision: an import finds the matches of its rows in them.
+// Knows every record's value of one field as of a revision, so that an import can match its rows.
 
 import { createYielder } from "../../lib/yielding.ts";
 import { type FoundRecords, type JournalEntry, maxFoundIds } from "../../model/change.ts";
@@ -12,7 +12,6 @@ import type { RevisionRange } from "../journal/journal-entries.ts";
 /** Journal entries per read. */
 const pageSize = 500;
 
-/** The values of one field in the records of a site. */
 export class SiteValues {
   readonly #engine: Engine;
   readonly #site: number;
@@ -29,7 +28,7 @@ export class SiteValues {
     this.#textField = textField;
   }
 
-  /** Reads the values of all records. @throws ProblemError `unavailable` */
+  /** @throws ProblemError `unavailable` */
   static async read(engine: Engine, site: number, resource: Resource, textField: TextFieldPath): Promise<SiteValues> {
     const values = new SiteValues(engine, site, resource, textField);
     try {
@@ -41,12 +40,12 @@ export class SiteValues {
     return values;
   }
 
-  /** The head as of which the values are known. */
+  /** What the values are current as of. */
   get head(): Head {
     return this.#head;
   }
 
-  /** The number of records when all were read last. */
+  /** How many records there were when they were last all read. */
   get total(): number {
     return this.#total;
   }
@@ -60,22 +59,20 @@ export class SiteValues {
     this.#values.set(id, value);
   }
 
-  /**
-   * Moves past the journal entries of one commit of this import. Their values must be set already. If entries of others come before them, catches up.
-   */
+  /** Moves past what a commit of this import wrote, which must already be `set`. Catches up first if others have written in between. */
   async advancePast(range: RevisionRange | undefined): Promise<void> {
     if (range?.first === this.#head.revision + 1) this.#head = { ...this.#head, revision: range.last };
     else if (range) await this.catchUp();
   }
 
-  /** Applies the journal entries after the head. If some of these were pruned, reads all records again. */
+  /** Applies the journal entries after the head, or reads all records again if some have been pruned. */
   async catchUp(): Promise<void> {
     const yieldIfDue = createYielder();
     for (;;) {
       await yieldIfDue();
       const { revision } = this.#head;
       const { head, floor, entries } = await this.#engine.readJournalPage(this.#site, revision, pageSize);
-      // Revisions of another epoch cannot be compared. The engine rejects all rows that were matched in this epoch.
+      // Another epoch's revisions mean nothing here. The engine will reject all rows matched in this one.
       if (this.#head.epoch !== "" && head.epoch !== this.#head.epoch) return;
       if (floor > revision) return this.#readAll();
       for (const entry of entries) this.#apply(entry);
@@ -111,9 +108,9 @@ export class SiteValues {
 }
 
 /**
- * Reads the records of a resource that are not deleted, in the order of their IDs.
- * @param start called before the first record. Returns a function that is called for each record. Both can happen again, see `Engine.readSite`.
- * @returns the head of the site as of this read
+ * Reads a resource's records by ID, without deleted ones.
+ * @param start called before the first record; returns a function that's called for each. Both may happen again, see `Engine.readSite`
+ * @returns the head that was read
  */
 export async function readBodies(
   engine: Pick<Engine, "readSite">,

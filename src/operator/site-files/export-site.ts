@@ -1,4 +1,4 @@
-// Exports one site to a file (`export-site`).
+// Exports a site to a file (`export-site`).
 
 import type { DumpedRow, Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -15,20 +15,19 @@ import { nameOfLiveSite } from "../sites/sandboxes.ts";
 import { getSite, listSites } from "../sites/sites.ts";
 import { listWebhooks, toWebhookRecord } from "../webhooks/webhook-list.ts";
 
-/** The site and the number of its rows in the file. */
 interface ExportedSite {
   readonly site: SiteRecord;
   readonly keys: number;
   readonly webhooks: number;
-  /** Records, including deleted ones: the file contains their IDs, so that these are not used again. */
+  /** Includes deleted records, whose IDs are in the file so that they're never reused. */
   readonly records: number;
   readonly changes: number;
 }
 
 /**
- * Writes all data of a site to `file` (see `writeFile`), as of one moment: its record, keys, webhooks, records, journal, and the responses for
- * idempotency keys. `importSite` reads the file. Only the owner may read it, because it contains the digests of the keys and the secrets of webhooks.
- * @throws ProblemError `not-found`, or `conflict` for a sandbox, or if the site is removed at the same time
+ * Writes a site's data as of one moment to `file` (see `writeFile`): its record, keys, webhooks, records and journal, and the responses kept for
+ * idempotency keys. Only the file's owner can read it, because it has key digests and webhook secrets.
+ * @throws ProblemError `not-found`, or `conflict` for a sandbox, or if the site is removed in the meantime
  */
 export async function exportSite(engine: Engine, name: string, file: string, now: number): Promise<ExportedSite> {
   const site = await getSite(engine, name);
@@ -54,11 +53,10 @@ export async function exportSite(engine: Engine, name: string, file: string, now
 function rejectSandbox(site: SiteRecord, sites: readonly SiteRecord[]): void {
   if (site.SandboxOf === "") return;
   const live = nameOfLiveSite(site, sites);
-  const why = "a file never has a sandbox";
-  throw new ProblemError("conflict", `\`${site.Name}\` is the sandbox of \`${live}\`, and ${why}: export \`${live}\``);
+  throw new ProblemError("conflict", `\`${site.Name}\` is a sandbox, which can't be exported; export \`${live}\` instead`);
 }
 
-/** Returns the row of `sites`, if the site was ever written to, then the records of the system site, then the other rows in the order of a dump. */
+/** The row of `sites`, if the site was ever written to, then its records in the system site, then the other rows in the order of a dump. */
 async function* rowsOf(
   engine: Engine,
   site: SiteRecord,
@@ -69,7 +67,7 @@ async function* rowsOf(
   const first = await rows.next();
   const hasState = !first.done && first.value.table === "sites";
   if (hasState && !isUsableEpoch(String(first.value.row.epoch)))
-    throw new ProblemError("conflict", `the site \`${site.Name}\` was removed meanwhile`);
+    throw new ProblemError("conflict", `the site \`${site.Name}\` was removed during the export`);
   if (hasState && Number(first.value.row.revision) > 0) yield first.value;
   yield toSystemRow(siteResource, site);
   for (const key of keys) yield toSystemRow(keyResource, toKeyRecord(key));
@@ -84,7 +82,7 @@ async function* iterate(rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>): A
   yield* rows;
 }
 
-/** Returns a row for a record of the system site. Its revision is 0, because the journal of the system site is not exported. */
+/** Revision 0, because the system site's journal isn't exported. */
 function toSystemRow({ name }: Resource, record: { readonly ID: number }): DumpedRow {
   const body = JSON.stringify(record);
   return { table: "records", row: { site_id: systemSite, resource: name, id: record.ID, revision: 0, body } };

@@ -1,4 +1,4 @@
-// Imports one site from a file (`import-site`): validates its beginning, reserves the site, stores the rows and completes the site.
+// Imports a site from a file (`import-site`): validates the start of the file, reserves a site, stores the rows and completes the site.
 
 import type { IpNetwork } from "../../lib/networks.ts";
 import type { DumpedRow, Engine } from "../../model/engine.ts";
@@ -18,53 +18,53 @@ import { type ImportedKey, parseKey, parseSettings } from "./site-file-settings.
 import { type ImportedWebhook, type OmittedWebhook, parseWebhooks, WebhookRows } from "./site-file-webhooks.ts";
 
 interface ImportSiteOptions {
-  /** The name of the new site; by default, the name in the file. */
+  /** By default, the name in the file. */
   readonly name?: string | undefined;
   readonly withoutKeys?: boolean | undefined;
-  /** Networks that webhooks may reach although they are not public; none by default. */
+  /** Networks that webhooks can reach besides public ones. */
   readonly webhookAllow?: readonly IpNetwork[] | undefined;
-  /** Stops the import. Nothing of the site remains. */
+  /** Stops the import. Nothing is kept. */
   readonly signal?: AbortSignal | undefined;
-  /** Returns the present time in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly now: () => number;
 }
 
 interface ImportedSite {
   readonly site: SiteRecord;
   readonly keys: number;
-  /** Imported webhooks. All of them are paused. */
+  /** All of them are paused. */
   readonly webhooks: number;
-  /** Records, including deleted ones: their IDs are not used again. */
+  /** Includes deleted records, whose IDs are never reused. */
   readonly records: number;
   readonly changes: number;
-  /** Hostnames that were left out, because another site has them. */
+  /** Skipped hostnames that another site has. */
   readonly takenHostnames: readonly string[];
-  /** Prefixes of the keys that were left out, because another site has them. */
+  /** Prefixes of skipped keys that this database already has. */
   readonly takenKeys: readonly string[];
-  /** Whether the site was the default site in the file, but is not here, because another site is. */
+  /** Whether the site would be the default site, but another one already is. */
   readonly takenDefault: boolean;
-  /** Keys that were restricted in this database. They stay so. */
+  /** Keys that were restricted in this database, and still are. */
   readonly restrictedKeys: readonly RestrictedKey[];
-  /** Webhooks that were left out, because they were removed from this database, or their URLs are not allowed here. */
+  /** Skipped webhooks that were removed from this database, or whose URLs aren't allowed here. */
   readonly omittedWebhooks: readonly OmittedWebhook[];
-  /** Webhooks whose URL was changed in this database, or whose secret was rotated. */
+  /** Webhooks whose URL was changed or whose secret was rotated in this database. */
   readonly restrictedWebhooks: readonly RestrictedWebhook[];
-  /** Whether the site is suspended only because it was in this database. */
+  /** Whether the site is only suspended because it was in this database. */
   readonly staysSuspended: boolean;
 }
 
 export type RestrictedKey = Pick<Restriction, "name" | "change">;
 
-/** `changed`: it has the URL that it was given in this database. `unsigned`: it has another secret than in the file, which nobody knows. */
+/** `changed`: has the URL it was given in this database. `unsigned`: has a new secret that nobody knows. */
 interface RestrictedWebhook {
   readonly url: string;
   readonly change: "changed" | "unsigned";
 }
 
 /**
- * Imports the site in `file` (`-` for standard input), with a new ID and a new epoch. So a version of a record from the old site is not accepted.
- * @throws ProblemError `bad-request` or `invalid-record` if the file is damaged, `conflict` if the name is taken or the site is removed at the same
- * time; then nothing of the site remains
+ * Imports the site in `file` (`-` for standard input) with a new ID and a new epoch, so that record versions from the old site aren't accepted. If it
+ * fails, nothing is kept.
+ * @throws ProblemError `bad-request` or `invalid-record` if the file is damaged, `conflict` if the name is taken or the site is removed in the meantime
  */
 export async function importSite(engine: Engine, file: string, options: ImportSiteOptions): Promise<ImportedSite> {
   const { name, withoutKeys, webhookAllow: allow = [], signal, now } = options;
@@ -96,7 +96,7 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
         staysSuspended: settings.suspended !== parsed.suspended,
       };
     } catch (error) {
-      // If the site cannot be removed now, `completeRemovals` does so later.
+      // If this fails, `completeRemovals` removes the site later.
       await removeIncompleteSite(engine, reserved.id, now()).catch(() => {});
       throw error;
     }
@@ -105,7 +105,7 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
   }
 }
 
-/** Restricts the keys of a file as they were restricted in this database. */
+/** Applies restrictions made in this database to the keys in the file. */
 function restrictKeys(keys: readonly ImportedKey[], limits: RecordedLimits) {
   const restrictedKeys: RestrictedKey[] = [];
   const restricted = keys.map((key) => {
@@ -120,7 +120,7 @@ function restrictKeys(keys: readonly ImportedKey[], limits: RecordedLimits) {
   return { keys: restricted, restrictedKeys };
 }
 
-/** @param unsigned the IDs in the file of the webhooks that got another secret */
+/** @param unsigned webhooks that got a new secret, by their IDs in the file */
 function restrictedWebhooks(
   file: SiteFile,
   webhooks: readonly ImportedWebhook[],
@@ -152,7 +152,7 @@ async function fill(
   };
   async function* rows() {
     for await (const row of validateSiteRows(file, id, keyIds, addBeside)) {
-      if (signal?.aborted) throw new ProblemError("conflict", "the import was stopped; nothing is left of it");
+      if (signal?.aborted) throw new ProblemError("conflict", "the import was stopped; nothing was kept");
       if (row.table === "records") counts.records++;
       else if (row.table === "journal") counts.changes++;
       yield row;

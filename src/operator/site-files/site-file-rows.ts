@@ -1,4 +1,4 @@
-// Validates the rows of a file of `export-site`. The file is input like any other: the checksum proves that it is complete, but not who wrote it.
+// Validates the rows of a site file. It's untrusted input like any other: the checksum proves that it's complete, but not who wrote it.
 
 import type { DumpedRow } from "../../model/engine.ts";
 import { fault, invalidRecordError, ProblemError } from "../../model/errors.ts";
@@ -16,13 +16,13 @@ import { maxWebhooksOfSite } from "../webhooks/webhook-creation.ts";
 
 type Row = DumpedRow["row"];
 
-/** A record of the system site in the file, not validated yet. */
+/** A record in the system site, not validated yet. */
 export interface SystemRecordInFile {
   readonly id: number;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** The records at the beginning of a file, and its other rows. */
+/** The records at the start of a file, and the rows that follow. */
 export interface SiteFile {
   readonly site: SystemRecordInFile;
   readonly keys: readonly SystemRecordInFile[];
@@ -32,16 +32,16 @@ export interface SiteFile {
   readonly rows: AsyncIterable<DumpedRow>;
 }
 
-/** Maximum keys of a site in a file. They are stored in one transaction. */
+/** Keys are stored in one transaction. */
 const maxKeys = 10_000;
-/** Maximum characters of a record as JSON: as in a request, and some more for escapes. */
+/** In characters of JSON: the limit for requests, with room for escapes. */
 const maxBodyLength = 2 * 1024 * 1024;
 
 const operations = ["create", "update", "delete"];
 const actor = /^[^\p{Cc}\p{Cs}]{1,128}$/u;
 const token = /^[\x20-\x7e]{1,255}$/;
 
-/** Reads the beginning of a file. @throws ProblemError `bad-request`, or the error that `rows` throws */
+/** @throws ProblemError `bad-request`, or the error that `rows` throws */
 export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<SiteFile> {
   let state: Row | undefined;
   let site: SystemRecordInFile | undefined;
@@ -57,17 +57,17 @@ export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<Sit
     else if (row.resource === webhookResource.name && site && webhooks.length < maxWebhooksOfSite)
       webhooks.push(parseSystemRecord(row));
     else
-      throw invalidSiteFileError(site ? "it has more than one site, or too many keys or webhooks" : "it has no site");
+      throw invalidSiteFileError(site ? "it has several sites, or too many keys or webhooks" : "it has no site");
   }
   if (!site) throw invalidSiteFileError("it has no site");
   return { site, keys, webhooks, state, rows: withFirst(next.done ? undefined : next.value, rows) };
 }
 
 /**
- * Validates the rows, and returns them for the site `id`, with `file.state` as the last row. Leaves out rows of keys that are not in `keyIds`.
- * @param keyIds the new IDs of the keys, by their IDs in the file
- * @param onOtherTable called with the last uses of keys, under their new IDs, and with states and secrets of webhooks, which are not validated yet
- * @throws ProblemError `bad-request` at the first wrong row, or at the end if rows are missing
+ * Yields the rows for the site `id`, ending with `file.state`. Skips rows of keys that aren't in `keyIds`.
+ * @param keyIds new key IDs by the IDs in the file
+ * @param onOtherTable called with key uses under their new IDs, and with webhook states and secrets, which aren't validated yet
+ * @throws ProblemError `bad-request` at the first invalid row, or at the end if rows are missing
  */
 export async function* validateSiteRows(
   { state, rows }: SiteFile,
@@ -82,7 +82,7 @@ export async function* validateSiteRows(
       onOtherTable({ table, row });
       continue;
     }
-    if (!state && table !== "key_uses") throw invalidSiteFileError("it has rows of a site that was never written to");
+    if (!state && table !== "key_uses") throw invalidSiteFileError("it has records or changes, but its site says it was never written to");
     const keyId = keyIds.get(Number(row.key_id));
     requireRow(table, row, state?.id);
     if (table === "key_uses" && keyId !== undefined) onOtherTable({ table, row: { ...row, key_id: keyId } });
@@ -101,7 +101,7 @@ function isOfWebhook(table: string): boolean {
   return table === "webhook_state" || table === "webhook_secrets";
 }
 
-/** Parses an object from a JSON text as `JSON.stringify` writes it. Returns undefined for any other text, and if it is nested too deeply. */
+/** Only accepts JSON exactly as `JSON.stringify` writes it, and not nested too deeply. */
 function parseObject(text: unknown): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(String(text));
@@ -123,7 +123,7 @@ async function* withFirst(first: DumpedRow | undefined, rows: AsyncGenerator<Dum
   yield* rows;
 }
 
-/** Returns the row of `sites` with another ID. The engine replaces its epoch. */
+/** The row of `sites` with another ID. The engine replaces its epoch. */
 function toState(state: Row, id: number): Row {
   const lastIds = parseObject(state.last_ids);
   const names = publicResources(allResources).map(({ name }) => name);
@@ -139,20 +139,20 @@ function toState(state: Row, id: number): Row {
   return { ...state, id, epoch: "new" };
 }
 
-/** @param site the ID of the site in the file @throws ProblemError `bad-request` */
+/** @param site the site's ID in the file @throws ProblemError `bad-request` */
 function requireRow(table: string, row: Row, site: unknown): void {
   if (table === "key_uses") {
     if (isTime(row.at)) return;
-    throw invalidSiteFileError("the last use of a key is not a valid time");
+    throw invalidSiteFileError("a key was last used at an invalid time");
   }
   const name = `${table === "journal" ? `entry ${row.revision}` : `${row.resource ?? row.operation} ${row.id}`}`;
-  const fault = table === "sites" ? "there is more than one site" : rowFault(table, row, site);
+  const fault = table === "sites" ? "there's more than one site" : rowFault(table, row, site);
   if (fault) throw invalidSiteFileError(`${name}: ${fault}`);
 }
 
 function rowFault(table: string, row: Row, site: unknown): string | undefined {
-  if (row.site_id !== site) return "it is of another site";
-  if (!isId(row.id) || !isId(row.revision)) return "its ID or revision is not a whole number from 1";
+  if (row.site_id !== site) return "it belongs to another site";
+  if (!isId(row.id) || !isId(row.revision)) return "its ID or revision is invalid";
   if (table === "records") return row.body === null ? undefined : bodyFault(row, row.body);
   if (!isTime(row.at)) return "its time is invalid";
   if (!operations.includes(String(row.operation))) return "its operation is unknown";
@@ -162,12 +162,12 @@ function rowFault(table: string, row: Row, site: unknown): string | undefined {
   return bodyFault(row, row.body) ?? (row.before === null ? undefined : bodyFault(row, row.before));
 }
 
-/** Returns the error in the JSON of a record, or undefined. Members that this program version does not declare are accepted, as in the database. */
+/** What's wrong with a record's JSON. As in the database, fields that only another version of the program declares are fine. */
 function bodyFault({ resource: name, id }: Row, body: unknown): string | undefined {
   const resource = publicResources(allResources).find((one) => one.name === name);
-  if (!resource) return "this version does not know the resource";
+  if (!resource) return "this version of the program doesn't have that resource";
   const record = String(body).length > maxBodyLength ? undefined : parseObject(body);
-  if (!record || record.ID !== id) return "the text of its record is damaged";
+  if (!record || record.ID !== id) return "its record is damaged";
   return fieldFault(resource, record);
 }
 
@@ -190,10 +190,10 @@ export function isTime(value: unknown): boolean {
 }
 
 export function invalidSiteFileError(why: string): ProblemError {
-  return new ProblemError("bad-request", `the file cannot be imported: ${why}`);
+  return new ProblemError("bad-request", `can't import this file: ${why}`);
 }
 
-/** Rejects a text that has the form of a time, but is not a valid time. */
+/** For fields that are known to look like a time, such as `2026-13-31T25:00Z`. */
 export function requireTime(field: string, values: Values): void {
   const { [field]: value = "" } = values;
   if (value === "" || !Number.isNaN(Date.parse(String(value)))) return;

@@ -1,4 +1,4 @@
-// Validates the settings and the keys of the site in a file of `export-site`.
+// Validates the settings and keys in a site file.
 
 import { isPartialKey, isSandboxKey } from "../../model/api-key.ts";
 import { fault, invalidRecordError } from "../../model/errors.ts";
@@ -8,24 +8,23 @@ import { key as keyResource } from "../../resources/key.ts";
 import { site as siteResource } from "../../resources/site.ts";
 import { requireTime, type SystemRecordInFile } from "./site-file-rows.ts";
 
-/** The settings of a site in a file, validated. */
+
 export interface ImportedSettings {
   readonly name: string;
   readonly hostnames: readonly string[];
   readonly isDefault: boolean;
   readonly suspended: string;
-  /** Empty in a file of an early version. */
+  /** Empty in files from early versions. */
   readonly identity: string;
 }
 
-/** A key in a file, validated. */
 export interface ImportedKey {
-  /** The ID of the key in the file. */
+  /** Its ID in the file. */
   readonly id: number;
   readonly values: Values;
 }
 
-/** Validates the settings of a site. @param name the name to use instead of the name in the file @throws ProblemError `invalid-record` */
+/** @param name replaces the name in the file @throws ProblemError `invalid-record` */
 export function parseSettings({ values }: SystemRecordInFile, name: string | undefined): ImportedSettings {
   const { Name, Hostnames = "", Default = "", Suspended = "", UID = "" } = values;
   const read = parseRecordChanges(siteResource, {
@@ -45,7 +44,7 @@ export function parseSettings({ values }: SystemRecordInFile, name: string | und
   return { name: text("Name"), hostnames, isDefault: read.Default !== "", suspended, identity };
 }
 
-/** Validates a key. @throws ProblemError `invalid-record` */
+/** @throws ProblemError `invalid-record` */
 export function parseKey({ id, values }: SystemRecordInFile): ImportedKey {
   const read = parseNewRecord(keyResource, values);
   for (const field of ["Created", "Expires", "Revoked"]) requireTime(field, read);

@@ -1,8 +1,8 @@
-// The webhooks of the site in a file of `export-site`: validates them, and stores their states and secrets.
+// Validates the webhooks in a site file, and stores their states and secrets.
 //
-// Webhooks are imported paused, so that a copy of a site does not call receivers. Their URLs are checked as for `webhook add`, so that a forged file
-// cannot name an internal address. What was decided about them in this database applies: a removed webhook stays removed, a changed URL changed, and a
-// rotated secret is replaced by one that nobody knows.
+// Webhooks are imported paused, so that a copy of a site doesn't call their receivers. Their URLs are checked as for `webhook add`, so that a forged
+// file can't point to internal addresses. What was done to them in this database still applies: a removed webhook stays removed, a changed URL stays
+// changed, and a rotated secret is replaced by one that nobody knows.
 
 import { errorMessage } from "../../lib/errors-for-log.ts";
 import type { IpNetwork } from "../../lib/networks.ts";
@@ -18,25 +18,24 @@ import type { RecordedLimits } from "../backup/recorded-limits.ts";
 import { newWebhookState } from "../webhooks/webhook-creation.ts";
 import { invalidSiteFileError, isCount, isTime, requireTime, type SystemRecordInFile } from "./site-file-rows.ts";
 
-/** A webhook in a file, validated. */
 export interface ImportedWebhook {
-  /** The ID of the webhook in the file. */
+  /** Its ID in the file. */
   readonly id: number;
   readonly values: Values;
 }
 
-/** A webhook that was left out, and the reason. */
+/** A skipped webhook, and why. */
 export interface OmittedWebhook {
   readonly url: string;
   readonly reason: string;
 }
 
-/** Maximum secrets of a webhook. */
+/** Per webhook. */
 const maxSecrets = 2;
 
 /**
- * Validates the records of webhooks. Leaves out webhooks that were removed from this database, or have a URL that is not allowed here.
- * @param allow networks that are allowed although they are not public
+ * Skips webhooks that were removed from this database, or have a URL that isn't allowed here.
+ * @param allow networks that are allowed besides public ones
  * @param limits what was decided in this database
  * @throws ProblemError `invalid-record`
  */
@@ -54,14 +53,14 @@ export async function parseWebhooks(
     const url = limits.of(webhookResource.name, record).URL ?? String(read.URL);
     const isRemoved = limits.isRemoved(webhookResource.name, record);
     const reason = isRemoved ? "it was removed from this database" : await urlFault(url, allow);
-    const paused = read.Paused === "" ? { Paused: toInstant(now), Reason: "it was imported with its site" } : {};
+    const paused = read.Paused === "" ? { Paused: toInstant(now), Reason: "imported with its site" } : {};
     if (reason) omitted.push({ url, reason });
     else webhooks.push({ id, values: { ...read, ...paused, URL: url } });
   }
   return { webhooks, omitted };
 }
 
-/** Returns why a URL is not allowed, or undefined. Does not resolve its name: `webhook resume` and each delivery do that. */
+/** Why a URL isn't allowed. Doesn't resolve its hostname, because `webhook resume` and every delivery do that. */
 async function urlFault(url: string, allow: readonly IpNetwork[]): Promise<string | undefined> {
   try {
     await resolveAllowedUrl(url, { ...toConsolePolicy(allow), lookup: async () => [] });
@@ -71,14 +70,14 @@ async function urlFault(url: string, allow: readonly IpNetwork[]): Promise<strin
   }
 }
 
-/** The states and secrets of webhooks in a file. Rows of webhooks that are not imported are skipped. */
+/** Collects webhook states and secrets, except for webhooks that aren't imported. */
 export class WebhookRows {
   readonly #ids: ReadonlyMap<number, number>;
   readonly #limits: RecordedLimits;
   readonly #states = new Map<unknown, DumpedRow["row"]>();
   readonly #secrets = new Map<unknown, WebhookSecret[]>();
 
-  /** @param ids the new IDs of the webhooks, by their IDs in the file @param limits what was decided in this database */
+  /** @param ids new webhook IDs by the IDs in the file @param limits what was decided in this database */
   constructor(ids: ReadonlyMap<number, number>, limits: RecordedLimits) {
     this.#ids = ids;
     this.#limits = limits;
@@ -114,9 +113,9 @@ export class WebhookRows {
   }
 
   /**
-   * Stores the states and secrets of the webhooks. They have no home database, so that a webhook delivers only after it was resumed. A webhook
-   * without a state or a secret stays incomplete, for example if it was removed during the export.
-   * @returns the IDs in the file of the webhooks that got another secret
+   * Stores the states without a home database, so that the webhooks only deliver once they're resumed. A webhook without a state or secret stays
+   * incomplete; it may have been removed during the export.
+   * @returns webhooks that got a new secret, by their IDs in the file
    */
   async store(engine: Engine, site: number): Promise<number[]> {
     const unsigned: number[] = [];
@@ -130,7 +129,7 @@ export class WebhookRows {
         unsigned.push(id);
       }
       const { cursor, epoch, rewinds } = state;
-      // The epoch is empty if the site had no changes. An empty epoch would be valid in any epoch.
+      // If the site had no changes, the epoch is empty, which would match any epoch.
       const carried = { cursor: String(cursor), epoch: String(epoch) || randomText(8), rewinds: Number(rewinds) };
       await engine.saveWebhook(newWebhookState({ site, webhook }, { home: "", ...carried }), secrets);
     }

@@ -1,4 +1,4 @@
-// Resolves where the delivery of a webhook starts: now, after a cursor, or at a time.
+// Resolves where a webhook starts to deliver.
 
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -7,19 +7,16 @@ import { readCursorAt, readFeedPage } from "../../store/changes/feed.ts";
 import { readRevisionBefore } from "../../store/changes/journal-pruning.ts";
 import { parseCursor } from "../../store/database/cursor.ts";
 
-/** Where delivery starts: with the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */
+/** With the next change, after a cursor, or with the first change at or after a time in milliseconds since 1970. */
 export type DeliveryStart = "now" | { readonly cursor: string } | { readonly at: number };
 
-/** A cursor, and the epoch that it belongs to. */
+/** A cursor and its epoch. */
 export interface WebhookPosition {
   readonly cursor: string;
   readonly epoch: string;
 }
 
-/**
- * Returns the cursor at which delivery starts.
- * @throws ProblemError `gone` if changes after `point` are missing, `bad-request` for an invalid cursor
- */
+/** @throws ProblemError `gone` if changes after `point` have been pruned, `bad-request` for an invalid cursor */
 export async function resolveDeliveryStart(
   engine: Engine,
   site: number,
@@ -43,13 +40,13 @@ async function positionOf(engine: Engine, site: number, cursor: string): Promise
   return { cursor, epoch: head.epoch };
 }
 
-/** Returns the revision of the last change before a time. @throws ProblemError `gone` if changes since that time were pruned */
+/** The last revision before a time. @throws ProblemError `gone` if changes since then have been pruned */
 async function revisionAt(engine: Engine, site: number, at: number): Promise<number> {
   const { floor, entries } = await engine.readJournalPage(site, 0, 1);
   const [first] = entries;
   if (floor > 0 && (!first || first.at > at)) {
-    const begin = first ? `begins at ${new Date(first.at).toISOString()}` : "is empty";
-    throw new ProblemError("gone", `changes since ${new Date(at).toISOString()} were pruned: the journal ${begin}`);
+    const begin = first ? `starts at ${new Date(first.at).toISOString()}` : "is empty";
+    throw new ProblemError("gone", `changes since ${new Date(at).toISOString()} have been pruned: the journal ${begin}`);
   }
   return readRevisionBefore(engine, site, at);
 }

@@ -1,14 +1,14 @@
-// Hides the secrets in the URL of a webhook from operators who may not change webhooks. Some receivers know a sender only by such a secret.
+// Hides secrets in webhook URLs from operators who can't change webhooks. For some receivers, the URL's secret is all that authenticates a sender.
 
 import type { DeliveryExchange, ExchangedMessage } from "../../model/webhooks.ts";
 
-/** Minimum length of a part of a path that may be a secret, as in `/services/T01/B02/aB3dE5fG7hI9jK1lM3nO5pQ7`. */
+/** Path segments of this length may be secrets, as in `/services/T01/B02/aB3dE5fG7hI9jK1lM3nO5pQ7`. */
 const minSecretLength = 20;
 
-/** Minimum length of a secret that is looked for in a response. A shorter one would be found in other words. */
+/** Shorter secrets aren't looked for in responses, because they'd be found inside other words. */
 const minRepeatedLength = 4;
 
-/** Returns the parts of a URL by which a receiver may authenticate its sender: the values of its query, and long parts of its path. */
+/** What a receiver may authenticate its sender by: query values and long path segments. */
 function secretsIn(url: string): readonly string[] {
   const { pathname, search } = new URL(url);
   const values = search
@@ -18,7 +18,7 @@ function secretsIn(url: string): readonly string[] {
   return [...values, ...pathname.split("/").filter((part) => part.length >= minSecretLength)].filter(Boolean);
 }
 
-/** Returns the URL of a webhook with `...` in place of its secrets, for operators who may not change the webhook. */
+/** Replaces secrets with `...`. */
 export function withoutSecrets(url: string): string {
   const { origin, pathname, search } = new URL(url);
   const path = pathname.split("/").map((part) => (part.length < minSecretLength ? part : "..."));
@@ -27,13 +27,13 @@ export function withoutSecrets(url: string): string {
   return `${origin}${path.join("/")}${search === "" ? "" : `?${hidden.join("&")}`}`;
 }
 
-/** Returns an exchange without the secrets of its URL, also where the response repeats them. */
+/** Also hides the URL's secrets where the response repeats them. */
 export function withoutSecretsOf(exchange: DeliveryExchange): DeliveryExchange {
   const written = secretsIn(exchange.url).flatMap((text) => [text, decode(text)]);
   const secrets = [...new Set(written)].filter((text) => text.length >= minRepeatedLength);
   const hide = (text: string) => {
     const rest = secrets.reduce((hidden, secret) => hidden.replaceAll(secret, "..."), text);
-    // A receiver may repeat a secret in any encoding, so the text is compared as it reads when decoded. There, the secret has no place to cut out.
+    // A receiver may repeat a secret in any encoding. If we only find it in the decoded text, we can't tell where it was, so we hide everything.
     const read = plain(rest);
     return secrets.some((secret) => read.includes(plain(secret))) ? "..." : rest;
   };
@@ -49,7 +49,7 @@ export function withoutSecretsOf(exchange: DeliveryExchange): DeliveryExchange {
   };
 }
 
-/** Hides secrets in a body: in a text, also the beginning of a secret that the end of the kept part cuts off; in bytes, as text with one or two bytes a character. */
+/** In text, also hides the start of a secret that's cut off at the end of what we keep. Bytes are searched as text with one or two bytes per character. */
 function hideInBody(
   { body, isText }: ExchangedMessage,
   secrets: readonly string[],
@@ -69,20 +69,20 @@ function hideInBody(
   return end === undefined ? rest : `${rest.slice(0, -end.length)}...`;
 }
 
-/** The ways in which texts contain a character by its number or as itself after a backslash: percent-encoding, JSON and JavaScript, HTML and XML. */
+/** Escapes in URLs, JSON, JavaScript, HTML and XML. */
 const escapes =
   /(?:%[0-9a-f]{2})+|\\u\{?([0-9a-f]{1,6})\}?|\\x([0-9a-f]{2})|&#x0*([0-9a-f]{1,6});?|&#0*([0-9]{1,7});?|\\([^a-z0-9])|&(amp|lt|gt|quot|apos);/gi;
 const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Maximum encodings within each other that are decoded. */
+/** How many layers of encoding we undo. */
 const maxDecodings = 4;
 
-/** Returns a text as it reads: decoded, and with spaces for `+`, as forms write them. */
+/** Decoded, with spaces for `+` as in forms. */
 function plain(text: string): string {
   return decode(text).replaceAll("+", " ");
 }
 
-/** Decodes a text until it has no escapes. Base64 is not decoded. */
+/** Decodes until there are no escapes left. Doesn't decode base64. */
 function decode(text: string): string {
   let decoded = text;
   for (let round = 0; round < maxDecodings; round++) {

@@ -1,5 +1,5 @@
-// Creates webhooks. The record is stored first, then the state and the secret. If the state cannot be saved, the record is removed again. webhooks.ts has
-// the other actions, and says what an incomplete webhook is.
+// Creates webhooks: stores the record first, then the state and the secret. If those can't be saved, removes the record again. webhooks.ts has the other
+// actions, and explains incomplete webhooks.
 
 import type { Engine } from "../../model/engine.ts";
 import { ProblemError } from "../../model/errors.ts";
@@ -20,28 +20,26 @@ import { type DeliveryStart, resolveDeliveryStart, type WebhookPosition } from "
 import type { ListedWebhook } from "./webhook-list.ts";
 import { changeAtItsSite, checkWebhookUrl, removeWebhook } from "./webhooks.ts";
 
-/** Maximum webhooks of a site, and of a database. */
 export const maxWebhooksOfSite = 20;
 const maxOfDatabase = 10_000;
 
 interface WebhookSettings {
   readonly url: string;
-  /** Resources whose changes are delivered; empty for all. */
+  /** Whose changes to deliver; empty for all. */
   readonly resources: readonly Resource[];
   readonly since: DeliveryStart;
 }
 
-/** A new webhook, with its secret, which is not shown again. */
 interface CreatedWebhook {
   readonly webhook: ListedWebhook;
+  /** Can't be shown again. */
   readonly secret: string;
-  /** Whether the name in the URL has an address at the moment. */
+  /** Whether the URL's hostname resolves at the moment. */
   readonly isResolved: boolean;
 }
 
 /**
- * Creates a webhook of `site`.
- * @throws ProblemError `bad-request` for a URL that is not allowed, `gone` if changes after `since` are missing, `conflict` if there are too many
+ * @throws ProblemError `bad-request` for a URL that isn't allowed, `gone` if changes after `since` have been pruned, `conflict` if there are too many
  * webhooks, `not-found` if the site was removed
  */
 export async function createWebhook(
@@ -70,7 +68,7 @@ export async function createWebhook(
     const webhook = await saveNewWebhook(engine, record.ID, start, { secret, createdAt: now, until: null });
     return { webhook, secret, isResolved };
   } catch (error) {
-    // If the record cannot be deleted now either, the webhook is listed as incomplete.
+    // If this fails too, the webhook is listed as incomplete.
     await removeWebhook(engine, record.ID, now).catch(() => {});
     throw error;
   }
@@ -85,7 +83,7 @@ async function saveNewWebhook(engine: Engine, id: number, start: WebhookPosition
 }
 
 /**
- * Returns the site as it is now: of a sandbox that was renewed meanwhile, the new one.
+ * Finds the site again, because a sandbox may just have been refreshed.
  * @throws ProblemError `not-found` if the site was removed, `conflict` if it or the database has the maximum number of webhooks
  */
 function requireRoom(system: SystemRecords, site: SiteRecord): SiteRecord {
@@ -95,18 +93,18 @@ function requireRoom(system: SystemRecords, site: SiteRecord): SiteRecord {
   if (system.webhooks.filter(({ Site }) => Number(Site) === present.ID).length >= maxWebhooksOfSite)
     throw new ProblemError(
       "conflict",
-      `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`,
+      `the site \`${site.Name}\` already has ${maxWebhooksOfSite} webhooks, which is the maximum; remove one first`,
     );
   return present;
 }
 
-/** @throws ProblemError `conflict` if the database cannot have `added` more webhooks */
+/** @throws ProblemError `conflict` if there's no room for `added` more webhooks */
 export function requireWebhookRoom(system: SystemRecords, added: number): void {
   if (system.webhooks.length + added <= maxOfDatabase) return;
-  throw new ProblemError("conflict", `a database cannot have more than ${maxOfDatabase} webhooks`);
+  throw new ProblemError("conflict", `a database can't have more than ${maxOfDatabase} webhooks; remove some first`);
 }
 
-/** Returns the state of a webhook before its first delivery. */
+/** Before the first delivery. */
 export function newWebhookState(
   webhookRef: WebhookRef,
   values: Pick<WebhookState, "home" | "cursor" | "epoch"> & Partial<WebhookState>,

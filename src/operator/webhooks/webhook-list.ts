@@ -1,5 +1,4 @@
-// Lists webhooks with their status, and their delivery attempts. Also gets one webhook (`getWebhook`, `requireWebhook`),
-// and converts it (`toWebhookRecord`, `webhookRefOf`).
+// Finds and lists webhooks with their status, and their delivery attempts.
 
 import { readInChunks } from "../../lib/yielding.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -19,10 +18,10 @@ import { toInstant } from "../../system/system-changes.ts";
 import { type SiteRecord, type SystemRecords, splitWords, type WebhookRecord } from "../../system/system-records.ts";
 import { suspensionOf } from "../sites/sandboxes.ts";
 
-/** `incomplete`: the webhook has no state and no secret, because `webhook add` was interrupted. */
+/** `incomplete`: has no state and no secret, because `webhook add` was interrupted. */
 type WebhookStatus = "active" | "failing" | "paused" | "incomplete";
 
-/** A webhook with its site, state and status, without its secrets. */
+/** Without secrets. */
 export interface ListedWebhook extends WebhookRecord {
   readonly siteName: string;
   readonly status: WebhookStatus;
@@ -30,11 +29,11 @@ export interface ListedWebhook extends WebhookRecord {
   readonly detail: string;
   /** Undefined if the webhook is incomplete. */
   readonly state: WebhookState | undefined;
-  /** Changes of its site that it has neither delivered nor skipped; undefined if its cursor belongs to another epoch. */
+  /** Changes it has neither delivered nor skipped; undefined if its cursor belongs to another epoch. */
   readonly lag: number | undefined;
 }
 
-/** Returns a webhook in the form that commands print as JSON, and that the console's API sends. */
+/** The JSON that commands print and the console's API returns. */
 export function toWebhookInfo({ state, siteName, ...webhook }: ListedWebhook) {
   const { ID: id, URL: url, Resources, Created: created, Paused, status, detail, lag } = webhook;
   const { cursor = null, rewinds = 0, failures = 0, failingSince = null, nextAt = 0 } = state ?? {};
@@ -56,32 +55,32 @@ export function toWebhookInfo({ state, siteName, ...webhook }: ListedWebhook) {
   };
 }
 
-/** Returns an attempt in the form that commands print as JSON, and that the console's API sends. */
+/** The JSON that commands print and the console's API returns. */
 export function toAttemptInfo<Attempt extends DeliveryAttempt>({ at, ...attempt }: Attempt) {
   return { at: toInstant(at), ...attempt };
 }
 
-/** Maximum sites per read of heads. */
+/** Sites per read. */
 const maxHeads = 1000;
 
-/** Lists the webhooks of `site`, or of all sites, in ID order. */
+/** Lists the webhooks of `site`, or all webhooks, by ID. */
 export async function listWebhooks(engine: Engine, site?: SiteRecord): Promise<ListedWebhook[]> {
   return toListed(engine, await readSystemRecords(engine), ({ Site }) => !site || Number(Site) === site.ID);
 }
 
-/** Returns the webhook with this ID. @throws ProblemError `not-found` */
+/** @throws ProblemError `not-found` */
 export async function getWebhook(engine: Engine, id: number): Promise<ListedWebhook> {
   const [found] = await toListed(engine, await readSystemRecords(engine), ({ ID }) => ID === id);
   if (!found) throw unknownWebhookError(id);
   return found;
 }
 
-/** Lists the delivery attempts of a webhook that are kept, the latest first. */
+/** Latest first. */
 export function listDeliveryAttempts(engine: Engine, webhook: WebhookRecord): Promise<readonly KeptAttempt[]> {
   return engine.readWebhookAttempts(webhookRefOf(webhook));
 }
 
-/** Returns the request and the response of an attempt. @throws ProblemError `not-found` if they are not kept */
+/** @throws ProblemError `not-found` if it isn't kept */
 export async function getDeliveryExchange(
   engine: Engine,
   webhook: WebhookRecord,
@@ -91,24 +90,24 @@ export async function getDeliveryExchange(
   if (found) return found;
   throw new ProblemError(
     "not-found",
-    `the request and the response of attempt ${number} are not kept: only those of the last ${maxWebhookExchanges} attempts are`,
+    `the request and response of attempt ${number} aren't available: only the last ${maxWebhookExchanges} are kept`,
   );
 }
 
-/** Returns the record of a webhook as it is stored. */
+/** The webhook's record as it's stored. */
 export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
   const { ID, Site, URL: url, Resources, Created, Paused, Reason, UID } = webhook;
   return { ID, Site, URL: url, Resources, Created, Paused, Reason, UID };
 }
 
-/** Returns only the sites that have one of `webhooks`, by ID. */
+/** By ID. */
 function sitesOf(webhooks: readonly WebhookRecord[], system: SystemRecords): ReadonlyMap<number, SiteRecord> {
   const wanted = new Set(webhooks.map(({ Site }) => Number(Site)));
   const found = system.sites.filter(({ ID }) => wanted.has(ID));
   return new Map(found.map((site) => [site.ID, site]));
 }
 
-/** Returns the record of the webhook with this ID. @throws ProblemError `not-found` */
+/** @throws ProblemError `not-found` */
 export function requireWebhook(system: SystemRecords, id: number): WebhookRecord {
   const found = system.webhooks.find(({ ID }) => ID === id);
   if (!found) throw unknownWebhookError(id);
@@ -116,7 +115,7 @@ export function requireWebhook(system: SystemRecords, id: number): WebhookRecord
 }
 
 function unknownWebhookError(id: number): ProblemError {
-  return new ProblemError("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
+  return new ProblemError("not-found", `unknown webhook ${id}; see \`webhook list\``);
 }
 
 export function webhookRefOf({ ID, Site }: WebhookRecord): WebhookRef {
@@ -159,9 +158,9 @@ function statusOf(
   isSuspended: boolean,
   home: string,
 ): Pick<ListedWebhook, "status" | "detail"> {
-  if (!state) return { status: "incomplete", detail: "it has no secret: remove it, and add it again" };
+  if (!state) return { status: "incomplete", detail: "it has no secret; remove it and add it again" };
   if (Paused !== "") return { status: "paused", detail: Reason };
-  if (state.home !== home) return { status: "paused", detail: "it arrived from another database" };
+  if (state.home !== home) return { status: "paused", detail: "it was copied from another database" };
   if (isSuspended) return { status: "paused", detail: "the site is suspended" };
   if (state.failures === 0 || state.failingSince === null) return { status: "active", detail: "" };
   return { status: "failing", detail: `since ${new Date(state.failingSince).toISOString()}` };

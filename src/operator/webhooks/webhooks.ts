@@ -1,8 +1,8 @@
-// The actions of an operator on a webhook: change, pause, resume, retry, rotate, rewind, test and remove. webhook-creation.ts creates webhooks.
+// What operators can do with a webhook: change, pause, resume, retry, rotate, rewind, test and remove it. webhook-creation.ts creates webhooks.
 //
-// The record of a webhook (site, URL, resources, pause) is journaled. Its state (cursor, lease, failures) and its secrets are in other tables
-// (model/webhooks.ts). Without them, the webhook is incomplete and is never delivered. `webhook add` stores the record first, and `webhook remove`
-// deletes it last. So after an interruption, the record shows that the webhook is incomplete.
+// A webhook's record (site, URL, resources, pause) is journaled. Its state (cursor, lease, failures) and secrets are in other tables (model/webhooks.ts).
+// Without those, the webhook is incomplete and never delivers. `webhook add` stores the record first and `webhook remove` deletes it last, so if either is
+// interrupted, an incomplete webhook is left for everyone to see.
 
 import type { IpNetwork } from "../../lib/networks.ts";
 import type { Engine } from "../../model/engine.ts";
@@ -28,24 +28,24 @@ import { continuedCursorOf } from "../../webhooks/webhook-event.ts";
 import { type DeliveryStart, resolveDeliveryStart, type WebhookPosition } from "./delivery-start.ts";
 import { getWebhook, type ListedWebhook, requireWebhook, webhookRefOf } from "./webhook-list.ts";
 
-/** Milliseconds for which deliveries are signed with the previous secret, too. */
+/** How long deliveries are also signed with the previous secret. */
 const secretOverlapMs = 24 * 60 * 60_000;
-/** Minimum milliseconds between two attempts that operators ask for. */
+/** How often operators can retry. */
 const retryPauseMs = 5000;
-/** Maximum attempts to change a state while deliveries change it, too. */
+/** How often we try to change a state that deliveries keep changing too. */
 const maxAttempts = 100;
 
-/** Pauses a webhook. Pausing it again changes nothing. @throws ProblemError `not-found` */
+/** Pausing a paused webhook changes nothing. @throws ProblemError `not-found` */
 export async function pauseWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
   await changeRecord(engine, id, now, ({ Paused }) =>
-    Paused === "" ? { Paused: toInstant(now), Reason: "an operator paused it" } : {},
+    Paused === "" ? { Paused: toInstant(now), Reason: "paused by an operator" } : {},
   );
   return getWebhook(engine, id);
 }
 
 /**
- * Lets a webhook deliver in this database, at once, from its cursor.
- * @throws ProblemError `not-found`, `bad-request` if its URL is not allowed, or `conflict` if it is incomplete
+ * Lets a webhook deliver from this database, starting right away at its cursor.
+ * @throws ProblemError `not-found`, `bad-request` if its URL isn't allowed, or `conflict` if it's incomplete
  */
 export async function resumeWebhook(
   engine: Engine,
@@ -66,9 +66,9 @@ export async function resumeWebhook(
 }
 
 /**
- * Gives a webhook another URL. It keeps its secrets and its cursor, and delivers at once. An attempt that is in flight still ends at the earlier URL; its
- * result does not count, so that the same changes are sent to the new URL.
- * @throws ProblemError `not-found`, `bad-request` if the URL is not allowed, or `conflict` if the webhook is incomplete
+ * The webhook keeps its secrets and cursor, and delivers right away. An attempt in flight still goes to the old URL, but its result doesn't count, so the
+ * new URL gets the same changes.
+ * @throws ProblemError `not-found`, `bad-request` if the URL isn't allowed, or `conflict` if the webhook is incomplete
  */
 export async function changeWebhookUrl(
   engine: Engine,
@@ -81,37 +81,36 @@ export async function changeWebhookUrl(
   const { href, isResolved } = await checkWebhookUrl(url, policy);
   if (href === before.URL) return { webhook: before, isResolved };
   await changeRecord(engine, id, now, () => ({ URL: href }));
-  // After the record, so that no attempt whose result counts can have the earlier URL (webhooks/delivery.ts).
+  // The record goes first, so that no attempt whose result counts can have used the old URL (webhooks/delivery.ts).
   await updateState(engine, id, ({ resumes }) => ({ ...noFailures, resumes: resumes + 1 }));
   return { webhook: await getWebhook(engine, id), isResolved };
 }
 
 /**
- * Makes the next attempt of a failing webhook due now, and not only after its back-off. A server makes it within a few seconds. Changes nothing if the
- * webhook need not wait.
- * @throws ProblemError `not-found`; `conflict` if the webhook is paused or incomplete, or is being delivered; `too-many-requests` if the last attempt was a
+ * Cuts a failing webhook's back-off short, so that a server makes the next attempt within a few seconds. Changes nothing if there's no back-off.
+ * @throws ProblemError `not-found`; `conflict` if the webhook is paused, incomplete or busy delivering; `too-many-requests` if the last attempt was just a
  * moment ago
  */
 export async function retryWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
   const webhook = requireComplete(await getWebhook(engine, id));
   const { status, detail, state } = webhook;
-  if (status === "paused") throw new ProblemError("conflict", `webhook ${id} is paused: ${detail}; resume it`);
+  if (status === "paused") throw new ProblemError("conflict", `webhook ${id} is paused (${detail}); resume it first`);
   if (!isBackingOff(state, now)) return webhook;
   if (state.holder !== null && state.leaseUntil > now)
-    throw new ProblemError("conflict", `webhook ${id} is being delivered now`);
+    throw new ProblemError("conflict", `webhook ${id} is delivering right now`);
   const [last] = await engine.readWebhookAttempts(webhookRefOf(webhook), 1);
   const remainingMs = last ? last.at + retryPauseMs - now : 0;
   if (remainingMs > 0 && remainingMs <= retryPauseMs) {
     const detail = `the last attempt of webhook ${id} was a moment ago`;
     throw new ProblemError("too-many-requests", detail, { retryAfterSeconds: remainingMs / 1000 });
   }
-  // An attempt that an operator asks for does not count. Otherwise each failed attempt would make the wait for the next automatic attempt longer.
+  // This attempt shouldn't count. Otherwise each failed retry would make the next back-off longer.
   await updateState(engine, id, ({ failures }) => ({ nextAt: 0, failures: Math.max(failures - 1, 1) }));
   return getWebhook(engine, id);
 }
 
 /**
- * Gives a webhook a new secret, and returns it. Deliveries are signed with the previous secret, too, for 24 hours or until the next rotation.
+ * Deliveries are also signed with the previous secret, for 24 hours or until the next rotation.
  * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
  */
 export async function rotateWebhook(
@@ -122,7 +121,7 @@ export async function rotateWebhook(
   const secret = createWebhookSecret();
   const until = now + secretOverlapMs;
   const webhook = await changeAtItsSite(engine, id, async (ref) => {
-    // The renewal of a sandbox may have carried the new secret already.
+    // A sandbox refresh may already have carried the new secret over.
     const secrets = await engine.readWebhookSecrets(ref);
     if (secrets.some((one) => one.secret === secret)) return true;
     return engine.rotateWebhookSecret(ref, secret, now, until);
@@ -131,8 +130,8 @@ export async function rotateWebhook(
 }
 
 /**
- * Moves the cursor of a webhook back, or forward, to `point`. The webhook delivers the changes after it, even if they were delivered before.
- * @throws ProblemError `not-found`, `gone` if changes after `point` are missing, or `conflict` if the webhook is incomplete
+ * Moves a webhook's cursor to `point`, back or forward. It then delivers everything after that, even if it was delivered before.
+ * @throws ProblemError `not-found`, `gone` if changes after `point` have been pruned, or `conflict` if the webhook is incomplete
  */
 export async function rewindWebhook(engine: Engine, id: number, point: DeliveryStart): Promise<ListedWebhook> {
   const { site } = webhookRefOf(requireComplete(await getWebhook(engine, id)));
@@ -145,8 +144,8 @@ export async function rewindWebhook(engine: Engine, id: number, point: DeliveryS
 }
 
 /**
- * Whether the chain of events continues after a rewind (contract section 12): the position is not after the cursor, and `storefront.gone` is not
- * pending. Otherwise, `Since` of the next event differs from the last `Next`, so that the receiver detects the gap.
+ * Whether the chain of events continues after a rewind (contract section 12), which it does unless changes are skipped or `storefront.gone` is pending.
+ * Otherwise, the next event's `Since` differs from the last `Next`, so that the receiver notices the gap.
  */
 function continuesChain({ cursor, epoch }: WebhookPosition, state: WebhookState): boolean {
   return epoch === state.epoch && state.goneAt === null && revisionInCursor(cursor) <= revisionInCursor(state.cursor);
@@ -154,7 +153,7 @@ function continuesChain({ cursor, epoch }: WebhookPosition, state: WebhookState)
 
 /**
  * Sends `storefront.test` once, even if the webhook is paused. `webhook deliveries` lists the attempt.
- * @param allow networks that are allowed although they are not public
+ * @param allow networks that are allowed besides public ones
  * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
  */
 export async function testWebhook(
@@ -167,10 +166,7 @@ export async function testWebhook(
   return { webhook, attempt: await deliverTest(engine, { ...webhookRefOf(webhook), siteName, url }, allow) };
 }
 
-/**
- * Removes a webhook with its secrets and attempts, and returns the webhook as it was.
- * @throws ProblemError `not-found`
- */
+/** @returns the webhook as it was @throws ProblemError `not-found` */
 export async function removeWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
   const webhook = await getWebhook(engine, id);
   await engine.deleteWebhook(webhookRefOf(webhook));
@@ -178,7 +174,7 @@ export async function removeWebhook(engine: Engine, id: number, now: number): Pr
     toDeleteIntent(webhookResource, requireWebhook(system, id).ID, now),
   ]);
   const deleted: WebhookRecord = JSON.parse(toDeclaredJson(webhookResource, body as string));
-  // The renewal of a sandbox may have moved the webhook meanwhile, with a state that was carried.
+  // A sandbox refresh may have moved the webhook in between, and carried its state over.
   if (deleted.Site !== webhook.Site) await engine.deleteWebhook(webhookRefOf(deleted));
   return webhook;
 }
@@ -195,8 +191,8 @@ async function changeRecord(
 }
 
 /**
- * Changes a state, even while the webhook is delivered.
- * @throws ProblemError `conflict` if the webhook is incomplete, or deliveries change its state before each attempt
+ * Works even while the webhook is delivering.
+ * @throws ProblemError `conflict` if the webhook is incomplete, or deliveries keep getting in first
  */
 async function updateState(
   engine: Engine,
@@ -210,13 +206,12 @@ async function updateState(
       const { cursor, rewinds, resumes } = state;
       if (await engine.compareAndSetWebhook(ref, { cursor, rewinds, resumes }, change(state))) return true;
     }
-    throw new ProblemError("conflict", `deliveries change the state of webhook ${id} all the time; try again`);
+    throw new ProblemError("conflict", `webhook ${id} is busy delivering; try again in a moment`);
   });
 }
 
 /**
- * Changes the state or the secrets of a webhook, which belong to its site. The renewal of a sandbox moves the webhook to another site: then the
- * change is made there, too.
+ * Changes a webhook's state or secrets, which belong to its site. If a sandbox refresh moves the webhook to another site, repeats the change there.
  * @param change returns whether the webhook has a state at this site
  * @returns the webhook after the change
  * @throws ProblemError `not-found`, or `conflict` if the webhook is incomplete
@@ -242,11 +237,11 @@ function requireComplete(webhook: ListedWebhook): ListedWebhook & { readonly sta
 }
 
 function incompleteError(id: number): ProblemError {
-  return new ProblemError("conflict", `webhook ${id} is incomplete, and has no secret: remove it, and add it again`);
+  return new ProblemError("conflict", `webhook ${id} is incomplete and has no secret; remove it and add it again`);
 }
 
 /**
- * Returns the normal form of a URL. A name that has no address now is allowed, because each delivery resolves it again.
+ * Returns the URL in normal form. Its hostname doesn't have to resolve yet, because each delivery resolves it again.
  * @throws ProblemError `bad-request`
  */
 export async function checkWebhookUrl(

@@ -1,10 +1,10 @@
-// Guesses which column of a file becomes which field, from the names of the columns and from their first cells.
+// Guesses which column becomes which field, from column names and the first cells.
 //
-// A wrong guess is worse than none, so a name must mean one field and nothing else: all its words must be explained. "Supplier tel. no." is a telephone,
-// because "supplier" is a noun for a brand. "Fax no." and "Billing city" are not guessed, and neither is "PLZ/Ort", which has two fields in one column.
+// A wrong guess is worse than none, so every word of a name must fit the field. "Supplier tel. no." is a phone number, because "supplier" is a word for
+// a brand. But there's no guess for "Fax no." or "Billing city", nor for "PLZ/Ort", which is two fields in one column.
 //
-// An example: the columns "Brand name", "Tel.", "Zip/Postcode" and "Contry" become Name, Telephone.Daytime, Address.Postcode and Address.Country. The first
-// three are synonyms (model/field-synonyms.ts); "Contry" is one letter away from a synonym, and further from those of all other fields.
+// For example, "Brand name", "Tel.", "Zip/Postcode" and "Contry" become Name, Telephone.Daytime, Address.Postcode and Address.Country. The first three
+// are synonyms (model/field-synonyms.ts). "Contry" is one letter away from a synonym, and further from those of any other field.
 
 import { lastOf } from "../../../lib/text.ts";
 import { type NamedField, sureness, vocabularyOf } from "../../../model/field-vocabulary.ts";
@@ -12,15 +12,14 @@ import type { Resource } from "../../../model/resource.ts";
 
 interface NamedColumn {
   readonly name: string;
-  /** The cells of the column in the first rows. */
+  /** Cells from the first rows. */
   readonly samples: readonly string[];
 }
 
-/** The field of a column. */
 interface ColumnField {
-  /** The path of the field, or ID; undefined if no field is likely. */
+  /** The field's path or ID, if one is likely. */
   readonly field: string | undefined;
-  /** Whether the name of the column is not the name of the field. */
+  /** Whether the column isn't simply named after the field. */
   readonly isGuessed: boolean;
 }
 
@@ -31,7 +30,7 @@ interface Candidate extends NamedField {
 const noField: ColumnField = { field: undefined, isGuessed: false };
 
 /**
- * Finds the field of each column. One field has at most one column: the surest, then the first. A column whose name is not unique has none.
+ * Each field gets at most one column: the surest guess, or the first of equals. Columns with the same name get none.
  * @param columns at most 1,000
  */
 export function guessFields(resource: Resource, columns: readonly NamedColumn[]): readonly ColumnField[] {
@@ -48,8 +47,8 @@ export function guessFields(resource: Resource, columns: readonly NamedColumn[])
 }
 
 /**
- * Returns the chosen fields. Beside a column with first names, a column that is only called "Name" or "Nom" has the names of people: it becomes the
- * surname if another column has the name of the record, otherwise nothing.
+ * Next to a column of first names, one that's just called "Name" or "Nom" is about people. It becomes the surname if another column can be the record's
+ * name, and otherwise nothing.
  */
 function withoutPersonNames(
   columns: readonly NamedColumn[],
@@ -76,17 +75,17 @@ function withoutPersonNames(
   });
 }
 
-/** Fields whose values have digits. */
+/** Fields whose values usually have digits. */
 const withDigits = new Set(["AccountNumber", "Postcode", "Daytime", "Evening", "Mobile"]);
 /** Fields whose values are words. */
 const withLetters = new Set(["Name", "Town", "County", "Country", "Firstname", "Surname", "Manager", "AddressLine1"]);
 
-/** Whether the first cells of a column can be values of its field. A column that has the path of the field as its name always is. */
+/** Whether the first cells can be values of the field. They always are if the column's name is the field's path. */
 function canHaveValues({ field, sureness: sure }: NamedField, samples: readonly string[]): boolean {
   const texts = samples.map((sample) => sample.trim()).filter((sample) => sample !== "");
   if (texts.length === 0 || sure === sureness.path) return true;
   const last = lastOf(field);
-  // Titles of goods are longer than those of people.
+  // People's titles are short; longer ones are product titles.
   if (last === "Title" && texts.some((text) => text.length > 15)) return false;
   if (sure === sureness.lastName) return true;
   if (

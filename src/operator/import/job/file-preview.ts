@@ -1,4 +1,4 @@
-// The preview of an uploaded file before it is imported: its format, encoding, columns and first rows.
+// Previews an uploaded file: its format, encoding, columns and first rows.
 
 import { readCsvRows } from "../../../formats/csv.ts";
 import { decodeStart, decodeText, recognizeUnicode } from "../../../formats/text-encoding.ts";
@@ -10,7 +10,7 @@ import type { Upload } from "./upload.ts";
 
 interface UploadPreview {
   readonly format: FileFormat;
-  /** The encoding. This and the following members are undefined unless the format is CSV. */
+  /** This and the rest are only for CSV. */
   readonly encoding?: string;
   readonly delimiter?: string;
   readonly columns?: readonly FileColumn[];
@@ -18,25 +18,22 @@ interface UploadPreview {
 
 interface FileColumn {
   readonly name: string;
-  /** The field that the column probably has (column-guess.ts); undefined if no field is likely. */
+  /** The field this column probably has (column-guess.ts), if any. */
   readonly field: string | undefined;
-  /** Whether the name of the column is not the name of the field. */
+  /** Whether the column isn't simply named after the field. */
   readonly isGuessed: boolean;
-  /** The cells of the column in the first rows. */
+  /** Cells from the first rows. */
   readonly samples: readonly string[];
 }
 
-/** Rows from which samples are taken. */
 const sampledRows = 5;
-/** Maximum characters of a sample. */
+/** In characters. */
 const maxSampleLength = 200;
-/** Maximum columns of a file. */
 const maxColumns = 1000;
 
 /**
- * Returns the preview of a file.
- * @param given the encoding and the delimiter, if they are known
- * @throws ProblemError `bad-request` if the file cannot be read with this encoding and delimiter
+ * @param given what's already known
+ * @throws ProblemError `bad-request` if the file can't be read with this encoding and delimiter
  */
 export async function previewUpload(
   upload: Upload,
@@ -51,7 +48,7 @@ export async function previewUpload(
   const { rows, delimiter } = await firstRows(upload, encoding, given.delimiter);
   const [header, ...others] = rows;
   if (!header) throw new ProblemError("bad-request", "the file is empty");
-  if (header.length > maxColumns) throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns`);
+  if (header.length > maxColumns) throw new ProblemError("bad-request", `the file has more than ${maxColumns} columns; check its delimiter`);
   const columns = header.map((name, index) => ({
     name,
     samples: others.map((cells) => (cells[index] ?? "").slice(0, maxSampleLength)),

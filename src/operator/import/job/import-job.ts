@@ -1,4 +1,4 @@
-// An import of the console: a dry run first, and then the import itself. Its progress can be read while it runs.
+// An import in the console: first a dry run, then the import itself. Its progress can be read while it runs.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -21,31 +21,29 @@ import {
 } from "./import-report.ts";
 import { Upload } from "./upload.ts";
 
-/** The choices of the operator after the dry run. */
+/** What the operator has chosen after the dry run. */
 interface RunChoice {
-  /** The numbers of excluded rows. */
+  /** Excluded rows, by number. */
   readonly rows: readonly number[];
-  /** Kinds of rows that are excluded. */
+  /** Excluded kinds of rows. */
   readonly kinds: readonly RowKind[];
-  /** The number of records to remove that the operator has confirmed; undefined if no record is to be removed. */
+  /** How many records the operator has confirmed to remove; undefined to remove none. */
   readonly removals: number | undefined;
 }
 
-/** How the rows of the file are read, and the field by which they are matched. */
 export interface JobOptions extends Omit<CsvOptions, "onSkipped"> {
   readonly format: FileFormat;
   readonly match?: string | undefined;
-  /** Also find the records that the file lacks. */
+  /** Also find the records that aren't in the file. */
   readonly findMissing?: boolean | undefined;
 }
 
-/** Maximum rows of a file. */
 const maxRows = 300_000;
 
-/** The state of a job. `failed`: the dry run or the import ended with an error; rows may have been stored before. */
+/** `failed`: the dry run or the import ended with an error. Some rows may have been stored. */
 type JobState = "new" | "checking" | "checked" | "running" | "done" | "failed";
 
-/** One import of the console. All its files are in one folder. */
+/** Keeps all its files in one folder. */
 export class ImportJob {
   readonly resource: Resource;
   readonly upload: Upload;
@@ -62,10 +60,10 @@ export class ImportJob {
   #error: ProblemError | undefined;
   #revisions: RevisionRange | undefined;
   #isInterrupted = false;
-  /** The records that the file lacks, as of the last dry run or import that has looked for them. */
+  /** As of the last dry run or import that has looked for missing records. */
   #missing: MissingSummary | undefined;
 
-  /** @param folder a path that does not exist; the folder is removed with the job @param onError called with an error that is not a ProblemError */
+  /** @param folder must not exist yet; removed with the job @param onError called with an error that isn't a ProblemError */
   constructor(folder: string, resource: Resource, onError: (error: unknown) => void) {
     this.#onError = onError;
     mkdirSync(folder, { mode: 0o700 });
@@ -78,12 +76,12 @@ export class ImportJob {
     return this.#state;
   }
 
-  /** Whether a dry run or an import is in progress. */
+
   get isBusy(): boolean {
     return this.#state === "checking" || this.#state === "running";
   }
 
-  /** The progress and the result. */
+  /** Includes the result, once there is one. */
   get progress() {
     return {
       state: this.#state,
@@ -96,25 +94,25 @@ export class ImportJob {
       missing: this.#missing,
       error: this.#error,
       revisions: this.#revisions,
-      /** Whether rows were rejected. They are then available as a file (`rejects`). */
+      /** Whether there are rejected rows to download (`rejects`). */
       hasRejects: !this.isBusy && (this.#report?.counts.rejected ?? 0) > 0,
     };
   }
 
-  /** Starts the dry run. @throws ProblemError `conflict` while the job is busy, or after rows were stored */
+  /** Starts the dry run. @throws ProblemError `conflict` while the job is busy, or once rows have been stored */
   check(engine: Engine, site: number, options: JobOptions, now: () => number): void {
     if (this.isBusy || this.#state === "done" || this.#revisions) throw wrongStateError(this.#state);
     this.#options = options;
     this.#missing = undefined;
-    // The dry run counts the records, however many they are. The operator then confirms their number.
+    // No limit, because the operator will confirm how many.
     const removeMissing = options.findMissing ? { maxRemovals: Number.POSITIVE_INFINITY } : undefined;
     const execution = { options, now, excludedRows: undefined, removeMissing };
     this.#start("checking", (signal) => this.#import(engine, site, { ...execution, signal }));
   }
 
   /**
-   * Starts to store the rows of the dry run, and to remove the records that it has found to be missing in the file.
-   * @throws ProblemError `conflict` unless a dry run is complete, and if it has found another number of missing records than `choice.removals`
+   * Starts the import of what the dry run has shown.
+   * @throws ProblemError `conflict` unless a dry run is complete, or if it has found a different number of missing records than `choice.removals`
    */
   run(engine: Engine, site: number, choice: RunChoice, now: () => number): void {
     const options = this.#options;
@@ -131,28 +129,28 @@ export class ImportJob {
     const { count, asOf, obstacle } = this.#missing ?? {};
     if (obstacle !== undefined) throw new ProblemError("conflict", `nothing can be removed: ${obstacle}`);
     if (count !== removals || !asOf)
-      throw new ProblemError("conflict", `the check has found ${count ?? 0} records to remove, not ${removals}`);
+      throw new ProblemError("conflict", `the check found ${count ?? 0} records to remove, not ${removals}; review them and try again`);
     return { maxRemovals: count, asOf };
   }
 
-  /** Stops the dry run or the import in progress. Rows that are being committed are still stored. */
+  /** Rows that are being committed are still stored. */
   stop(): void {
     this.#abort.abort(new Error("stopped"));
   }
 
-  /** Returns rows of the last dry run, or of the import. @throws ProblemError `conflict` while it is in progress */
+  /** Rows of the dry run or the import, whichever came last. @throws ProblemError `conflict` while it's in progress */
   async page(kind: EntryKind, offset: number, limit: number) {
     if (!this.#report || this.isBusy) throw wrongStateError(this.#state);
     return { rows: await this.#report.page(kind, offset, limit), total: this.#report.count(kind) };
   }
 
-  /** The file of the rejected rows, and its format. @throws ProblemError `not-found` */
+  /** The file of rejected rows. @throws ProblemError `not-found` */
   get rejects(): { readonly path: string; readonly format: FileFormat } {
     if (!this.progress.hasRejects || !this.#options) throw new ProblemError("not-found", "there are no rejected rows");
     return { path: this.#pathOf("rejected"), format: this.#options.format };
   }
 
-  /** Stops the dry run or the import in progress, and removes the files. */
+  /** Stops whatever is in progress, and removes the files. */
   async remove(): Promise<void> {
     this.stop();
     await this.#work;
@@ -168,7 +166,7 @@ export class ImportJob {
     const after = state === "checking" ? "checked" : "done";
     this.#work = work(this.#abort.signal).then(
       () => {
-        // A dry run that was stopped has not checked the other rows.
+        // A stopped dry run hasn't checked all rows.
         this.#state = state === "checking" && this.#isInterrupted ? "new" : after;
       },
       (error) => {
@@ -199,7 +197,7 @@ export class ImportJob {
           dryRun,
           signal,
           now,
-          // The report has all of them.
+          // They're all in the report.
           maxFieldErrors: 0,
           removeMissing: removeMissing && {
             ...removeMissing,
@@ -222,7 +220,7 @@ export class ImportJob {
       this.#isInterrupted = interrupted;
       this.#missing = missing;
     } catch (error) {
-      // Entries of others can be among these.
+      // May include entries that others have written.
       if (start !== undefined && !isStored) this.#revisions = await revisionsSince(engine, site, start);
       await rejects.closeAfterFailure();
       await report.flush().catch(() => {});
@@ -231,7 +229,7 @@ export class ImportJob {
     if (!dryRun) this.upload.remove();
   }
 
-  /** Reads the rows of the file, and marks those that the operator has excluded. */
+
   async *#readRows(
     { format, ...options }: JobOptions,
     excludedRows: ReadonlySet<number> | undefined,
@@ -242,7 +240,7 @@ export class ImportJob {
     });
     let rows = 0;
     for await (const row of readRows(this.resource, bytes, format, { ...options, onSkipped })) {
-      if (++rows > maxRows) throw new ProblemError("too-large", `the file has more than ${maxRows} rows`);
+      if (++rows > maxRows) throw new ProblemError("too-large", `the file has more than ${maxRows} rows; split it`);
       const isExcluded = excludedRows?.has(row.number);
       if (isExcluded) onSkipped();
       yield isExcluded ? { ...row, isExcluded } : row;
@@ -263,22 +261,21 @@ export class ImportJob {
   }
 }
 
-/** One execution of a job: its dry run, or its import. */
 interface JobExecution {
   readonly options: JobOptions;
   readonly now: () => number;
   readonly signal: AbortSignal;
-  /** The numbers of excluded rows; undefined for a dry run. */
+  /** By number; undefined for a dry run. */
   readonly excludedRows: ReadonlySet<number> | undefined;
   readonly removeMissing: { readonly maxRemovals: number; readonly asOf?: Head } | undefined;
 }
 
-/** Returns the range of the entries after `start`; undefined if the journal has none. */
+/** Undefined if nothing has been written since `start`. */
 async function revisionsSince(engine: Engine, site: number, start: number): Promise<RevisionRange | undefined> {
   const [head] = await engine.readHeads([site]);
   return head && head.revision > start ? { first: start + 1, last: head.revision } : undefined;
 }
 
 function wrongStateError(state: JobState): ProblemError {
-  return new ProblemError("conflict", `this is not possible for an import that is ${state}`);
+  return new ProblemError("conflict", `can't do this while the import is ${state}`);
 }

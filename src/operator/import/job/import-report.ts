@@ -1,4 +1,4 @@
-// The report of an import or dry run: one entry per row, and one per record that the file lacks. It is stored in a file to save memory.
+// The report of an import or dry run, with an entry per row and per record that isn't in the file. It's on disk to save memory.
 
 import { type FileHandle, open } from "node:fs/promises";
 import type { AcceptedOutcome } from "../../../model/change.ts";
@@ -10,32 +10,32 @@ import type { NumberedRow } from "../file-rows.ts";
 export const rowKinds = ["created", "updated", "unchanged", "rejected"] as const;
 export type RowKind = (typeof rowKinds)[number];
 
-/** The kinds of entries in a report: those of rows, and a record that the file lacks. */
+/** `missing`: a record that isn't in the file. */
 export const entryKinds = [...rowKinds, "missing"] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
 interface ReportEntry {
-  /** The number of the row, as in `NumberedRow`; 0 for a record that the file lacks. */
+  /** The row's number, as in `NumberedRow`; 0 for a missing record. */
   readonly row: number;
   readonly kind: EntryKind;
   readonly id: number | null;
-  /** The record before and after the import; null if it did not exist or is not included. For a rejected row, `after` has its values. */
+  /** The record before and after the import; null if it didn't exist or isn't included. For a rejected row, `after` has its values. */
   readonly before: StorefrontRecord | null;
   readonly after: StorefrontRecord | null;
-  /** The field errors of a rejected row. The console's API has this name. */
+  /** Why the row was rejected. */
   readonly faults: readonly FieldError[];
 }
 
-/** Maximum characters that are buffered before a write. */
+/** In characters. */
 const bufferSize = 256 * 1024;
 
 export class ImportReport {
   readonly #file: FileHandle;
-  /** The number of each row in the imported file. */
+  /** Each entry's row number. */
   readonly #numbers: number[] = [];
-  /** The end of each row in the file, in bytes. */
+  /** Where each entry ends in the report's file, in bytes. */
   readonly #ends: number[] = [];
-  /** The indexes of the rows, by kind. */
+  /** Indexes into the above. */
   readonly #byKind: Record<EntryKind, number[]> = {
     created: [],
     updated: [],
@@ -50,12 +50,11 @@ export class ImportReport {
     this.#file = file;
   }
 
-  /** Creates the file. @param path of a file that does not exist @throws ProblemError `unavailable` */
+  /** @param path must not exist yet @throws ProblemError `unavailable` */
   static async open(path: string): Promise<ImportReport> {
     return new ImportReport(await withReportErrors(() => open(path, "wx+", 0o600)));
   }
 
-  /** The number of rows of each kind. */
   get counts(): Record<RowKind, number> {
     const { created, updated, unchanged, rejected } = this.#byKind;
     return {
@@ -66,7 +65,7 @@ export class ImportReport {
     };
   }
 
-  /** The number of rows that were added, without the records that the file lacks. */
+  /** How many rows were added, not counting missing records. */
   get length(): number {
     return this.#numbers.length - this.#byKind.missing.length;
   }
@@ -82,32 +81,32 @@ export class ImportReport {
     if (this.#pending.length >= bufferSize) await this.flush();
   }
 
-  /** Writes the rows that were added, so that they can be read. @throws ProblemError `unavailable` */
+  /** Makes all entries readable. @throws ProblemError `unavailable` */
   async flush(): Promise<void> {
     const text = this.#pending;
     this.#pending = "";
     if (text !== "") await withReportErrors(() => this.#file.appendFile(text));
   }
 
-  /** Reads rows of a kind, in their order. Call `flush` first. */
+  /** Call `flush` first. */
   async page(kind: EntryKind, offset: number, limit: number): Promise<ReportEntry[]> {
     const rows: ReportEntry[] = [];
     for (const index of this.#byKind[kind].slice(offset, offset + limit)) {
       const start = this.#ends[index - 1] ?? 0;
       const bytes = Buffer.alloc((this.#ends[index] as number) - start);
       const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, start);
-      if (bytesRead < bytes.length) throw new ProblemError("unavailable", "the rows could not be kept");
+      if (bytesRead < bytes.length) throw new ProblemError("unavailable", "the report of this import is incomplete; check the file again");
       rows.push(JSON.parse(bytes.toString()));
     }
     return rows;
   }
 
-  /** The number of entries of a kind. */
+
   count(kind: EntryKind): number {
     return this.#byKind[kind].length;
   }
 
-  /** Returns the numbers of the rows of these kinds. */
+  /** Row numbers. */
   *numbers(kinds: readonly RowKind[]): Generator<number> {
     for (const kind of kinds) for (const index of this.#byKind[kind]) yield this.#numbers[index] as number;
   }
@@ -117,7 +116,7 @@ export class ImportReport {
   }
 }
 
-/** Returns the entry for a row that was not rejected. @param hasContents whether to include the record: only a dry run needs it */
+/** @param hasContents whether to include the record, which only a dry run needs */
 export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, hasContents: boolean): ReportEntry {
   const { operation, id, body } = outcome;
   const kind: RowKind = outcome.kind === "unchanged" ? "unchanged" : operation === "create" ? "created" : "updated";
@@ -128,7 +127,7 @@ export function toReportRow({ number }: NumberedRow, outcome: AcceptedOutcome, h
   return { ...entry, before, after: JSON.parse(body) };
 }
 
-/** Returns the entry for a row that was rejected, with the beginnings of its values. */
+/** Shortens long values. */
 export function toRejectedEntry(
   { fields }: Resource,
   { number: row, decoded: { input } }: NumberedRow,
@@ -138,12 +137,12 @@ export function toRejectedEntry(
   return { row, kind: "rejected", id: null, before: null, after, faults };
 }
 
-/** Returns the entry for a record that is missing from the file. @param body the record as JSON text, to include it */
+/** @param body the record's JSON, to include it */
 export function toMissingEntry(id: number, body: string | undefined): ReportEntry {
   return { row: 0, kind: "missing", id, before: body === undefined ? null : JSON.parse(body), after: null, faults: [] };
 }
 
-/** Maximum characters of a rejected value that are shown. A row can have a million of them, and the page shows 200 rows at once. */
+/** Characters per value. A rejected row can have a million, and the page shows 200 rows. */
 const maxShown = 1000;
 
 function shortened(values: Values): Values {
@@ -155,5 +154,5 @@ function shortened(values: Values): Values {
 }
 
 function withReportErrors<T>(write: () => Promise<T>): Promise<T> {
-  return withFileErrors("the rows cannot be kept", write);
+  return withFileErrors("can't save the report of this import", write);
 }

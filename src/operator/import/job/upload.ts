@@ -1,9 +1,8 @@
-// A file that is uploaded in parts, and read when it is complete.
+// Receives a file in parts.
 
 import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { ProblemError, withFileErrors } from "../../../model/errors.ts";
 
-/** The file of an upload, on disk. */
 export class Upload {
   readonly #path: string;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
@@ -12,31 +11,31 @@ export class Upload {
   #isUtf8 = true;
   #isRemoved = false;
 
-  /** @param path of a file that does not exist; only the user of this process may read it */
+  /** @param path must not exist yet; only this process's user can read it */
   constructor(path: string) {
     this.#path = path;
     withUploadErrors(() => writeFileSync(path, "", { mode: 0o600, flag: "wx" }));
   }
 
-  /** The size in bytes. */
+  /** In bytes. */
   get size(): number {
     return this.#size;
   }
 
-  /** The number of parts that have arrived. */
+  /** How many parts have arrived. */
   get parts(): number {
     return this.#parts;
   }
 
-  /** Whether the file can be UTF-8. A character that is incomplete at the end does not count. */
+  /** Whether everything so far can be UTF-8, ignoring an incomplete character at the end. */
   get isUtf8(): boolean {
     return this.#isUtf8;
   }
 
   /**
-   * Adds a part. The last part may be sent again, if the response to it was lost; it is then ignored.
+   * Ignores the previous part if it's sent again, because the response to it may have been lost.
    * @param number from 0
-   * @throws ProblemError `conflict` if another part is the next one, `unavailable` if the part cannot be written
+   * @throws ProblemError `conflict` if this isn't the next part, `unavailable` if it can't be written
    */
   add(number: number, bytes: Uint8Array): void {
     if (number === this.#parts - 1) return;
@@ -54,9 +53,9 @@ export class Upload {
     if (this.#isUtf8) this.#isUtf8 = this.#decodes(bytes);
   }
 
-  /** Reads the file. @param onRead called with the number of bytes of each chunk @throws ProblemError `conflict` if the file was removed */
+  /** @param onRead called with the size of each chunk @throws ProblemError `conflict` if the file was removed */
   async *read(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-    if (this.#isRemoved) throw new ProblemError("conflict", "the file is not kept any longer; its import has ended");
+    if (this.#isRemoved) throw new ProblemError("conflict", "the import has ended, so its file is gone; upload it again");
     for await (const chunk of createReadStream(this.#path)) {
       onRead?.(chunk.length);
       yield chunk;
@@ -79,5 +78,5 @@ export class Upload {
 }
 
 function withUploadErrors(write: () => void): void {
-  withFileErrors("the file cannot be kept", write);
+  withFileErrors("can't save the uploaded file", write);
 }
