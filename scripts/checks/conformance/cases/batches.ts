@@ -131,7 +131,7 @@ export const batchCases = [
       shop.same(await shop.call("GET", "orderstatuses?limit=1"), "the order statuses", await shop.own(), []);
     },
   ),
-  both("It's a 200, with one result", "each operation has a result, in order", async (shop) => {
+  both("The response is a 200, with one result", "each operation has a result, in order", async (shop) => {
     const names = ["c", "a", "b"];
     const { answer, results } = await sendBatch(
       shop,
@@ -141,7 +141,7 @@ export const batchCases = [
     const found = results.map(({ record }) => String(record?.Name).slice(-1));
     shop.same(answer, "the names", found, names);
   }),
-  both("`Status` and `Record` are those", "the record and its ETag match a look-up", async (shop) => {
+  both("`Status` and `Record` are the same", "the record and its ETag match a look-up", async (shop) => {
     const { answer, results } = await sendBatch(shop, [create(shop, "a")]);
     const read = await shop.call("GET", `orderstatuses/${results[0]?.record?.ID}`);
     shop.same(answer, "the record", results[0]?.record, shop.record(read));
@@ -157,7 +157,7 @@ export const batchCases = [
     shop.same(answer, "the run", run, null);
   }),
   both(
-    "By default, if one operation",
+    "By default, if an operation",
     "one failing operation means nothing is stored, and errors gives its number",
     async (shop) => {
       const operations = [create(shop), { ...create(shop), Record: { Name: "" } }, change(shop, 0x7fffffff, "b")];
@@ -170,12 +170,16 @@ export const batchCases = [
       shop.same(answer, "the order statuses", await shop.own(), []);
     },
   ),
-  both("With `atomic=0`, it", "with atomic=0, a failed operation's result has its problem", async (shop) => {
-    const { answer, results } = await sendBatch(shop, [{ ...create(shop), Record: { Name: "" } }], "atomic=0");
-    shop.same(answer, "the statuses", statusesOf(results), [400]);
-    shop.same(answer, "whether it has a problem", results[0]?.hasProblem, true);
-  }),
-  both("A `match` value is a 400", "an empty or repeated match value gets a 400", async (shop) => {
+  both(
+    "With `atomic=0`, such an operation",
+    "with atomic=0, a failed operation's result has its problem",
+    async (shop) => {
+      const { answer, results } = await sendBatch(shop, [{ ...create(shop), Record: { Name: "" } }], "atomic=0");
+      shop.same(answer, "the statuses", statusesOf(results), [400]);
+      shop.same(answer, "whether it has a problem", results[0]?.hasProblem, true);
+    },
+  ),
+  both("A `match` value gets a 400", "an empty or repeated match value gets a 400", async (shop) => {
     const matched = (AccountNumber: string): Operation => ({
       Method: "PUT",
       Resource: "brands",
@@ -186,7 +190,7 @@ export const batchCases = [
     shop.problem(await callBatch(shop, [matched(value), matched(value)], "match=AccountNumber"), 400);
     shop.same(await shop.call("GET", "brands?limit=1"), "the brands", await shop.own("brands"), []);
   }),
-  both("A malformed request is a 400", "a malformed batch gets a 400, even with atomic=0", async (shop) => {
+  both("A malformed request gets a 400", "a malformed batch gets a 400, even with atomic=0", async (shop) => {
     const good = writeBatch([create(shop)], shop.format);
     const bad =
       shop.format === "json"
@@ -228,7 +232,7 @@ export const batchCases = [
     shop.holds(answer, "no other error", !/UPSERT/.test(answer.text));
   }),
   both(
-    "A batch can have 10,000 operations",
+    "A batch can have up to 10,000 operations",
     "too many operations or bytes get a 413, but the key is checked first",
     async (shop) => {
       const deletes = Array.from({ length: 10_001 }, () => ({ Method: "DELETE", Resource: "orderstatuses", ID: 1 }));
@@ -303,10 +307,14 @@ export const batchCases = [
   both("An unknown run gets a 404", "a run that doesn't exist, or a malformed one, gets a 404", async (shop) => {
     for (const run of ["x", "k3J9aZ0q-999999999-3"]) shop.problem(await callUndo(shop, run), 404, /not-found/);
   }),
-  both("If the run is in the sandbox", "the 404 for a run in the sandbox says where it is", async (shop) => {
-    const key = shop.need("sandboxKey");
-    const { run } = await sendBatch(shop, [create(shop)], "", { key });
-    shop.problem(await callUndo(shop, run), 404, /sandbox/);
-    await undo(shop, run, "", { key });
-  }),
+  both(
+    "If the key is for the live site and the run",
+    "the 404 for a run in the sandbox says where it is",
+    async (shop) => {
+      const key = shop.need("sandboxKey");
+      const { run } = await sendBatch(shop, [create(shop)], "", { key });
+      shop.problem(await callUndo(shop, run), 404, /sandbox/);
+      await undo(shop, run, "", { key });
+    },
+  ),
 ];

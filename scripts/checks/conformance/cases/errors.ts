@@ -34,25 +34,21 @@ export const errorCases = [
     shop.status(page, 200);
     shop.header(page, "Content-Type", /^text\/html/);
   }),
-  both(
-    "A rejected record has `errors`",
-    "all errors in a record are reported at once, each with its field",
-    async (shop) => {
-      const body = { name: "x", Address: { Country: "Britain", Postcode: "x".repeat(33) } };
-      const answer = await shop.call("POST", "brands", { body });
-      shop.status(answer, 400);
-      const fields = [...answer.text.matchAll(/"field":\s*"([^"]*)"|<field>([^<]*)<\/field>/g)].map(
-        ([, json, xml]) => json ?? xml,
-      );
-      shop.same(answer, "the fields of the errors", fields.sort(), [
-        "Address.Country",
-        "Address.Postcode",
-        "Name",
-        "name",
-      ]);
-    },
-  ),
-  both("A body that can't be parsed", "a syntax error has its line and column", async (shop) => {
+  both("If a record is rejected", "all errors in a record are reported at once, each with its field", async (shop) => {
+    const body = { name: "x", Address: { Country: "Britain", Postcode: "x".repeat(33) } };
+    const answer = await shop.call("POST", "brands", { body });
+    shop.status(answer, 400);
+    const fields = [...answer.text.matchAll(/"field":\s*"([^"]*)"|<field>([^<]*)<\/field>/g)].map(
+      ([, json, xml]) => json ?? xml,
+    );
+    shop.same(answer, "the fields of the errors", fields.sort(), [
+      "Address.Country",
+      "Address.Postcode",
+      "Name",
+      "name",
+    ]);
+  }),
+  both("If a body can't be parsed", "a syntax error has its line and column", async (shop) => {
     const body = shop.format === "json" ? '{\n  "Name": "x",}' : "<OrderStatus>\n  <Name>x</Nam></OrderStatus>";
     const answer = await shop.call("POST", "orderstatuses", { body });
     shop.problem(answer, 400, /"line":\s*2\b|<line>2</);

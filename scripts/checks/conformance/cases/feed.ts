@@ -255,7 +255,7 @@ export const feedCases = [
     shop.holds(answer, "another Next than `since`", Next !== start && Next !== "");
   }),
   both(
-    "A cursor is `<digest>.<revision>`",
+    "A cursor has the form `<digest>.<revision>`",
     "cursors have the documented form, and are the same in both formats",
     async (shop) => {
       const { Next: start } = await read(shop, "since=now");
@@ -277,7 +277,7 @@ export const feedCases = [
       );
     },
   ),
-  both("A cursor is `<digest>.<revision>`", "0.0 means before the first change", async (shop) => {
+  both("A cursor has the form `<digest>.<revision>`", "0.0 means before the first change", async (shop) => {
     const [absent, zero] = [
       await shop.call("GET", "changes?limit=2"),
       await shop.call("GET", "changes?limit=2&since=0.0"),
@@ -303,7 +303,7 @@ export const feedCases = [
     for (const cursor of ["", "null", "2026-11-21T20:15:00Z", "1", ".1", "a.", "a.b", "a b.1", "a.1.2"])
       shop.problem(await shop.call("GET", `changes?since=${encodeURIComponent(cursor)}`), 400);
   }),
-  both("`Run` marks the changes", "changes from one batch share a Run; others have none", async (shop) => {
+  both("`Run` is only present", "changes from one batch share a Run; others have none", async (shop) => {
     const { Next: start } = await read(shop, "since=now");
     const create = { Method: "POST", Resource: "orderstatuses", Record: { Name: shop.mark } };
     const { run } = await sendBatch(shop, [create, create]);

@@ -56,24 +56,28 @@ export const keyCases = [
     const answer = await shop.call("GET", `brands?filter[Name]=${record.Name}`, { key });
     shop.same(answer, "the brands of the sandbox", shop.list(answer, "brands"), []);
   }),
-  both("The message names the mistake", "a missing and a malformed key get different 401 messages", async (shop) => {
-    const { key } = shop.target;
-    const texts: string[] = [];
-    for (const sent of [null, "x", `Bearer ${key}`, key.slice(0, -1)])
-      texts.push(unauthorized(shop, await shop.call("GET", "orderstatuses", { key: sent })));
-    const last = await shop.call("GET", "orderstatuses", { key: `${key}, ${key}` });
-    texts.push(unauthorized(shop, last));
-    shop.same(last, "different responses:", new Set(texts).size, texts.length);
-    shop.holds(
-      last,
-      "no key in them",
-      texts.every((text) => !text.includes(key.slice(17))),
-    );
-  }),
+  both(
+    "The message describes the mistake",
+    "a missing and a malformed key get different 401 messages",
+    async (shop) => {
+      const { key } = shop.target;
+      const texts: string[] = [];
+      for (const sent of [null, "x", `Bearer ${key}`, key.slice(0, -1)])
+        texts.push(unauthorized(shop, await shop.call("GET", "orderstatuses", { key: sent })));
+      const last = await shop.call("GET", "orderstatuses", { key: `${key}, ${key}` });
+      texts.push(unauthorized(shop, last));
+      shop.same(last, "different responses:", new Set(texts).size, texts.length);
+      shop.holds(
+        last,
+        "no key in them",
+        texts.every((text) => !text.includes(key.slice(17))),
+      );
+    },
+  ),
   both("A missing, malformed", "a revoked or expired key gets a 401", async (shop) => {
     unauthorized(shop, await shop.call("GET", "orderstatuses", { key: shop.need("revokedKey") }));
   }),
-  both("A sandbox key opens", "a sandbox key only changes the sandbox", async (shop) => {
+  both("A sandbox key gives access", "a sandbox key only changes the sandbox", async (shop) => {
     const key = shop.need("sandboxKey");
     const { record } = await shop.create("orderstatuses", { Name: `${shop.mark} sandbox` }, { key });
     const answer = await shop.call("GET", `orderstatuses?filter[Name]=${record.Name}`);
@@ -128,7 +132,7 @@ export const keyCases = [
     shop.header(answer, "X-Sandbox", null);
   }),
   both(
-    "Writing with a read-only key",
+    "A write with a read-only key",
     "a write with a read-only key gets a 403 that names the scope, and changes nothing",
     async (shop) => {
       const key = shop.need("readKey");

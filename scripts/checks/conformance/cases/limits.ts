@@ -22,7 +22,7 @@ export const limitCases = [
       shop.fail(undefined, "429 for one of 1000 requests");
     },
   ),
-  both("Headers: 16 KiB", "a longer header section gets a 431", async (shop) => {
+  both("Headers can be up to 16 KiB", "a longer header section gets a 431", async (shop) => {
     const answer = await shop.firstOfBytes([
       `GET /restapi/orderstatuses.${shop.format} HTTP/1.1`,
       "Host: $HOST",
@@ -30,7 +30,7 @@ export const limitCases = [
     ]);
     shop.status(answer, 431);
   }),
-  both("With an empty page", "a long poll returns early when the client stops sending", async (shop) => {
+  both("It gets an empty page", "a long poll returns early when the client stops sending", async (shop) => {
     const now = await shop.call("GET", "changes?since=now");
     const cursor = /Next"?[=:]\s*"([^"]+)"/.exec(now.text)?.[1] ?? "";
     const before = Date.now();

@@ -7,7 +7,7 @@ import type { Shop } from "../shop.ts";
 const { both } = casesOf(6);
 const filters = "Up to 16 filters";
 const links = "With `limit`, a list";
-const others = "Unknown parameters are a 400";
+const others = "Unknown parameters get a 400";
 
 export const listCases = [
   both("`?limit=`, `?offset=`", "limit and offset select part of the list; limit is 1 to 1000", async (shop) => {
@@ -213,7 +213,7 @@ export const listCases = [
     const answer = await get(shop, "");
     shop.same(answer, "the records", shop.list(answer), [record]);
   }),
-  both("Look-ups have no parameters", "a list parameter gets a 400 on look-ups", async (shop) => {
+  both("Look-ups don't take any parameters", "a list parameter gets a 400 on look-ups", async (shop) => {
     const { id } = await shop.create();
     for (const query of ["limit=1", "fields=Name", "sort=Name", "filter[Name]=x", `ID=${id}`])
       shop.problem(await shop.call("GET", `orderstatuses/${id}?${query}`), 400);

@@ -64,7 +64,7 @@ export const operationCases = [
       shop.problem(await shop.call("GET", `${path}/${id}`), 404);
     }
   }),
-  both("HEAD is GET", "HEAD is like GET, but without the body", async (shop) => {
+  both("HEAD does the same as GET", "HEAD is like GET, but without the body", async (shop) => {
     const { id } = await shop.create();
     for (const path of [
       `orderstatuses/${id}`,
@@ -193,13 +193,17 @@ export const operationCases = [
     const { answer } = await sendBatch(shop, [operation], "dryRun=1");
     shop.header(answer, "X-Dry-Run", "1");
   }),
-  both("A method the path doesn't have", "a method the path doesn't have gets a 405 with Allow", async (shop) => {
-    const { id } = await shop.create();
-    const answer = await shop.call("POST", `orderstatuses/${id}`, { body: { Name: `${shop.mark} x` } });
-    shop.problem(answer, 405, /method-not-allowed/);
-    allows(shop, answer, ["GET", "HEAD", "PUT", "PATCH", "DELETE"]);
-    allows(shop, await shop.call("DELETE", "locations/1"), ["GET", "HEAD"]);
-  }),
+  both(
+    "A method that the path doesn't support",
+    "a method the path doesn't have gets a 405 with Allow",
+    async (shop) => {
+      const { id } = await shop.create();
+      const answer = await shop.call("POST", `orderstatuses/${id}`, { body: { Name: `${shop.mark} x` } });
+      shop.problem(answer, 405, /method-not-allowed/);
+      allows(shop, answer, ["GET", "HEAD", "PUT", "PATCH", "DELETE"]);
+      allows(shop, await shop.call("DELETE", "locations/1"), ["GET", "HEAD"]);
+    },
+  ),
   both("CONNECT, or a method", "an unknown method gets a 501", async (shop) => {
     const line = `GREET /restapi/brands.${shop.format} HTTP/1.1`;
     const answer = await shop.firstOfBytes([line, "Host: $HOST", "X-API-AUTH: $KEY", "Content-Length: 0"]);
@@ -329,20 +333,16 @@ export const operationCases = [
       shop.header(answer, "Vary", /Accept-Encoding/);
     }
   }),
-  both(
-    "The ending of the path alone",
-    "only the path's ending sets the format, not Accept or Content-Type",
-    async (shop) => {
-      const other = shop.format === "json" ? "application/xml" : "application/json";
-      const answer = await shop.call("POST", "orderstatuses", {
-        body: { Name: shop.mark },
-        headers: { Accept: other, "Content-Type": other },
-      });
-      shop.status(answer, 201);
-      shop.header(answer, "Content-Type", `application/${shop.format}; charset=utf-8`);
-      shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
-    },
-  ),
+  both("Only the path's ending", "only the path's ending sets the format, not Accept or Content-Type", async (shop) => {
+    const other = shop.format === "json" ? "application/xml" : "application/json";
+    const answer = await shop.call("POST", "orderstatuses", {
+      body: { Name: shop.mark },
+      headers: { Accept: other, "Content-Type": other },
+    });
+    shop.status(answer, 201);
+    shop.header(answer, "Content-Type", `application/${shop.format}; charset=utf-8`);
+    shop.same(answer, "Name", shop.record(answer).Name, shop.mark);
+  }),
   both("A charset other than", "a charset other than UTF-8 gets a 415", async (shop) => {
     const send = (charset: string) =>
       shop.call("POST", "orderstatuses", {

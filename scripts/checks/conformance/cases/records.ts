@@ -5,7 +5,7 @@ import { completeRecord, type Format, type ShopRecord } from "../records.ts";
 
 const { both, once } = casesOf(4);
 const deletes = "A delete's body";
-const size = "A body can have up to 1 MiB";
+const size = "A body can be up to 1 MiB";
 const characters = "Characters that XML 1.0";
 
 /** Strings that a server might mangle. XML 1.0 can represent them all. */

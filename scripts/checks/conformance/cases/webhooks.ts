@@ -34,7 +34,7 @@ export const webhookCases = [
       shop.holds(answer, "a timestamp of the last five minutes", age < 300);
     },
   ),
-  once("Secrets are `whsec_`", "a secret is whsec_ and 32 bytes in base64", async (shop) => {
+  once("Secrets consist of `whsec_`", "a secret is whsec_ and 32 bytes in base64", async (shop) => {
     const secret = shop.need("webhookSecret");
     const bytes = Buffer.from(secret.replace("whsec_", ""), "base64").length;
     shop.holds(await shop.call("GET", "/healthz"), "a secret of 32 bytes", secret.startsWith("whsec_") && bytes === 32);

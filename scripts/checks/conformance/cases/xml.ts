@@ -7,7 +7,7 @@ import { declaration, readXml } from "../xml.ts";
 const { once } = casesOf(5);
 const list = "A list is `<Results>`";
 const declared = "Documents start with";
-const strict = "A DOCTYPE is a 400";
+const strict = "A DOCTYPE gets a 400";
 const instance = "http://www.w3.org/2001/XMLSchema-instance";
 
 export const xmlCases = [
