@@ -59,7 +59,7 @@ export const agentCases = [
     },
   ),
   once(
-    "A notification is a 202",
+    "A notification gets a 202",
     "anything that isn't a message gets a 400, and another media type a 415",
     async (shop) => {
       const notified = await call(shop, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
